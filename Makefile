@@ -44,11 +44,12 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 WARM = $(VENV)/.warm
 MEASURE = $(VENV)/.bench
+TORCH = $(VENV)/.torch
 SITE = $(VENV)/.docs
 PACKAGING = $(VENV)/.packaging
 PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal)
 FILE = models/$(LANG)-$(PARTS).nonproj
-SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
+SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
 FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") \
 	$(if $(ARCHIVE),--archive "$(ARCHIVE)")
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
@@ -60,7 +61,7 @@ BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual pipeline/test_joint_
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 
-.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-text-all bench-full reproduce docs dist lint types clean
+.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python test-encoder attack bench bench-text bench-text-all bench-full reproduce docs dist lint types clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
@@ -117,6 +118,13 @@ test-bounds: $(READY) ## run the tests of kernels with array bounds checks
 
 test-python: $(READY) ## run the tests of decoders and scores without compilation, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)
+
+$(TORCH): $(READY)
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[test,train-encoder]' >&2
+	@touch $@
+
+test-encoder: $(WARM) $(TORCH) ## run the tests of fine-tuning encoders; first installs PyTorch, several gigabytes
+	@"$(BIN)/python" -m pytest tests/learning/encoders nonproj/learning/encoders $(ARGS)
 
 attack: $(WARM) ## run the fuzzing and fault-injection campaign: SECONDS=1800 SEED=1; see attack/README.md
 	@"$(BIN)/python" -m attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)

@@ -85,6 +85,9 @@ class ConfidenceStage(Stage):
         mask = held_out(len(material.sentences), copies, config.confidence.share)
         own = mask[::copies]
         words = sum(len(s) for s, out in zip(sentences, own, strict=True) if out)
+        if config.encoder.folder is not None:
+            log.info("no confidence: it is not learnt with a pretrained encoder")
+            return Learnt()
         if words < MIN_WORDS or mask.all():
             if config.confidence.share:
                 log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)

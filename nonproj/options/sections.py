@@ -232,6 +232,9 @@ class EncoderConfig(Section, name="encoder"):
     )
     pieces: int = option(30_000, "maximum number of pieces of words that the model keeps", (int,), low=100)
     bits: int = option(8, "bits of the encoder's weights in the model", (int,), (8, 32))
+    precision: str = option(
+        "auto", "of numbers in training; auto: half (bfloat16) where that is fast", (), ("auto", "single", "half")
+    )
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ class JointParser(Parser):
     ModelError
         If the model has no tagger.
     ConfigError
-        If the model has parts without compiled automata.
+        If the model has parts without compiled automata, or a pretrained encoder.
     """
 
     def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
@@ -88,6 +88,8 @@ class JointParser(Parser):
         if types is None:
             given = ",".join(names)
             raise ConfigError("decoding.joint", f"tags are not decided with the part types {given}; leave out --joint")
+        if self.pretrained is not None:
+            raise ConfigError("decoding.joint", "tags are not decided with a pretrained encoder; leave out --joint")
         if self.analyzer is None or self.analyzer.tagger is None:
             raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
         self._types, self._tagger, self._lemmatizer = types, self.analyzer.tagger, self.analyzer.lemmatizer

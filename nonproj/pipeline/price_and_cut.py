@@ -53,6 +53,8 @@ class PricingParser:
             raise ValueError("price and cut is for models without labelled arcs; train with labeler.joint=false")
         if self.parser.scorer.network is not None:
             raise ValueError("price and cut is for models without a network; train with network.epochs=0")
+        if self.parser.pretrained is not None:
+            raise ValueError("price and cut is for models without a pretrained encoder")
         self.options = options or DEFAULTS._replace(single_root=bool(self.parser.options.single_root))
 
     def parse(self, sentence: Sentence) -> tuple[Decoded, PricingCounts]:

@@ -61,8 +61,8 @@ class Bert(nn.Module):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays, and the weights of the layers under ``mix``, as `Encoder` takes them."""
-        found = {name: getattr(self, name).detach().numpy().copy() for name in ARRAYS}
-        return found | {"mix": self.mix().detach().numpy().copy()}
+        found = {name: getattr(self, name).detach().cpu().numpy().copy() for name in ARRAYS}
+        return found | {"mix": self.mix().detach().cpu().numpy().copy()}
 
     def mix(self) -> Tensor:
         """Return the weights of the embeddings and of each layer."""
@@ -103,7 +103,7 @@ class Bert(nn.Module):
             x = self.normalised(x + self.dropped(outer), self.outer_norm[i])
             mixed = mixed + mix[i + 1] * x[used]
         index = words[used]
-        sums = torch.zeros(count, mixed.shape[1], dtype=mixed.dtype).index_add_(0, index, mixed)
+        sums = torch.zeros(count, mixed.shape[1], dtype=mixed.dtype, device=mixed.device).index_add_(0, index, mixed)
         return sums / torch.bincount(index, minlength=count).clamp(min=1)[:, None]
 
 

@@ -39,7 +39,8 @@ class EncoderStage(Stage):
             raise ConfigError("encoder.folder", f"{error.name} is not installed; run {INSTALL}") from None
         material: Material = setting.material
         folder = read_folder(find_folder(options.folder))
-        scorer = learning.fine_tune(folder, material, setting.progress)
+        copies = len(material.sentences) // len(sentences)
+        scorer = learning.fine_tune(folder, material, copies, setting.progress)
         return Learnt(state=scorer.state())
 
     def component(self, state: State, setting: Setting) -> EncoderScorer:

@@ -11,7 +11,7 @@ fall to 0 by the end.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +76,7 @@ class Example(NamedTuple):
     labels: np.ndarray
 
 
-def fine_tune(folder: Folder, material: Material, progress: Callable[..., Any]) -> EncoderScorer:
+def fine_tune(folder: Folder, material: Material, copies: int, progress: Callable[..., Any]) -> EncoderScorer:
     """Return an encoder that has learnt from the sentences of a treebank, with the layers behind it.
 
     Parameters
@@ -84,14 +84,17 @@ def fine_tune(folder: Folder, material: Material, progress: Callable[..., Any]) 
     folder : Folder
     material : Material
         Sentences that are longer than the encoder's longest input are left out.
+    copies : int
+        How often the material has each sentence, with other tags; the encoder does not see tags.
     progress : callable
         ``progress(iterable, description)`` wraps the long loops.
     """
     options, config = material.config.encoder, material.config
-    encoder = trimmed(folder, [sentence.forms for sentence in material.sentences], options.pieces)
-    examples = list(examples_of(encoder, material))
-    if len(examples) < len(material.sentences):
-        log.warning("the encoder does not learn from %d long sentences", len(material.sentences) - len(examples))
+    texts = [sentence.forms for sentence in material.sentences[::copies]]
+    encoder = trimmed(folder, texts, options.pieces)
+    examples = list(examples_of(encoder, texts, material.trees[::copies], material.gold[::copies]))
+    if len(examples) < len(texts):
+        log.warning("the encoder does not learn from %d long sentences", len(texts) - len(examples))
     bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
     types = part_set(config.parts) if options.structured else part_set("arc")
     learner = EncoderLearner(bert, len(material.labels), types, options, not material.multi_root, config.seed)
@@ -114,15 +117,16 @@ def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int) -> Encod
     return Encoder(architecture._replace(pieces=len(found.kept)), arrays, found.tokenizer)
 
 
-def examples_of(encoder: Encoder, material: Material) -> Iterator[Example]:
+def examples_of(
+    encoder: Encoder, texts: Sequence[Sequence[str]], trees: Sequence[np.ndarray], labels: Sequence[np.ndarray]
+) -> Iterator[Example]:
     """Yield the sentences as pieces, but for those that are longer than a window."""
     special = encoder.pieces.special
-    cuts = encoder.pieces.cut([sentence.forms for sentence in material.sentences])
-    for cut, heads, labels in zip(cuts, material.trees, material.gold, strict=True):
+    for cut, heads, own in zip(encoder.pieces.cut(texts), trees, labels, strict=True):
         if len(cut.ids) <= encoder.limit:
             numbers = np.concatenate([[special.first], cut.ids, [special.last]])
             words = np.concatenate([[0], np.repeat(np.arange(1, len(heads)), cut.lengths), [-1]])
-            yield Example(numbers, words, heads, labels)
+            yield Example(numbers, words, heads, own)
 
 
 class EncoderLearner:
@@ -149,8 +153,11 @@ class EncoderLearner:
         seed: int = 0,
     ):
         torch.manual_seed(seed)
-        self.bert, self.options, self.types, self.single_root, self.seed = bert, options, types, single_root, seed
-        self.heads = Heads(bert.architecture.hidden, n_labels, options.dropout)
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.half = options.precision == "half" or (options.precision == "auto" and has_bfloat16(self.device))
+        self.options, self.types, self.single_root, self.seed = options, types, single_root, seed
+        self.bert = bert.to(self.device)
+        self.heads = Heads(bert.architecture.hidden, n_labels, options.dropout).to(self.device)
         self.rates = options.learning_rate, options.layer_rate
         self.parameters = [[p for p in bert.parameters() if p.requires_grad], list(self.heads.parameters())]
         groups: list[dict[str, Any]] = [{"params": each} for each in self.parameters]
@@ -206,8 +213,10 @@ class EncoderLearner:
             own = len(example.numbers)
             numbers[i, :own], mask[i, :own] = example.numbers, True
             words[i, :own] = np.where(example.words >= 0, example.words + first[i], -1)
-        found = self.bert(Padded(*map(torch.from_numpy, (numbers, mask, words))), first[-1])
-        return functional.dropout(found, self.options.dropout, self.bert.training), first
+        padded = Padded(*(torch.from_numpy(each).to(self.device) for each in (numbers, mask, words)))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+            found = self.bert(padded, first[-1])
+        return functional.dropout(found.float(), self.options.dropout, self.bert.training), first
 
     def losses(self, batch: Sequence[Example]) -> dict[str, Tensor]:
         """Return the losses of a batch, for each word."""
@@ -219,7 +228,7 @@ class EncoderLearner:
         structured = self.step >= STRUCTURED_FROM * self.steps and len(self.types) > 1
         for example, begin, end in zip(batch, first, first[1:], strict=False):
             scores = layers.arcs(head[begin:end], modifier[begin:end]).fill_diagonal_(-torch.inf)
-            arcs.append(functional.cross_entropy(scores[:, 1:].T, numbers_of(example.heads[1:]), reduction="sum"))
+            arcs.append(functional.cross_entropy(scores[:, 1:].T, self.integers(example.heads[1:]), reduction="sum"))
             if structured:
                 structures.append(self.hinge(example, scores, vectors[begin:end]))
         losses["heads"] = torch.stack(arcs).sum() / n_words
@@ -230,27 +239,29 @@ class EncoderLearner:
     def loss_of_labels(self, batch: Sequence[Example], first: Sequence[int], vectors: Tensor) -> Tensor:
         """Return the cross-entropy of the labels of the gold arcs."""
         layers, pairs = self.heads, list(zip(batch, first, strict=False))
-        heads = numbers_of(np.concatenate([example.heads[1:] + begin for example, begin in pairs]))
-        words = numbers_of(np.concatenate([np.arange(1, len(example.heads)) + begin for example, begin in pairs]))
-        gold = numbers_of(np.concatenate([example.labels for example in batch]))
+        heads = self.integers(np.concatenate([example.heads[1:] + begin for example, begin in pairs]))
+        words = self.integers(np.concatenate([np.arange(1, len(example.heads)) + begin for example, begin in pairs]))
+        gold = self.integers(np.concatenate([example.labels for example in batch]))
         of_head, of_modifier = layers.hidden("label_head", vectors), layers.hidden("label_modifier", vectors)
         return functional.cross_entropy(layers.labels(of_head[heads], of_modifier[words]), gold)
 
     def hinge(self, example: Example, of_arcs: Tensor, vectors: Tensor) -> Tensor:
         """Return the hinge loss of a sentence over the relaxed set Z, but for a constant."""
-        parts = part_space(self.candidates(of_arcs.detach().numpy(), example.heads), self.types)
+        parts = part_space(self.candidates(of_arcs.detach().cpu().numpy(), example.heads), self.types)
         scores = self.scores(parts, of_arcs, vectors)
-        delta = difference(parts, scores.detach().numpy(), example.heads, self.options.margin)
-        return (scores * torch.from_numpy(delta)).sum()
+        delta = difference(parts, scores.detach().cpu().numpy(), example.heads, self.options.margin)
+        return (scores * torch.from_numpy(delta).to(self.device)).sum()
 
     def scores(self, parts: PartSpace, of_arcs: Tensor, vectors: Tensor) -> Tensor:
         """Return the scores of the parts of a sentence, [P], given those of all arcs."""
         space = parts.arcs
-        scores = [of_arcs[numbers_of(space.head), numbers_of(space.modifier)]]
+        scores = [of_arcs[self.integers(space.head), self.integers(space.modifier)]]
         for part_type, start in zip(parts.types[1:], parts.starts[1:], strict=True):
-            nodes = numbers_of(part_type.rows(space, start).nodes)
-            known = part_type.name in runtime.TRILINEAR
-            scores.append(self.heads.trilinear(part_type.name, vectors, nodes) if known else torch.zeros(len(nodes)))
+            nodes = self.integers(part_type.rows(space, start).nodes)
+            if part_type.name in runtime.TRILINEAR:
+                scores.append(self.heads.trilinear(part_type.name, vectors, nodes))
+            else:
+                scores.append(torch.zeros(len(nodes), device=self.device))
         return torch.cat(scores)
 
     def candidates(self, scores: np.ndarray, heads: np.ndarray) -> ArcSpace:
@@ -264,9 +275,23 @@ class EncoderLearner:
         mask[heads[1:], np.arange(1, len(heads))] = True
         return arc_space_from_mask(mask)
 
+    def integers(self, array: np.ndarray) -> Tensor:
+        """Return integers as PyTorch indexes with them."""
+        return torch.from_numpy(array.astype(np.int64)).to(self.device)
+
     def layers(self) -> runtime.Heads:
         """Return the layers as parsers use them."""
-        return runtime.Heads({name: value.detach().numpy().copy() for name, value in self.heads.named_parameters()})
+        return runtime.Heads(
+            {name: value.detach().cpu().numpy().copy() for name, value in self.heads.named_parameters()}
+        )
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """Return whether a device multiplies matrices of 16 bits fast."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported()
+    known: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # since PyTorch 2.11
+    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
 
 
 def difference(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, margin: float) -> np.ndarray:
@@ -279,8 +304,3 @@ def difference(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, margin: 
     augmented = scores.astype(np.float64)
     augmented[:n_arcs] += margin * (0.5 - gold[:n_arcs])
     return (relaxed_indicators(parts, augmented, TAU) - gold).astype(np.float32)
-
-
-def numbers_of(array: np.ndarray) -> Tensor:
-    """Return integers as PyTorch indexes with them."""
-    return torch.from_numpy(array.astype(np.int64))

@@ -42,6 +42,7 @@ SMALL = {
     "features.bits": 12,
     "pruner.bits": 12,
     "labeler.bits": 12,
+    "encoder.precision": "single",
     "encoder.epochs": 12,
     "encoder.batch": 30,
     "encoder.learning_rate": 2e-3,
@@ -82,7 +83,7 @@ def learner_of(folder, types="grandparent", **options) -> EncoderLearner:
     """Return an encoder with random layers, whose scores are not 0."""
     found = read_folder(folder)
     bert = Bert(found.architecture, found.arrays, 0.1)
-    learner = EncoderLearner(bert, 3, part_set(types), EncoderConfig(**options), True)
+    learner = EncoderLearner(bert, 3, part_set(types), EncoderConfig(precision="single", **options), True)
     with torch.no_grad():
         for parameter in learner.heads.parameters():
             parameter.normal_(0.0, 0.2)
