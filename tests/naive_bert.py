@@ -89,14 +89,19 @@ class Bert:
 class RoundedBert(Bert):
     """The same with matrices, inputs and embeddings of eight bits: each block of a row is rounded by itself.
 
-    A block of 16 to 128 numbers is the largest whose size is a power of two and divides that of the row.
+    A block of 16 to 128 numbers is the largest whose size is a power of two and divides that of the row.  Inputs may be
+    left as they are.
     """
+
+    def __init__(self, folder: Path, inputs: bool = True):
+        super().__init__(folder)
+        self.inputs = inputs
 
     def linear(self, name: str, x: np.ndarray) -> np.ndarray:
         """Return x through a linear layer, both rounded."""
         block = max(size for size in (16, 32, 64, 128) if x.shape[1] % size == 0)
         weight = rounded(self.tensors[f"{name}.weight"].astype(float), block)
-        return rounded(x, block) @ weight.T + self.tensors[f"{name}.bias"]
+        return (rounded(x, block) if self.inputs else x) @ weight.T + self.tensors[f"{name}.bias"]
 
     def embedding(self, table: str, row: int) -> np.ndarray:
         """Return a row of a table; those of words are rounded."""

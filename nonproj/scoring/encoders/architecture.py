@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,6 +53,8 @@ _PREFIXES = {
 }
 _OFFSET = ("roberta", "xlm-roberta", "camembert")
 """Kinds whose first position comes after that of the padding."""
+
+_MOST_TYPES, _LEAST_BYTES = 100, 2
 
 _SETTINGS = {
     "layers": ("num_hidden_layers", "n_layers"),
@@ -114,6 +117,21 @@ class Architecture(NamedTuple):
         return tuple(int(size) if size.isdigit() else getattr(self, size) for size in ARRAYS[name])
 
 
+class Layout(NamedTuple):
+    """What differs between the position embeddings of a folder and ours.
+
+    Attributes
+    ----------
+    first : int
+        The number of the first position that is used.
+    types : int
+        The number of types of sentences.
+    """
+
+    first: int
+    types: int
+
+
 class Folder(NamedTuple):
     """What `read_folder` returns.
 
@@ -147,14 +165,14 @@ def read_folder(path: str | Path) -> Folder:
         The package safetensors is missing.
     """
     folder = Path(path)
-    architecture, first = read_settings(_json(folder / "config.json"), str(folder / "config.json"))
+    architecture, layout = read_settings(_json(folder / "config.json"), str(folder / "config.json"))
     tokenizer = _text(folder / "tokenizer.json")
-    arrays = _read_arrays(folder / "model.safetensors", architecture, first)
+    arrays = _read_arrays(folder / "model.safetensors", architecture, layout)
     return Folder(architecture, arrays, tokenizer, _licence(folder / "README.md"))
 
 
-def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tuple[Architecture, int]:
-    """Return the sizes that config.json gives, and the number of the first position.
+def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tuple[Architecture, Layout]:
+    """Return the sizes that config.json gives.
 
     Raises
     ------
@@ -165,8 +183,8 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
     --------
     >>> sizes = {"num_hidden_layers": 6, "num_attention_heads": 12, "hidden_size": 384, "intermediate_size": 1536}
     >>> sizes |= {"max_position_embeddings": 514, "vocab_size": 250002, "layer_norm_eps": 1e-05}
-    >>> read_settings({"model_type": "xlm-roberta", "pad_token_id": 1, **sizes})[1]
-    2
+    >>> read_settings({"model_type": "xlm-roberta", "pad_token_id": 1, "type_vocab_size": 1, **sizes})[1]
+    Layout(first=2, types=1)
     """
     kind = settings.get("model_type")
     small = kind == "distilbert"
@@ -176,21 +194,23 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
         "position_embedding_type": "absolute",
         "is_decoder": False,
         "embedding_size": sizes["hidden"],
-        "sinusoidal_pos_embds": False,
     }
     for name, only in expected.items():
         found = settings.get(name, only)
-        if found != only and not (name == "sinusoidal_pos_embds" and small):
+        if found != only:
             raise ModelError(f"{path}: {name} is {found!r}, {only!r} is expected")
     epsilon = settings.get("layer_norm_eps", 1e-12)
     architecture = Architecture(kind, **sizes, epsilon=epsilon)  # type: ignore[arg-type]
     check_sizes(architecture, path)
+    types = 0 if small else settings.get("type_vocab_size", 2)
+    if type(types) is not int or not 0 <= types <= _MOST_TYPES:
+        raise ModelError(f"{path}: type_vocab_size is {types!r}, 0 to {_MOST_TYPES} is expected")
     if kind not in _OFFSET:
-        return architecture, 0
+        return architecture, Layout(0, types)
     padding, most = settings.get("pad_token_id", 1), architecture.positions - 4
     if type(padding) is not int or not 0 <= padding <= most:
         raise ModelError(f"{path}: pad_token_id is {padding!r}, 0 to {most} is expected")
-    return architecture._replace(positions=architecture.positions - padding - 1), padding + 1
+    return architecture._replace(positions=architecture.positions - padding - 1), Layout(padding + 1, types)
 
 
 def check_sizes(architecture: Architecture, owner: str) -> None:
@@ -220,23 +240,22 @@ def check_sizes(architecture: Architecture, owner: str) -> None:
         raise ModelError(f"{owner}: the epsilon of norms is {architecture.epsilon!r}, a number in (0, 1) is expected")
 
 
-def collect(architecture: Architecture, first: int, read: Read) -> dict[str, np.ndarray]:
+def collect(architecture: Architecture, layout: Layout, read: Read) -> dict[str, np.ndarray]:
     """Return the arrays of `ARRAYS`, from the tensors of a model of Hugging Face without the prefix of its kind.
 
     Parameters
     ----------
     architecture : Architecture
-    first : int
-        The number of the first position.
+    layout : Layout
     read : callable
         ``read(name, shape)`` returns a tensor.
     """
     hidden, inner, small = architecture.hidden, architecture.inner, architecture.kind == "distilbert"
+    first, types = layout
     arrays = {name: np.empty(architecture.shape(name), np.float32) for name in ARRAYS if ARRAYS[name][0] == "layers"}
     arrays["words"] = read("embeddings.word_embeddings.weight", architecture.shape("words"))
     positions = read("embeddings.position_embeddings.weight", (architecture.positions + first, hidden))[first:]
-    if not small:
-        types = 1 if architecture.kind in _OFFSET else 2
+    if types:
         positions = positions + read("embeddings.token_type_embeddings.weight", (types, hidden))[0]
     arrays["positions"] = positions
 
@@ -261,7 +280,7 @@ def collect(architecture: Architecture, first: int, read: Read) -> dict[str, np.
     return arrays
 
 
-def _read_arrays(path: Path, architecture: Architecture, first: int) -> dict[str, np.ndarray]:
+def _read_arrays(path: Path, architecture: Architecture, layout: Layout) -> dict[str, np.ndarray]:
     """Return the arrays of a file in the safetensors format."""
     try:
         from safetensors import SafetensorError, safe_open
@@ -269,6 +288,9 @@ def _read_arrays(path: Path, architecture: Architecture, first: int) -> dict[str
         raise DependencyError("encoders need the package safetensors; pip install 'nonproj[encoder]'") from None
     if not path.is_file():
         raise ModelError(f"{path}: no such file; an encoder in the safetensors format is expected")
+    weights, size = sum(prod(architecture.shape(name)) for name in ARRAYS), path.stat().st_size
+    if size < weights * _LEAST_BYTES:
+        raise ModelError(f"{path}: {size} bytes, too few for {weights} weights of config.json")
     try:
         with safe_open(path, framework="numpy") as tensors:
             known, prefix = set(tensors.keys()), _PREFIXES[architecture.kind]
@@ -288,7 +310,7 @@ def _read_arrays(path: Path, architecture: Architecture, first: int) -> dict[str
                     raise ModelError(f"{path}: the tensor {full} has values that are not finite")
                 return array
 
-            return collect(architecture, first, read)
+            return collect(architecture, layout, read)
     except (SafetensorError, OSError) as error:
         raise ModelError(f"{path}: {error}") from None
 

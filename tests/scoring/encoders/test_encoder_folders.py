@@ -63,7 +63,7 @@ def test_first_positions_after_that_of_the_padding(tmp_path, expected, kind):
     weights = {f"roberta.{name}": array for name, array in encoders.tensors(PIECES).items()}
     weights[f"roberta.{POSITIONS}"] = np.vstack([np.ones((2, 32), np.float32), weights[f"roberta.{POSITIONS}"]])
     weights[f"roberta.{TYPES}"] = weights[f"roberta.{TYPES}"][:1]
-    settings = encoders.config(PIECES, model_type=kind, pad_token_id=1, max_position_embeddings=26)
+    settings = encoders.config(PIECES, model_type=kind, pad_token_id=1, type_vocab_size=1, max_position_embeddings=26)
     assert np.array_equal(vectors(encoders.write_folder(tmp_path, "wordpiece", weights, settings)), expected)
 
 
@@ -97,6 +97,7 @@ def test_half_precision(tmp_path):
         ({"num_attention_heads": 5}, "32 dimensions cannot be divided among 5 heads"),
         ({"hidden_size": True}, "the number of hidden is True, 1 to 20000 is expected"),
         ({"layer_norm_eps": 2.0}, r"the epsilon of norms is 2\.0"),
+        ({"type_vocab_size": -1}, "type_vocab_size is -1, 0 to 100 is expected"),
         ({"model_type": "roberta", "pad_token_id": 21}, "pad_token_id is 21, 0 to 20 is expected"),
         ({"model_type": "roberta", "pad_token_id": None}, "pad_token_id is None, 0 to 20 is expected"),
     ],
@@ -124,13 +125,14 @@ def test_tensors_that_are_missing_or_of_another_shape_or_type(tmp_path):
 
 
 def test_sizes_of_config_are_compared_before_memory_is_asked_for(tmp_path):
-    """Those of config.json alone would take 160 GB."""
-    settings = encoders.config(10_000_000, hidden_size=4000)
-    with pytest.raises(ModelError, match=r"the tensor embeddings\.word_embeddings\.weight has the shape"):
-        read_folder(encoders.write_folder(tmp_path, settings=settings))
-    settings = encoders.config(PIECES, intermediate_size=100_000, num_hidden_layers=100)
-    with pytest.raises(ModelError, match="no tensor|has the shape"):
-        read_folder(encoders.write_folder(tmp_path, settings=settings))
+    largest = {"num_hidden_layers": 100, "hidden_size": 20_000, "intermediate_size": 100_000}
+    for settings in (
+        encoders.config(10_000_000, hidden_size=4000),
+        encoders.config(PIECES, **largest),
+        encoders.config(PIECES, hidden_size=64),
+    ):
+        with pytest.raises(ModelError, match=r"model\.safetensors: \d+ bytes, too few for \d+ weights of config\.json"):
+            read_folder(encoders.write_folder(tmp_path, settings=settings))
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])

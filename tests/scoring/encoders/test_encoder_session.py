@@ -87,17 +87,21 @@ def test_the_mix_of_layers(small):
 def test_vectors_of_eight_bits(folder):
     """They are much nearer to those of the definition, with rounding, than these are to those without.
 
-    A value between two steps may be rounded to the other one, so they are not equal.
+    A value between two steps may be rounded to the other one, so they are not equal.  Processors without products of
+    bytes, such as those of x86-64 without AVX2, do not round inputs.
     """
-    rounded, exact, twin = make(folder, rounded=True), make(folder), naive_bert.RoundedBert(folder)
+    encoder, words = make(folder, rounded=True), encoders.SENTENCES
+    found, exact = (np.concatenate(each.vectors(words)) for each in (encoder, make(folder)))
     errors, roundings = [], []
-    for words in encoders.SENTENCES:
-        (found,), wanted = rounded.vectors([words]), expected(rounded, twin, words)
+    for inputs in (True, False):
+        twin = naive_bert.RoundedBert(folder, inputs)
+        wanted = np.concatenate([expected(encoder, twin, each) for each in words])
         errors.append(np.abs(found - wanted).mean())
-        roundings.append(np.abs(wanted - exact.vectors([words])[0]).mean())
-        cosines = (found * wanted).sum(axis=1) / np.linalg.norm(found, axis=1) / np.linalg.norm(wanted, axis=1)
-        assert cosines.min() > 0.9999
-    assert 1e-4 < np.mean(roundings) < 0.03 and np.mean(errors) < np.mean(roundings) / 10
+        roundings.append(np.abs(exact - wanted).mean())
+    assert 1e-3 < roundings[1] < roundings[0] < 0.03
+    assert min(errors) < min(roundings) / 10
+    cosines = (found * exact).sum(axis=1) / np.linalg.norm(found, axis=1) / np.linalg.norm(exact, axis=1)
+    assert cosines.min() > 0.999
 
 
 @pytest.mark.parametrize("rounded", [False, True])
