@@ -1,0 +1,164 @@
+"""Models with a pretrained encoder: files, batches, processes, exactness, and what they refuse."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("tokenizers")
+
+from encoders import WORDS, write_folder  # noqa: E402
+
+from nonproj.cli.main import main  # noqa: E402
+from nonproj.errors import ConfigError, ModelError  # noqa: E402
+from nonproj.io import conll  # noqa: E402
+from nonproj.io.objects import from_words  # noqa: E402
+from nonproj.model.model import Model  # noqa: E402
+from nonproj.options.sections import DecodingConfig  # noqa: E402
+from nonproj.pipeline.joint import JointParser  # noqa: E402
+from nonproj.pipeline.parser import Parser  # noqa: E402
+from nonproj.scoring.encoders.architecture import read_folder  # noqa: E402
+from nonproj.scoring.encoders.heads import Heads, sizes_of  # noqa: E402
+from nonproj.scoring.encoders.quantisation import quantise  # noqa: E402
+from nonproj.scoring.encoders.scorer import EncoderScorer  # noqa: E402
+from nonproj.scoring.encoders.session import Encoder  # noqa: E402
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "model.nonproj"
+
+
+def random_scorer(folder: Path, n_labels: int, seed: int = 0) -> EncoderScorer:
+    """Return a tiny encoder with random layers, whose scores of siblings and grandparents make decoding hard."""
+    rng, found = np.random.default_rng(seed), read_folder(folder)
+    shapes = sizes_of(found.architecture.hidden, n_labels)
+    arrays = {name: rng.normal(0.0, 0.15, shape).astype(np.float32) for name, shape in shapes.items()}
+    for name in ("sibling", "grandparent"):
+        arrays[f"{name}_weight"] = rng.normal(0.0, 3.0, arrays[f"{name}_weight"].shape).astype(np.float32)
+    encoder = Encoder(found.architecture, quantise(found.arrays), found.tokenizer)
+    return EncoderScorer(encoder, Heads(arrays), 3.0, 2.0)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> Path:
+    """A model with linear weights and an encoder."""
+    folder = tmp_path_factory.mktemp("model")
+    model = Model.load(GOLDEN)
+    model.add_component("encoder", random_scorer(write_folder(folder / "encoder"), len(model.labels)).state())
+    model.save(folder / "encoder.nonproj")
+    return folder / "encoder.nonproj"
+
+
+@pytest.fixture(scope="module")
+def parser(file) -> Parser:
+    """Its parser."""
+    return Parser(Model.load(file))
+
+
+def sentences_of(count: int, seed: int = 0):
+    """Return sentences of random words, some of which the encoder cuts into pieces."""
+    chance = random.Random(seed)
+    known = [*WORDS, "unbelievable", "den", "hund", "."]
+    return [from_words(chance.choices(known, k=chance.randint(1, 9))) for _ in range(count)]
+
+
+def trees(parses) -> list[tuple[list[int], list[str]]]:
+    """Return heads and labels."""
+    return [(parse.decoded.heads.tolist(), parse.labels) for parse in parses]
+
+
+def test_scores_are_added_to_those_of_the_linear_model(parser):
+    linear, [sentence] = Parser(Model.load(GOLDEN)), sentences_of(1, 3)
+    tokens = parser.encode(sentence)
+    arcs = parser.prune(tokens)
+    parts, scores = parser.score(tokens, arcs)
+    own = linear.score(linear.encode(sentence), arcs)[1]
+    [vectors] = parser.pretrained.encoder.vectors([sentence.forms])
+    heads = parser.pretrained.heads
+    hidden = heads.hidden(vectors)
+    np.testing.assert_allclose(scores, own + 3.0 * heads.parts(hidden, parts, heads.arcs(hidden)), rtol=1e-12)
+    tree = np.array([-1, *range(len(sentence))])
+    added = parser.label_scores(tokens, tree) - linear.label_scores(linear.encode(sentence), tree)
+    np.testing.assert_allclose(added, 2.0 * heads.labels(hidden, tree), atol=1e-9)
+
+
+def test_a_batch_changes_nothing(parser):
+    given = sentences_of(60)
+    together = [parse for _, parse in parser.parse_all(given)]
+    assert trees(together) == trees(map(parser.parse, given))
+    backwards = [parse for _, parse in parser.parse_all(given[::-1], 7)]
+    assert trees(together) == trees(backwards[::-1])
+
+
+def test_processes_and_full_and_several_trees(file, tmp_path):
+    source = tmp_path / "in.conll"
+    given = sentences_of(40, 1)
+    conll.write(((sentence, np.zeros(len(sentence), np.int32)) for sentence in given), source)
+    for options in ([], ["--full"], ["--nbest", "3"]):
+        outputs = []
+        for jobs in ("1", "2"):
+            target = tmp_path / f"{jobs}.conll"
+            assert main(["parse", str(file), str(source), "-o", str(target), "--jobs", jobs, *options]) == 0
+            outputs.append(target.read_bytes())
+        assert outputs[0] == outputs[1]
+
+
+def test_certified_trees_are_those_of_the_integer_program(parser):
+    pytest.importorskip("highspy")
+    from nonproj.programs.linear_program import LinearOptions, linear_program
+
+    searched = 0
+    for sentence in sentences_of(200, 2):
+        tokens = parser.encode(sentence)
+        parts, scores = parser.score(tokens, parser.prune(tokens))
+        found = parser.decode(parts, scores)
+        options = LinearOptions("single", integer=True, single_root=parser.options.single_root)
+        best, _ = linear_program(parts, scores, options)
+        assert found.certified and best.certified
+        assert found.score == pytest.approx(best.score, rel=1e-9, abs=1e-6)
+        searched += found.nodes > 1
+    assert searched > 0, "no sentence needs branch and bound"
+
+
+def test_a_missing_package_is_named(file, tmp_path, monkeypatch, capsys):
+    source = tmp_path / "in.conll"
+    conll.write(((sentence, np.zeros(len(sentence), np.int32)) for sentence in sentences_of(1)), source)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    assert main(["parse", str(file), str(source)]) == 2
+    assert "pip install 'nonproj[encoder]'" in capsys.readouterr().err
+
+
+def test_models_with_an_encoder_do_not_decide_tags(file):
+    with pytest.raises(ConfigError, match="leave out --joint"):
+        JointParser(Model.load(file), DecodingConfig())
+
+
+@pytest.mark.parametrize(("name", "value"), [("scale", 0.0), ("label_scale", -1.0), ("scale", float("nan"))])
+def test_scales_of_strangers_are_checked(file, name, value):
+    model = Model.load(file)
+    model.components["encoder"][name] = value
+    with pytest.raises(ModelError, match="scale of the encoder's scores"):
+        _ = Parser(model).pretrained
+
+
+def test_an_encoder_for_other_labels_is_refused(file):
+    model = Model.load(file)
+    with pytest.raises(ModelError, match="the encoder's array 'label_.*' has shape"):
+        model.loaded(EncoderScorer, len(model.labels) - 1)
+
+
+@pytest.mark.parametrize("package", ["torch", "tokenizers"])
+def test_training_names_what_is_missing(package, tmp_path, monkeypatch, capsys):
+    from toy import treebank
+
+    source, folder = tmp_path / "toy.conll", write_folder(tmp_path / "encoder")
+    source.write_text(treebank(20), encoding="utf-8")
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "nonproj.learning.encoders.training", raising=False)
+    words = ["train", str(source), "-o", str(tmp_path / "model"), "--encoder", str(folder)]
+    assert main([*words, "--set=tagger.epochs=0", "--set=segmenter.epochs=0", "--set=network.epochs=0"]) == 2
+    assert "nonproj[train-encoder]'" in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()
