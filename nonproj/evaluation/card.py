@@ -128,6 +128,10 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
     """Yield the facts about the treebank."""
     yield "treebank", data.get("name") or "not named"
     yield "licence", data.get("licence") or "unknown; the terms of the treebank may restrict the use of the model"
+    if training.get("encoder"):
+        encoder = training["encoder"]
+        licence = encoder.get("licence") or "unknown"
+        yield "pretrained encoder", f"{encoder.get('name')} ({encoder.get('kind')}), licence: {licence}"
     for role, title in (("train", "training file"), ("test", "test file")):
         if data.get(f"{role}_file"):
             digest = data.get(f"{role}_sha256")

@@ -24,7 +24,7 @@ INSTALL = "pip install 'nonproj[train-encoder]'"
 class EncoderStage(Stage):
     """The encoder and the layers behind it, which learn from words, gold trees and gold labels alone."""
 
-    name = "encoder"
+    name, figures = "encoder", ("encoder",)
 
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
         """Fine-tune the encoder, if there is one."""
@@ -41,7 +41,8 @@ class EncoderStage(Stage):
         folder = read_folder(find_folder(options.folder))
         copies = len(material.sentences) // len(sentences)
         scorer = learning.fine_tune(folder, material, copies, setting.progress)
-        return Learnt(state=scorer.state())
+        figures = {"name": Path(options.folder).name, "kind": folder.architecture.kind, "licence": folder.licence}
+        return Learnt(state=scorer.state(), figures={"encoder": figures})
 
     def component(self, state: State, setting: Setting) -> EncoderScorer:
         """Return the encoder of a state."""

@@ -177,6 +177,8 @@ def test_the_command_trains_and_resumes(folder, sentences, tmp_path, capsys):
     assert main([*words, "--encoder", str(folder), "--set=treebank.name=again"]) == 0
     assert main(["parse", str(output), str(source), "-o", str(tmp_path / "out.conll")]) == 0
     assert len(list(conll.read(tmp_path / "out.conll"))) == 30
+    assert main(["inspect", str(output), "--card"]) == 0
+    assert "encoder" in (shown := capsys.readouterr().out) and "(bert), licence: mit" in shown
     capsys.readouterr()
     assert main([*words, "--encoder", str(tmp_path / "none")]) == 2
     assert "encoder.folder: there is no folder" in capsys.readouterr().err
