@@ -4,6 +4,7 @@ Optional: ``pip install 'nonproj[encoder]'``.
 
 - `architecture`: the sizes of an encoder; its tensors, under our own names, from a folder of Hugging Face
 - `quantisation`: matrices of eight bits, with a scale for each block
+- `tokenizer`: the settings of a tokenizer of Hugging Face, and which of them are accepted
 - `pieces`: words to the numbers of their pieces, by a tokenizer of Hugging Face
 - `trimming`: a vocabulary cut to the pieces of a treebank
 - `windows`: long sentences as overlapping windows

@@ -14,31 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import DependencyError, ModelError
+from nonproj.scoring.encoders.tokenizer import parse, special_names, special_pieces, steps
 
 _MOST_WORDS = 1 << 16
 """The maximum number of words whose pieces are kept."""
 
 _BEFORE = " "
 """The first character of special pieces: normalizers and pre-tokenizers leave no blank in what is cut into pieces."""
-
-NORMALIZERS = (
-    "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Prepend", "Replace", "Strip",
-    "StripAccents",
-)  # fmt: skip
-PRE_TOKENIZERS = (
-    "BertPreTokenizer",
-    "ByteLevel",
-    "Digits",
-    "Metaspace",
-    "Punctuation",
-    "Whitespace",
-    "WhitespaceSplit",
-)
-PATTERNS = (" {2,}",)
-"""The steps that a tokenizer may have, and the regular expressions in them."""
-
-_LISTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
-_POST_PROCESSORS = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 
 
 class Cut(NamedTuple):
@@ -56,14 +38,6 @@ class Cut(NamedTuple):
     lengths: np.ndarray
 
 
-class Special(NamedTuple):
-    """The numbers of special pieces: before a sentence, after it, and of what has no pieces."""
-
-    first: int
-    last: int
-    unknown: int
-
-
 class Pieces:
     """The pieces of words.
 
@@ -74,7 +48,7 @@ class Pieces:
 
     Attributes
     ----------
-    special : Special
+    special : nonproj.scoring.encoders.tokenizer.Special
     size : int
         The number of pieces.
 
@@ -84,6 +58,18 @@ class Pieces:
         If the text is no such tokenizer.
     DependencyError
         If the package tokenizers is missing.
+
+    Examples
+    --------
+    >>> vocabulary = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "dog": 3, "##s": 4}
+    >>> settings = {
+    ...     "version": "1.0",
+    ...     "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "vocab": vocabulary,
+    ...               "max_input_chars_per_word": 100},
+    ...     "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]},
+    ... }
+    >>> Pieces(json.dumps(settings)).cut([["dogs", "?"]])
+    [Cut(ids=array([3, 4, 0]), lengths=array([2, 1]))]
     """
 
     def __init__(self, tokenizer: str):
@@ -118,90 +104,6 @@ class Pieces:
         return {word: tuple(part) or unknown for word, part in zip(words, parts, strict=True)}
 
 
-def parse(tokenizer: str) -> dict[str, Any]:
-    """Return the settings of a tokenizer, after checking those that are used here.
-
-    Raises
-    ------
-    ModelError
-        If the text is no tokenizer, or has steps that are not in `NORMALIZERS` or `PRE_TOKENIZERS`: those of a stranger
-        could take forever.
-    """
-    try:
-        settings = json.loads(tokenizer)
-        model = settings["model"]
-        kind, vocabulary = model["type"], model["vocab"]
-        added = [(entry["content"], entry["special"]) for entry in settings.get("added_tokens") or []]
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        raise ModelError("the tokenizer is not a tokenizer.json with a model and a vocabulary") from None
-    if kind not in ("WordPiece", "Unigram", "BPE"):
-        raise ModelError(f"the tokenizer has a model of the kind {kind!r}; WordPiece, Unigram or BPE is expected")
-    if kind == "Unigram":
-        sound = type(vocabulary) is list and all(type(entry) is list and len(entry) == 2 for entry in vocabulary)
-        sound = sound and {(type(name), type(score)) for name, score in vocabulary} <= {(str, float), (str, int)}
-    else:
-        sound = type(vocabulary) is dict and {type(number) for number in vocabulary.values()} == {int}
-        sound = sound and sorted(vocabulary.values()) == list(range(len(vocabulary)))
-    if not sound or not {(type(name), type(special)) for name, special in added} <= {(str, bool)}:
-        raise ModelError("the vocabulary of the tokenizer is not one with numbers from 0")
-    for place, known in (("normalizer", NORMALIZERS), ("pre_tokenizer", PRE_TOKENIZERS)):
-        for step in _steps(settings, place):
-            if type(step) is not dict or step.get("type") not in known:
-                raise ModelError(f"the {place} of the tokenizer has another step than {', '.join(known)}")
-            pattern = step.get("pattern")
-            if type(pattern) is dict and pattern.get("Regex", PATTERNS[0]) not in PATTERNS:
-                raise ModelError(f"the {place} of the tokenizer has another pattern than {', '.join(PATTERNS)}")
-    found: dict[str, Any] = settings
-    return found
-
-
-def _steps(settings: dict[str, Any], place: str) -> list[Any]:
-    """Return the steps of the normalizer or the pre-tokenizer."""
-    step = settings.get(place)
-    if type(step) is dict and step.get("type") == "Sequence":
-        steps = step.get(_LISTS[place])
-        return steps if type(steps) is list else [None]
-    return [] if step is None else [step]
-
-
-def names(settings: dict[str, Any]) -> list[str]:
-    """Return the pieces of a tokenizer in the order of their numbers."""
-    vocabulary = settings["model"]["vocab"]
-    if type(vocabulary) is list:
-        return [name for name, _ in vocabulary]
-    return sorted(vocabulary, key=vocabulary.__getitem__)
-
-
-def special_names(settings: dict[str, Any]) -> set[str]:
-    """Return the names of the special pieces of a tokenizer."""
-    return {entry["content"] for entry in settings.get("added_tokens") or [] if entry["special"]}
-
-
-def special_pieces(settings: dict[str, Any]) -> Special:
-    """Return the special pieces of a tokenizer that `parse` returned."""
-    pieces, model = names(settings), settings["model"]
-    number = {name: i for i, name in enumerate(pieces)}
-    try:
-        unknown = model["unk_id"] if model["type"] == "Unigram" else number[model.get("unk_token") or "<unk>"]
-        pieces[unknown]
-        first, last = _ends(settings["post_processor"], number)
-    except (LookupError, TypeError, ValueError, StopIteration):
-        raise ModelError("the tokenizer does not say which pieces are unknown, before and after a sentence") from None
-    return Special(first, last, unknown)
-
-
-def _ends(processor: dict[str, Any], number: dict[str, int]) -> tuple[int, int]:
-    """Return the pieces before and after a sentence."""
-    if processor["type"] == "Sequence":
-        processor = next(each for each in processor["processors"] if each["type"] in _POST_PROCESSORS)
-    if processor["type"] == "TemplateProcessing":
-        before, sentence, after = processor["single"]
-        if "Sequence" not in sentence:
-            raise KeyError("Sequence")
-        return number[before["SpecialToken"]["id"]], number[after["SpecialToken"]["id"]]
-    return number[processor["cls"][0]], number[processor["sep"][0]]
-
-
 def _compiled(settings: dict[str, Any]) -> Any:
     """Return the tokenizer, without special pieces and with each word by itself."""
     try:
@@ -219,6 +121,8 @@ def _compiled(settings: dict[str, Any]) -> Any:
     elif model["type"] == "WordPiece":
         model["vocab"] = {renamed(name): number for name, number in model["vocab"].items()}
         model["unk_token"] = renamed(model["unk_token"])
+    else:
+        model["dropout"] = None  # pieces at random, in training
     switched: dict[str, Any] = {
         "added_tokens": [],
         "post_processor": None,
@@ -248,5 +152,5 @@ def _each_word(settings: dict[str, Any]) -> Any:
         "Metaspace": {"prepend_scheme": "always"},
         "ByteLevel": {"add_prefix_space": True},
     }
-    steps = [step | always.get(step["type"], {}) for step in _steps(settings, "pre_tokenizer")]
-    return {"type": "Sequence", "pretokenizers": steps}
+    found = [step | always.get(step["type"], {}) for step in steps(settings, "pre_tokenizer")]
+    return {"type": "Sequence", "pretokenizers": found}

@@ -3,7 +3,7 @@
 Each window is computed by itself, on one thread, so vectors do not depend on the other sentences, their order, the
 number of threads or of processes: they are bit-identical on one processor.  Memory is bounded too: beside the encoder
 and the result, a thread needs four bytes for each head and pair of pieces of a window, and for each of its pieces and
-about ten times the dimensions plus the inner dimensions; with MiniLM less than 30 MB.
+about ten times the dimensions plus the inner dimensions: with MiniLM 30 MB.
 """
 
 from __future__ import annotations
@@ -125,18 +125,17 @@ class Encoder:
     def _windows(self, sentence: int, cut: Cut) -> list[_Window]:
         """Return the windows of a sentence."""
         first, last, _ = self.pieces.special
-        lengths = np.minimum(cut.lengths, self.limit)
-        begin, found = np.cumsum(cut.lengths) - cut.lengths, []
+        within = np.arange(len(cut.ids)) - np.repeat(np.cumsum(cut.lengths) - cut.lengths, cut.lengths)
+        ids, lengths = cut.ids[within < self.limit], np.minimum(cut.lengths, self.limit)
+        offset, found = np.concatenate([[0], np.cumsum(lengths)]), []
         starts, ends, owner = windows(lengths, self.limit)
         for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-            own = lengths[start:end]
-            parts = [cut.ids[b : b + size] for b, size in zip(begin[start:end].tolist(), own.tolist(), strict=True)]
             nodes = np.flatnonzero(owner[start:end] == number) + 1
             if number == 0:
                 nodes = np.concatenate([[0], nodes])
-            rows = np.where(nodes > 0, nodes + start, 0)
-            ids = np.concatenate([[first], *parts, [last]])
-            found.append(_Window(sentence, ids, np.concatenate([[1], own]), nodes, rows))
+            pieces = np.concatenate([[first], ids[offset[start] : offset[end]], [last]])
+            sizes, rows = np.concatenate([[1], lengths[start:end]]), np.where(nodes > 0, nodes + start, 0)
+            found.append(_Window(sentence, pieces, sizes, nodes, rows))
         return found
 
     def _run(self, window: _Window) -> Float32s:
@@ -167,7 +166,7 @@ class Encoder:
             raise DependencyError("encoders need the package onnxruntime; pip install 'nonproj[encoder]'") from None
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # there is nothing left
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # see `graph`
         options.log_severity_level = _ERRORS
         graph = write_graph(self.architecture, self.arrays)
         matrices = [onnxruntime.OrtValue.ortvalue_from_numpy(matrix) for matrix in graph.matrices.values()]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.scoring.encoders.pieces import names, parse, special_names, special_pieces
+from nonproj.scoring.encoders.tokenizer import names, parse, special_names, special_pieces
 from nonproj.types import Int64s
 
 LIMIT = 30_000

@@ -11,7 +11,8 @@ import pytest
 from tokenizers import Tokenizer
 
 from nonproj.errors import ModelError
-from nonproj.scoring.encoders.pieces import Pieces, parse, special_pieces
+from nonproj.scoring.encoders.pieces import Pieces
+from nonproj.scoring.encoders.tokenizer import parse, special_pieces
 
 WORDS = ["The", "dogs", "unbelievable", "d\u00f3g", "a", "sees", "ab", "zebra", "thee", "the-dog", "x", "e" * 300]
 
@@ -130,6 +131,39 @@ FAULTS = [
         "another step than",
     ),
 ]
+
+
+def characters(*texts):
+    """A table of characters without any, and texts to replace them by."""
+    return base64.b64encode(bytes(4) + b"\0".join(text.encode() for text in texts)).decode()
+
+
+def steps(*found, place="normalizer"):
+    """A tokenizer with some steps."""
+    name = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}[place]
+    return changed("unigram", **{place: {"type": "Sequence", name: list(found)}})
+
+
+PRECOMPILED = {"type": "Precompiled", "precompiled_charsmap": characters("a")}
+
+FAULTS += [
+    (steps(*[{"type": "NFC"}] * 21), "the normalizer of the tokenizer has 21 steps, at most 20 are expected"),
+    (steps(*[{"type": "Digits"}] * 21, place="pre_tokenizer"), "the pre_tokenizer of the tokenizer has 21 steps"),
+    (steps({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}), "by more than a character"),
+    (steps({"type": "Replace", "pattern": {"String": ""}, "content": "a"}), "replaces another pattern than"),
+    (steps({"type": "Replace", "pattern": "a", "content": "a"}), "replaces another pattern than"),
+    (steps({"type": "Prepend", "prepend": "aa"}), "begins words with more than a character"),
+    (steps(PRECOMPILED, PRECOMPILED), "more than one table of characters"),
+    (steps(PRECOMPILED | {"precompiled_charsmap": characters("a", "b" * 101)}), "a character by more than 100 bytes"),
+    (steps(PRECOMPILED | {"precompiled_charsmap": "?"}), "damaged table of characters|the tokenizer cannot be used"),
+    (steps({"type": "Precompiled"}), "damaged table of characters"),
+    (changed("wordpiece", model={"max_input_chars_per_word": 1001}), "cuts words of 1001 characters, at most 1000"),
+]
+
+
+def test_byte_pairs_are_not_dropped_at_random():
+    always = Pieces(changed("byte_pairs", model={"dropout": 1.0})).cut([["dog"]] * 2)
+    assert [cut.ids.tolist() for cut in always] == [[settings("byte_pairs")["model"]["vocab"]["\u0120dog"]]] * 2
 
 
 @pytest.mark.parametrize(("text", "fault"), FAULTS, ids=range(len(FAULTS)))

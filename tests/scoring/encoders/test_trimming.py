@@ -11,8 +11,9 @@ import pytest
 from tokenizers import Tokenizer
 
 from nonproj.scoring.encoders.architecture import read_folder
-from nonproj.scoring.encoders.pieces import Pieces, names, parse
+from nonproj.scoring.encoders.pieces import Pieces
 from nonproj.scoring.encoders.session import Encoder
+from nonproj.scoring.encoders.tokenizer import names, parse
 from nonproj.scoring.encoders.trimming import trim
 
 BOTH = ["wordpiece", "unigram"]
