@@ -124,7 +124,7 @@ $(TORCH): $(READY)
 	@touch $@
 
 test-encoder: $(WARM) $(TORCH) ## run the tests of fine-tuning encoders; first installs PyTorch, several gigabytes
-	@"$(BIN)/python" -m pytest tests/learning/encoders nonproj/learning/encoders $(ARGS)
+	@$(PYTEST) tests/learning/encoders nonproj/learning/encoders $(ARGS)
 
 attack: $(WARM) ## run the fuzzing and fault-injection campaign: SECONDS=1800 SEED=1; see attack/README.md
 	@"$(BIN)/python" -m attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)

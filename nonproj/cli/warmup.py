@@ -36,6 +36,7 @@ from nonproj.pipeline.joint import JointParser
 from nonproj.pipeline.parser import Parser
 from nonproj.programs.pricing import promising_parts, violated_arc_gp, violated_cutsets
 from nonproj.scoring.bounds import grandparent_bounds
+from nonproj.scoring.encoders.heads import Heads, sizes_of
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
@@ -137,6 +138,9 @@ def score() -> None:
     promising_parts(scores, state.astype(np.float64), state, scores)
     violated_arc_gp(scores, state, 0.0)
     violated_cutsets(scores, 0.0)
+    layers = Heads({name: np.zeros(shape, np.float32) for name, shape in sizes_of(1, 1).items()})
+    hidden, parts = layers.hidden(np.zeros((3, 1), np.float32)), part_space(full_arc_space(2), "sibling")
+    layers.parts(hidden, parts, layers.arcs(hidden))
 
 
 def decode() -> None:

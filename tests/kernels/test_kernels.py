@@ -22,6 +22,8 @@ kernels = {}
 for info in pkgutil.walk_packages(nonproj.__path__, "nonproj."):
     if info.name in ("nonproj.__main__", "nonproj.systems"):  # the latter only says where it is
         continue
+    if info.name.startswith("nonproj.learning.encoders."):  # has no kernels, and needs PyTorch
+        continue
     module = importlib.import_module(info.name)
     for value in vars(module).values():
         if hasattr(value, "py_func") and value.py_func.__module__ == info.name:
