@@ -142,9 +142,10 @@ class Encoder:
 
     def _run(self, window: _Window) -> Float32s:
         """Return the vectors of a window's words."""
-        states = self._session[0].run(None, {INPUT: self._embeddings(window.ids)[None]})[0][0]
-        sums = np.add.reduceat(states[:-1], np.cumsum(window.sizes) - window.sizes, axis=0)
-        found: Float32s = (sums / window.sizes[:, None].astype(np.float32))[window.nodes]
+        with np.errstate(over="ignore", invalid="ignore"):
+            states = self._session[0].run(None, {INPUT: self._embeddings(window.ids)[None]})[0][0]
+            sums = np.add.reduceat(states[:-1], np.cumsum(window.sizes) - window.sizes, axis=0)
+            found: Float32s = (sums / window.sizes[:, None].astype(np.float32))[window.nodes]
         if not np.isfinite(found).all():
             raise ModelError("the encoder has weights for which its vectors are not finite")
         return found
