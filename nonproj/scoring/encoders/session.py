@@ -1,7 +1,9 @@
 """A pretrained encoder: words in, one vector for each word out.
 
 Each window is computed by itself, on one thread, so vectors do not depend on the other sentences, their order, the
-number of threads or of processes: they are bit-identical on one processor.  Memory is bounded too: beside the encoder
+number of threads or of processes: they are bit-identical on one processor.  Windows of equal length together would be
+2 % faster (64 sentences of English EWT, eight bits), but their last bits would depend on each other.  Memory is bounded
+too: beside the encoder
 and the result, a thread needs four bytes for each head and pair of pieces of a window, and for each of its pieces and
 about ten times the dimensions plus the inner dimensions: with MiniLM 30 MB.
 """
@@ -140,9 +142,10 @@ class Encoder:
 
     def _run(self, window: _Window) -> Float32s:
         """Return the vectors of a window's words."""
-        states = self._session[0].run(None, {INPUT: self._embeddings(window.ids)[None]})[0][0]
-        sums = np.add.reduceat(states[:-1], np.cumsum(window.sizes) - window.sizes, axis=0)
-        found: Float32s = (sums / window.sizes[:, None].astype(np.float32))[window.nodes]
+        with np.errstate(over="ignore", invalid="ignore"):
+            states = self._session[0].run(None, {INPUT: self._embeddings(window.ids)[None]})[0][0]
+            sums = np.add.reduceat(states[:-1], np.cumsum(window.sizes) - window.sizes, axis=0)
+            found: Float32s = (sums / window.sizes[:, None].astype(np.float32))[window.nodes]
         if not np.isfinite(found).all():
             raise ModelError("the encoder has weights for which its vectors are not finite")
         return found

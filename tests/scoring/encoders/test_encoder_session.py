@@ -210,6 +210,37 @@ def test_values_that_are_not_finite_are_refused(small):
         load(Encoder, (values, huge)).vectors([["dog"]])
 
 
+@pytest.mark.parametrize("rounded", [False, True])
+def test_changed_states_are_refused_or_give_vectors(small, rounded):
+    """Some bytes of an array are changed at random."""
+    values, arrays = make(small, rounded).state()
+    source, refused = np.random.default_rng(4), 0
+    for _ in range(100):
+        name = source.choice(list(arrays))
+        changed = arrays[name].copy()
+        data = changed.reshape(-1).view(np.uint8)
+        data[source.integers(0, data.size, 20)] = source.integers(0, 256, 20)
+        try:
+            found = load(Encoder, (values, arrays | {name: changed})).vectors(encoders.SENTENCES)
+        except ModelError as error:
+            refused += 1
+            assert "\n" not in str(error)
+        else:
+            assert all(np.isfinite(each).all() for each in found)
+    assert 0 < refused < 100
+
+
+def test_arrays_may_be_read_only(small):
+    """As those of a model that several processes map."""
+    for encoder in (make(small), make(small, rounded=True)):
+        values, arrays = encoder.state()
+        frozen = {name: array.copy() for name, array in arrays.items()}
+        for array in frozen.values():
+            array.flags.writeable = False
+        found = load(Encoder, (values, frozen)).vectors(encoders.SENTENCES)
+        assert all(map(np.array_equal, found, encoder.vectors(encoders.SENTENCES)))
+
+
 def test_states_with_both_kinds_of_matrices_are_refused(small):
     values, arrays = make(small).state()
     with pytest.raises(ModelError, match="the encoder has matrices of both kinds, or none"):
