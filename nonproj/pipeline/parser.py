@@ -234,7 +234,9 @@ class Parser:
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
-        tokens = self.encode_all(sentences)
+        tokens = list(map(self.encoder.encode, sentences))
+        if self.pretrained is not None:
+            tokens = self.pretrained.add_to(tokens, [sentence.forms for sentence in sentences])
         constraints = list(map(read_constraints, sentences, itertools.repeat(self.constraints)))
         batch = join(tokens)
         demanded = join_words(map(self.demanded, constraints), batch) if any(constraints) else {}
@@ -285,15 +287,8 @@ class Parser:
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Turn strings into integers, and add what the model's pretrained encoder says of them, if there is one."""
-        return self.encode_all([sentence])[0]
-
-    def encode_all(self, sentences: Sequence[Sentence]) -> list[Tokens]:
-        """Return the result of `encode` for several sentences."""
-        tokens = list(map(self.encoder.encode, sentences))
-        if self.pretrained is None:
-            return tokens
-        encoded = self.pretrained.encode([sentence.forms for sentence in sentences])
-        return [each._replace(encoded=own) for each, own in zip(tokens, encoded, strict=True)]
+        tokens = self.encoder.encode(sentence)
+        return tokens if self.pretrained is None else self.pretrained.add_to([tokens], [sentence.forms])[0]
 
     def candidates_of(
         self, sentence: Sentence, tokens: Tokens, constraints: Constraints | None, first: np.ndarray | None = None

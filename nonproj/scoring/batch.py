@@ -59,7 +59,9 @@ def join(tokens: Sequence[Tokens]) -> Batch:
     >>> batch.first.tolist(), batch.end.tolist(), batch.feat_start.tolist()
     ([0, 8], [2, 10], [0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 4])
     """
-    encoded = tuple(each.encoded for each in tokens if each.encoded is not None) or None
+    encoded = None
+    if tokens[0].encoded is not None:  # all have it, or none
+        encoded = tuple(each.encoded for each in tokens if each.encoded is not None)
     if len(tokens) == 1:
         n_nodes = tokens[0].n_nodes
         return Batch(*tokens[0][:3], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes, encoded)

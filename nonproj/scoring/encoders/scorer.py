@@ -11,6 +11,7 @@ from nonproj.errors import ModelError
 from nonproj.linear.component import Schema, State, add_nested, nested
 from nonproj.scoring.encoders.heads import Heads, Hidden
 from nonproj.scoring.encoders.session import Encoder
+from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int32s, PartSpace
 
 
@@ -33,9 +34,10 @@ class EncoderScorer:
     def __init__(self, encoder: Encoder, heads: Heads, scale: float = 1.0, label_scale: float = 1.0):
         self.encoder, self.heads, self.scale, self.label_scale = encoder, heads, scale, label_scale
 
-    def encode(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
-        """Return what the encoder says of sentences, given the forms of their words."""
-        return [Encoded(self, self.heads.hidden(vectors)) for vectors in self.encoder.vectors(sentences)]
+    def add_to(self, tokens: Sequence[Tokens], texts: Sequence[Sequence[str]]) -> list[Tokens]:
+        """Return the tokens of sentences with what the encoder says of them, given the forms of their words."""
+        pairs = zip(tokens, self.encoder.vectors(texts), strict=True)
+        return [each._replace(encoded=Encoded(self, self.heads.hidden(vectors))) for each, vectors in pairs]
 
     def state(self) -> State:
         """Return JSON values and arrays from which `from_state` makes the component."""
