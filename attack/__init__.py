@@ -8,7 +8,7 @@
 - `forgery`: damages models and checkpoints, with the checksums made right again
 - `properties`: the properties of sentences, trees and errors
 - `reads`, `parses`, `models`, `options`: lanes of damaged treebanks, models, configurations and command lines
-- `components`: lanes of forged taggers, segmenters, networks and confidence classifiers
+- `components`: lanes of forged taggers, segmenters, networks, encoders and confidence classifiers
 - `text`, `server`: lanes of plain text, and of requests to a live server
 - `structured`, `fuzz`: well-formed treebanks drawn by hypothesis; a lane guided by coverage
 - `forked`: runs the command line in forked processes

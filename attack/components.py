@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -66,7 +67,7 @@ class Component(Lane):
             try:
                 model = Model.from_bytes(data)
                 parser = self._parser(model)
-                _ = parser.analyzer, parser.segmenter, parser.classifier
+                _ = parser.analyzer, parser.segmenter, parser.classifier, parser.pretrained
             except ModelError as error:
                 check_message(error)
                 outcome = "rejected"
@@ -135,6 +136,28 @@ class Network(Component):
     """Forges networks."""
 
     name = component = "network"
+
+
+class Encoder(Component):
+    """Forges pretrained encoders, and the layers behind them."""
+
+    name = component = "encoder"
+
+    def complete(self, model: Model) -> None:
+        """Add a small encoder of random numbers."""
+        from encoders import random_scorer, write_folder
+
+        with tempfile.TemporaryDirectory() as folder:
+            scorer = random_scorer(write_folder(Path(folder) / "encoder"), len(model.labels))
+        model.add_component("encoder", scorer.state())
+
+    def use(self, rng: random.Random, parser: Parser) -> None:
+        """Parse, unless weights are so large that vectors or scores overflow."""
+        try:
+            super().use(rng, parser)
+        except ModelError as error:
+            check_message(error)
+            require("not finite" in str(error), str(error))
 
 
 class Confidence(Component):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from nonproj.scoring.encoders.scorer import EncoderScorer
 
 SENTENCES = [
     ["The", "dog", "saw", "the", "unbelievable", "cats"],
@@ -162,3 +166,20 @@ def write_folder(
     (folder / "README.md").write_text("---\nlicense: mit\n---\n\n# Small\n", encoding="utf-8")
     save_file(tensors(pieces) if weights is None else weights, folder / "model.safetensors")
     return folder
+
+
+def random_scorer(folder: Path, n_labels: int, seed: int = 0) -> EncoderScorer:
+    """A small encoder with random layers behind it, whose scores of siblings and grandparents make decoding hard."""
+    from nonproj.scoring.encoders.architecture import read_folder
+    from nonproj.scoring.encoders.heads import Heads, sizes_of
+    from nonproj.scoring.encoders.quantisation import quantise
+    from nonproj.scoring.encoders.scorer import EncoderScorer
+    from nonproj.scoring.encoders.session import Encoder
+
+    rng, found = np.random.default_rng(seed), read_folder(folder)
+    shapes = sizes_of(found.architecture.hidden, n_labels)
+    arrays = {name: rng.normal(0.0, 0.15, shape).astype(np.float32) for name, shape in shapes.items()}
+    for name in ("sibling", "grandparent"):
+        arrays[f"{name}_weight"] = rng.normal(0.0, 3.0, arrays[f"{name}_weight"].shape).astype(np.float32)
+    encoder = Encoder(found.architecture, quantise(found.arrays), found.tokenizer)
+    return EncoderScorer(encoder, Heads(arrays), 3.0, 2.0)

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
 
-from encoders import WORDS, write_folder  # noqa: E402
+from encoders import WORDS, random_scorer, write_folder  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
 from nonproj.errors import ConfigError, ModelError  # noqa: E402
@@ -22,24 +22,9 @@ from nonproj.model.model import Model  # noqa: E402
 from nonproj.options.sections import DecodingConfig  # noqa: E402
 from nonproj.pipeline.joint import JointParser  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
-from nonproj.scoring.encoders.architecture import read_folder  # noqa: E402
-from nonproj.scoring.encoders.heads import Heads, sizes_of  # noqa: E402
-from nonproj.scoring.encoders.quantisation import quantise  # noqa: E402
 from nonproj.scoring.encoders.scorer import EncoderScorer  # noqa: E402
-from nonproj.scoring.encoders.session import Encoder  # noqa: E402
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "model.nonproj"
-
-
-def random_scorer(folder: Path, n_labels: int, seed: int = 0) -> EncoderScorer:
-    """Return a tiny encoder with random layers, whose scores of siblings and grandparents make decoding hard."""
-    rng, found = np.random.default_rng(seed), read_folder(folder)
-    shapes = sizes_of(found.architecture.hidden, n_labels)
-    arrays = {name: rng.normal(0.0, 0.15, shape).astype(np.float32) for name, shape in shapes.items()}
-    for name in ("sibling", "grandparent"):
-        arrays[f"{name}_weight"] = rng.normal(0.0, 3.0, arrays[f"{name}_weight"].shape).astype(np.float32)
-    encoder = Encoder(found.architecture, quantise(found.arrays), found.tokenizer)
-    return EncoderScorer(encoder, Heads(arrays), 3.0, 2.0)
 
 
 @pytest.fixture(scope="module")

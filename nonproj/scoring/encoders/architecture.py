@@ -43,6 +43,9 @@ MATRICES = ("words", "attention", "attention_output", "inner", "outer")
 LARGEST = {"layers": 100, "heads": 1000, "hidden": 20_000, "inner": 100_000, "positions": 100_000, "pieces": 10_000_000}
 """Limits of the sizes."""
 
+LARGEST_NUMBER = 1e4
+"""The largest number in a vector, and in the layers behind an encoder: with it, no sum of products overflows."""
+
 _PREFIXES = {
     "bert": "bert.",
     "roberta": "roberta.",

@@ -15,6 +15,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.component import Arrays, Schema
+from nonproj.scoring.encoders.architecture import LARGEST_NUMBER
 from nonproj.types import Float32s, Float64s, Int32s, PartSpace
 
 ARC_UNITS, LABEL_UNITS, RANK = 256, 128, 96
@@ -135,8 +136,8 @@ class Heads:
         for name, shape in sizes_of(hidden, n_labels).items():
             if arrays[name].shape != shape:
                 raise ModelError(f"the encoder's array '{name}' has shape {arrays[name].shape}; {shape} is expected")
-            if not np.isfinite(arrays[name]).all():
-                raise ModelError(f"the encoder's array '{name}' has numbers that are not finite")
+            if not (np.abs(arrays[name]) <= LARGEST_NUMBER).all():
+                raise ModelError(f"the encoder's array '{name}' has numbers beyond {LARGEST_NUMBER:g}")
         return cls({name: np.ascontiguousarray(array) for name, array in arrays.items()})
 
 

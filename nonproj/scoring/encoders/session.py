@@ -19,7 +19,7 @@ import numpy as np
 from nonproj.errors import DependencyError, ModelError
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.component import Schema, State
-from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, MATRICES, Architecture, check_sizes
+from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, LARGEST_NUMBER, MATRICES, Architecture, check_sizes
 from nonproj.scoring.encoders.graph import INPUT, write_graph
 from nonproj.scoring.encoders.pieces import Cut, Pieces
 from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, check_scales, is_quantised, restored
@@ -146,8 +146,10 @@ class Encoder:
             states = self._session[0].run(None, {INPUT: self._embeddings(window.ids)[None]})[0][0]
             sums = np.add.reduceat(states[:-1], np.cumsum(window.sizes) - window.sizes, axis=0)
             found: Float32s = (sums / window.sizes[:, None].astype(np.float32))[window.nodes]
-        if not np.isfinite(found).all():
-            raise ModelError("the encoder has weights for which its vectors are not finite")
+        if not (np.abs(found) <= LARGEST_NUMBER).all():
+            raise ModelError(
+                f"the encoder has weights for which its vectors are not finite, or beyond {LARGEST_NUMBER:g}"
+            )
         return found
 
     def _embeddings(self, ids: np.ndarray) -> Float32s:

@@ -70,5 +70,5 @@ def test_arrays_of_strangers_are_checked(name):
         load(Heads, ({}, wrong), 3, 4)
     infinite = own[name].copy()
     infinite.flat[-1] = np.nan
-    with pytest.raises(ModelError, match=f"'{name}' has numbers that are not finite"):
+    with pytest.raises(ModelError, match=f"'{name}' has numbers beyond 10000"):
         load(Heads, ({}, own | {name: infinite}), 3, 4)
