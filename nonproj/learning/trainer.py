@@ -155,7 +155,7 @@ class Trainer:
         labels = {label for s in sentences for label in s.labels}
         self.files, clusters = load_features(config, labelled=len(labels) > 1)
         self.before = [SegmenterStage(), TaggerStage(), *map(OtherStage, components), ClusterStage(clusters)]
-        self.stages = [LabelerStage(), PrunerStage(), NetworkStage(), ConfidenceStage(), EncoderStage()]
+        self.stages = [LabelerStage(), PrunerStage(), NetworkStage(), ConfidenceStage(), EncoderStage(config.encoder)]
         check_order([*self.before, *self.stages])
         for component in components:
             register(component)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -135,15 +137,36 @@ def test_an_encoder_for_other_labels_is_refused(file):
         model.loaded(EncoderScorer, len(model.labels) - 1)
 
 
-@pytest.mark.parametrize("package", ["torch", "tokenizers"])
-def test_training_names_what_is_missing(package, tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def train_with(tmp_path, monkeypatch):
+    """Trains by the command line with an encoder, and fails if anything is learnt before the encoder is looked at."""
     from toy import treebank
 
-    source, folder = tmp_path / "toy.conll", write_folder(tmp_path / "encoder")
+    def fit(*_):
+        raise AssertionError("a stage has begun")
+
+    source = tmp_path / "toy.conll"
     source.write_text(treebank(20), encoding="utf-8")
+    monkeypatch.setattr("nonproj.learning.preparation.SegmenterStage.fit", fit)
+    return lambda encoder: main(["train", str(source), "-o", str(tmp_path / "model"), "--encoder", str(encoder)])
+
+
+@pytest.mark.parametrize("package", ["torch", "tokenizers", "onnxruntime", "safetensors"])
+def test_training_names_what_is_missing_before_it_begins(package, train_with, tmp_path, monkeypatch, capsys):
+    if package != "torch":
+        monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+        sys.modules["torch"].__spec__ = ModuleSpec("torch", None)
+    folder = write_folder(tmp_path / "encoder")
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, "nonproj.learning.encoders.training", raising=False)
-    words = ["train", str(source), "-o", str(tmp_path / "model"), "--encoder", str(folder)]
-    assert main([*words, "--set=tagger.epochs=0", "--set=segmenter.epochs=0", "--set=network.epochs=0"]) == 2
-    assert "nonproj[train-encoder]'" in capsys.readouterr().err
-    assert not (tmp_path / "model").exists()
+    assert train_with(folder) == 2
+    assert f"{package} is not installed; run pip install 'nonproj[train-encoder]'" in capsys.readouterr().err
+
+
+def test_training_refuses_what_is_no_encoder_before_it_begins(train_with, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    sys.modules["torch"].__spec__ = ModuleSpec("torch", None)
+    assert train_with(tmp_path / "none") == 2
+    assert "there is no folder" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert train_with(tmp_path / "empty") == 2
+    assert "config.json" in capsys.readouterr().err

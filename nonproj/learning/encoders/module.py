@@ -78,11 +78,8 @@ class Bert(nn.Module):
 
     def attended(self, layer: int, x: Tensor, mask: Tensor) -> Tensor:
         """Return x through the self-attention of a layer."""
-        shape, weights, biases = (
-            (*x.shape[:2], self.architecture.heads, -1),
-            self.attention[layer],
-            self.attention_bias[layer],
-        )
+        shape = (*x.shape[:2], self.architecture.heads, -1)
+        weights, biases = self.attention[layer], self.attention_bias[layer]
         query, key, value = (functional.linear(x, weights[i], biases[i]).view(shape).transpose(1, 2) for i in range(3))
         dropout = self.dropout if self.training else 0.0
         found = functional.scaled_dot_product_attention(query, key, value, mask[:, None, None, :], dropout)
@@ -105,6 +102,9 @@ class Bert(nn.Module):
         index = words[used]
         sums = torch.zeros(count, mixed.shape[1], dtype=mixed.dtype, device=mixed.device).index_add_(0, index, mixed)
         return sums / torch.bincount(index, minlength=count).clamp(min=1)[:, None]
+
+
+_SLOT = ("factors", "offsets", "special")
 
 
 class Heads(nn.Module):
@@ -137,9 +137,8 @@ class Heads(nn.Module):
 
     def arcs(self, head: Tensor, modifier: Tensor) -> Tensor:
         """Return the score of every arc of a sentence, [N, N], from the hidden layers of its nodes."""
-        return (head @ self.arc_product + self.arc_modifier_weight) @ modifier.T + (head @ self.arc_head_weight)[
-            :, None
-        ]
+        of_heads = head @ self.arc_head_weight
+        return (head @ self.arc_product + self.arc_modifier_weight) @ modifier.T + of_heads[:, None]
 
     def labels(self, head: Tensor, modifier: Tensor) -> Tensor:
         """Return the scores of all labels of each arc, [A, n_labels]."""
@@ -158,11 +157,8 @@ class Heads(nn.Module):
         """
         total: Tensor | float = 1.0
         for slot in range(3):
-            factors = functional.leaky_relu(
-                vectors @ getattr(self, f"{name}_factors")[slot] + getattr(self, f"{name}_offsets")[slot], SLOPE
-            )
-            factors = torch.cat(
-                [functional.dropout(factors, self.dropout, self.training), getattr(self, f"{name}_special")[slot]]
-            )
+            weights, offsets, special = (getattr(self, f"{name}_{part}")[slot] for part in _SLOT)
+            factors = functional.leaky_relu(vectors @ weights + offsets, SLOPE)
+            factors = torch.cat([functional.dropout(factors, self.dropout, self.training), special])
             total = total * factors[nodes[:, slot]]
         return total @ getattr(self, f"{name}_weight")

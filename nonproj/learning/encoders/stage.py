@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import logging
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,37 +12,52 @@ from nonproj.errors import ConfigError
 from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State, load
+from nonproj.options.sections import EncoderConfig
 from nonproj.scoring.encoders.architecture import read_folder
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.types import Sentence
 
-log = logging.getLogger("nonproj")
-
 INSTALL = "pip install 'nonproj[train-encoder]'"
+
+_PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
 
 
 class EncoderStage(Stage):
-    """The encoder and the layers behind it, which learn from words, gold trees and gold labels alone."""
+    """The encoder and the layers behind it, which learn from words, gold trees and gold labels alone.
+
+    Parameters
+    ----------
+    options : EncoderConfig
+
+    Raises
+    ------
+    ConfigError
+        There is no such encoder, or a package for training is missing: found before anything is learnt.
+    ModelError
+        The folder is not that of an encoder.
+    """
 
     name, figures = "encoder", ("encoder",)
 
+    def __init__(self, options: EncoderConfig):
+        self.path = None if options.folder is None else find_folder(options.folder)
+        if self.path is not None:
+            missing = [name for name in _PACKAGES if find_spec(name) is None]
+            if missing:
+                raise ConfigError("encoder.folder", f"{missing[0]} is not installed; run {INSTALL}")
+            read_folder(self.path)
+
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
         """Fine-tune the encoder, if there is one."""
-        options = setting.config.encoder
-        if options.folder is None:
+        if self.path is None:
             return Learnt()
-        try:
-            learning = importlib.import_module("nonproj.learning.encoders.training")
-        except ImportError as error:
-            if error.name not in ("torch", "tokenizers"):
-                raise
-            raise ConfigError("encoder.folder", f"{error.name} is not installed; run {INSTALL}") from None
+        from nonproj.learning.encoders.training import fine_tune  # needs PyTorch
+
         material: Material = setting.material
-        folder = read_folder(find_folder(options.folder))
-        copies = len(material.sentences) // len(sentences)
-        scorer = learning.fine_tune(folder, material, copies, setting.progress)
-        figures = {"name": Path(options.folder).name, "kind": folder.architecture.kind, "licence": folder.licence}
-        return Learnt(state=scorer.state(), figures={"encoder": figures})
+        folder, copies = read_folder(self.path), len(material.sentences) // len(sentences)
+        scorer = fine_tune(folder, material, copies, setting.progress)
+        figures = {"name": Path(setting.config.encoder.folder).name, "kind": folder.architecture.kind}
+        return Learnt(state=scorer.state(), figures={"encoder": figures | {"licence": folder.licence}})
 
     def component(self, state: State, setting: Setting) -> EncoderScorer:
         """Return the encoder of a state."""
