@@ -231,7 +231,7 @@ class EncoderConfig(Section, name="encoder"):
         0.7, "factor of the scores of labels, relative to labeler.margin", (float,), low=0, above=True, high=1e6
     )
     pieces: int = option(30_000, "maximum number of pieces of words that the model keeps", (int,), low=1)
-    bits: int = option(8, "bits of the encoder's weights in the model", (int,), (8, 32))
+    bits: int = option(8, "bits of the encoder's weights in the model", (), (8, 32))
     precision: str = option(
         "auto", "of numbers in training; auto: half (bfloat16) where that is fast", (), ("auto", "single", "half")
     )

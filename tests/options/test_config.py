@@ -310,3 +310,10 @@ def test_options_of_earlier_versions_have_their_names_of_now():
     assert config.decoding.tag_beam == 7.0 and "tag_gap" not in config.as_dict()["decoding"]
     known = {name for name, _ in options()}
     assert set(RENAMED.values()) <= known and not set(RENAMED) & known
+
+
+@pytest.mark.parametrize(("text", "bits"), [("8", 8), ("32", 32)])
+def test_an_encoder_has_eight_or_32_bits(text, bits):
+    assert Config().with_overrides({"encoder.bits": text}, text=True).encoder.bits == bits
+    with pytest.raises(ConfigError, match="encoder.bits: 16 is invalid, 8 or 32 expected"):
+        Config().with_overrides({"encoder.bits": "16"}, text=True)

@@ -299,6 +299,7 @@ def _read_arrays(path: Path, architecture: Architecture, layout: Layout) -> dict
             known, prefix = set(tensors.keys()), _PREFIXES[architecture.kind]
 
             def read(name: str, shape: tuple[int, ...]) -> np.ndarray:
+                """Return a tensor, float32, after comparing its shape and type."""
                 full = next((each for each in (name, prefix + name) if each in known), None)
                 if full is None:
                     raise ModelError(f"{path}: no tensor {name}, one with shape {shape} is expected")
