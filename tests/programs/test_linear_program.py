@@ -175,12 +175,12 @@ def test_dual_decomposition_converges_to_the_compact_optimum(name):
     Scores are about 1, so an optimum of 0, of which 0.1 % is nothing, is reached to within 1e-5.
     """
     schedules = [(rule, beta, k) for k in (300, 3000, 30000) for rule in (POLYAK, APPENDIX_A) for beta in (0.5, 0.001)]
-    loose = 0
-    for seed in range(40):
+    loose = 0  # by values: which of several optimal vertices a solver returns depends on the machine
+    for seed in range(60):
         parts, scores, single_root = draw(seed, name, 4, 6)
-        options = LinearOptions("compact", single_root=single_root)
-        decoded, fractional = linear_program(parts, scores, options)
-        loose += not decoded.certified
+        _, fractional = linear_program(parts, scores, LinearOptions("compact", single_root=single_root))
+        exact, _ = linear_program(parts, scores, LinearOptions("compact", single_root=single_root, integer=True))
+        loose += fractional.value > exact.score + 1e-6
         gap, allowed = np.inf, max(1e-3 * abs(fractional.value), 1e-5)
         for rule, beta, k in schedules:
             options = DualOptions(k, beta, single_root=single_root, rule=rule)

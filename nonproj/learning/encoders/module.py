@@ -125,7 +125,8 @@ class Heads(nn.Module):
         for name, shape in sizes_of(hidden, n_labels).items():
             value = torch.zeros(shape)
             if name.endswith(("_in", "_factors")):
-                nn.init.xavier_uniform_(value if value.dim() == 2 else value.flatten(1))
+                for matrix in value if value.dim() == 3 else [value]:
+                    nn.init.xavier_uniform_(matrix)
             elif name.endswith("_special"):
                 nn.init.normal_(value, std=0.1)
             self.register_parameter(name, nn.Parameter(value))
