@@ -46,6 +46,19 @@ def treebank(count: int, seed: int = 0) -> str:
     return text
 
 
+def noisy_sentences(count: int) -> list[Sentence]:
+    """Sentences in which nobody can know the head of every other determiner or adjective."""
+    chance, lines = random.Random(1), []
+    for block in treebank(count).strip().split("\n\n"):
+        rows = [row.split("\t") for row in block.split("\n")]
+        verb = next(row[0] for row in rows if row[6] == "0")
+        for row in rows:
+            if row[7] in ("det", "amod") and chance.random() < 0.5:
+                row[6] = verb
+        lines += ["\t".join(row) for row in rows] + [""]
+    return list(conll.read(io.StringIO("\n".join(lines) + "\n")))
+
+
 def raw_treebank(count: int, seed: int = 0) -> str:
     """A number of sentences in CoNLL-U, with raw text: a capital letter, and no blank before the full stop."""
     chance, blocks = random.Random(seed), []

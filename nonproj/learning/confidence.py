@@ -20,6 +20,7 @@ from nonproj.confidence.evidence import FEATURES, KINDS, Case, Evidence
 from nonproj.evaluation.alignment import judge_text
 from nonproj.learning.additive import fit_additive
 from nonproj.learning.crossing import learn_price
+from nonproj.learning.encoders.stage import EncoderStage
 from nonproj.learning.labeler import fit_labeler
 from nonproj.learning.material import Material
 from nonproj.learning.mixing import Shards, learner_of, training_on
@@ -32,6 +33,7 @@ from nonproj.linear.perceptron import start_epoch
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.corpus import paragraphs, raw_text
@@ -72,10 +74,19 @@ class Outcome(NamedTuple):
 
 
 class ConfidenceStage(Stage):
-    """The classifier, and the price of a non-projective tree."""
+    """The classifier, and the price of a non-projective tree.
+
+    Parameters
+    ----------
+    encoder : EncoderStage
+        The second parser's encoder is fine-tuned as that of the first, in half of the epochs.
+    """
 
     name, needs, kind = "confidence", ("segmenter", "tagger", "pruner"), Classifier
     figures = ("confidence", "crossing")
+
+    def __init__(self, encoder: EncoderStage):
+        self.encoder = encoder
 
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
         """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few."""
@@ -85,14 +96,15 @@ class ConfidenceStage(Stage):
         mask = held_out(len(material.sentences), copies, config.confidence.share)
         own = mask[::copies]
         words = sum(len(s) for s, out in zip(sentences, own, strict=True) if out)
-        if config.encoder.folder is not None:
-            log.info("no confidence: it is not learnt with a pretrained encoder")
-            return Learnt()
         if words < MIN_WORDS or mask.all():
             if config.confidence.share:
                 log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
             return Learnt()
-        parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), setting.shards)
+        pretrained = None
+        if self.encoder.path is not None:
+            rest = [sentence for sentence, out in zip(sentences, own, strict=True) if not out]
+            pretrained = self.encoder.fine_tuned(rest, setting, -(-config.encoder.epochs // 2), self.name)
+        parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), setting.shards, pretrained)
         unseen = [sentence for sentence, out in zip(material.sentences, mask, strict=True) if out]
         limit = median_cost(parser, unseen)
         if config.decoding.crossing == "auto":
@@ -131,8 +143,8 @@ def held_out(count: int, copies: int, share: float) -> np.ndarray:
 # -- the second parser
 
 
-def second_parser(material: Material, shards: Shards | None) -> Parser:
-    """Train a parser on the chosen sentences."""
+def second_parser(material: Material, shards: Shards | None, pretrained: EncoderScorer | None = None) -> Parser:
+    """Train a parser on the chosen sentences, and give it an encoder that has learnt from the same."""
     weights = {
         "pruner": fit_pruner(material, "confidence: pruner").weights,
         "labeler": fit_labeler(material, "confidence: labeler").mean(),
@@ -143,6 +155,7 @@ def second_parser(material: Material, shards: Shards | None) -> Parser:
     arrays = material.rounded(weights, meta)
     model = Model(material.config, vocabularies, material.files, material.labels, arrays, meta)
     model.add_component("network", learn_network(material, "confidence: network"))
+    model.add_component("encoder", pretrained and pretrained.state())
     decoding = dataclasses.replace(material.config.decoding, nbest=1, full=False, constraints="none", joint=False)
     parser = Parser(model, decoding, tags="none")
     parser.encoder = Encoder(vocabularies, material.encoder.clusters, material.encoder.coarse)

@@ -155,7 +155,8 @@ class Trainer:
         labels = {label for s in sentences for label in s.labels}
         self.files, clusters = load_features(config, labelled=len(labels) > 1)
         self.before = [SegmenterStage(), TaggerStage(), *map(OtherStage, components), ClusterStage(clusters)]
-        self.stages = [LabelerStage(), PrunerStage(), NetworkStage(), ConfidenceStage(), EncoderStage(config.encoder)]
+        encoder = EncoderStage(config.encoder)
+        self.stages = [LabelerStage(), PrunerStage(), NetworkStage(), ConfidenceStage(encoder), encoder]
         check_order([*self.before, *self.stages])
         for component in components:
             register(component)
@@ -190,7 +191,9 @@ class Trainer:
         saved = self._load_checkpoint() if resume else None
         names = [stage.name for stage in (*self.before, *self.stages)] + [PARSER]
         done, shards = stages_of(saved, names) if saved else [], self._shards()
-        setting = Setting(self.config, self.progress)
+        setting = Setting(self.config, self.progress, unfinished=self._unfinished())
+        if saved is None:
+            self._remove_unfinished()
         for stage in self.before:
             self._learn(stage, saved if stage.name in done else None, setting)
         sentences = self.learnt["tagger"].predicted
@@ -231,6 +234,7 @@ class Trainer:
         self.meta |= learnt.figures
         if saved is None:
             self._save_checkpoint()
+            self._remove_unfinished()
 
     def _check(self, resume: Callable[..., Any], *arguments: Any) -> Any:
         """Return what is made from a checkpoint; raise `ModelError` that names its file if its content is unsound."""
@@ -324,6 +328,14 @@ class Trainer:
         return {"uas": scores["uas"], "las": scores["las"], "certified": figures["certificates"]["certified"]}
 
     # -- checkpoints
+
+    def _unfinished(self) -> Path | None:
+        """Return the file in which a stage keeps what it has learnt so far."""
+        return self.checkpoint and self.checkpoint.with_name(f"{self.checkpoint.name}.unfinished")
+
+    def _remove_unfinished(self) -> None:
+        if unfinished := self._unfinished():
+            unfinished.unlink(missing_ok=True)
 
     def _save_checkpoint(self, epochs: Epochs | None = None) -> None:
         """Write a checkpoint of all that has been learnt."""

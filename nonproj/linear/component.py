@@ -8,6 +8,7 @@ file are written here, for any component.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -65,6 +66,9 @@ class Setting(NamedTuple):
         The sentences as numbers, a `nonproj.learning.material.Material`, once there are tags.
     shards : Any
         The workers that train a parser, a `nonproj.learning.mixing.Shards`; None for this process alone.
+    unfinished : Path or None
+        A file in which a component that needs long may keep what it has learnt so far.  If it is there, an interrupted
+        training goes on; it is removed when the component has been fitted.
     """
 
     config: Any
@@ -73,6 +77,7 @@ class Setting(NamedTuple):
     predicted: Mapping[str, Any] = {}
     material: Any = None
     shards: Any = None
+    unfinished: Path | None = None
 
 
 class Stored(Protocol):

@@ -357,23 +357,10 @@ def test_probabilities_are_learnt_from_a_treebank(danish):
 NOISY = SMALL | {"confidence.share": 0.5, "confidence.epochs": 2, "training.tags": "gold"}
 
 
-def noisy_sentences():
-    """Sentences in which nobody can know the head of every other determiner or adjective."""
-    chance, lines = random.Random(1), []
-    for block in toy.treebank(160).strip().split("\n\n"):
-        rows = [row.split("\t") for row in block.split("\n")]
-        verb = next(row[0] for row in rows if row[6] == "0")
-        for row in rows:
-            if row[7] in ("det", "amod") and chance.random() < 0.5:
-                row[6] = verb
-        lines += ["\t".join(row) for row in rows] + [""]
-    return list(conll.read(io.StringIO("\n".join(lines) + "\n")))
-
-
 @pytest.fixture(scope="module")
 def noisy():
     """Such sentences, and a model that was trained on them."""
-    sentences = noisy_sentences()
+    sentences = toy.noisy_sentences(160)
     return sentences, train(sentences, Config().with_overrides(NOISY))
 
 

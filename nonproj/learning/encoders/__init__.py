@@ -5,4 +5,5 @@ Optional: ``pip install 'nonproj[train-encoder]'``.  Only `stage` is imported wh
 - `stage`: the stage of training
 - `module`: the encoder and its layers in PyTorch
 - `training`: losses, batches and steps
+- `checkpoint`: the state after an epoch, from which an interrupted run goes on
 """

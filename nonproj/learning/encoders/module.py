@@ -38,6 +38,10 @@ FROZEN = ("words", "positions")
 """The arrays that are not trained: most pieces of a language are not in its treebank."""
 
 
+LAYERED = tuple(name for name in ARRAYS if name not in (*FROZEN, "embedding_norm"))
+"""The arrays that have one row for each layer."""
+
+
 class Bert(nn.Module):
     """The encoder of Devlin et al. (2019).
 
@@ -76,15 +80,15 @@ class Bert(nn.Module):
         """Return x with some numbers left out while training."""
         return functional.dropout(x, self.dropout, self.training)
 
-    def attended(self, layer: int, x: Tensor, mask: Tensor) -> Tensor:
+    def attended(self, layer: Mapping[str, Tensor], x: Tensor, mask: Tensor) -> Tensor:
         """Return x through the self-attention of a layer."""
-        shape = (*x.shape[:2], self.architecture.heads, -1)
-        weights, biases = self.attention[layer], self.attention_bias[layer]
-        query, key, value = (functional.linear(x, weights[i], biases[i]).view(shape).transpose(1, 2) for i in range(3))
+        projected = functional.linear(x, layer["attention"].flatten(0, 1), layer["attention_bias"].flatten())
+        projected = projected.view(*x.shape[:2], 3, self.architecture.heads, -1)
         dropout = self.dropout if self.training else 0.0
+        query, key, value = projected.permute(2, 0, 3, 1, 4).unbind()
         found = functional.scaled_dot_product_attention(query, key, value, mask[:, None, None, :], dropout)
         joined = found.transpose(1, 2).reshape(x.shape)
-        return functional.linear(joined, self.attention_output[layer], self.attention_output_bias[layer])
+        return functional.linear(joined, layer["attention_output"], layer["attention_output_bias"])
 
     def forward(self, pieces: Padded, count: int) -> Tensor:
         """Return the vector of each of ``count`` nodes, the mean of its pieces, [count, hidden]."""
@@ -93,18 +97,18 @@ class Bert(nn.Module):
         x = self.dropped(self.normalised(x, self.embedding_norm))
         mix, used = self.mix(), words >= 0
         mixed = mix[0] * x[used]
+        # Taken apart together: the gradient of one layer by its index is as large as the array of all.
+        stacked = {name: getattr(self, name).unbind() for name in LAYERED}
         for i in range(self.architecture.layers):
-            x = self.normalised(x + self.dropped(self.attended(i, x, mask)), self.attention_norm[i])
-            inner = functional.gelu(functional.linear(x, self.inner[i], self.inner_bias[i]))
-            outer = functional.linear(inner, self.outer[i], self.outer_bias[i])
-            x = self.normalised(x + self.dropped(outer), self.outer_norm[i])
+            layer = {name: arrays[i] for name, arrays in stacked.items()}
+            x = self.normalised(x + self.dropped(self.attended(layer, x, mask)), layer["attention_norm"])
+            inner = functional.gelu(functional.linear(x, layer["inner"], layer["inner_bias"]))
+            outer = functional.linear(inner, layer["outer"], layer["outer_bias"])
+            x = self.normalised(x + self.dropped(outer), layer["outer_norm"])
             mixed = mixed + mix[i + 1] * x[used]
         index = words[used]
         sums = torch.zeros(count, mixed.shape[1], dtype=mixed.dtype, device=mixed.device).index_add_(0, index, mixed)
         return sums / torch.bincount(index, minlength=count).clamp(min=1)[:, None]
-
-
-_SLOT = ("factors", "offsets", "special")
 
 
 class Heads(nn.Module):
@@ -146,20 +150,22 @@ class Heads(nn.Module):
         product = torch.einsum("ai,lij,aj->al", head, self.label_product, modifier)
         return product + head @ self.label_head_weight + modifier @ self.label_modifier_weight + self.label_weight
 
-    def trilinear(self, name: str, vectors: Tensor, nodes: Tensor) -> Tensor:
+    def factors(self, name: str, vectors: Tensor) -> Tensor:
+        """Return the hidden layers of nodes as the three words of the parts of a type, [3, N, RANK]."""
+        found = vectors @ getattr(self, f"{name}_factors") + getattr(self, f"{name}_offsets")[:, None]
+        return functional.dropout(functional.leaky_relu(found, SLOPE), self.dropout, self.training)
+
+    def trilinear(self, name: str, factors: Tensor, nodes: Tensor) -> Tensor:
         """Return the scores of the parts of a type.
 
         Parameters
         ----------
         name : str
-        vectors : Tensor of shape (N, hidden)
+        factors : Tensor of shape (3, N, RANK)
+            Those of the nodes of a sentence.
         nodes : Tensor of shape (P, 3), int64
             Its words; the numbers ``N`` and ``N + 1`` are START and END.
         """
-        total: Tensor | float = 1.0
-        for slot in range(3):
-            weights, offsets, special = (getattr(self, f"{name}_{part}")[slot] for part in _SLOT)
-            factors = functional.leaky_relu(vectors @ weights + offsets, SLOPE)
-            factors = torch.cat([functional.dropout(factors, self.dropout, self.training), special])
-            total = total * factors[nodes[:, slot]]
+        first, second, third = torch.cat([factors, getattr(self, f"{name}_special")], 1).unbind()
+        total = first[nodes[:, 0]] * second[nodes[:, 1]] * third[nodes[:, 2]]
         return total @ getattr(self, f"{name}_weight")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -51,13 +52,21 @@ class EncoderStage(Stage):
         """Fine-tune the encoder, if there is one."""
         if self.path is None:
             return Learnt()
-        from nonproj.learning.encoders.training import fine_tune  # needs PyTorch
-
-        material: Material = setting.material
-        folder, copies = read_folder(self.path), len(material.sentences) // len(sentences)
-        scorer = fine_tune(folder, material, copies, setting.progress)
+        scorer = self.fine_tuned(sentences, setting, setting.config.encoder.epochs)
+        folder = read_folder(self.path)
         figures = {"name": Path(setting.config.encoder.folder).name, "kind": folder.architecture.kind}
         return Learnt(state=scorer.state(), figures={"encoder": figures | {"licence": folder.licence}})
+
+    def fine_tuned(self, sentences: Sequence[Sentence], setting: Setting, epochs: int, of: str = "") -> EncoderScorer:
+        """Return an encoder that has learnt from some sentences, for another stage if ``of`` is its name."""
+        from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
+
+        assert self.path is not None
+        material: Material = setting.material
+        config = dataclasses.replace(setting.config, encoder=dataclasses.replace(setting.config.encoder, epochs=epochs))
+        task = Task(material.labels, config, not material.multi_root)
+        name = f"{of}: encoder" if of else "encoder"
+        return fine_tune(read_folder(self.path), sentences, task, setting.progress, setting.unfinished, name)
 
     def component(self, state: State, setting: Setting) -> EncoderScorer:
         """Return the encoder of a state."""

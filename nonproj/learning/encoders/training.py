@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from nonproj.learning.encoders import checkpoint
 from nonproj.learning.encoders.module import Bert, Heads, Padded
-from nonproj.learning.material import Material
+from nonproj.learning.material import trees_of
 from nonproj.learning.perceptron import relaxed_indicators
+from nonproj.options.config import Config
 from nonproj.options.sections import EncoderConfig
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.base import PartType
@@ -36,7 +39,7 @@ from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.trimming import trim
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.pruning import prune_trusted
-from nonproj.types import ArcSpace, PartSpace
+from nonproj.types import ArcSpace, PartSpace, Sentence
 
 ENCODER_DROPOUT = 0.1
 """Share of the encoder's own numbers that are left out, as when it was pretrained."""
@@ -76,32 +79,61 @@ class Example(NamedTuple):
     labels: np.ndarray
 
 
-def fine_tune(folder: Folder, material: Material, copies: int, progress: Callable[..., Any]) -> EncoderScorer:
+class Task(NamedTuple):
+    """What an encoder is to learn.
+
+    Attributes
+    ----------
+    labels : sequence of str
+        In the order of their numbers.
+    config : Config
+    single_root : bool
+    """
+
+    labels: Sequence[str]
+    config: Config
+    single_root: bool
+
+
+def fine_tune(
+    folder: Folder,
+    sentences: Sequence[Sentence],
+    task: Task,
+    progress: Callable[..., Any],
+    unfinished: Path | None = None,
+    name: str = "encoder",
+) -> EncoderScorer:
     """Return an encoder that has learnt from the sentences of a treebank, with the layers behind it.
 
     Parameters
     ----------
     folder : Folder
-    material : Material
-        Sentences that are longer than the encoder's longest input are left out.
-    copies : int
-        How often the material has each sentence, with other tags; the encoder does not see tags.
+    sentences : sequence of Sentence
+        With gold heads and labels.  Those that are longer than the encoder's longest input are left out.
+    task : Task
     progress : callable
         ``progress(iterable, description)`` wraps the long loops.
+    unfinished : Path, optional
+        A file that is written after each epoch, and from which an interrupted run goes on: see `checkpoint`.
+    name : str
+        What the log and the progress bars call it.
     """
-    options, config = material.config.encoder, material.config
-    texts = [sentence.forms for sentence in material.sentences[::copies]]
-    encoder = trimmed(folder, texts, options.pieces)
-    examples = list(examples_of(encoder, texts, material.trees[::copies], material.gold[::copies]))
-    if len(examples) < len(texts):
-        log.warning("the encoder does not learn from %d long sentences", len(texts) - len(examples))
+    labels, config, single_root = task
+    options = config.encoder
+    encoder = trimmed(folder, [sentence.forms for sentence in sentences], options.pieces)
+    examples = list(examples_of(encoder, sentences, labels))
+    if len(examples) < len(sentences):
+        log.warning("the encoder does not learn from %d long sentences", len(sentences) - len(examples))
     bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
     types = part_set(config.parts) if options.structured else part_set("arc")
-    learner = EncoderLearner(bert, len(material.labels), types, options, not material.multi_root, config.seed)
-    for epoch in range(options.epochs):
-        losses = learner.epoch(examples, epoch, lambda items, epoch=epoch: progress(items, f"encoder {epoch + 1}"))
-        text = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
-        log.info("encoder, epoch %d: losses a word: %s", epoch + 1, text)
+    learner = EncoderLearner(bert, len(labels), types, options, single_root, config.seed)
+    done = checkpoint.restore(learner, unfinished) if unfinished else 0
+    for epoch in range(done, options.epochs):
+        losses = learner.epoch(examples, epoch, lambda items, epoch=epoch: progress(items, f"{name} {epoch + 1}"))
+        text = ", ".join(f"{each} {loss:.4f}" for each, loss in losses.items())
+        log.info("%s, epoch %d: losses a word: %s", name, epoch + 1, text)
+        if unfinished:
+            checkpoint.save(learner, epoch + 1, unfinished)
     arrays = bert.arrays()
     arrays = quantise(arrays) if options.bits == 8 else arrays
     scales = options.weight * config.training.margin, options.label_weight * config.labeler.margin
@@ -117,16 +149,15 @@ def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int) -> Encod
     return Encoder(architecture._replace(pieces=len(found.kept)), arrays, found.tokenizer)
 
 
-def examples_of(
-    encoder: Encoder, texts: Sequence[Sequence[str]], trees: Sequence[np.ndarray], labels: Sequence[np.ndarray]
-) -> Iterator[Example]:
+def examples_of(encoder: Encoder, sentences: Sequence[Sentence], labels: Sequence[str]) -> Iterator[Example]:
     """Yield the sentences as pieces, but for those that are longer than a window."""
-    special = encoder.pieces.special
-    for cut, heads, own in zip(encoder.pieces.cut(texts), trees, labels, strict=True):
+    special, number = encoder.pieces.special, {label: i for i, label in enumerate(labels)}
+    pieces = encoder.pieces.cut([sentence.forms for sentence in sentences])
+    for cut, sentence, heads in zip(pieces, sentences, trees_of(sentences), strict=True):
         if len(cut.ids) <= encoder.limit:
             numbers = np.concatenate([[special.first], cut.ids, [special.last]])
             words = np.concatenate([[0], np.repeat(np.arange(1, len(heads)), cut.lengths), [-1]])
-            yield Example(numbers, words, heads, own)
+            yield Example(numbers, words, heads, np.array([number[label] for label in sentence.labels], np.int64))
 
 
 class EncoderLearner:
@@ -161,7 +192,7 @@ class EncoderLearner:
         self.rates = options.learning_rate, options.layer_rate
         self.parameters = [[p for p in bert.parameters() if p.requires_grad], list(self.heads.parameters())]
         groups: list[dict[str, Any]] = [{"params": each} for each in self.parameters]
-        self.optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01)
+        self.optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
         self.step, self.steps = 0, 1
 
     def batches(self, examples: Sequence[Example], epoch: int) -> list[list[Example]]:
@@ -226,11 +257,14 @@ class EncoderLearner:
         losses = {"labels": self.loss_of_labels(batch, first, vectors)}
         arcs, structures = [], []
         structured = self.step >= STRUCTURED_FROM * self.steps and len(self.types) > 1
+        names = [each.name for each in self.types if structured and each.name in runtime.TRILINEAR]
+        factors = {name: layers.factors(name, vectors) for name in names}
         for example, begin, end in zip(batch, first, first[1:], strict=False):
             scores = layers.arcs(head[begin:end], modifier[begin:end]).fill_diagonal_(-torch.inf)
             arcs.append(functional.cross_entropy(scores[:, 1:].T, self.integers(example.heads[1:]), reduction="sum"))
             if structured:
-                structures.append(self.hinge(example, scores, vectors[begin:end]))
+                own = {name: of_type[:, begin:end] for name, of_type in factors.items()}
+                structures.append(self.hinge(example, scores, own))
         losses["heads"] = torch.stack(arcs).sum() / n_words
         if structured:
             losses["structures"] = self.options.structured * torch.stack(structures).sum() / n_words
@@ -245,21 +279,21 @@ class EncoderLearner:
         of_head, of_modifier = layers.hidden("label_head", vectors), layers.hidden("label_modifier", vectors)
         return functional.cross_entropy(layers.labels(of_head[heads], of_modifier[words]), gold)
 
-    def hinge(self, example: Example, of_arcs: Tensor, vectors: Tensor) -> Tensor:
+    def hinge(self, example: Example, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:
         """Return the hinge loss of a sentence over the relaxed set Z, but for a constant."""
         parts = part_space(self.candidates(of_arcs.detach().cpu().numpy(), example.heads), self.types)
-        scores = self.scores(parts, of_arcs, vectors)
+        scores = self.scores(parts, of_arcs, factors)
         delta = difference(parts, scores.detach().cpu().numpy(), example.heads, self.options.margin)
         return (scores * torch.from_numpy(delta).to(self.device)).sum()
 
-    def scores(self, parts: PartSpace, of_arcs: Tensor, vectors: Tensor) -> Tensor:
-        """Return the scores of the parts of a sentence, [P], given those of all arcs."""
+    def scores(self, parts: PartSpace, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:
+        """Return the scores of the parts of a sentence, [P], given those of all arcs and the factors of each type."""
         space = parts.arcs
         scores = [of_arcs[self.integers(space.head), self.integers(space.modifier)]]
         for part_type, start in zip(parts.types[1:], parts.starts[1:], strict=True):
             nodes = self.integers(part_type.rows(space, start).nodes)
-            if part_type.name in runtime.TRILINEAR:
-                scores.append(self.heads.trilinear(part_type.name, vectors, nodes))
+            if part_type.name in factors:
+                scores.append(self.heads.trilinear(part_type.name, factors[part_type.name], nodes))
             else:
                 scores.append(torch.zeros(len(nodes), device=self.device))
         return torch.cat(scores)

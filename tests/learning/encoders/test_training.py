@@ -9,16 +9,20 @@ import numpy as np
 import pytest
 from encoders import config, tensors, wordpiece, write_folder
 from naive_trees import is_tree
-from toy import ADJECTIVES, NOUNS, PARTICIPLES, VERBS, treebank
+from toy import ADJECTIVES, NOUNS, PARTICIPLES, VERBS, noisy_sentences, treebank
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
 from nonproj.cli.main import main  # noqa: E402
+from nonproj.errors import ModelError  # noqa: E402
+from nonproj.evaluation.calibration import judge  # noqa: E402
 from nonproj.io import conll  # noqa: E402
+from nonproj.learning.encoders import checkpoint  # noqa: E402
 from nonproj.learning.encoders.module import Bert, Heads  # noqa: E402
 from nonproj.learning.encoders.training import EncoderLearner, Example, difference  # noqa: E402
 from nonproj.learning.trainer import train  # noqa: E402
+from nonproj.model import container  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.options.sections import EncoderConfig  # noqa: E402
 from nonproj.parts.arcs import full_arc_space  # noqa: E402
@@ -131,7 +135,8 @@ def test_scores_are_those_of_the_runtime(name):
     scores = runtime.parts(hidden, parts, runtime.arcs(hidden))
     for i, part_type in enumerate(parts.types[1:], 1):
         nodes = torch.from_numpy(part_type.rows(parts.arcs, parts.starts[i]).nodes.astype(np.int64))
-        expected = layers.trilinear(part_type.name, tensor, nodes).detach().numpy()
+        factors = layers.factors(part_type.name, tensor)
+        expected = layers.trilinear(part_type.name, factors, nodes).detach().numpy()
         np.testing.assert_allclose(scores[parts.offsets[i] : parts.offsets[i + 1]], expected, rtol=1e-4, atol=1e-4)
     tree = np.array([-1, 2, 0, 2, 3])
     expected = layers.labels(layers.hidden("label_head", tensor)[tree[1:]], layers.hidden("label_modifier", tensor)[1:])
@@ -182,6 +187,64 @@ def test_the_command_trains_and_resumes(folder, sentences, tmp_path, capsys):
     capsys.readouterr()
     assert main([*words, "--encoder", str(tmp_path / "none")]) == 2
     assert "encoder.folder: there is no folder" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_goes_on(folder, sentences, model, tmp_path):
+    """Ctrl-C in the fifth epoch of the encoder; the resumed run repeats no epoch and ends with the same model."""
+    seen = []
+
+    def progress(items, description):
+        seen.append(description)
+        if description == "encoder 5" and not resumed:
+            raise KeyboardInterrupt
+        return items
+
+    config, path = Config().with_overrides(SMALL | {"encoder.folder": str(folder)}), tmp_path / "checkpoint"
+    resumed = False
+    with pytest.raises(KeyboardInterrupt):
+        train(sentences, config, checkpoint=path, progress=progress)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "checkpoint.unfinished"]
+    seen.clear()
+    resumed = True
+    found = train(sentences, config, checkpoint=path, resume=True, progress=progress)
+    assert [name for name in seen if name.startswith("encoder")] == [f"encoder {epoch}" for epoch in range(5, 13)]
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+    for name, array in model.weights.items():
+        np.testing.assert_array_equal(array, found.weights[name])
+
+
+def test_confidence_is_learnt_with_a_second_encoder(folder, caplog):
+    """Every other determiner has a head that nobody can know; half of the sentences are held out."""
+    sentences, options = noisy_sentences(160), {"confidence.share": 0.5, "encoder.folder": str(folder)}
+    with caplog.at_level("INFO", "nonproj"):
+        model = train(sentences, Config().with_overrides(SMALL | options))
+    epochs = [message for message in caplog.messages if message.startswith("confidence: encoder, epoch")]
+    assert len(epochs) == SMALL["encoder.epochs"] / 2
+    assert 0.7 < model.meta["confidence"]["uas"] < 0.95
+    heads = judge(Parser(model).parse_all(noisy_sentences(240)[160:]))["heads"]
+    assert heads.calibration_error() < 0.1
+    assert heads.area() > 0.8
+
+
+def test_the_state_of_another_encoder_is_refused(folder, tmp_path):
+    learner, other = learner_of(folder), learner_of(folder)
+    text = examples(folder, [["den", "hund", "ser", "."]])
+    for each in (learner, other):
+        each.epoch(text, 0, lambda items: items)
+    path = tmp_path / "state"
+    checkpoint.save(learner, 1, path)
+    assert checkpoint.restore(other, path) == 1
+    for mine, theirs in zip(learner.bert.parameters(), other.bert.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+    contents = container.read(path)
+    for damaged in (
+        {name: array for name, array in contents.arrays.items() if name != "3.exp_avg"},
+        contents.arrays | {"3.value": np.zeros(2, np.float32)},
+    ):
+        container.write(path, contents.values, damaged)
+        with pytest.raises(ModelError, match="not the state of this encoder's training"):
+            checkpoint.restore(other, path)
+    assert checkpoint.restore(other, tmp_path / "none") == 0
 
 
 def test_training_is_repeatable(folder, sentences, model):
