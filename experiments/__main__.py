@@ -16,7 +16,7 @@ from experiments.runner import EXPERIMENTS, run_all
 from experiments.setting import LANGUAGES, ROOT, Setting
 from nonproj.errors import NonprojError
 
-PAGES: tuple[str, ...] = ("confidence", "text")
+PAGES: tuple[str, ...] = ("confidence", "text", "neural")
 """Modules of `experiments` with a separate page, run only if named.
 
 Each has ``main(results, data, short)``: the folder to write its page to, the folder of fetched data, and whether only a

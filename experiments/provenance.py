@@ -194,12 +194,15 @@ def _grandparents(*languages: str, text: bool = False, **changes: object) -> Cal
     return lambda: of_models([(language, "grandparent") for language in languages], options, text=text)
 
 
+_UNIVERSAL = (*script("treebanks").RELEASED, "greek", "english-ewt")
+
 PAGES: dict[str, Callable[[], Ingredients]] = {
     "accuracy": _grandparents("danish", "basque", "dutch", "english"),
     "features": _grandparents("danish", "basque", "dutch", "greek", "english"),
     "joint": _grandparents("greek", "english-ewt", "danish", training__tags="both"),
     "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
-    "text": _grandparents(*script("treebanks").RELEASED, "greek", "english-ewt", text=True),
+    "text": _grandparents(*_UNIVERSAL, text=True),
+    "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""
 

@@ -90,14 +90,19 @@ def measured(setting: Setting, language: str, mode: str) -> list[Row]:
 def run(setting: Setting, language: str, mode: str) -> Row:
     """Parse the raw text of the test file, and return the F1 scores."""
     model, test = model_file(setting, language, PARTS), treebank(setting, language)[1]
+    scores = scores_of(model, test, mode == "joint")
+    return {"language": language, "mode": mode} | scores | {"made": made(setting, language)}
+
+
+def scores_of(model: Path, test: Path, joint: bool = False) -> Row:
+    """Parse the raw text of a gold file, and return the F1 scores."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.txt", Path(folder) / "out.conllu"
         source.write_text(raw_text(blocks(test)), encoding="utf-8")
         command = [sys.executable, "-m", "nonproj", "parse", "-q", str(model), "--text", str(source), "-o", str(target)]
-        subprocess.run([*command, *["--joint"] * (mode == "joint")], check=True, cwd=ROOT)
+        subprocess.run([*command, *["--joint"] * joint], check=True, cwd=ROOT)
         scores = ud_scores(test, target)
-    row: Row = {"language": language, "mode": mode} | {name: scores[name]["f1"] for name in METRICS}
-    return row | {"made": made(setting, language)}
+    return {name: scores[name]["f1"] for name in METRICS}
 
 
 def made(setting: Setting, language: str) -> str:

@@ -139,8 +139,8 @@ def score() -> None:
     violated_arc_gp(scores, state, 0.0)
     violated_cutsets(scores, 0.0)
     layers = Heads({name: np.zeros(shape, np.float32) for name, shape in sizes_of(1, 1).items()})
-    hidden, parts = layers.hidden(np.zeros((3, 1), np.float32)), part_space(full_arc_space(2), "sibling")
-    layers.parts(hidden, parts, layers.arcs(hidden))
+    hidden = layers.hidden(np.zeros((3, 1), np.float32))
+    layers.parts(hidden, layers.arcs(hidden), "sibling", np.array([[0, 3, 1]], np.int32))
 
 
 def decode() -> None:

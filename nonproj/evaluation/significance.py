@@ -10,7 +10,13 @@ from nonproj.evaluation.scores import Evaluation
 
 
 def compare(
-    first: Evaluation, second: Evaluation, *, labelled: bool = True, resamples: int = 9_999, seed: int = 0
+    first: Evaluation,
+    second: Evaluation,
+    *,
+    labelled: bool = True,
+    punctuation: bool = False,
+    resamples: int = 9_999,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Compare two parsers on the same sentences, by a paired permutation test over sentences.
 
@@ -23,6 +29,8 @@ def compare(
         Of the same gold sentences, in the same order.
     labelled : bool
         Whether to test the labelled attachment score too, if both evaluations have labels.
+    punctuation : bool
+        Whether words that are punctuation count.
     resamples : int
         Number of random sign patterns drawn if the test is not exact.
     seed : int
@@ -31,7 +39,7 @@ def compare(
     Returns
     -------
     dict
-        ``sentences``, ``words`` (without punctuation, as all that follows), and for ``uas`` and ``las`` a dictionary:
+        ``sentences``, ``words`` (those that count, as in all that follows), and for ``uas`` and ``las`` a dictionary:
         the scores ``first`` and ``second``, their ``difference`` and its two-sided ``p``; None without labels.
 
     Raises
@@ -50,7 +58,7 @@ def compare(
     tables = first.words(), second.words()
     if not all(np.array_equal(tables[0][name], tables[1][name]) for name in ("sentence", "gold", "punctuation")):
         raise ValueError("the two evaluations are not of the same gold sentences")
-    counted = ~tables[0]["punctuation"]
+    counted = ~tables[0]["punctuation"] | punctuation
     words, n_words = tables[0]["sentence"][counted], int(counted.sum())
     flags: dict[str, list[Any] | None] = {"uas": [table["correct"] for table in tables], "las": None}
     if labelled and all(table["label_correct"] is not None for table in tables):

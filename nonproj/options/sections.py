@@ -215,8 +215,8 @@ class EncoderConfig(Section, name="encoder"):
     folder: str | None = option(
         None, "pretrained encoder: a folder of Hugging Face, or a name to fetch; null: none", (str,), (None,)
     )
-    epochs: int = option(10, "training epochs", (int,), low=1, high=10**6)
-    batch: int = option(400, "number of words learnt from together", (int,), low=1, high=10**6)
+    epochs: int = option(12, "training epochs", (int,), low=1, high=10**6)
+    batch: int = option(200, "number of words learnt from together", (int,), low=1, high=10**6)
     learning_rate: float = option(1e-4, "highest learning rate of the encoder", (float,), low=0)
     layer_rate: float = option(2e-3, "highest learning rate of the layers behind it", (float,), low=0, above=True)
     dropout: float = option(0.33, "share of hidden units dropped in training", (float,), low=0, high=0.9)

@@ -78,7 +78,7 @@ class JointParser(Parser):
     ModelError
         If the model has no tagger.
     ConfigError
-        If the model has parts without compiled automata, or a pretrained encoder.
+        If the model has parts without compiled automata.
     """
 
     def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
@@ -88,8 +88,6 @@ class JointParser(Parser):
         if types is None:
             given = ",".join(names)
             raise ConfigError("decoding.joint", f"tags are not decided with the part types {given}; leave out --joint")
-        if self.pretrained is not None:
-            raise ConfigError("decoding.joint", "tags are not decided with a pretrained encoder; leave out --joint")
         if self.analyzer is None or self.analyzer.tagger is None:
             raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
         self._types, self._tagger, self._lemmatizer = types, self.analyzer.tagger, self.analyzer.lemmatizer
@@ -119,7 +117,7 @@ class JointParser(Parser):
             for group in batches(given, BATCH):
                 tagged = self.tag(group)
                 for part in groups(tagged, PAIRS):
-                    tokens = [self.encode(sentence) for sentence in tagged[part]]
+                    tokens = self.encode_all(tagged[part])
                     batch = join(tokens)
                     first = self.first_order_batch(batch)
                     own = zip(tagged[part], tokens, first, strict=True)
@@ -167,7 +165,7 @@ class JointParser(Parser):
     def _parse_joint_batch(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
         """Parse sentences with their candidates stage by stage, so that each stage finds its table in the cache."""
         sentences = [choice.sentence for choice in choices]
-        tokens = [self.encode(sentence) for sentence in sentences]
+        tokens = self.encode_all(sentences)
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         stages = sentences, tokens, constraints, self.first_order_batch(join(tokens))
         arcs = [self.candidates_of(*each)[0] for each in zip(*stages, strict=True)]
@@ -184,16 +182,19 @@ class JointParser(Parser):
         parses: list[list[Parse]] = [[] for _ in choices]
         for some in batches(trees, BATCH):
             tagged = [self.with_tags(choices[i], each) for i, each in some]
-            labelled = self._label(tagged, [each for _, each in some], [constraints[i] for i, _ in some])
+            own = [
+                self.encoder.encode(s)._replace(encoded=tokens[i].encoded)
+                for s, (i, _) in zip(tagged, some, strict=True)
+            ]
+            labelled = self._label(own, [each for _, each in some], [constraints[i] for i, _ in some])
             for (i, each), sentence, (labels, unknown) in zip(some, tagged, labelled, strict=True):
                 parses[i].append(Parse(each, labels, arcs[i], narrow[i], unknown, sentence=sentence))
         return [self._best(*each) for each in zip(choices, parses, strict=True)]
 
     def _label(
-        self, sentences: list[Sentence], trees: list[Decoded], constraints: list[Constraints | None]
+        self, tokens: list[Tokens], trees: list[Decoded], constraints: list[Constraints | None]
     ) -> Iterator[tuple[list[str], int]]:
         """Yield the labels of each sentence's tree, and its number of unknown tags."""
-        tokens = [self.encode(sentence) for sentence in sentences]
         batch = join(tokens)
         demanded = join_words(map(self.demanded, constraints), batch) if any(constraints) else {}
         labelled = self.labeler.label(batch, [each.tree for each in trees], None, demanded)

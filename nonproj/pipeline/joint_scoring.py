@@ -118,6 +118,9 @@ def score_jointly(
         if i == 0 and LABELLED_ARC in tables:
             hashed = hash_tagged_words(tables[LABELLED_ARC], words, len(weights))
             scores += scale * _best_labels(scorer, hashed, rows, words, weights, demanded)
+        if words.best.encoded is not None and part_type.name in tables:
+            own = zip(words.best.encoded, spaces, of_sentences, strict=True)
+            scores += np.concatenate([e.parts(part_type.name, word_of(space)[r.nodes]) for e, (space, _), r in own])
         if i == 0 and scorer.network is not None:
             layer = scorer.network.layer(words.best, (words.own, words.word))
             scores += scorer.network.scores(layer, rows.nodes[:, 0], rows.nodes[:, 1])
@@ -148,6 +151,12 @@ def joint_rows(space: JointSpace, parts: PartSpace, number: int) -> PartRows:
     if part_type.codes[DISTANCE] == "distance":
         _fill_distances(rows.nodes, rows.codes, space.word)
     return rows
+
+
+def word_of(space: JointSpace) -> Int32s:
+    """Return the word of each tagged word, and of START and END, which are numbered behind them."""
+    n_nodes = len(space.words.start) - 1
+    return np.concatenate([space.word, [n_nodes, n_nodes + 1]]).astype(np.int32)
 
 
 def hash_tagged_words(table: JointTable, words: TaggedWords, n_weights: int) -> Hashed:

@@ -234,9 +234,7 @@ class Parser:
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
-        tokens = list(map(self.encoder.encode, sentences))
-        if self.pretrained is not None:
-            tokens = self.pretrained.add_to(tokens, [sentence.forms for sentence in sentences])
+        tokens = self.encode_all(sentences)
         constraints = list(map(read_constraints, sentences, itertools.repeat(self.constraints)))
         batch = join(tokens)
         demanded = join_words(map(self.demanded, constraints), batch) if any(constraints) else {}
@@ -287,8 +285,14 @@ class Parser:
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Turn strings into integers, and add what the model's pretrained encoder says of them, if there is one."""
-        tokens = self.encoder.encode(sentence)
-        return tokens if self.pretrained is None else self.pretrained.add_to([tokens], [sentence.forms])[0]
+        return self.encode_all([sentence])[0]
+
+    def encode_all(self, sentences: Sequence[Sentence]) -> list[Tokens]:
+        """Return the result of `encode` for each sentence."""
+        tokens = list(map(self.encoder.encode, sentences))
+        if self.pretrained is None:
+            return tokens
+        return self.pretrained.add_to(tokens, [sentence.forms for sentence in sentences])
 
     def candidates_of(
         self, sentence: Sentence, tokens: Tokens, constraints: Constraints | None, first: np.ndarray | None = None

@@ -166,8 +166,12 @@ class Scorer:
         scores, known = [], None
         layer = self.network.layer(batch) if self.network is not None else None
         for i, (part_type, table) in enumerate(zip(self.types, self.tables, strict=True)):
-            rows = join_rows([part_type.rows(parts.arcs, parts.starts[i]) for parts in spaces], batch)
+            of_sentences = [part_type.rows(parts.arcs, parts.starts[i]) for parts in spaces]
+            rows = join_rows(of_sentences, batch)
             scores.append(score_parts(hash_tokens(batch, table, len(weights)), rows, weights, scale))
+            if batch.encoded is not None:
+                own = zip(batch.encoded, of_sentences, strict=True)
+                scores[i] += np.concatenate([encoded.parts(part_type.name, each.nodes) for encoded, each in own])
             if i == 0 and self.network is not None and layer is not None:
                 scores[0] += self.network.scores(layer, rows.nodes[:, 0], rows.nodes[:, 1])
             if i == 0 and self.label_table is not None:
@@ -179,13 +183,11 @@ class Scorer:
                 scores[0] += scale * best_label_scores(known.of_labels, modifier, demanded)
         split, done = [], [0] * len(scores)
         for parts in spaces:
-            own = []
+            of_types = []
             for i, of_type in enumerate(scores):
                 begin, done[i] = done[i], done[i] + parts.offsets[i + 1] - parts.offsets[i]
-                own.append(of_type[begin : done[i]])
-            split.append(np.concatenate(own))
-        for own_scores, encoded, parts in zip(split, batch.encoded or (), spaces, strict=False):
-            encoded.add_to(parts, own_scores)
+                of_types.append(of_type[begin : done[i]])
+            split.append(np.concatenate(of_types))
         return split, known
 
     def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:

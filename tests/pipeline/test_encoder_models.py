@@ -17,12 +17,10 @@ pytest.importorskip("tokenizers")
 from encoders import WORDS, random_scorer, write_folder  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
-from nonproj.errors import ConfigError, ModelError  # noqa: E402
+from nonproj.errors import ModelError  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.io.objects import from_words  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
-from nonproj.options.sections import DecodingConfig  # noqa: E402
-from nonproj.pipeline.joint import JointParser  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
 from nonproj.scoring.encoders.scorer import EncoderScorer  # noqa: E402
 
@@ -66,7 +64,12 @@ def test_scores_are_added_to_those_of_the_linear_model(parser):
     [vectors] = parser.pretrained.encoder.vectors([sentence.forms])
     heads = parser.pretrained.heads
     hidden = heads.hidden(vectors)
-    np.testing.assert_allclose(scores, own + 3.0 * heads.parts(hidden, parts, heads.arcs(hidden)), rtol=1e-12)
+    nodes = [
+        part_type.rows(parts.arcs, start).nodes for part_type, start in zip(parts.types, parts.starts, strict=True)
+    ]
+    names, of_arcs = [part_type.name for part_type in parts.types], heads.arcs(hidden)
+    added = [heads.parts(hidden, of_arcs, *each) for each in zip(names, nodes, strict=True)]
+    np.testing.assert_allclose(scores, own + 3.0 * np.concatenate(added), rtol=1e-12)
     tree = np.array([-1, *range(len(sentence))])
     added = parser.label_scores(tokens, tree) - linear.label_scores(linear.encode(sentence), tree)
     np.testing.assert_allclose(added, 2.0 * heads.labels(hidden, tree), atol=1e-9)
@@ -116,11 +119,6 @@ def test_a_missing_package_is_named(file, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     assert main(["parse", str(file), str(source)]) == 2
     assert "pip install 'nonproj[encoder]'" in capsys.readouterr().err
-
-
-def test_models_with_an_encoder_do_not_decide_tags(file):
-    with pytest.raises(ConfigError, match="leave out --joint"):
-        JointParser(Model.load(file), DecodingConfig())
 
 
 @pytest.mark.parametrize(("name", "value"), [("scale", 0.0), ("label_scale", -1.0), ("scale", float("nan"))])

@@ -7,13 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import encoders
 import numpy as np
 import pytest
 import toy
+from naive_heads import arc_score, part_score
 
 import nonproj
 from nonproj.cli.main import main
-from nonproj.dual.joint.space import joint_score
+from nonproj.dual.joint.space import joint_score, joint_space
 from nonproj.errors import ModelError
 from nonproj.io.conll import with_rows
 from nonproj.io.objects import from_words
@@ -45,24 +47,37 @@ def noisy(sentences):
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
+def linear(tmp_path_factory) -> Path:
     """A model whose tagger knows ambiguous words."""
     path = tmp_path_factory.mktemp("joint") / "model.nonproj"
     train(noisy(toy.sentences(60)), Config().with_overrides(SMALL)).save(path)
     return path
 
 
+@pytest.fixture(scope="module", params=["linear", "encoder"])
+def path(request, linear, tmp_path_factory) -> Path:
+    """This model, by itself and with a pretrained encoder."""
+    if request.param == "linear":
+        return linear
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("tokenizers")
+    folder, model = tmp_path_factory.mktemp("encoder"), Model.load(linear)
+    model.add_component("encoder", encoders.random_scorer(encoders.write_folder(folder), len(model.labels)).state())
+    model.save(folder / "model.nonproj")
+    return folder / "model.nonproj"
+
+
 def joint_parser(path, **options):
     """A joint parser with wide limits for candidates."""
     model = Model.load(path)
-    wide = {"tag_beam": 1e9, "tag_candidates": 3, "tag_weight": 1.0} | options
+    wide = {"tag_beam": 1e9, "tag_candidates": 3, "tag_weight": 1.0, "search_limit": 20_000_000} | options
     return JointParser(model, dataclasses.replace(model.config.decoding, **wide))
 
 
 def test_a_heavy_tagger_decides_alone(path):
     given = [without_tags(s) for s in toy.sentences(12, seed=5)]
     alone = list(Parser(Model.load(path)).parse_all(given))
-    jointly = list(joint_parser(path, tag_weight=1e7).parse_all(given))
+    jointly = list(joint_parser(path, tag_weight=1e5).parse_all(given))
     for (sentence, parse), (other, found) in zip(alone, jointly, strict=True):
         assert sentence.rows == other.rows
         assert parse.decoded.tree.tolist() == found.decoded.tree.tolist()
@@ -89,6 +104,34 @@ def test_joint_decoding_is_no_worse_than_the_pipeline_by_its_own_score(path):
         changed += written.rows != best.rows
         assert all(row in candidates.rows for row in written.rows)
     assert changed > 0
+
+
+def test_an_encoder_scores_the_words_of_tagged_words(path, linear):
+    """Whatever their tags are: see the definitions in `naive_heads`."""
+    parser, other = joint_parser(path), joint_parser(linear)
+    if parser.pretrained is None:
+        pytest.skip("no encoder")
+    heads, factor = parser.pretrained.heads, parser.pretrained.scale
+    plain = {name: array.astype(np.float64).tolist() for name, array in heads.arrays.items()}
+    given = [without_tags(s) for s in toy.sentences(2, seed=11)]
+    for i, choice in parser.choices(given, parser.tag(given)).items():
+        tokens, [vectors] = parser.encode(choice.sentence), parser.pretrained.encoder.vectors([given[i].forms])
+        arcs = parser.prune(tokens)
+        with_encoder = parser.problem(choice, tokens, arcs)
+        without = other.problem(choice, other.encode(choice.sentence), arcs)
+        space, parts = joint_space(arcs, choice.candidates.counts, parser._types)
+        word, expected = [*space.word.tolist(), len(given[i]) + 1, len(given[i]) + 2], []
+        for part_type, start in zip(parts.types, parts.starts, strict=True):
+            for row in part_type.rows(parts.arcs, start).nodes.tolist():
+                nodes = [word[node] for node in row]
+                if part_type.name == "arc":
+                    expected.append(arc_score(plain, vectors.tolist(), *nodes))
+                else:
+                    expected.append(part_score(plain, part_type.name, vectors.tolist(), nodes))
+        kept = np.isfinite(without.scores)
+        found = with_encoder.scores[kept] - without.scores[kept]
+        np.testing.assert_allclose(found, factor * np.array(expected)[kept], rtol=1e-4, atol=1e-3)
+        assert len(choice.candidates.rows) > len(given[i])
 
 
 def test_given_tags_are_kept(path):

@@ -51,7 +51,7 @@ class Bert(nn.Module):
     arrays : mapping of str to ndarray, float32
         Those of `nonproj.scoring.encoders.architecture.ARRAYS`.
     dropout : float
-        Share of the numbers that are left out behind each part of a layer, and of the attention.
+        Share of the numbers that are left out behind each part of a layer; none in its attention.
     """
 
     def __init__(self, architecture: Architecture, arrays: Mapping[str, np.ndarray], dropout: float):
@@ -84,9 +84,10 @@ class Bert(nn.Module):
         """Return x through the self-attention of a layer."""
         projected = functional.linear(x, layer["attention"].flatten(0, 1), layer["attention_bias"].flatten())
         projected = projected.view(*x.shape[:2], 3, self.architecture.heads, -1)
-        dropout = self.dropout if self.training else 0.0
         query, key, value = projected.permute(2, 0, 3, 1, 4).unbind()
-        found = functional.scaled_dot_product_attention(query, key, value, mask[:, None, None, :], dropout)
+        # Written out, because the backward pass of PyTorch's fused kernel is several times slower on a processor.
+        scores = (query * query.shape[-1] ** -0.5) @ key.transpose(2, 3)
+        found = scores.masked_fill(~mask[:, None, None, :], -torch.inf).softmax(-1).to(value.dtype) @ value
         joined = found.transpose(1, 2).reshape(x.shape)
         return functional.linear(joined, layer["attention_output"], layer["attention_output_bias"])
 

@@ -16,7 +16,7 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.component import Arrays, Schema
 from nonproj.scoring.encoders.architecture import LARGEST_NUMBER
-from nonproj.types import Float32s, Float64s, Int32s, PartSpace
+from nonproj.types import Float32s, Float64s, Int32s
 
 ARC_UNITS, LABEL_UNITS, RANK = 256, 128, 96
 """Hidden units of a word: as head or modifier of an arc, of a labelled arc, and as one of the words of other parts."""
@@ -24,8 +24,9 @@ ARC_UNITS, LABEL_UNITS, RANK = 256, 128, 96
 SLOPE = 0.1
 """The slope of hidden units below 0."""
 
+ARC = "arc"
 TRILINEAR = ("sibling", "grandparent")
-"""The part types with trilinear scores; those of other types are 0."""
+"""The part types with biaffine and with trilinear scores; those of other types are 0."""
 
 
 def sizes_of(hidden: int | str, n_labels: int | str) -> dict[str, tuple[Any, ...]]:
@@ -106,14 +107,25 @@ class Heads:
         scores = head @ hidden.arc_modifier.T + (hidden.arc_head @ own["arc_head_weight"])[:, np.newaxis]
         return scores.astype(np.float64)
 
-    def parts(self, hidden: Hidden, parts: PartSpace, of_arcs: np.ndarray) -> np.ndarray:
-        """Return the score of each part, float64[P], given those of all arcs."""
-        scores, offsets = np.zeros(len(parts)), parts.offsets
-        scores[: offsets[1]] = of_arcs[parts.arcs.head, parts.arcs.modifier]
-        for part_type, start, begin, end in zip(parts.types, parts.starts, offsets, offsets[1:], strict=False):
-            if part_type.name in hidden.factors:
-                nodes = part_type.rows(parts.arcs, start).nodes
-                _add_products(hidden.factors[part_type.name], nodes, scores[begin:end])
+    def parts(self, hidden: Hidden, of_arcs: np.ndarray, name: str, nodes: np.ndarray) -> np.ndarray:
+        """Return the scores of parts of a type by their words, float64[P].
+
+        Parameters
+        ----------
+        hidden : Hidden
+        of_arcs : ndarray of shape (N, N)
+            The result of `arcs`.
+        name : str
+            The part type.
+        nodes : ndarray of shape (P, k), int32
+            Nodes from the head to the modifier; N and N + 1 are START and END.
+        """
+        if name == ARC:
+            found: np.ndarray = of_arcs[nodes[:, 0], nodes[:, 1]]
+            return found
+        scores = np.zeros(len(nodes))
+        if name in hidden.factors:
+            _add_products(hidden.factors[name], nodes, scores)
         return scores
 
     def labels(self, hidden: Hidden, heads: np.ndarray) -> np.ndarray:

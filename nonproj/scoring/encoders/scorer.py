@@ -12,7 +12,7 @@ from nonproj.linear.component import Schema, State, add_nested, nested
 from nonproj.scoring.encoders.heads import Heads, Hidden
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import Float64s, Int32s, PartSpace
+from nonproj.types import Float64s, Int32s
 
 
 class EncoderScorer:
@@ -85,9 +85,10 @@ class Encoded:
         scores[:, 0] = -np.inf
         return scores
 
-    def add_to(self, parts: PartSpace, scores: Float64s) -> None:
-        """Add the scores of parts to others, float64[P]."""
-        scores += self.scorer.scale * self.scorer.heads.parts(self.hidden, parts, self.of_arcs)
+    def parts(self, name: str, nodes: np.ndarray) -> Float64s:
+        """Return the scores of parts of a type by their words, float64[P]: see `Heads.parts`."""
+        found: Float64s = self.scorer.scale * self.scorer.heads.parts(self.hidden, self.of_arcs, name, nodes)
+        return found
 
     def labels(self, heads: Int32s) -> Float64s:
         """Return the score of each label of each arc of a tree, float64[n, n_labels]."""

@@ -38,15 +38,17 @@ def test_scores_equal_their_definitions(name):
     of_arcs = heads.arcs(hidden)
     expected = [[arc_score(plain, vectors.tolist(), h, m) for m in range(5)] for h in range(5)]
     np.testing.assert_allclose(of_arcs, expected, rtol=1e-4, atol=1e-4)
-    scores = heads.parts(hidden, parts, of_arcs)
-    np.testing.assert_array_equal(scores[: len(parts.arcs.head)], of_arcs[parts.arcs.head, parts.arcs.modifier])
-    for i, part_type in enumerate(parts.types[1:], 1):
-        start, begin, end = parts.starts[i], parts.offsets[i], parts.offsets[i + 1]
-        rows = part_type.rows(parts.arcs, start).nodes.tolist()
-        known = part_type.name in TRILINEAR
-        expected = [part_score(plain, part_type.name, vectors.tolist(), row) if known else 0.0 for row in rows]
-        np.testing.assert_allclose(scores[begin:end], expected, rtol=1e-4, atol=1e-4)
-        assert np.any(scores[begin:end]) == known
+    for part_type, start in zip(parts.types, parts.starts, strict=True):
+        nodes = part_type.rows(parts.arcs, start).nodes
+        scores = heads.parts(hidden, of_arcs, part_type.name, nodes)
+        if part_type.name == "arc":
+            expected = [of_arcs[h][m] for h, m in nodes.tolist()]
+        else:
+            known = part_type.name in TRILINEAR
+            name, own_vectors = part_type.name, vectors.tolist()
+            expected = [part_score(plain, name, own_vectors, row) if known else 0.0 for row in nodes.tolist()]
+            assert np.any(scores) == known
+        np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_scores_of_labels_equal_their_definition():

@@ -1,0 +1,241 @@
+"""Pretrained encoders: from raw text to trees beside Stanza, and what exact trees are worth with them.
+
+    python -m experiments.neural                  # all treebanks; a stopped run can be resumed
+    python -m experiments.neural tamil latin      # only these; the others keep their figures
+
+Encoders are those of ``data_scripts/fetch_encoder.py``, in the folder ``encoders`` of the data.  Missing models are
+trained, which needs PyTorch: ``pip install 'nonproj[train-encoder]'``.  Writes ``neural.csv``, ``neural-trees.csv`` and
+``neural.md`` in the folder of results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import logging
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from experiments.__main__ import run_program
+from experiments.layout import percent, pick, table
+from experiments.neural_trees import ARBORESCENCE, EXACT, METHODS, TOGETHER, decoded_rows
+from experiments.provenance import NAMES, of_models, script, stamp
+from experiments.setting import ROOT, Setting, model_file, treebank
+from experiments.store import Row, read_rows, write_rows
+from experiments.text import LANGUAGES, METRICS, PARTS, RELEASED, SHORT, STANZA, scores_of
+from nonproj.io import conll
+from nonproj.io.temporary import replacing
+from nonproj.model.model import Model
+
+ENCODERS = {"english-ewt": "minilm"}
+OTHERS = "e5-small"
+"""The encoder of each treebank, and of those that are not named."""
+
+TEXT, TREES = "neural.csv", "neural-trees.csv"
+COMPARED = ("UPOS", "UAS", "LAS", "MLAS")
+
+INTRODUCTION = """# Pretrained encoders
+
+Models of `nonproj train --encoder` with the default options and without confidence: MiniLM (6 layers, 23 million
+weights) for English, multilingual-e5-small (12 layers, 21 million weights beside its vocabulary, published with 4 bits)
+for the others, both from `data_scripts/fetch_encoder.py`, with eight bits in the model. They are trained on the
+training files alone. Nothing was tuned on a test file. `python -m experiments neural` makes this page.
+[Encoders](../docs/encoders.md) explains the method.
+
+## From raw text
+
+F1 by the official script of the CoNLL 2018 shared task, in per cent, on the test files; raw text, linear models and
+Stanza's published figures are those of [text.md](text.md), where Greek and English are of other releases.
+"""
+
+EXACTNESS = """## What exact trees are worth
+
+Test files with gold words and predicted tags; all words count, punctuation included. The first four rows of a treebank
+decode the scores of the encoder alone, the last one the sums with those of the linear model. Labels are the best ones
+of each arc, by the same scores. "Complete" are trees whose heads are all right. "Invalid" is the number of sentences
+with a cycle, or with several roots. Precision and recall are those of non-projective arcs. p is that of the difference
+in UAS from the best arborescence, by a paired permutation test over sentences.
+"""
+
+SEARCH = """Certificates of the trees with siblings and grandparents, and decoding time: processor time on one core,
+scores not included.
+"""
+
+log = logging.getLogger("experiments")
+
+
+def main(results: Path, data: Path, short: bool) -> None:
+    """Measure all treebanks, or only the smallest one with a small model and few sentences, and write the page."""
+    if short:
+        setting = Setting(results, results / "models", data, config=SHORT, training=60, sentences=20)
+        measure(setting, ("tamil",), epochs=1)
+    else:
+        measure(Setting(results, ROOT / "models", data), LANGUAGES)
+
+
+def measure(setting: Setting, languages: Sequence[str], epochs: int = 0) -> None:
+    """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
+    for language in languages:
+        model, test = encoder_model(setting, language, epochs), treebank(setting, language)[1]
+        log.info("neural, %s", language)
+        facts = {"language": language, "encoder": encoder_of(language), "made": made(setting, language)}
+        found = {TEXT: [facts | scores_of(model, test)]}
+        found[TREES] = [facts | row for row in decoded_rows(model, test, setting.sentences)]
+        for name, rows in found.items():
+            kept = [row for row in known(setting, name) if row["language"] != language] + rows
+            kept.sort(key=lambda row: LANGUAGES.index(str(row["language"])))
+            write_rows(setting.results / name, kept)
+        write_page(setting)
+
+
+def known(setting: Setting, name: str) -> list[Row]:
+    """Return the rows of a file of results, none if there is no file."""
+    path = setting.results / name
+    return read_rows(path) if path.exists() else []
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+def encoder_of(language: str) -> str:
+    """Return the name of the encoder of a treebank."""
+    return ENCODERS.get(language, OTHERS)
+
+
+def encoder_model(setting: Setting, language: str, epochs: int = 0) -> Path:
+    """Return the file of a model with an encoder; if it is missing, fine-tune the encoder and add it to the linear one.
+
+    ``epochs`` are those of the encoder, 0 for the default.  Encoder and linear model learn independently, so this is
+    the model of ``nonproj train --encoder``, but for the confidence and the price of non-projective trees.
+    """
+    path = setting.models / f"{language}-{encoder_of(language)}.nonproj"
+    if path.exists():
+        return path
+    base, folder = model_file(setting, language, PARTS), setting.data / "encoders" / encoder_of(language)
+    if not folder.exists():
+        command = ["data_scripts/fetch_encoder.py", encoder_of(language), "--out", str(setting.data.resolve())]
+        subprocess.run([sys.executable, *command], check=True, cwd=ROOT)
+    from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
+    from nonproj.scoring.encoders.architecture import read_folder
+
+    log.info("training %s", path.name)
+    sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
+    model = Model.load_trained(base)
+    changes = {"encoder.folder": str(folder)} | ({"encoder.epochs": epochs} if epochs else {})
+    config = model.config.with_overrides(changes)
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    task = Task(model.labels, config, not model.meta["multi_root"])
+    scorer = fine_tune(read_folder(folder), sentences, task, lambda items, _: items, unfinished)
+    with_encoder(model, scorer.state()).save(path)
+    unfinished.unlink(missing_ok=True)
+    return path
+
+
+def with_encoder(model: Model, state: tuple[dict, dict[str, np.ndarray]]) -> Model:
+    """Return a model with an encoder, and without what was learnt from trees of the linear model alone."""
+    weights = {name: array for name, array in model.weights.items() if not name.startswith("confidence.")}
+    components = {name: values for name, values in model.components.items() if name != "confidence"}
+    meta = {name: value for name, value in model.meta.items() if name not in ("confidence", "crossing")}
+    found = dataclasses.replace(model, weights=weights, components=components, meta=meta)
+    found.add_component("encoder", state)
+    return found
+
+
+def made(setting: Setting, language: str) -> str:
+    """Return what the figures of a treebank depend on, in the words of a page's record."""
+    found = of_models([(language, PARTS)], {"encoder.folder": encoder_of(language)}, setting, text=True)
+    return ", ".join(f"{name} {value}" for name, value in zip(NAMES, found, strict=True))
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def text_table(setting: Setting) -> str:
+    """Return the table from raw text: the linear model, the one with an encoder, and Stanza."""
+    titles, lines = script("treebanks").TREEBANKS, []
+    linear, ours = read_rows(ROOT / "results" / "text.csv"), known(setting, TEXT)
+    shares: dict[str, list[list[float]]] = {}
+    for row in ours:
+        language = str(row["language"])
+        theirs = dict(zip(METRICS, STANZA["rows"][language], strict=True))
+        before = pick(linear, language=language, mode="pipeline")[0]
+        named = {
+            "linear": _figures(before, 100),
+            f"with {row['encoder']}": _figures(row, 100),
+            "Stanza 1.5.1": _figures(theirs, 1),
+        }
+        for i, (name, figures) in enumerate(named.items()):
+            lines.append(["" if i else titles[language].title, name, *(f"{x:.2f}" for x in figures)])
+            if language in RELEASED:
+                shares.setdefault(name, []).append(figures)
+    if shares and len(next(iter(shares.values()))) == len(RELEASED):
+        for i, (name, figures) in enumerate(shares.items()):
+            title = "" if i else f"mean of the first {len(RELEASED)}"
+            lines.append([title, name, *(f"{x:.2f}" for x in np.mean(figures, axis=0))])
+    return table(["", "", *COMPARED], lines)
+
+
+def _figures(row: Row, factor: float) -> list[float]:
+    """Return the compared figures of a row in per cent."""
+    return [factor * float(str(row[name])) for name in COMPARED]
+
+
+def trees_table(setting: Setting) -> str:
+    """Return the table of all ways to decode."""
+    titles, lines = script("treebanks").TREEBANKS, []
+    for row in known(setting, TREES):
+        first = row["method"] == next(iter(METHODS))
+        shares = [percent(row[name]) for name in ("uas", "las", "complete")]
+        crossing = [percent(row[name], 1) for name in ("crossing_precision", "crossing_recall")]
+        p = row["p_uas"] if row["method"] != ARBORESCENCE else ""
+        invalid = f"{row['invalid']} of {row['sentences']}" if row["invalid"] else "0"
+        title = titles[str(row["language"])].title if first else ""
+        shown = [f"{p:.3f}" if isinstance(p, int | float) else "–"]
+        lines.append([title, METHODS[str(row["method"])], *shares, invalid, *crossing, *shown])
+    return table(["", "", "UAS", "LAS", "complete", "invalid", "precision", "recall", "p"], lines)
+
+
+def search_table(setting: Setting) -> str:
+    """Return the table of certificates and times."""
+    titles, lines = script("treebanks").TREEBANKS, []
+    rows = known(setting, TREES)
+    for language in dict.fromkeys(str(row["language"]) for row in rows):
+        own = {str(row["method"]): row for row in pick(rows, language=language)}
+        cells = [f"{own[ARBORESCENCE]['milliseconds']:.3f}"]
+        for method in (EXACT, TOGETHER):
+            row = own[method]
+            cells += [percent(row["certified"], 1), f"{row['iterations']:.1f}", f"{row['milliseconds']:.2f}"]
+        lines.append([titles[language].title, *cells])
+    header = ["", "best arborescence: ms a sentence", "encoder alone: certified %", "iterations", "ms"]
+    return table([*header, "with linear scores: certified %", "iterations", "ms"], lines)
+
+
+def write_page(setting: Setting) -> None:
+    """Write the page."""
+    path = setting.results / "neural.md"
+    parts = [INTRODUCTION, text_table(setting), EXACTNESS, trees_table(setting), SEARCH, search_table(setting)]
+    with replacing(path) as temporary:
+        temporary.write_text("\n\n".join(part.strip("\n") for part in parts) + "\n", encoding="utf-8")
+    stamp(path, "neural")
+
+
+def _run(arguments: list[str] | None) -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.neural", description=__doc__.split("\n")[0])
+    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(LANGUAGES)} (default: all)")
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
+    parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
+    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks and encoders")
+    options = parser.parse_args(arguments)
+    for language in options.languages:
+        if language not in LANGUAGES:
+            parser.error(f"unknown treebank {language}; choose from {', '.join(LANGUAGES)}")
+    measure(Setting(options.results.resolve(), options.models, options.data), options.languages or LANGUAGES)
+
+
+if __name__ == "__main__":
+    sys.exit(run_program(_run, None))
