@@ -168,13 +168,17 @@ def write_folder(
     return folder
 
 
-def random_scorer(folder: Path, n_labels: int, seed: int = 0) -> EncoderScorer:
-    """A small encoder with random layers behind it, whose scores of siblings and grandparents make decoding hard."""
+def random_scorer(folder: Path, n_labels: int, n_units: int = 0, seed: int = 0) -> EncoderScorer:
+    """A small encoder with random layers behind it, whose scores of siblings and grandparents make decoding hard.
+
+    With ``n_units`` parts of tags, it scores tags, too.
+    """
     from nonproj.scoring.encoders.architecture import read_folder
     from nonproj.scoring.encoders.heads import Heads, sizes_of
     from nonproj.scoring.encoders.quantisation import quantise
     from nonproj.scoring.encoders.scorer import EncoderScorer
     from nonproj.scoring.encoders.session import Encoder
+    from nonproj.scoring.encoders.tags import TAG_UNITS, TagLayer
 
     rng, found = np.random.default_rng(seed), read_folder(folder)
     shapes = sizes_of(found.architecture.hidden, n_labels)
@@ -182,4 +186,6 @@ def random_scorer(folder: Path, n_labels: int, seed: int = 0) -> EncoderScorer:
     for name in ("sibling", "grandparent"):
         arrays[f"{name}_weight"] = rng.normal(0.0, 3.0, arrays[f"{name}_weight"].shape).astype(np.float32)
     encoder = Encoder(found.architecture, quantise(found.arrays), found.tokenizer)
-    return EncoderScorer(encoder, Heads(arrays), 3.0, 2.0)
+    shapes = {"tag_in": (SIZES["hidden"], TAG_UNITS), "tag_bias": (TAG_UNITS,), "tag_output": (n_units, TAG_UNITS)}
+    of_tags = {name: rng.normal(0.0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
+    return EncoderScorer(encoder, Heads(arrays), 3.0, 2.0, TagLayer(of_tags, 0.5) if n_units else None)

@@ -38,6 +38,12 @@ def label_score(own, vectors, h, m, label):
     )
 
 
+def tag_score(own, vector, parts):
+    """Return the score of a tag by the numbers of its parts."""
+    layer = hidden(vector, own["tag_in"], own["tag_bias"])
+    return sum(dot(layer, own["tag_output"][part]) for part in parts)
+
+
 def part_score(own, name, vectors, words):
     """Return the trilinear score of a sibling or grandparent part; word N is START and N + 1 is END."""
     layers = []

@@ -31,11 +31,11 @@ from nonproj.linear.component import Setting
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import start_epoch
 from nonproj.model.model import Model
-from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
 from nonproj.tagging.analyzer import Analyzer
+from nonproj.tagging.encoded import EncodedTags, encoded_tags
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.input import TextInput
 from nonproj.text.segmenter import Segmenter
@@ -100,10 +100,12 @@ class ConfidenceStage(Stage):
             if config.confidence.share:
                 log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
             return Learnt()
-        pretrained = None
+        components = pretrained = None
         if self.encoder.path is not None:
-            rest = [sentence for sentence, out in zip(sentences, own, strict=True) if not out]
-            pretrained = self.encoder.fine_tuned(rest, setting, -(-config.encoder.epochs // 2), self.name)
+            rest, epochs = [s for s, out in zip(sentences, own, strict=True) if not out], config.encoder.epochs
+            components = second_components(sentences, own, setting)
+            analyzer = components[0] if components else None
+            pretrained = self.encoder.fine_tuned(rest, setting, analyzer, -(-epochs // 2), self.name)
         parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), setting.shards, pretrained)
         unseen = [sentence for sentence, out in zip(material.sentences, mask, strict=True) if out]
         limit = median_cost(parser, unseen)
@@ -114,10 +116,9 @@ class ConfidenceStage(Stage):
         if wrong < MIN_WRONG:
             log.info("no confidence: %d of %d held-out heads are wrong, %d are needed", wrong, words, MIN_WRONG)
             return Learnt(figures=figures)
-        if setting.fitted["tagger"]:
-            segmented = setting.fitted["segmenter"] is not None
-            components = second_components(sentences, own, config, setting.progress, segmented)
-            outcomes += examine_predictions(parser, components, sentences, own, limit)
+        if components := components or second_components(sentences, own, setting):
+            encoded = encoded_tags(pretrained, components[0].tags)
+            outcomes += examine_predictions(parser, Components(*components, encoded), sentences, own, limit)
         classifier = fit_classifier(outcomes, limit)
         seconds, share = time.perf_counter() - began, 1.0 - wrong / words
         log.info("confidence: %.1f s, from %d held-out words, %.2f %% of heads right", seconds, words, 100 * share)
@@ -155,7 +156,7 @@ def second_parser(material: Material, shards: Shards | None, pretrained: Encoder
     arrays = material.rounded(weights, meta)
     model = Model(material.config, vocabularies, material.files, material.labels, arrays, meta)
     model.add_component("network", learn_network(material, "confidence: network"))
-    model.add_component("encoder", pretrained and pretrained.state())
+    model.add_component("encoder", pretrained.state() if pretrained else None)
     decoding = dataclasses.replace(material.config.decoding, nbest=1, full=False, constraints="none", joint=False)
     parser = Parser(model, decoding, tags="none")
     parser.encoder = Encoder(vocabularies, material.encoder.clusters, material.encoder.coarse)
@@ -225,15 +226,26 @@ def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
 # -- predicted tags and plain text
 
 
+class Components(NamedTuple):
+    """What predicts tags and words for the second parser; without a segmenter there is no plain text."""
+
+    analyzer: Analyzer
+    segmenter: Segmenter | None
+    encoded: EncodedTags | None
+
+
 def second_components(
-    sentences: Sequence[Sentence], mask: np.ndarray, config: Config, progress: Any, segmented: bool
-) -> tuple[Analyzer, Segmenter | None]:
-    """Train a tagger, and a segmenter if ``segmented``, on the sentences that are not held out."""
+    sentences: Sequence[Sentence], mask: np.ndarray, setting: Setting
+) -> tuple[Analyzer, Segmenter | None] | None:
+    """Train a tagger and a segmenter, as far as there are such, on the sentences that are not held out."""
+    if not setting.fitted["tagger"]:
+        return None
+    config, progress = setting.config, setting.progress
     rest = [sentence for sentence, out in zip(sentences, mask, strict=True) if not out]
     began, segmenter = time.perf_counter(), None
     options = dataclasses.replace(config.tagger, restarts=1)
     analyzer = Analyzer.fit(rest, options, config.seed, progress, config.features.folder)
-    if segmented:
+    if setting.fitted["segmenter"] is not None:
         segmenter = Segmenter.fit(rest, config.segmenter, config.seed, progress)
         segmenter.with_margins = True
     log.info("confidence: tagger and segmenter: %.1f s", time.perf_counter() - began)
@@ -242,7 +254,7 @@ def second_components(
 
 def examine_predictions(
     parser: Parser,
-    components: tuple[Analyzer, Segmenter | None],
+    components: Components,
     sentences: Sequence[Sentence],
     mask: np.ndarray,
     limit: float,
@@ -253,8 +265,7 @@ def examine_predictions(
     ----------
     parser : Parser
         That of `second_parser`.
-    components : tuple of Analyzer and Segmenter or None
-        Of `second_components`; without a segmenter there is no plain text.
+    components : Components
     sentences : sequence of Sentence
         All sentences of the treebank.
     mask : ndarray of bool
@@ -262,28 +273,27 @@ def examine_predictions(
     limit : float
         As for `nonproj.confidence.evidence.gather`.
     """
-    analyzer, segmenter = components
+    analyzer, segmenter, encoded = components
     held = [sentence for sentence, out in zip(sentences, mask, strict=True) if out]
-    outcomes = examine(parser, analyzer.apply(held, overwrite=True), limit)
+    outcomes = examine(parser, analyzer.apply(held, True, encoded), limit)
     if segmenter is not None:
         edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
         for first, end in edges.reshape(-1, 2).tolist():
-            outcomes += examine_text(parser, (analyzer, segmenter), sentences[first:end], limit)
+            outcomes += examine_text(parser, components, sentences[first:end], limit)
     return outcomes
 
 
-def examine_text(
-    parser: Parser, components: tuple[Analyzer, Segmenter], gold: Sequence[Sentence], limit: float
-) -> list[Outcome]:
+def examine_text(parser: Parser, components: Components, gold: Sequence[Sentence], limit: float) -> list[Outcome]:
     """Segment, tag and parse the plain text of consecutive gold sentences; return what is known, and what is right.
 
     A word that is not in the gold standard is wrong, and so is a tree whose sentence is not: see
     `nonproj.evaluation.alignment`.
     """
-    analyzer, segmenter = components
+    analyzer, segmenter, encoded = components
+    assert segmenter is not None
     words = min(TextInput().max_words, parser.max_words)
     found = segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=words))
-    tagged = analyzer.apply(found, overwrite=True)
+    tagged = analyzer.apply(found, True, encoded)
     cases = [_case(parser, sentence) for sentence in tagged]
     labels = [[parser.model.labels[i] for i in case.labels] for case in cases]
     verdicts = judge_text(gold, tagged, [case.decoded.heads for case in cases], labels)

@@ -230,6 +230,9 @@ class EncoderConfig(Section, name="encoder"):
     label_weight: float = option(
         0.7, "factor of the scores of labels, relative to labeler.margin", (float,), low=0, above=True, high=1e6
     )
+    tag_weight: float = option(
+        1.0, "factor of the scores of tags, relative to tagger.margin", (float,), low=0, above=True, high=1e6
+    )
     pieces: int = option(30_000, "maximum number of pieces of words that the model keeps", (int,), low=1)
     bits: int = option(8, "bits of the encoder's weights in the model", (), (8, 32))
     precision: str = option(

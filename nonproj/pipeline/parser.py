@@ -50,6 +50,7 @@ from nonproj.scoring.templates import part_templates
 from nonproj.scoring.tree_labels import TreeLabeler
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.tagging.analyzer import Analyzer
+from nonproj.tagging.encoded import EncodedTags, encoded_tags
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.pruning import prune_trusted
@@ -134,6 +135,11 @@ class Parser:
         return self.model.loaded(EncoderScorer, len(self.model.labels))
 
     @LoadedOnce
+    def encoded_tags(self) -> EncodedTags | None:
+        """What adds the encoder's scores of tags to the tagger's, or None."""
+        return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None)
+
+    @LoadedOnce
     def components(self) -> list[Component]:
         """The model's components that others have registered, which are applied to tagged sentences, in their order."""
         return self.model.registered()
@@ -170,7 +176,7 @@ class Parser:
         if self.tags == "none":
             return sentences
         if self.analyzer is not None:
-            sentences = self.analyzer.apply(sentences, self.tags == "all")
+            sentences = self.analyzer.apply(sentences, self.tags == "all", self.encoded_tags)
         for component in self.components:
             sentences = component.apply(sentences)
         return sentences

@@ -13,9 +13,10 @@ from nonproj.errors import ConfigError, ModelError
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
 from nonproj.linear.component import Schema, add_nested, blocks, cross_fit, nested
 from nonproj.options.sections import TaggerConfig
+from nonproj.tagging.encoded import EncodedTags
 from nonproj.tagging.lemmatizer import Lemmatizer
 from nonproj.tagging.tagger import Tagger
-from nonproj.tagging.tagset import TAG_COLUMNS
+from nonproj.tagging.tagset import TAG_COLUMNS, TagSet
 from nonproj.tagging.templates import load_templates
 from nonproj.types import Float64s, Sentence
 
@@ -92,7 +93,14 @@ class Analyzer:
             lemmatizer = Lemmatizer.fit(sentences, options, files["lemmatizer"], seed, progress)
         return cls(tagger, lemmatizer, options)
 
-    def annotate(self, batch: Sequence[Sentence], overwrite: bool = False) -> list[list[list[str]]]:
+    @property
+    def tags(self) -> TagSet | None:
+        """The tags that it knows; None without a tagger."""
+        return self.tagger.tags if self.tagger else None
+
+    def annotate(
+        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncodedTags | None = None
+    ) -> list[list[list[str]]]:
         """Return new rows of each sentence, with the absent columns filled.
 
         Columns that are there are kept, and used: a given UPOS restricts the tags, and tags condition the lemmas.  A
@@ -104,23 +112,25 @@ class Analyzer:
             Many at once are faster than one at a time.
         overwrite : bool
             Replace all of `columns`, as if they were absent.
+        encoded : EncodedTags, optional
+            Adds scores of tags by a pretrained encoder.
 
         Returns
         -------
         list of list of list of str
             The ten columns of the words of each sentence.
         """
-        return self.annotate_with_margins(batch, overwrite)[0]
+        return self.annotate_with_margins(batch, overwrite, encoded)[0]
 
     def annotate_with_margins(
-        self, batch: Sequence[Sentence], overwrite: bool = False
+        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncodedTags | None = None
     ) -> tuple[list[list[list[str]]], list[Float64s]]:
         """Return the rows of `annotate`, and for each sentence the margins of its tags, float64[n].
 
         See `nonproj.tagging.tagger.Tagger.tag_with_margins`; the margins are infinite if there is no tagger.
         """
         words = [row.copy() for sentence in batch for row in sentence.rows]
-        margins = self._tag(batch, words, overwrite)
+        margins = self._tag(batch, words, overwrite, encoded)
         if self.lemmatizer:
             lemmas = self.lemmatizer.lemmas(list(map(_LEMMA_KEY, words)))
             for row, lemma in zip(words, lemmas, strict=True):
@@ -133,7 +143,9 @@ class Analyzer:
             split.append(margins[begin:end])
         return made, split
 
-    def _tag(self, batch: Sequence[Sentence], words: list[list[str]], overwrite: bool) -> Float64s:
+    def _tag(
+        self, batch: Sequence[Sentence], words: list[list[str]], overwrite: bool, encoded: EncodedTags | None
+    ) -> Float64s:
         """Fill the absent tags in the rows of all words; return the margins of the tags."""
         if self.tagger is None:
             return np.full(len(words), np.inf)
@@ -151,21 +163,24 @@ class Analyzer:
                 known = [row[c] if c in self.tag_columns and c not in own else None for c in TAG_COLUMNS]
                 keys.append((row[1], *known))
                 absent.append(own)
-        found, margins = self.tagger.tag_with_margins(keys, [len(sentence.rows) for sentence in batch])
+        added = (encoded, encoded.hidden([sentence.forms for sentence in batch])) if encoded else None
+        found, margins = self.tagger.tag_with_margins(keys, [len(sentence.rows) for sentence in batch], added)
         for row, columns, tag in zip(words, absent, found, strict=True):
             for column in columns:
                 row[column] = tag[column - UPOS]
         return margins
 
-    def apply(self, batch: Sequence[Sentence], overwrite: bool = False) -> list[Sentence]:
+    def apply(
+        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncodedTags | None = None
+    ) -> list[Sentence]:
         """Return the sentences with the absent columns filled, and the margins of their tags.
 
-        Those that lack nothing are returned as they are, unless ``overwrite``.
+        Those that lack nothing are returned as they are, unless ``overwrite``; for ``encoded`` see `annotate`.
         """
         tagged = list(batch)
         chosen = [i for i, sentence in enumerate(batch) if overwrite or self._lacks(sentence.rows)]
         if chosen:
-            found = self.annotate_with_margins([batch[i] for i in chosen], overwrite)
+            found = self.annotate_with_margins([batch[i] for i in chosen], overwrite, encoded)
             for i, rows, margins in zip(chosen, *found, strict=True):
                 tagged[i] = with_rows(batch[i], rows, margins)
         return tagged

@@ -9,7 +9,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.tagging.chain import Chain, Text, _hash_context, _prune, _score_local, _score_pairs, _score_triple
 from nonproj.tagging.decoding import Pruning
-from nonproj.tagging.tagger import Tagger
+from nonproj.tagging.tagger import Encoded, Tagger
 from nonproj.tagging.words import Words
 from nonproj.types import Float64s, Int16s
 
@@ -38,10 +38,10 @@ class TagChain(NamedTuple):
     triple: np.ndarray
 
 
-def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int]) -> list[TagChain]:
+def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int], encoded: Encoded | None = None) -> list[TagChain]:
     """Return the candidates that the tagger's own first-order pass leaves, with their scores.
 
-    The best sequence of a chain is what `Tagger.tag` returns; for the parameters see there.
+    The best sequence of a chain is what `Tagger.tag_with_margins` returns; for the parameters see there.
     """
     forms, rows = tagger.look_up(keys)
     weights, found, begin = tagger.weights, [], 0
@@ -50,7 +50,7 @@ def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int]) -> list[TagC
         shapes = (n,), (n, k), (n, k), (n, k, k), (n, k, k, k)
         chain = TagChain(*(np.zeros(shape, kind) for shape, kind in zip(shapes, _KINDS, strict=True)))
         text = Text(np.array([0, n]), rows[begin : begin + n])
-        own = tagger.score(forms, text)
+        own = tagger.score(forms, text, encoded and (encoded[0], encoded[1][begin : begin + n]))
         _fill_chain(tagger.chain, forms.words, own, text, weights, tagger.pruning, chain)
         begin += n
         width = int(chain.count.max(initial=1))

@@ -17,6 +17,7 @@ from nonproj.linear.weights import check_table, quantise
 from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.chain import Chain, Text, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.encoded import EncodedTags
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
 from nonproj.tagging.network import NETWORK, TagNetwork, check_network
 from nonproj.tagging.network_learning import Corpus, learn_tag_network
@@ -32,6 +33,9 @@ _OWN = 2.0
 """A candidate that loses so many times the pruning threshold by its form alone is dropped with the form."""
 
 _NO_TAGS = np.empty(0, np.int32)
+
+Encoded: TypeAlias = tuple[EncodedTags, np.ndarray]
+"""What scores tags by a pretrained encoder, and the hidden layers of words."""
 
 Progress: TypeAlias = Callable[..., Any]
 """``progress(iterable, description)``, which wraps the long loops."""
@@ -110,7 +114,8 @@ class Tagger:
         self.chain = make_chain(tags, self.table, len(weights).bit_length() - 1)
         self.smoothing = Smoothing()
         self.pruning = Pruning(options.threshold / scale, options.max_tags)
-        self.network, self.factor = network, options.network_weight * options.margin / scale
+        self.margin = options.margin / scale
+        self.network, self.factor = network, options.network_weight * self.margin
         outside_layers = network.outside if network else np.zeros((1, 0, 0), np.float32)
         self._forms = PerThread(partial(_no_forms, self.table, self.smoothing.limit, outside_layers))
 
@@ -127,23 +132,32 @@ class Tagger:
         """
         return self.tag_with_margins(keys, lengths)[0]
 
-    def tag_with_margins(self, keys: list[Any], lengths: list[int]) -> tuple[list[tuple[str, str, str]], np.ndarray]:
+    def tag_with_margins(
+        self, keys: list[Any], lengths: list[int], encoded: Encoded | None = None
+    ) -> tuple[list[tuple[str, str, str]], np.ndarray]:
         """Return the tag of each word, and how much more the best sequence with it scores than with another, float64.
 
-        The difference is that of sequences of first order; it is infinite for words with one candidate.
+        The difference is that of sequences of first order; it is infinite for words with one candidate.  ``encoded`` is
+        as for `score`.
         """
         forms, rows = self.look_up(keys)
         text = Text(np.cumsum([0, *lengths], dtype=np.int64), rows)
-        own = self.score(forms, text)
+        own = self.score(forms, text, encoded)
         found, margins = tag_text(self.chain, forms.words, own, text, self.weights, self.pruning)
         tags = self.tags.tags
         return [tags[i] for i in found.tolist()], margins * self.scale
 
-    def score(self, forms: Forms, text: Text) -> np.ndarray:
-        """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit]."""
+    def score(self, forms: Forms, text: Text, encoded: Encoded | None = None) -> np.ndarray:
+        """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit].
+
+        ``encoded`` are what a pretrained encoder adds, and the hidden layers of the words.
+        """
         scores: np.ndarray = forms.own[text.form]
         if self.network:
             self.network.score(forms.layers, forms.words, text, self.factor, scores)
+        if encoded:
+            tags, hidden = encoded
+            tags.add(hidden, forms.words, text, self.margin, scores)
         return scores
 
     def look_up(self, keys: list[Any]) -> tuple[Forms, np.ndarray]:

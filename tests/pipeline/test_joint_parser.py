@@ -62,7 +62,9 @@ def path(request, linear, tmp_path_factory) -> Path:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("tokenizers")
     folder, model = tmp_path_factory.mktemp("encoder"), Model.load(linear)
-    model.add_component("encoder", encoders.random_scorer(encoders.write_folder(folder), len(model.labels)).state())
+    units = Parser(model).analyzer.tags.n_units
+    scorer = encoders.random_scorer(encoders.write_folder(folder), len(model.labels), units)
+    model.add_component("encoder", scorer.state())
     model.save(folder / "model.nonproj")
     return folder / "model.nonproj"
 

@@ -49,9 +49,9 @@ def restore(learner: EncoderLearner, path: Path) -> int:
     for i, parameter in enumerate(parameters):
         if f"{i}.step" in arrays:
             expected |= {f"{i}.{name}": () if name == "step" else tuple(parameter.shape) for name in _KNOWN}
-    sound = noise is not None and type(epochs) is type(step) is int
-    sound &= all(array.dtype == np.float32 for array in arrays.values())
-    if not sound or {name: array.shape for name, array in arrays.items()} != expected:
+    sound = noise is not None and all(array.dtype == np.float32 for array in arrays.values())
+    sound &= {name: array.shape for name, array in arrays.items()} == expected
+    if not sound or type(epochs) is not int or type(step) is not int:
         raise ModelError(f"{path}: not the state of this encoder's training; train without --resume")
     with torch.no_grad():
         for i, parameter in enumerate(parameters):

@@ -15,6 +15,8 @@ from torch.nn import functional
 
 from nonproj.scoring.encoders.architecture import ARRAYS, Architecture
 from nonproj.scoring.encoders.heads import SLOPE, sizes_of
+from nonproj.scoring.encoders.tags import TAG_UNITS
+from nonproj.tagging.tagset import TagSet
 
 
 class Padded(NamedTuple):
@@ -170,3 +172,34 @@ class Heads(nn.Module):
         first, second, third = torch.cat([factors, getattr(self, f"{name}_special")], 1).unbind()
         total = first[nodes[:, 0]] * second[nodes[:, 1]] * third[nodes[:, 2]]
         return total @ getattr(self, f"{name}_weight")
+
+
+class TagHead(nn.Module):
+    """The layer of tags: see `nonproj.scoring.encoders.tags.TagLayer`.
+
+    Parameters
+    ----------
+    hidden : int
+        The size of a word's vector.
+    tags : TagSet
+    dropout : float
+        Share of the hidden numbers that are left out, of all words together.
+    """
+
+    def __init__(self, hidden: int, tags: TagSet, dropout: float):
+        super().__init__()
+        self.dropout = dropout
+        self.tag_in = nn.Parameter(nn.init.xavier_uniform_(torch.empty(hidden, TAG_UNITS)))
+        self.tag_bias = nn.Parameter(torch.zeros(TAG_UNITS))
+        self.tag_output = nn.Parameter(torch.zeros(tags.n_units, TAG_UNITS))
+        owner = np.repeat(np.arange(len(tags)), np.diff(tags.unit_start))
+        self.register_buffer("owner", torch.from_numpy(owner), persistent=False)
+        self.register_buffer("units", torch.from_numpy(tags.units.astype(np.int64)), persistent=False)
+        self.n_tags = len(tags)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Return the scores of all tags of words, [n, n_tags]."""
+        hidden = functional.leaky_relu(vectors @ self.tag_in + self.tag_bias, SLOPE)
+        of_tags = torch.zeros(self.n_tags, TAG_UNITS, device=vectors.device)
+        of_tags = of_tags.index_add(0, self.owner, self.tag_output[self.units])
+        return functional.dropout(hidden, self.dropout, self.training) @ of_tags.T

@@ -16,6 +16,7 @@ from nonproj.linear.component import Setting, State, load
 from nonproj.options.sections import EncoderConfig
 from nonproj.scoring.encoders.architecture import read_folder
 from nonproj.scoring.encoders.scorer import EncoderScorer
+from nonproj.tagging.analyzer import Analyzer
 from nonproj.types import Sentence
 
 INSTALL = "pip install 'nonproj[train-encoder]'"
@@ -38,7 +39,7 @@ class EncoderStage(Stage):
         The folder is not that of an encoder.
     """
 
-    name, figures = "encoder", ("encoder",)
+    name, needs, figures = "encoder", ("tagger",), ("encoder",)
 
     def __init__(self, options: EncoderConfig):
         self.path = None if options.folder is None else find_folder(options.folder)
@@ -52,19 +53,21 @@ class EncoderStage(Stage):
         """Fine-tune the encoder, if there is one."""
         if self.path is None:
             return Learnt()
-        scorer = self.fine_tuned(sentences, setting, setting.config.encoder.epochs)
+        scorer = self.fine_tuned(sentences, setting, setting.fitted["tagger"], setting.config.encoder.epochs)
         folder = read_folder(self.path)
         figures = {"name": Path(setting.config.encoder.folder).name, "kind": folder.architecture.kind}
         return Learnt(state=scorer.state(), figures={"encoder": figures | {"licence": folder.licence}})
 
-    def fine_tuned(self, sentences: Sequence[Sentence], setting: Setting, epochs: int, of: str = "") -> EncoderScorer:
+    def fine_tuned(
+        self, sentences: Sequence[Sentence], setting: Setting, analyzer: Analyzer | None, epochs: int, of: str = ""
+    ) -> EncoderScorer:
         """Return an encoder that has learnt from some sentences, for another stage if ``of`` is its name."""
         from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
 
         assert self.path is not None
         material: Material = setting.material
         config = dataclasses.replace(setting.config, encoder=dataclasses.replace(setting.config.encoder, epochs=epochs))
-        task = Task(material.labels, config, not material.multi_root)
+        task = Task(material.labels, config, not material.multi_root, analyzer.tags if analyzer else None)
         name = f"{of}: encoder" if of else "encoder"
         return fine_tune(read_folder(self.path), sentences, task, setting.progress, setting.unfinished, name)
 

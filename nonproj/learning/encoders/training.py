@@ -20,14 +20,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from nonproj.io.conll import FEATS, UPOS, XPOS
 from nonproj.learning.encoders import checkpoint
-from nonproj.learning.encoders.module import Bert, Heads, Padded
+from nonproj.learning.encoders.module import Bert, Heads, Padded, TagHead
 from nonproj.learning.material import trees_of
 from nonproj.learning.perceptron import relaxed_indicators
 from nonproj.options.config import Config
-from nonproj.options.sections import EncoderConfig
 from nonproj.parts.arcs import arc_space_from_mask
-from nonproj.parts.base import PartType
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space, tree_indicators
 from nonproj.scoring.encoders import heads as runtime
@@ -36,7 +35,9 @@ from nonproj.scoring.encoders.pieces import Pieces
 from nonproj.scoring.encoders.quantisation import quantise
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.encoders.session import Encoder
+from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.encoders.trimming import trim
+from nonproj.tagging.tagset import TagSet
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.pruning import prune_trusted
 from nonproj.types import ArcSpace, PartSpace, Sentence
@@ -71,12 +72,15 @@ class Example(NamedTuple):
         Its pieces, special ones included, and the node of each, -1 for none.
     heads : ndarray of shape (N,), int32
     labels : ndarray of shape (n,), int64
+    tags : ndarray of shape (n,), int64
+        -1 for those that are not learnt.
     """
 
     numbers: np.ndarray
     words: np.ndarray
     heads: np.ndarray
     labels: np.ndarray
+    tags: np.ndarray
 
 
 class Task(NamedTuple):
@@ -88,11 +92,14 @@ class Task(NamedTuple):
         In the order of their numbers.
     config : Config
     single_root : bool
+    tags : TagSet or None
+        Those of the tagger, if there is one.
     """
 
     labels: Sequence[str]
     config: Config
     single_root: bool
+    tags: TagSet | None = None
 
 
 def fine_tune(
@@ -118,15 +125,14 @@ def fine_tune(
     name : str
         What the log and the progress bars call it.
     """
-    labels, config, single_root = task
+    config = task.config
     options = config.encoder
     encoder = trimmed(folder, [sentence.forms for sentence in sentences], options.pieces)
-    examples = list(examples_of(encoder, sentences, labels))
+    examples = list(examples_of(encoder, sentences, task))
     if len(examples) < len(sentences):
         log.warning("the encoder does not learn from %d long sentences", len(sentences) - len(examples))
     bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
-    types = part_set(config.parts) if options.structured else part_set("arc")
-    learner = EncoderLearner(bert, len(labels), types, options, single_root, config.seed)
+    learner = EncoderLearner(bert, task)
     done = checkpoint.restore(learner, unfinished) if unfinished else 0
     for epoch in range(done, options.epochs):
         losses = learner.epoch(examples, epoch, lambda items, epoch=epoch: progress(items, f"{name} {epoch + 1}"))
@@ -137,7 +143,9 @@ def fine_tune(
     arrays = bert.arrays()
     arrays = quantise(arrays) if options.bits == 8 else arrays
     scales = options.weight * config.training.margin, options.label_weight * config.labeler.margin
-    return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), learner.layers(), *scales)
+    layers = learner.layers()
+    tags = TagLayer(learner.arrays_of(learner.tags), options.tag_weight) if learner.tags is not None else None
+    return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), layers, *scales, tags)
 
 
 def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int) -> Encoder:
@@ -149,15 +157,18 @@ def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int) -> Encod
     return Encoder(architecture._replace(pieces=len(found.kept)), arrays, found.tokenizer)
 
 
-def examples_of(encoder: Encoder, sentences: Sequence[Sentence], labels: Sequence[str]) -> Iterator[Example]:
+def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: Task) -> Iterator[Example]:
     """Yield the sentences as pieces, but for those that are longer than a window."""
-    special, number = encoder.pieces.special, {label: i for i, label in enumerate(labels)}
+    special, number = encoder.pieces.special, {label: i for i, label in enumerate(task.labels)}
+    of_tag = task.tags.number if task.tags else {}
     pieces = encoder.pieces.cut([sentence.forms for sentence in sentences])
     for cut, sentence, heads in zip(pieces, sentences, trees_of(sentences), strict=True):
         if len(cut.ids) <= encoder.limit:
             numbers = np.concatenate([[special.first], cut.ids, [special.last]])
             words = np.concatenate([[0], np.repeat(np.arange(1, len(heads)), cut.lengths), [-1]])
-            yield Example(numbers, words, heads, np.array([number[label] for label in sentence.labels], np.int64))
+            labels = np.array([number[label] for label in sentence.labels], np.int64)
+            tags = [of_tag.get((row[UPOS], row[XPOS], row[FEATS]), -1) for row in sentence.rows]
+            yield Example(numbers, words, heads, labels, np.array(tags, np.int64))
 
 
 class EncoderLearner:
@@ -166,31 +177,23 @@ class EncoderLearner:
     Parameters
     ----------
     bert : Bert
-    n_labels : int
-    types : tuple of PartType
-        With siblings or grandparents for the hinge loss.
-    options : EncoderConfig
-    single_root : bool
-    seed : int
+    task : Task
     """
 
-    def __init__(
-        self,
-        bert: Bert,
-        n_labels: int,
-        types: tuple[PartType, ...],
-        options: EncoderConfig,
-        single_root: bool,
-        seed: int = 0,
-    ):
-        torch.manual_seed(seed)
+    def __init__(self, bert: Bert, task: Task):
+        options = task.config.encoder
+        torch.manual_seed(task.config.seed)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.half = options.precision == "half" or (options.precision == "auto" and has_bfloat16(self.device))
-        self.options, self.types, self.single_root, self.seed = options, types, single_root, seed
+        self.options, self.single_root, self.seed = options, task.single_root, task.config.seed
+        self.types = part_set(task.config.parts) if options.structured else part_set("arc")
+        hidden = bert.architecture.hidden
         self.bert = bert.to(self.device)
-        self.heads = Heads(bert.architecture.hidden, n_labels, options.dropout).to(self.device)
+        self.heads = Heads(hidden, len(task.labels), options.dropout).to(self.device)
+        self.tags = TagHead(hidden, task.tags, options.dropout).to(self.device) if task.tags else None
         self.rates = options.learning_rate, options.layer_rate
-        self.parameters = [[p for p in bert.parameters() if p.requires_grad], list(self.heads.parameters())]
+        layers = [*self.heads.parameters(), *(self.tags.parameters() if self.tags is not None else ())]
+        self.parameters = [[p for p in bert.parameters() if p.requires_grad], layers]
         groups: list[dict[str, Any]] = [{"params": each} for each in self.parameters]
         self.optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
         self.step, self.steps = 0, 1
@@ -211,8 +214,9 @@ class EncoderLearner:
 
     def epoch(self, examples: Sequence[Example], epoch: int, progress: Callable[..., Any]) -> dict[str, float]:
         """Train for an epoch; return the mean losses of a word."""
-        self.bert.train()
-        self.heads.train()
+        for module in (self.bert, self.heads, self.tags):
+            if module is not None:
+                module.train()
         totals: dict[str, float] = {}
         batches = self.batches(examples, epoch)
         self.steps = max(self.step + 1, len(batches) * self.options.epochs)
@@ -255,6 +259,11 @@ class EncoderLearner:
         layers, n_words = self.heads, first[-1] - len(batch)
         head, modifier = layers.hidden("arc_head", vectors), layers.hidden("arc_modifier", vectors)
         losses = {"labels": self.loss_of_labels(batch, first, vectors)}
+        if self.tags is not None:
+            words = self.integers(np.concatenate([np.arange(b + 1, e) for b, e in zip(first, first[1:], strict=False)]))
+            gold = self.integers(np.concatenate([example.tags for example in batch]))
+            of_tags = functional.cross_entropy(self.tags(vectors[words]), gold, ignore_index=-1, reduction="sum")
+            losses["tags"] = of_tags / n_words
         arcs, structures = [], []
         structured = self.step >= STRUCTURED_FROM * self.steps and len(self.types) > 1
         names = [each.name for each in self.types if structured and each.name in runtime.TRILINEAR]
@@ -315,9 +324,11 @@ class EncoderLearner:
 
     def layers(self) -> runtime.Heads:
         """Return the layers as parsers use them."""
-        return runtime.Heads(
-            {name: value.detach().cpu().numpy().copy() for name, value in self.heads.named_parameters()}
-        )
+        return runtime.Heads(self.arrays_of(self.heads))
+
+    def arrays_of(self, layers: torch.nn.Module) -> dict[str, np.ndarray]:
+        """Return the parameters of some layers by name."""
+        return {name: value.detach().cpu().numpy().copy() for name, value in layers.named_parameters()}
 
 
 def has_bfloat16(device: torch.device) -> bool:

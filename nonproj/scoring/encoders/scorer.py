@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.kernels.threads import PerThread
 from nonproj.linear.component import Schema, State, add_nested, nested
 from nonproj.scoring.encoders.heads import Heads, Hidden
 from nonproj.scoring.encoders.session import Encoder
+from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int32s
 
@@ -24,20 +26,46 @@ class EncoderScorer:
     heads : Heads
     scale, label_scale : float
         Factors of the scores of parts and of labels where they are added to those of the linear models.
+    tags : TagLayer or None
+        Scores tags: see `nonproj.tagging.encoded`.
     """
 
     name: ClassVar[str] = "encoder"
     schema: ClassVar[Schema] = Schema(
-        {"scale": float, "label_scale": float, "encoder": Encoder.schema, "heads": Heads.schema}, {}
+        {"scale": float, "label_scale": float, "encoder": Encoder.schema, "heads": Heads.schema},
+        {},
+        (Schema({"tags": TagLayer.schema}, {}),),
     )
 
-    def __init__(self, encoder: Encoder, heads: Heads, scale: float = 1.0, label_scale: float = 1.0):
-        self.encoder, self.heads, self.scale, self.label_scale = encoder, heads, scale, label_scale
+    def __init__(
+        self,
+        encoder: Encoder,
+        heads: Heads,
+        scale: float = 1.0,
+        label_scale: float = 1.0,
+        tags: TagLayer | None = None,
+    ):
+        self.encoder, self.heads, self.scale, self.label_scale, self.tags = encoder, heads, scale, label_scale, tags
+        self._recent: PerThread[dict[tuple[str, ...], np.ndarray]] = PerThread(dict)
 
     def add_to(self, tokens: Sequence[Tokens], texts: Sequence[Sequence[str]]) -> list[Tokens]:
         """Return the tokens of sentences with what the encoder says of them, given the forms of their words."""
-        pairs = zip(tokens, self.encoder.vectors(texts), strict=True)
+        pairs = zip(tokens, self.vectors(texts), strict=True)
         return [each._replace(encoded=Encoded(self, self.heads.hidden(vectors))) for each, vectors in pairs]
+
+    def vectors(self, texts: Sequence[Sequence[str]], kept: bool = False) -> list[np.ndarray]:
+        """Return the vectors of sentences: see `Encoder.vectors`.
+
+        With ``kept``, the thread keeps them until it is asked so again, because a sentence that has been tagged is
+        parsed next.
+        """
+        keys, recent = list(map(tuple, texts)), self._recent.own
+        new = [key for key in dict.fromkeys(keys) if key not in recent]
+        computed = dict(zip(new, self.encoder.vectors(new), strict=True))
+        found = [recent[key] if key in recent else computed[key] for key in keys]
+        if kept:
+            self._recent.renewed().update(zip(keys, found, strict=True))
+        return found
 
     def state(self) -> State:
         """Return JSON values and arrays from which `from_state` makes the component."""
@@ -45,6 +73,7 @@ class EncoderScorer:
         arrays: dict[str, np.ndarray] = {}
         add_nested(values, arrays, "encoder", self.encoder.state())
         add_nested(values, arrays, "heads", self.heads.state())
+        add_nested(values, arrays, "tags", None if self.tags is None else self.tags.state())
         return values, arrays
 
     @classmethod
@@ -60,8 +89,10 @@ class EncoderScorer:
         scales = values["scale"], values["label_scale"]
         if of_encoder is None or of_heads is None or not all(0.0 < scale < 1e9 for scale in scales):
             raise ModelError("a scale of the encoder's scores is not a positive number")
-        encoder = Encoder.from_state(*of_encoder)
-        return cls(encoder, Heads.from_state(*of_heads, n_labels, encoder.architecture.hidden), *scales)
+        encoder, of_tags = Encoder.from_state(*of_encoder), nested(values, arrays, "tags")
+        hidden = encoder.architecture.hidden
+        tags = TagLayer.from_state(*of_tags, hidden) if of_tags else None
+        return cls(encoder, Heads.from_state(*of_heads, n_labels, hidden), *scales, tags)
 
 
 class Encoded:

@@ -19,18 +19,19 @@ from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.calibration import judge  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.learning.encoders import checkpoint  # noqa: E402
-from nonproj.learning.encoders.module import Bert, Heads  # noqa: E402
-from nonproj.learning.encoders.training import EncoderLearner, Example, difference  # noqa: E402
+from nonproj.learning.encoders.module import Bert, Heads, TagHead  # noqa: E402
+from nonproj.learning.encoders.training import EncoderLearner, Example, Task, difference  # noqa: E402
 from nonproj.learning.trainer import train  # noqa: E402
 from nonproj.model import container  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
-from nonproj.options.sections import EncoderConfig  # noqa: E402
 from nonproj.parts.arcs import full_arc_space  # noqa: E402
-from nonproj.parts.registry import part_set  # noqa: E402
 from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
 from nonproj.scoring.encoders.architecture import read_folder  # noqa: E402
 from nonproj.scoring.encoders.session import Encoder  # noqa: E402
+from nonproj.scoring.encoders.tags import TagLayer  # noqa: E402
+from nonproj.tagging.network import sum_parts  # noqa: E402
+from nonproj.tagging.tagset import TagSet  # noqa: E402
 
 WORDS = [*NOUNS, *VERBS, *ADJECTIVES, *PARTICIPLES, "den", "."]
 
@@ -83,11 +84,14 @@ def model(folder, sentences):
     return train(sentences, Config().with_overrides(SMALL | {"encoder.folder": str(folder)}))
 
 
-def learner_of(folder, types="grandparent", **options) -> EncoderLearner:
+def learner_of(folder, types="grandparent", tags=None, **options) -> EncoderLearner:
     """Return an encoder with random layers, whose scores are not 0."""
     found = read_folder(folder)
     bert = Bert(found.architecture, found.arrays, 0.1)
-    learner = EncoderLearner(bert, 3, part_set(types), EncoderConfig(precision="single", **options), True)
+    changes = {"encoder.precision": "single", "parts": types} | {
+        f"encoder.{key}": each for key, each in options.items()
+    }
+    learner = EncoderLearner(bert, Task("abc", Config().with_overrides(changes), True, tags))
     with torch.no_grad():
         for parameter in learner.heads.parameters():
             parameter.normal_(0.0, 0.2)
@@ -102,7 +106,8 @@ def examples(folder, texts) -> list[Example]:
     for cut, words in zip(encoder.pieces.cut(texts), texts, strict=True):
         numbers = np.concatenate([[encoder.pieces.special.first], cut.ids, [encoder.pieces.special.last]])
         nodes = np.concatenate([[0], np.repeat(np.arange(1, len(words) + 1), cut.lengths), [-1]])
-        found.append(Example(numbers, nodes, np.arange(-1, len(words), dtype=np.int32), np.zeros(len(words), np.int64)))
+        zeros = np.zeros(len(words), np.int64)
+        found.append(Example(numbers, nodes, np.arange(-1, len(words), dtype=np.int32), zeros, zeros))
     return found
 
 
@@ -141,6 +146,34 @@ def test_scores_are_those_of_the_runtime(name):
     tree = np.array([-1, 2, 0, 2, 3])
     expected = layers.labels(layers.hidden("label_head", tensor)[tree[1:]], layers.hidden("label_modifier", tensor)[1:])
     np.testing.assert_allclose(runtime.labels(hidden, tree), expected.detach().numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_scores_of_tags_are_those_of_the_runtime():
+    rng, tags = (
+        np.random.default_rng(0),
+        TagSet([("N", "_", "Case=Acc"), ("N", "_", "Case=Nom|Number=Sing"), ("V", "_", "_")]),
+    )
+    layer, vectors = TagHead(16, tags, 0.0), rng.normal(size=(5, 16)).astype(np.float32)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.normal_(0.0, 0.3)
+    own = {key: value.detach().numpy() for key, value in layer.named_parameters()}
+    found = TagLayer(own).hidden(vectors) @ sum_parts(own["tag_output"], tags).T
+    np.testing.assert_allclose(found, layer(torch.from_numpy(vectors)).detach().numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_an_encoder_learns_tags(folder, sentences):
+    """Alone; of forms that the tagger has seen, and of tags that it does not decide by itself."""
+    options = SMALL | {"tagger.epochs": 1, "tagger.network_epochs": 0, "encoder.folder": str(folder), "seed": 1}
+    parser = Parser(train(sentences, Config().with_overrides(options)), tags="all")
+    tags, encoded = parser.analyzer.tags, parser.encoded_tags
+    hidden = encoded.hidden([sentence.forms for sentence in sentences])
+    found = [tags.tags[number] for number in (hidden @ encoded.of_tags.T).argmax(axis=1).tolist()]
+    gold = [tuple(row[3:6]) for sentence in sentences for row in sentence.rows]
+    assert len(tags) > 4
+    assert np.mean([a == b for a, b in zip(found, gold, strict=True)]) > 0.97
+    tagged = [tuple(row[3:6]) for sentence in parser.tag(sentences) for row in sentence.rows]
+    assert np.mean([a == b for a, b in zip(tagged, gold, strict=True)]) > 0.97
 
 
 @pytest.mark.parametrize("name", ["sibling", "grandparent"])

@@ -1,0 +1,141 @@
+"""Tags by a pretrained encoder: scores as defined, files, batches, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import toy
+from naive_heads import tag_score
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("tokenizers")
+
+from encoders import random_scorer, write_folder  # noqa: E402
+
+from nonproj.cli.main import main  # noqa: E402
+from nonproj.errors import ModelError  # noqa: E402
+from nonproj.io import conll  # noqa: E402
+from nonproj.io.conll import with_rows  # noqa: E402
+from nonproj.learning.trainer import train  # noqa: E402
+from nonproj.model.model import Model  # noqa: E402
+from nonproj.options.config import Config  # noqa: E402
+from nonproj.pipeline.parser import Parser  # noqa: E402
+from nonproj.tagging.chain import Text  # noqa: E402
+
+SMALL = {"features.bits": 12, "pruner.bits": 12, "labeler.bits": 12, "pruner.folds": 0, "labeler.epochs": 1}
+SMALL |= {"training.epochs": 1, "tagger.epochs": 1, "tagger.bits": 14, "tagger.network_epochs": 1, "network.epochs": 0}
+SMALL |= {"segmenter.epochs": 0, "confidence.share": 0, "training.models": 1}
+
+
+def ambiguous(sentences):
+    """The same sentences, where every third word has the tag of another."""
+    rng, made = np.random.default_rng(1), []
+    tags = [row[3:6] for sentence in sentences for row in sentence.rows]
+    for sentence in sentences:
+        rows = [
+            [*row[:3], *tags[rng.integers(len(tags))], *row[6:]] if rng.random() < 0.3 else row for row in sentence.rows
+        ]
+        made.append(with_rows(sentence, rows))
+    return made
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Model:
+    """A model with a tagger of ambiguous words and an encoder that scores tags."""
+    model = train(ambiguous(toy.sentences(40)), Config().with_overrides(SMALL))
+    units = Parser(model).analyzer.tags.n_units
+    folder = write_folder(tmp_path_factory.mktemp("encoder"))
+    model.add_component("encoder", random_scorer(folder, len(model.labels), units).state())
+    return model
+
+
+@pytest.fixture
+def untagged():
+    """Sentences without tags, some of them equal."""
+    given = [*toy.sentences(20, seed=3), *toy.sentences(5, seed=3)]
+    return [with_rows(s, [[*row[:2], "_", "_", "_", "_", *row[6:]] for row in s.rows]) for s in given]
+
+
+def test_scores_equal_their_definition(model, untagged):
+    parser, texts = Parser(model), [sentence.forms for sentence in untagged[:3]]
+    tagger, encoded, compared = parser.analyzer.tagger, parser.encoded_tags, 0
+    forms, rows = tagger.look_up([form for text in texts for form in text])
+    text = Text(np.cumsum([0, *map(len, texts)], dtype=np.int64), rows)
+    without, found = tagger.score(forms, text), tagger.score(forms, text, (encoded, encoded.hidden(texts)))
+    own = {name: array.astype(np.float64).tolist() for name, array in encoded.layer.arrays.items()}
+    vectors = np.concatenate([each[1:] for each in parser.pretrained.encoder.vectors(texts)]).tolist()
+    tags = tagger.tags
+    for i, row in enumerate(rows.tolist()):
+        count = forms.words.count[row]
+        for c, tag in enumerate(forms.words.tag[row, :count].tolist()):
+            parts = tags.units[tags.unit_start[tag] : tags.unit_start[tag + 1]].tolist()
+            expected = 0.5 * tagger.margin * tag_score(own, vectors[i], parts) if count > 1 else 0.0
+            assert found[i, c] - without[i, c] == pytest.approx(expected, rel=1e-4, abs=1e-3)
+            compared += count > 1
+    assert compared > 50
+
+
+def test_a_heavy_encoder_decides_alone(model, untagged):
+    parser, alone = Parser(model), Parser(model)
+    parser.pretrained.tags.scale = 1e6
+    tagger, changed = parser.analyzer.tagger, 0
+    for sentence, before in zip(parser.tag(untagged), alone.tag(untagged), strict=True):
+        hidden = parser.encoded_tags.hidden([sentence.forms])
+        forms, rows = tagger.look_up(sentence.forms)
+        for i, row in enumerate(rows.tolist()):
+            candidates = forms.words.tag[row, : forms.words.count[row]]
+            best = candidates[np.argmax(parser.encoded_tags.of_tags[candidates] @ hidden[i])]
+            assert tuple(sentence.rows[i][3:6]) == tagger.tags.tags[best]
+        changed += sentence.rows != before.rows
+    assert changed > 0
+
+
+def test_tags_do_not_depend_on_the_batch(model, untagged):
+    parser = Parser(model)
+    together = [(sentence.rows, parse.labels) for sentence, parse in parser.parse_all(untagged)]
+    for sentence, expected in zip(untagged, together, strict=True):
+        [(found, parse)] = parser.parse_all([sentence])
+        assert (found.rows, parse.labels) == expected
+    backwards = [(sentence.rows, parse.labels) for sentence, parse in parser.parse_all(untagged[::-1], 7)]
+    assert backwards[::-1] == together
+
+
+def test_a_sentence_is_encoded_once(model, untagged, monkeypatch):
+    parser, seen = Parser(model), []
+    run = parser.pretrained.encoder.vectors
+    monkeypatch.setattr(parser.pretrained.encoder, "vectors", lambda texts: seen.extend(texts) or run(texts))
+    assert len(list(parser.parse_all(untagged))) == len(untagged)
+    assert len(seen) == len(set(seen)) == len({tuple(sentence.forms) for sentence in untagged})
+
+
+def test_files_and_processes(model, untagged, tmp_path):
+    path, source = tmp_path / "model.nonproj", tmp_path / "in.conll"
+    model.save(path)
+    conll.write(((sentence, np.zeros(len(sentence), np.int32)) for sentence in untagged), source)
+    for jobs in ("1", "2"):
+        output = str(tmp_path / f"{jobs}.conll")
+        assert main(["parse", str(path), str(source), "-o", output, "--jobs", jobs]) == 0
+    found = list(conll.read(tmp_path / "1.conll"))
+    assert (tmp_path / "1.conll").read_bytes() == (tmp_path / "2.conll").read_bytes()
+    assert [s.rows[0][3:6] for s in found] == [s.rows[0][3:6] for s in Parser(model).tag(untagged)]
+
+
+@pytest.mark.parametrize(("name", "value"), [("tag_output", np.nan), ("tag_in", np.inf), ("tag_bias", 1e20)])
+def test_numbers_of_strangers_are_checked(model, name, value):
+    changed = Model.from_bytes(model.to_bytes())
+    changed.weights[f"encoder.tags.{name}"].flat[0] = value
+    with pytest.raises(ModelError, match="layer of tags has numbers beyond"):
+        _ = Parser(changed).pretrained
+
+
+def test_layers_for_others_are_refused(model):
+    changed = Model.from_bytes(model.to_bytes())
+    changed.weights["encoder.tags.tag_output"] = changed.weights["encoder.tags.tag_output"][:-1]
+    with pytest.raises(ModelError, match="parts of tags; the tagger has"):
+        _ = Parser(changed).encoded_tags
+    changed.weights["encoder.tags.tag_in"] = changed.weights["encoder.tags.tag_in"][:-1]
+    with pytest.raises(ModelError, match="not for vectors of 32 numbers"):
+        _ = Parser(changed).pretrained
+    changed.components["encoder"]["tags"]["scale"] = 0.0
+    with pytest.raises(ModelError):
+        _ = Parser(changed).pretrained
