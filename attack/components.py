@@ -67,7 +67,7 @@ class Component(Lane):
             try:
                 model = Model.from_bytes(data)
                 parser = self._parser(model)
-                _ = parser.analyzer, parser.segmenter, parser.classifier, parser.pretrained
+                _ = parser.analyzer, parser.segmenter, parser.classifier, parser.pretrained, parser.encoded_tags
             except ModelError as error:
                 check_message(error)
                 outcome = "rejected"
@@ -148,7 +148,8 @@ class Encoder(Component):
         from encoders import random_scorer, write_folder
 
         with tempfile.TemporaryDirectory() as folder:
-            scorer = random_scorer(write_folder(Path(folder) / "encoder"), len(model.labels))
+            units = Parser(model).analyzer.tags.n_units
+            scorer = random_scorer(write_folder(Path(folder) / "encoder"), len(model.labels), units)
         model.add_component("encoder", scorer.state())
 
     def use(self, rng: random.Random, parser: Parser) -> None:

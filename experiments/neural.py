@@ -30,6 +30,7 @@ from experiments.text import LANGUAGES, METRICS, PARTS, RELEASED, SHORT, STANZA,
 from nonproj.io import conll
 from nonproj.io.temporary import replacing
 from nonproj.model.model import Model
+from nonproj.tagging.analyzer import Analyzer
 
 ENCODERS = {"english-ewt": "minilm"}
 OTHERS = "e5-small"
@@ -128,7 +129,8 @@ def encoder_model(setting: Setting, language: str, epochs: int = 0) -> Path:
     changes = {"encoder.folder": str(folder)} | ({"encoder.epochs": epochs} if epochs else {})
     config = model.config.with_overrides(changes)
     unfinished = path.with_name(f"{path.name}.unfinished")
-    task = Task(model.labels, config, not model.meta["multi_root"])
+    analyzer = model.loaded(Analyzer)
+    task = Task(model.labels, config, not model.meta["multi_root"], analyzer.tags if analyzer else None)
     scorer = fine_tune(read_folder(folder), sentences, task, lambda items, _: items, unfinished)
     with_encoder(model, scorer.state()).save(path)
     unfinished.unlink(missing_ok=True)

@@ -173,7 +173,8 @@ def check_model(path: Path, _: float, config: Config) -> None:
     """
     model = Model.load_trained(path)
     templates = load_features(config, labelled=len(model.labels) > 1)[0]
-    trained = [{**each.as_dict(), "treebank": None} for each in (model.config, config)]
+    ignored = dict.fromkeys(["treebank", *([] if config.encoder.folder else ["encoder"])])
+    trained = [each.as_dict() | ignored for each in (model.config, config)]
     current = trained[0] == trained[1], model.templates == templates, model.meta.get("learning") == LEARNING
     for name, same in zip(("the options", "the templates", "the version of learning"), current, strict=True):
         if not same:

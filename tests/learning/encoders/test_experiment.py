@@ -1,0 +1,42 @@
+"""The experiment about encoders trains the models that are missing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from toy import raw_treebank
+
+pytest.importorskip("torch")
+pytest.importorskip("matplotlib")
+pytest.importorskip("highspy")
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from encoders import write_folder  # noqa: E402
+
+from experiments import neural, text  # noqa: E402
+from experiments.setting import Setting  # noqa: E402
+from nonproj.model.model import Model  # noqa: E402
+from nonproj.pipeline.parser import Parser  # noqa: E402
+
+
+def test_a_missing_model_is_trained(tmp_path):
+    files = {"tamil": (tmp_path / "train.conllu", tmp_path / "test.conllu")}
+    for path, count in zip(files["tamil"], (30, 5), strict=True):
+        path.write_text(raw_treebank(count), encoding="utf-8")
+    data = tmp_path / "data"
+    write_folder(data / "encoders" / "e5-small")
+    setting = Setting(tmp_path / "results", tmp_path / "models", data, files, config=text.SHORT)
+    path = neural.encoder_model(setting, "tamil", epochs=1)
+    assert sorted(each.name for each in path.parent.iterdir()) == [
+        "tamil-e5-small.nonproj",
+        "tamil-grandparent.nonproj",
+    ]
+    model = Model.load_trained(path)
+    assert "encoder" in model.components and "confidence" not in model.components and "crossing" not in model.meta
+    assert Parser(model).encoded_tags is not None
+    made = path.stat().st_mtime_ns
+    assert neural.encoder_model(setting, "tamil") == path and path.stat().st_mtime_ns == made

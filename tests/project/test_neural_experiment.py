@@ -1,0 +1,95 @@
+"""The page about pretrained encoders: trees by each way to decode, beside their definitions, and the tables."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import naive_trees
+import numpy as np
+import pytest
+from toy import raw_treebank
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("highspy")
+pytest.importorskip("udtools")
+pytest.importorskip("onnxruntime")
+pytest.importorskip("tokenizers")
+
+from encoders import random_scorer, write_folder  # noqa: E402
+
+from experiments import neural, neural_trees, text  # noqa: E402
+from experiments.provenance import recorded, sections  # noqa: E402
+from experiments.setting import Setting, model_file, treebank  # noqa: E402
+from experiments.store import read_rows  # noqa: E402
+from nonproj.io import conll  # noqa: E402
+from nonproj.model.model import Model  # noqa: E402
+from nonproj.pipeline.parser import Parser  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def setting(tmp_path_factory) -> Setting:
+    """A setting with toy treebanks and models with random encoders."""
+    folder, files = tmp_path_factory.mktemp("neural"), {}
+    for seed, language in enumerate(("tamil", "latin")):
+        files[language] = folder / f"{language}-train.conllu", folder / f"{language}-test.conllu"
+        for path, count, number in zip(files[language], (40, 25), (seed, seed + 10), strict=True):
+            path.write_text(raw_treebank(count, number), encoding="utf-8")
+    setting = Setting(folder / "results", folder / "models", files=files, config=text.SHORT)
+    for language in files:
+        linear = Model.load(model_file(setting, language, neural.PARTS))
+        units = Parser(linear).analyzer.tags.n_units
+        scorer = random_scorer(write_folder(folder / "encoder"), len(linear.labels), units)
+        neural.with_encoder(linear, scorer.state()).save(setting.models / f"{language}-e5-small.nonproj")
+    return setting
+
+
+def test_each_way_to_decode_is_what_its_name_says(setting):
+    model, test = neural.encoder_model(setting, "tamil"), treebank(setting, "tamil")[1]
+    rows = {row["method"]: row for row in neural_trees.decoded_rows(model, test)}
+    gold, parser = list(conll.read(test)), Parser(Model.load(model), tags="all")
+    found: dict[str, list] = {name: [] for name in neural_trees.METHODS}
+    for sentence in parser.tag(gold):
+        tokens = parser.encode(sentence)
+        scores = tokens.encoded.first_order()
+        n = len(sentence)
+        found["greedy"].append([int(np.argmax(scores[:, m])) for m in range(1, n + 1)])
+        if n <= 5:
+            trees = list(naive_trees.all_trees(n, parser.options.single_root))
+            best = max(trees, key=lambda tree: sum(scores[h, m] for m, h in enumerate(tree[1:], 1)))
+            flat = list(filter(naive_trees.is_projective, trees))
+            projective = max(flat, key=lambda tree: sum(scores[h, m] for m, h in enumerate(tree[1:], 1)))
+            decoded = [neural_trees.DECODERS[name] for name in ("arborescence", "projective")]
+            own = [decode(parser, *prepare(parser, tokens)).tolist() for prepare, decode in decoded]
+            assert own == [list(best), list(projective)]
+        found["together"].append(parser.parse(sentence).decoded.heads.tolist())
+    for name in ("greedy", "together"):
+        right = [
+            h == g for heads, s in zip(found[name], gold, strict=True) for h, g in zip(heads, s.heads, strict=True)
+        ]
+        assert rows[name]["uas"] == pytest.approx(np.mean(right))
+        complete = [heads == s.heads.tolist() for heads, s in zip(found[name], gold, strict=True)]
+        assert rows[name]["complete"] == pytest.approx(np.mean(complete))
+    bad = [not naive_trees.is_tree([-1, *heads]) or heads.count(0) != 1 for heads in found["greedy"]]
+    assert rows["greedy"]["invalid"] == sum(bad) > 0
+    assert all(row["invalid"] == 0 for name, row in rows.items() if name != "greedy")
+    assert all(0 < rows[name]["certified"] <= 1 for name in ("exact", "together"))
+
+
+def test_the_page_has_every_treebank_and_keeps_what_was_measured(setting, monkeypatch):
+    neural.measure(setting, ["tamil"])
+    page = (setting.results / "neural.md").read_text(encoding="utf-8")
+    row = read_rows(setting.results / "neural.csv")[0]
+    lines = [line for line in page.splitlines() if line.startswith("| UD Tamil")]
+    assert len(lines) == 3  # from raw text, by ways to decode, and their search
+    assert f"| with e5-small | {' | '.join(f'{100 * row[name]:.2f}' for name in neural.COMPARED)} |" in page
+    assert page.count("best head of each word") == 1 and "mean of the first" not in page
+    assert recorded(page) == sections()["neural"][2]()
+    monkeypatch.setattr(neural, "scores_of", lambda *_: dict.fromkeys(text.METRICS, 0.5))
+    neural.measure(setting, ["latin"])
+    kept = read_rows(setting.results / "neural.csv")
+    assert [each["language"] for each in kept] == ["latin", "tamil"] and kept[1] == row
+    assert len(read_rows(setting.results / "neural-trees.csv")) == 2 * len(neural_trees.METHODS)
