@@ -20,7 +20,7 @@ from nonproj.tagging.tagset import TAG_COLUMNS, TagSet
 from nonproj.tagging.templates import load_templates
 from nonproj.types import Float64s, Sentence
 
-_LEMMA_KEY = itemgetter(1, UPOS, XPOS, FEATS)
+_TAG, _LEMMA_KEY = itemgetter(UPOS, XPOS, FEATS), itemgetter(1, UPOS, XPOS, FEATS)
 
 
 class Analyzer:
@@ -153,7 +153,7 @@ class Analyzer:
         absent: list[Sequence[int]] = []
         for sentence in batch:
             rows = sentence.rows
-            if overwrite or {tag for row in rows for tag in row[UPOS : FEATS + 1]} <= {"_"}:
+            if overwrite or set(map(_TAG, rows)) <= {("_", "_", "_")}:
                 keys += [row[1] for row in rows]
                 absent += [self.tag_columns] * len(rows)
                 continue
