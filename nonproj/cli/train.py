@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     local = options.jobs not in (None, 1)
     if local and (options.scheduler or options.shards or config.training.models == 1):
         raise ConfigError("jobs", "--jobs needs training.models > 1 and excludes --scheduler and --shards")
-    with worker_pool(options) as workers:
+    with worker_pool(options) as workers, resumable(checkpoint):
         model = train(
             sentences,
             config,
@@ -63,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
     model.save(output)
     log.info("wrote %s", one_line(str(output)))
     if model.meta["interrupted"]:
-        if checkpoint:
-            log.warning("kept %s; continue with the same command and --resume", one_line(str(checkpoint)))
+        _say_how_to_resume(checkpoint)
         return EXIT_INTERRUPTED
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
@@ -73,6 +73,21 @@ def run(options: argparse.Namespace) -> int:
         if checkpoint:  # without one, the output is a device or a pipe and cannot be rewritten
             model.save(output)
     return 0
+
+
+@contextlib.contextmanager
+def resumable(checkpoint: Path | None) -> Iterator[None]:
+    """Say how to go on, if training is interrupted before there is a model, in one of its stages."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _say_how_to_resume(checkpoint)
+        raise
+
+
+def _say_how_to_resume(checkpoint: Path | None) -> None:
+    if checkpoint and checkpoint.exists():
+        log.warning("kept %s; continue with the same command and --resume", one_line(str(checkpoint)))
 
 
 def _evaluate(model: Model, test: list[Sentence], progress: Callable[..., Any] | None) -> None:

@@ -386,6 +386,20 @@ def test_train_and_evaluate(here, capsys):
     assert figures["uas"] == pytest.approx(last["uas"], abs=0.1)  # the held-out sentences are among these
 
 
+def test_training_interrupted_in_a_stage_says_how_to_go_on(here, monkeypatch, capsys):
+    """Before there is a model; what was learnt in earlier stages is kept."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nonproj.learning.trainer.PrunerStage.fit", interrupt)
+    assert main(["train", "train.conll", "-o", "m.nonproj", "--parts", "arc", *SMALL]) == 130
+    error = capsys.readouterr().err
+    assert "kept m.nonproj.checkpoint; continue with the same command and --resume" in error
+    assert "interrupted" in error.splitlines()[-1] and "Traceback" not in error
+    assert not Path("m.nonproj").exists() and Path("m.nonproj.checkpoint").exists()
+
+
 def test_interrupted_training_keeps_the_last_epoch_and_resumes(here, capsys):
     arguments = ["train", "train.conll", "-o", "m.nonproj", "--parts", "arc", *SMALL]
     process = start(*arguments, "--epochs", "100000")
