@@ -10,6 +10,7 @@ about ten times the dimensions plus the inner dimensions: with MiniLM 30 MB.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, NamedTuple
@@ -31,6 +32,8 @@ LONGEST = 512
 
 _ERRORS = 3
 """The level of ONNX Runtime's messages: errors only."""
+
+log = logging.getLogger("nonproj")
 
 _SIZES = {"kind": str, "epsilon": float, **dict.fromkeys(LARGEST, int)}
 
@@ -98,7 +101,7 @@ class Encoder:
         """Return the vectors of sentences: of the root, the first special piece's; of each word, its pieces' mean.
 
         A sentence with more pieces than `limit` is cut into windows that overlap; of a word with more pieces, those
-        after the limit are ignored.
+        after the limit are ignored, with a warning in the log.
 
         Parameters
         ----------
@@ -110,7 +113,10 @@ class Encoder:
         list of ndarray of shape (N, D), float32
         """
         found = [np.empty((len(words) + 1, self.architecture.hidden), np.float32) for words in sentences]
-        parts = [part for i, cut in enumerate(self.pieces.cut(sentences)) for part in self._windows(i, cut)]
+        cuts = self.pieces.cut(sentences)
+        parts = [part for i, cut in enumerate(cuts) for part in self._windows(i, cut)]
+        if too_long := sum(int((cut.lengths > self.limit).sum()) for cut in cuts):
+            log.warning("the encoder sees only the first %d pieces of %d words", self.limit, too_long)
 
         def run(window: _Window) -> None:
             found[window.sentence][window.rows] = self._run(window)

@@ -76,6 +76,14 @@ def test_some_sentences_have_several_windows(folder):
     assert cuts[-1].lengths.max() > encoder.limit
 
 
+def test_words_that_are_cut_are_named_in_the_log(folder, caplog):
+    encoder = make(folder)
+    encoder.vectors([["dog", "cat"] * encoder.limit])
+    assert not caplog.messages
+    encoder.vectors([["dog"], ["unbelievable" * 9, "dog", "unbelievable" * 9]])
+    assert caplog.messages == [f"the encoder sees only the first {encoder.limit} pieces of 2 words"]
+
+
 def test_the_mix_of_layers(small):
     mix = (0.5, -0.25, 2.0)
     encoder, twin = make(small, mix=mix), naive_bert.Bert(small)
