@@ -11,6 +11,7 @@ LANG = turkish
 PARTS = grandparent
 CONFIG = $(firstword $(wildcard $(patsubst %,configs/%.yaml,$(LANG)-$(PARTS) $(LANG) universal-$(PARTS) universal)))
 EPOCHS =
+ENCODER =
 ARGS =
 TREEBANKS =
 ARCHIVE =
@@ -48,12 +49,13 @@ TORCH = $(VENV)/.torch
 SITE = $(VENV)/.docs
 PACKAGING = $(VENV)/.packaging
 PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal)
-FILE = models/$(LANG)-$(PARTS).nonproj
+FILE = models/$(LANG)-$(or $(ENCODER),$(PARTS)).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
 FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") \
 	$(if $(ARCHIVE),--archive "$(ARCHIVE)")
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
-NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
+GET_ENCODER = $(if $(ENCODER),encoder=$$("$(BIN)/python" data_scripts/fetch_encoder.py $(ENCODER) --out "$(DATA)") &&)
+NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)$(ENCODER:%= ENCODER=%)" >&2; exit 2; }
 DECODE_TESTS = $(addprefix tests/,trees parts automata dual relaxation programs) $(addprefix nonproj/,trees automata dual programs relaxation)
 # The tests of kernels; what compares solvers, or Python with Python, has no bounds to check.
 BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual pipeline/test_joint_scoring.py scoring/test_scoring.py learning/test_learning.py \
@@ -64,13 +66,14 @@ THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.non
 .PHONY: help setup train evaluate parse models test test-decode test-bounds test-python test-encoder attack bench bench-text bench-text-all bench-full reproduce docs dist lint types clean
 
 help: ## list the targets (the default)
-	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
+	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [ENCODER=e5-small] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 	@echo
 	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent third."
 	@echo "TREEBANKS names folders of treebanks, separated by colons; by default, ../shared/treebanks and ../shared/ud are searched."
 	@echo "UDPIPE is for bench-text: train, use (if it was trained before) or none (the default)."
+	@echo "ENCODER is a pretrained encoder: minilm (English) or e5-small (about 100 languages); training with it installs PyTorch, several gigabytes."
 	@echo "ARCHIVE is a treebank's source archive, for machines that cannot download it."
 	@echo "ARGS is passed to the program, as in: make train ARGS='--resume -v'"
 
@@ -90,10 +93,10 @@ $(WARM): $(READY) $(SOURCES)
 	@"$(BIN)/nonproj" compile >&2
 	@touch $@
 
-train: $(WARM) ## fetch a treebank, train on it, evaluate, show some trees
+train: $(WARM) $(if $(ENCODER),$(TORCH)) ## fetch a treebank, train on it, evaluate, show some trees; with ENCODER, fetch and fine-tune it, too
 	@mkdir -p models
-	@$(PATHS) && "$(BIN)/nonproj" train "$$train" --test "$$test" $(CONFIG:%=--config "%") --parts $(PARTS) \
-		$(EPOCHS:%=--epochs %) -o $(FILE) $(ARGS)
+	@$(PATHS) && $(GET_ENCODER) "$(BIN)/nonproj" train "$$train" --test "$$test" $(CONFIG:%=--config "%") --parts $(PARTS) \
+		$(EPOCHS:%=--epochs %) $(if $(ENCODER),--encoder "$$encoder") -o $(FILE) $(ARGS)
 	@$(PATHS) && "$(BIN)/python" examples/show_trees.py --text $(FILE) "$$test"
 
 evaluate: $(WARM) ## evaluate that model on its treebank's test file
@@ -120,7 +123,8 @@ test-python: $(READY) ## run the tests of decoders and scores without compilatio
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)
 
 $(TORCH): $(READY)
-	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[test,train-encoder]' >&2
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+		$(CONSTRAINTS:%=--constraint "%") --editable '.[test,train-encoder]' >&2
 	@touch $@
 
 test-encoder: $(WARM) $(TORCH) ## run the tests of fine-tuning encoders; first installs PyTorch, several gigabytes
