@@ -49,7 +49,7 @@ TORCH = $(VENV)/.torch
 SITE = $(VENV)/.docs
 PACKAGING = $(VENV)/.packaging
 PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal)
-FILE = models/$(LANG)-$(or $(ENCODER),$(PARTS)).nonproj
+FILE = models/$(LANG)-$(PARTS)$(ENCODER:%=-%).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
 FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") \
 	$(if $(ARCHIVE),--archive "$(ARCHIVE)")

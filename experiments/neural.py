@@ -26,10 +26,13 @@ from experiments.neural_trees import ARBORESCENCE, EXACT, METHODS, TOGETHER, dec
 from experiments.provenance import NAMES, of_models, script, stamp
 from experiments.setting import ROOT, Setting, model_file, treebank
 from experiments.store import Row, read_rows, write_rows
-from experiments.text import LANGUAGES, METRICS, PARTS, RELEASED, SHORT, STANZA, scores_of
+from experiments.text import EARLIER, LANGUAGES, METRICS, PARTS, RELEASED, SHORT, STANZA, scores_of
+from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.temporary import replacing
 from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.options.sections import EncoderConfig
 from nonproj.tagging.analyzer import Analyzer
 
 ENCODERS = {"english-ewt": "minilm"}
@@ -57,10 +60,10 @@ EXACTNESS = """## What exact trees are worth
 
 Test files with gold words and predicted tags; all words count, punctuation included. The first four rows of a treebank
 decode the scores of the encoder alone, the last one the sums with those of the linear model. Labels are the best ones
-of each arc, by the same scores. "Complete" are trees whose heads are all right. "Invalid" is the number of sentences
-with a cycle, or with several roots. Precision and recall are those of non-projective arcs. The gain is the difference
-in UAS from the best arborescence and half of its 95 % interval, from the differences of the sentences; p is that of a
-paired permutation test.
+of each arc, by the same scores; in the last row those of a tree are chosen together. "Complete" are trees whose heads
+are all right. "Invalid" is the number of sentences with a cycle, or with several roots. Precision and recall are those
+of non-projective arcs. The gain is the difference in UAS from the best arborescence and half of its 95 % interval, from
+the differences of the sentences; p is that of a paired permutation test.
 """
 
 SEARCH = """Certificates of the trees with siblings and grandparents, and decoding time: processor time on one core,
@@ -112,10 +115,11 @@ def encoder_model(setting: Setting, language: str, epochs: int = 0) -> Path:
     """Return the file of a model with an encoder; if it is missing, fine-tune the encoder and add it to the linear one.
 
     ``epochs`` are those of the encoder, 0 for the default.  Encoder and linear model learn independently, so this is
-    the model of ``nonproj train --encoder``, but for the confidence and the price of non-projective trees.
+    the model of ``nonproj train --encoder``, but for the confidence, the price of non-projective trees, and the card.
     """
     path = setting.models / f"{language}-{encoder_of(language)}.nonproj"
     if path.exists():
+        check_encoder(path, epochs)
         return path
     base, folder = model_file(setting, language, PARTS), setting.data / "encoders" / encoder_of(language)
     if not folder.exists():
@@ -133,17 +137,26 @@ def encoder_model(setting: Setting, language: str, epochs: int = 0) -> Path:
     analyzer = model.loaded(Analyzer)
     task = Task(model.labels, config, not model.meta["multi_root"], analyzer.tags if analyzer else None)
     scorer = fine_tune(read_folder(folder), sentences, task, lambda items, _: items, unfinished)
-    with_encoder(model, scorer.state()).save(path)
+    with_encoder(model, scorer.state(), config).save(path)
     unfinished.unlink(missing_ok=True)
     return path
 
 
-def with_encoder(model: Model, state: tuple[dict, dict[str, np.ndarray]]) -> Model:
+def check_encoder(path: Path, epochs: int = 0) -> None:
+    """Raise `ModelError` unless the encoder of a model was fine-tuned with today's options."""
+    found, today = (
+        dataclasses.replace(each, folder=None) for each in (Model.load(path).config.encoder, EncoderConfig())
+    )
+    if found != dataclasses.replace(today, epochs=epochs or today.epochs):
+        raise ModelError(f"{path}: the options of its encoder are not today's; remove it, or name another --models")
+
+
+def with_encoder(model: Model, state: tuple[dict, dict[str, np.ndarray]], config: Config) -> Model:
     """Return a model with an encoder, and without what was learnt from trees of the linear model alone."""
     weights = {name: array for name, array in model.weights.items() if not name.startswith("confidence.")}
     components = {name: values for name, values in model.components.items() if name != "confidence"}
     meta = {name: value for name, value in model.meta.items() if name not in ("confidence", "crossing")}
-    found = dataclasses.replace(model, weights=weights, components=components, meta=meta)
+    found = dataclasses.replace(model, config=config, weights=weights, components=components, meta=meta)
     found.add_component("encoder", state)
     return found
 
@@ -172,7 +185,9 @@ def text_table(setting: Setting) -> str:
             "Stanza 1.5.1": _figures(theirs, 1),
         }
         for i, (name, figures) in enumerate(named.items()):
-            lines.append(["" if i else titles[language].title, name, *(f"{x:.2f}" for x in figures)])
+            lines.append(
+                ["" if i else titles[language].title + _mark(setting, row), name, *(f"{x:.2f}" for x in figures)]
+            )
             if language in RELEASED:
                 shares.setdefault(name, []).append(figures)
     if shares and len(next(iter(shares.values()))) == len(RELEASED):
@@ -180,6 +195,11 @@ def text_table(setting: Setting) -> str:
             title = "" if i else f"mean of the first {len(RELEASED)}"
             lines.append([title, name, *(f"{x:.2f}" for x in np.mean(figures, axis=0))])
     return table(["", "", *COMPARED], lines)
+
+
+def _mark(setting: Setting, row: Row) -> str:
+    """Return the mark of a row that is of an earlier version."""
+    return "" if row["made"] == made(setting, str(row["language"])) else f" {EARLIER}"
 
 
 def _figures(row: Row, factor: float) -> list[float]:
@@ -196,7 +216,7 @@ def trees_table(setting: Setting) -> str:
         crossing = [percent(row[name], 1) for name in ("crossing_precision", "crossing_recall")]
         gain = f"{100 * float(str(row['gain'])):+.2f} ± {100 * float(str(row['interval'])):.2f}"
         invalid = f"{row['invalid']} of {row['sentences']}" if row["invalid"] else "0"
-        title = titles[str(row["language"])].title if first else ""
+        title = titles[str(row["language"])].title + _mark(setting, row) if first else ""
         tested = ["–", "–"] if row["method"] == ARBORESCENCE else [gain, _probability(row["p_uas"])]
         lines.append([title, METHODS[str(row["method"])], *shares, invalid, *crossing, *tested])
     return table(["", "", "UAS", "LAS", "complete", "invalid", "precision", "recall", "gain", "p"], lines)
@@ -228,6 +248,8 @@ def write_page(setting: Setting) -> None:
     """Write the page."""
     path = setting.results / "neural.md"
     parts = [INTRODUCTION, text_table(setting), EXACTNESS, trees_table(setting), SEARCH, search_table(setting)]
+    if any(_mark(setting, row) for row in known(setting, TEXT)):
+        parts.insert(2, f"{EARLIER} measured on an earlier version; see [{TEXT}]({TEXT}) for the inputs of each row.")
     with replacing(path) as temporary:
         temporary.write_text("\n\n".join(part.strip("\n") for part in parts) + "\n", encoding="utf-8")
     stamp(path, "neural")

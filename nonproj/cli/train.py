@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     local = options.jobs not in (None, 1)
     if local and (options.scheduler or options.shards or config.training.models == 1):
         raise ConfigError("jobs", "--jobs needs training.models > 1 and excludes --scheduler and --shards")
-    with worker_pool(options) as workers, resumable(checkpoint):
+    with worker_pool(options) as workers, resumable(checkpoint, options.resume):
         model = train(
             sentences,
             config,
@@ -76,13 +76,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def resumable(checkpoint: Path | None) -> Iterator[None]:
+def resumable(checkpoint: Path | None, resume: bool) -> Iterator[None]:
     """Say how to go on, if training is interrupted before there is a model, in one of its stages."""
+    before = _version(checkpoint)
     try:
         yield
     except KeyboardInterrupt:
-        _say_how_to_resume(checkpoint)
+        if resume or _version(checkpoint) != before:
+            _say_how_to_resume(checkpoint)
         raise
+
+
+def _version(path: Path | None) -> int | None:
+    """Return the time of a file, None if there is none."""
+    return path.stat().st_mtime_ns if path and path.exists() else None
 
 
 def _say_how_to_resume(checkpoint: Path | None) -> None:

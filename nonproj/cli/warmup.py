@@ -40,6 +40,7 @@ from nonproj.scoring.encoders.heads import Heads, sizes_of
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
+from nonproj.tagging.encoded import add_scores
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.elimination import LARGE
@@ -141,6 +142,8 @@ def score() -> None:
     layers = Heads({name: np.zeros(shape, np.float32) for name, shape in sizes_of(1, 1).items()})
     hidden = layers.hidden(np.zeros((3, 1), np.float32))
     layers.parts(hidden, layers.arcs(hidden), "sibling", np.array([[0, 3, 1]], np.int32))
+    zeros, ones, integers = np.zeros((1, 1), np.float32), np.ones(1, np.int32), np.zeros((1, 1), np.int32)
+    add_scores(zeros, zeros, ones, integers, integers[0], 1.0, np.zeros((1, 1)))
 
 
 def decode() -> None:

@@ -79,7 +79,7 @@ class ConfidenceStage(Stage):
     Parameters
     ----------
     encoder : EncoderStage
-        The second parser's encoder is fine-tuned as that of the first, in half of the epochs.
+        The second parser's encoder is fine-tuned as that of the first, for half as many epochs.
     """
 
     name, needs, kind = "confidence", ("segmenter", "tagger", "pruner"), Classifier
@@ -117,7 +117,7 @@ class ConfidenceStage(Stage):
             log.info("no confidence: %d of %d held-out heads are wrong, %d are needed", wrong, words, MIN_WRONG)
             return Learnt(figures=figures)
         if components := components or second_components(sentences, own, setting):
-            encoded = encoded_tags(pretrained, components[0].tags)
+            encoded = encoded_tags(parser.pretrained, components[0].tags, parser.max_words)
             outcomes += examine_predictions(parser, Components(*components, encoded), sentences, own, limit)
         classifier = fit_classifier(outcomes, limit)
         seconds, share = time.perf_counter() - began, 1.0 - wrong / words

@@ -51,7 +51,8 @@ from nonproj.types import ArcSpace, Sentence
 
 LEARNING = 3
 """Raised with every change by which the same options, templates and sentences give another model: figures that were
-measured before are then shown to be of an earlier version (``experiments/provenance.py``)."""
+measured before are then shown to be of an earlier version (``experiments/provenance.py``).  Fine-tuning of encoders is
+left out, because it depends on the version of PyTorch and the processor, too."""
 
 PROJECTIVE_BELOW = 0.001
 """Parsers return projective trees by default if a smaller share of the training arcs is non-projective.

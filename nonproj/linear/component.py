@@ -274,7 +274,7 @@ def jackknife(
     """Return sentences with what a component predicts that was fitted on the sentences of the other folds."""
 
     def fit(rest: np.ndarray) -> Component | None:
-        return component.fit([sentences[i] for i in rest], setting)
+        return component.fit([sentences[i] for i in rest], setting._replace(unfinished=None))
 
     def apply(model: Component | None, inside: np.ndarray) -> list[Sentence]:
         batch = [sentences[i] for i in inside]

@@ -210,7 +210,7 @@ class NetworkConfig(Section, name="network"):
 
 @dataclass(frozen=True)
 class EncoderConfig(Section, name="encoder"):
-    """A pretrained encoder whose scores are added to those of all parts and labels."""
+    """A pretrained encoder whose scores are added to those of all parts, labels and tags."""
 
     folder: str | None = option(
         None, "pretrained encoder: a folder of Hugging Face, or a name to fetch; null: none", (str,), (None,)

@@ -147,10 +147,10 @@ class JointParser(Parser):
         chosen = [fit and (self.tags == "all" or _lacks_all(s)) for fit, s in zip(fits, sentences, strict=True)]
         wanted = [s for s, joint in zip(sentences, chosen, strict=True) if joint]
         keys = [row[1] for s in wanted for row in s.rows]
-        encoded = (
-            self.encoded_tags and wanted and (self.encoded_tags, self.encoded_tags.hidden([s.forms for s in wanted]))
-        )
-        found = iter(tag_chains(self._tagger, keys, [len(s) for s in wanted], encoded or None))
+        encoded = None
+        if wanted and self.encoded_tags is not None:
+            encoded = self.encoded_tags, self.encoded_tags.hidden([s.forms for s in wanted])
+        found = iter(tag_chains(self._tagger, keys, [len(s) for s in wanted], encoded))
         return [next(found) if joint else None for joint in chosen]
 
     def _parse_jointly(self, choices: list[Choice]) -> Iterator[tuple[Sentence, Parse]]:

@@ -137,7 +137,7 @@ class Parser:
     @LoadedOnce
     def encoded_tags(self) -> EncodedTags | None:
         """What adds the encoder's scores of tags to the tagger's, or None."""
-        return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None)
+        return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None, self.max_words)
 
     @LoadedOnce
     def components(self) -> list[Component]:
@@ -165,7 +165,12 @@ class Parser:
         ConfigError
             ``k`` is not from 1 to 10,000.
         """
-        _ = self.analyzer, self.classifier  # loaded now, and not once for each number
+        _ = (
+            self.analyzer,
+            self.classifier,
+            self.pretrained,
+            self.encoded_tags,
+        )  # loaded now, and not once for each number
         found = copy.copy(self)
         found.decoding = dataclasses.replace(self.decoding, nbest=k)
         found.nbest = found.decoding.nbest

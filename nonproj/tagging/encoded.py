@@ -9,6 +9,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.encoders.scorer import EncoderScorer
+from nonproj.scoring.encoders.tags import TAG_UNITS
 from nonproj.tagging.chain import Text
 from nonproj.tagging.network import sum_parts
 from nonproj.tagging.tagset import TagSet
@@ -25,6 +26,8 @@ class EncodedTags:
         With a layer of tags.
     tags : TagSet
         The tagger's.
+    longest : int
+        Longer sentences, in words, are not encoded: no parser takes them.
 
     Raises
     ------
@@ -32,18 +35,22 @@ class EncodedTags:
         The layer is for other tags.
     """
 
-    def __init__(self, scorer: EncoderScorer, tags: TagSet):
+    def __init__(self, scorer: EncoderScorer, tags: TagSet, longest: int):
         assert scorer.tags is not None
         output = scorer.tags.arrays["tag_output"]
         if len(output) != tags.n_units:
             raise ModelError(f"the encoder scores {len(output)} parts of tags; the tagger has {tags.n_units}")
-        self.scorer, self.layer, self.of_tags = scorer, scorer.tags, sum_parts(output, tags)
+        self.scorer, self.layer, self.longest = scorer, scorer.tags, longest
+        self.of_tags = sum_parts(output, tags)
 
     def hidden(self, texts: Sequence[Sequence[str]]) -> Float32s:
         """Return the hidden layers of all words of some sentences, float32[n_words, TAG_UNITS], given their forms."""
-        vectors = [each[1:] for each in self.scorer.vectors(texts, kept=True)]
-        found: Float32s = self.layer.hidden(np.concatenate(vectors))
-        return found
+        fitting = iter(self.scorer.vectors([text for text in texts if len(text) <= self.longest], kept=True))
+        found = [np.zeros((0, TAG_UNITS), np.float32)]
+        for text in texts:  # one by one, because a product's last bits depend on the number of its rows
+            fits = len(text) <= self.longest
+            found.append(self.layer.hidden(next(fitting)[1:]) if fits else np.zeros((len(text), TAG_UNITS), np.float32))
+        return np.concatenate(found)
 
     def add(self, hidden: Float32s, words: Words, text: Text, factor: float, scores: Float64s) -> None:
         """Add a factor times the scores of all candidates of the words of some sentences.
@@ -57,16 +64,18 @@ class EncodedTags:
         factor : float
         scores : ndarray of shape (n_words, limit), float64
         """
-        _add_scores(hidden, self.of_tags, words.count, words.tag, text.form, self.layer.scale * factor, scores)
+        add_scores(hidden, self.of_tags, words.count, words.tag, text.form, self.layer.scale * factor, scores)
 
 
-def encoded_tags(scorer: EncoderScorer | None, tags: TagSet | None) -> EncodedTags | None:
+def encoded_tags(scorer: EncoderScorer | None, tags: TagSet | None, longest: int) -> EncodedTags | None:
     """Return what scores tags by an encoder; None if there is no encoder with a layer of tags, or no tagger."""
-    return EncodedTags(scorer, tags) if scorer is not None and scorer.tags is not None and tags is not None else None
+    if scorer is None or scorer.tags is None or tags is None:
+        return None
+    return EncodedTags(scorer, tags, longest)
 
 
 @kernel
-def _add_scores(
+def add_scores(
     hidden: Float32s, of_tags: Float32s, count: Int32s, tag: Int32s, form: Int32s, factor: float, scores: Float64s
 ) -> None:
     """Add the scores of the candidates of each word that has several."""

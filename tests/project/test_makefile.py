@@ -55,8 +55,8 @@ def test_an_encoder_is_fetched_and_fine_tuned():
     command = make("-n", "train", "LANG=latin", "ENCODER=e5-small", "DATA=my data").stdout
     assert "'.[test,train-encoder]'" in command
     assert 'encoder=$(".venv/bin/python" data_scripts/fetch_encoder.py e5-small --out "my data") &&' in command
-    assert '--encoder "$encoder" -o models/latin-e5-small.nonproj' in command
-    assert "models/latin-e5-small.nonproj" in make("-n", "parse", "LANG=latin", "ENCODER=e5-small").stdout
+    assert '--encoder "$encoder" -o models/latin-grandparent-e5-small.nonproj' in command
+    assert "models/latin-grandparent-e5-small.nonproj" in make("-n", "parse", "LANG=latin", "ENCODER=e5-small").stdout
     assert "encoder" not in make("-n", "train", "LANG=latin").stdout
 
 

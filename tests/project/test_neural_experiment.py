@@ -43,7 +43,7 @@ def setting(tmp_path_factory) -> Setting:
         linear = Model.load(model_file(setting, language, neural.PARTS))
         units = Parser(linear).analyzer.tags.n_units
         scorer = random_scorer(write_folder(folder / "encoder"), len(linear.labels), units)
-        neural.with_encoder(linear, scorer.state()).save(setting.models / f"{language}-e5-small.nonproj")
+        neural.with_encoder(linear, scorer.state(), linear.config).save(setting.models / f"{language}-e5-small.nonproj")
     return setting
 
 

@@ -23,18 +23,21 @@ _NOISE = "noise"
 log = logging.getLogger("nonproj")
 
 
-def save(learner: EncoderLearner, epochs: int, path: Path) -> None:
-    """Write the state after some epochs: trained parameters, the optimiser's moments, and that of random numbers."""
+def save(learner: EncoderLearner, epochs: int, path: Path, training: str) -> None:
+    """Write the state after some epochs: trained parameters, the optimiser's moments, and that of random numbers.
+
+    ``training`` is a digest of what is learnt, and from what.
+    """
     arrays = {}
     for i, parameter in enumerate(_parameters(learner)):
         for name, tensor in {"value": parameter.detach(), **learner.optimiser.state[parameter]}.items():
             arrays[f"{i}.{name}"] = tensor.cpu().numpy()
     arrays[_NOISE] = _noise(learner.device).numpy()
-    container.write(path, {"epochs": epochs, "step": learner.step}, arrays)
+    container.write(path, {"epochs": epochs, "step": learner.step, "training": training}, arrays)
 
 
-def restore(learner: EncoderLearner, path: Path) -> int:
-    """Give a learner the state of a file, if there is one; return the number of epochs that are done.
+def restore(learner: EncoderLearner, path: Path, training: str) -> int:
+    """Give a learner the state of a file, if there is one of the same training; return the number of epochs done.
 
     Raises
     ------
@@ -44,15 +47,21 @@ def restore(learner: EncoderLearner, path: Path) -> int:
     if not path.exists():
         return 0
     (values, arrays), parameters = container.read(path, verified=True), _parameters(learner)
+    if values.get("training") != training:
+        log.info("%s is of another training; the encoder is trained from its start", path)
+        return 0
     noise, epochs, step = arrays.pop(_NOISE, None), values.get("epochs"), values.get("step")
     expected = {f"{i}.value": tuple(parameter.shape) for i, parameter in enumerate(parameters)}
     for i, parameter in enumerate(parameters):
         if f"{i}.step" in arrays:
             expected |= {f"{i}.{name}": () if name == "step" else tuple(parameter.shape) for name in _KNOWN}
-    sound = noise is not None and all(array.dtype == np.float32 for array in arrays.values())
+    sound = noise is not None and noise.dtype == np.uint8
+    sound &= all(array.dtype == np.float32 for array in arrays.values())
     sound &= {name: array.shape for name, array in arrays.items()} == expected
     if not sound or type(epochs) is not int or type(step) is not int:
-        raise ModelError(f"{path}: not the state of this encoder's training; train without --resume")
+        raise ModelError(
+            f"{path}: not the state of this encoder's training; remove it to train the encoder from its start"
+        )
     with torch.no_grad():
         for i, parameter in enumerate(parameters):
             parameter.copy_(torch.from_numpy(arrays[f"{i}.value"]))

@@ -25,7 +25,7 @@ _PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
 
 
 class EncoderStage(Stage):
-    """The encoder and the layers behind it, which learn from words and from gold trees, labels and tags alone.
+    """The encoder and the layers behind it, which learn from words and gold trees, labels and tags only.
 
     Parameters
     ----------

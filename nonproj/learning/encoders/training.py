@@ -10,6 +10,7 @@ fall to 0 by the end.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -133,19 +134,31 @@ def fine_tune(
         log.warning("the encoder does not learn from %d long sentences", len(sentences) - len(examples))
     bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
     learner = EncoderLearner(bert, task)
-    done = checkpoint.restore(learner, unfinished) if unfinished else 0
+    training = digest_of(folder, sentences, task, name)
+    done = checkpoint.restore(learner, unfinished, training) if unfinished else 0
     for epoch in range(done, options.epochs):
         losses = learner.epoch(examples, epoch, lambda items, epoch=epoch: progress(items, f"{name} {epoch + 1}"))
         text = ", ".join(f"{each} {loss:.4f}" for each, loss in losses.items())
         log.info("%s, epoch %d: losses a word: %s", name, epoch + 1, text)
         if unfinished:
-            checkpoint.save(learner, epoch + 1, unfinished)
+            checkpoint.save(learner, epoch + 1, unfinished, training)
     arrays = bert.arrays()
     arrays = quantise(arrays) if options.bits == 8 else arrays
     scales = options.weight * config.training.margin, options.label_weight * config.labeler.margin
     layers = learner.layers()
     tags = TagLayer(learner.arrays_of(learner.tags), options.tag_weight) if learner.tags is not None else None
     return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), layers, *scales, tags)
+
+
+def digest_of(folder: Folder, sentences: Sequence[Sentence], task: Task, name: str) -> str:
+    """Return a digest of what determines training."""
+    digest = hashlib.blake2b(digest_size=16)
+    tags = task.tags.tags if task.tags else ()
+    digest.update(repr((name, folder.architecture, list(task.labels), tags, task.config.encoder)).encode())
+    digest.update(repr((task.config.parts, task.config.seed, task.single_root)).encode())
+    for sentence in sentences:
+        digest.update("\n".join("\t".join(row) for row in sentence.rows).encode())
+    return digest.hexdigest()
 
 
 def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int) -> Encoder:
@@ -231,7 +244,7 @@ class EncoderLearner:
         """Make a step that lowers a loss."""
         done = (self.step + 1) / self.steps
         for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
-            group["lr"] = rate * min(done / RISING, (1.0 - done) / (1.0 - RISING))
+            group["lr"] = rate * min(done / RISING, max(0.0, 1.0 - done) / (1.0 - RISING))
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_([p for group in self.parameters for p in group], LONGEST_NORM)

@@ -16,6 +16,9 @@ from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int32s
 
+_MOST_KEPT = 256
+"""The most sentences whose vectors a thread keeps."""
+
 
 class EncoderScorer:
     """Scores parts and labels from the vectors of an encoder.
@@ -56,15 +59,15 @@ class EncoderScorer:
     def vectors(self, texts: Sequence[Sequence[str]], kept: bool = False) -> list[np.ndarray]:
         """Return the vectors of sentences: see `Encoder.vectors`.
 
-        With ``kept``, the thread keeps them until it is asked so again, because a sentence that has been tagged is
-        parsed next.
+        With ``kept``, the thread keeps them until it is asked so again, unless they are many, because a sentence that
+        has been tagged is parsed next.
         """
         keys, recent = list(map(tuple, texts)), self._recent.own
         new = [key for key in dict.fromkeys(keys) if key not in recent]
         computed = dict(zip(new, self.encoder.vectors(new), strict=True))
         found = [recent[key] if key in recent else computed[key] for key in keys]
-        if kept:
-            self._recent.renewed().update(zip(keys, found, strict=True))
+        if kept and new:
+            self._recent.renewed().update(zip(keys, found, strict=True) if len(keys) <= _MOST_KEPT else ())
         return found
 
     def state(self) -> State:

@@ -19,6 +19,7 @@ from encoders import write_folder  # noqa: E402
 
 from experiments import neural, text  # noqa: E402
 from experiments.setting import Setting  # noqa: E402
+from nonproj.errors import ModelError  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
 
@@ -39,4 +40,6 @@ def test_a_missing_model_is_trained(tmp_path):
     assert "encoder" in model.components and "confidence" not in model.components and "crossing" not in model.meta
     assert Parser(model).encoded_tags is not None
     made = path.stat().st_mtime_ns
-    assert neural.encoder_model(setting, "tamil") == path and path.stat().st_mtime_ns == made
+    assert neural.encoder_model(setting, "tamil", epochs=1) == path and path.stat().st_mtime_ns == made
+    with pytest.raises(ModelError, match="the options of its encoder are not today's"):
+        neural.encoder_model(setting, "tamil")

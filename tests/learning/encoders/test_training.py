@@ -265,8 +265,8 @@ def test_the_state_of_another_encoder_is_refused(folder, tmp_path):
     for each in (learner, other):
         each.epoch(text, 0, lambda items: items)
     path = tmp_path / "state"
-    checkpoint.save(learner, 1, path)
-    assert checkpoint.restore(other, path) == 1
+    checkpoint.save(learner, 1, path, "a")
+    assert checkpoint.restore(other, path, "a") == 1
     for mine, theirs in zip(learner.bert.parameters(), other.bert.parameters(), strict=True):
         assert torch.equal(mine, theirs)
     contents = container.read(path)
@@ -276,8 +276,8 @@ def test_the_state_of_another_encoder_is_refused(folder, tmp_path):
     ):
         container.write(path, contents.values, damaged)
         with pytest.raises(ModelError, match="not the state of this encoder's training"):
-            checkpoint.restore(other, path)
-    assert checkpoint.restore(other, tmp_path / "none") == 0
+            checkpoint.restore(other, path, "a")
+    assert checkpoint.restore(other, path, "b") == checkpoint.restore(other, tmp_path / "none", "a") == 0
 
 
 def test_training_is_repeatable(folder, sentences, model):
