@@ -79,11 +79,16 @@ def training_digest(
     sentences: Sequence[Sentence], config: Config, templates: Mapping[str, Mapping[str, Any]], shards: int | None
 ) -> str:
     """Return a digest of all that determines training, other than the number of epochs, which resuming may change."""
-    digest = hashlib.blake2b(digest_size=16)
     options = config.as_dict()
     options["training"].pop("epochs")
-    digest.update(repr((sorted(options.items()), templates)).encode())
-    digest.update(f"{shards} shards".encode() if shards else b"")
+    return input_digest(sentences, repr((sorted(options.items()), templates)), f"{shards} shards" if shards else "")
+
+
+def input_digest(sentences: Sequence[Sentence], *options: str) -> str:
+    """Return a digest of sentences, and of options as text."""
+    digest = hashlib.blake2b(digest_size=16)
+    for text in options:
+        digest.update(text.encode())
     for sentence in sentences:
         digest.update("\n".join("\t".join(row) for row in sentence.rows).encode())
     return digest.hexdigest()

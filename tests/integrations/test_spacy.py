@@ -197,7 +197,7 @@ class ToyAnalyzer(Analyzer):
             for s in batch
         ]
 
-    def annotate_with_margins(self, batch, overwrite=False):
+    def annotate_with_margins(self, batch, overwrite=False, encoded=None):
         """Return the rows of `annotate`, and that it is sure of all tags."""
         return self.annotate(batch, overwrite), [np.full(len(s.rows), np.inf) for s in batch]
 

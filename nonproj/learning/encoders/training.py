@@ -10,7 +10,6 @@ fall to 0 by the end.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nonproj.io.conll import FEATS, UPOS, XPOS
+from nonproj.learning.checkpoint import input_digest
 from nonproj.learning.encoders import checkpoint
 from nonproj.learning.encoders.module import Bert, Heads, Padded, TagHead
 from nonproj.learning.material import trees_of
@@ -152,13 +152,9 @@ def fine_tune(
 
 def digest_of(folder: Folder, sentences: Sequence[Sentence], task: Task, name: str) -> str:
     """Return a digest of what determines training."""
-    digest = hashlib.blake2b(digest_size=16)
-    tags = task.tags.tags if task.tags else ()
-    digest.update(repr((name, folder.architecture, list(task.labels), tags, task.config.encoder)).encode())
-    digest.update(repr((task.config.parts, task.config.seed, task.single_root)).encode())
-    for sentence in sentences:
-        digest.update("\n".join("\t".join(row) for row in sentence.rows).encode())
-    return digest.hexdigest()
+    config, tags = task.config, task.tags.tags if task.tags else ()
+    known = name, folder.architecture, list(task.labels), tags, task.single_root
+    return input_digest(sentences, repr(known), repr((config.parts, config.seed, config.encoder)))
 
 
 def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int) -> Encoder:
