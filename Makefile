@@ -41,6 +41,11 @@ ifeq ($(filter $(LANG),$(LANGUAGES)),)
 $(error LANG=$(LANG) is not a known treebank; known: $(LANGUAGES))
 endif
 
+ENCODERS = minilm e5-small
+ifneq ($(filter-out $(ENCODERS),$(ENCODER)),)
+$(error ENCODER=$(ENCODER) is not a known encoder; known: $(ENCODERS); others by ARGS='--encoder FOLDER')
+endif
+
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 WARM = $(VENV)/.warm

@@ -10,7 +10,6 @@ trained, which needs PyTorch: ``pip install 'nonproj[train-encoder]'``.  Writes 
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import logging
 import subprocess
@@ -26,7 +25,7 @@ from experiments.neural_trees import ARBORESCENCE, EXACT, METHODS, TOGETHER, dec
 from experiments.provenance import NAMES, of_models, script, stamp
 from experiments.setting import ROOT, Setting, model_file, treebank
 from experiments.store import Row, read_rows, write_rows
-from experiments.text import EARLIER, LANGUAGES, METRICS, PARTS, RELEASED, SHORT, STANZA, scores_of
+from experiments.text import EARLIER, LANGUAGES, METRICS, PARTS, RELEASED, SHORT, STANZA, parse_arguments, scores_of
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.temporary import replacing
@@ -257,16 +256,7 @@ def write_page(setting: Setting) -> None:
 
 def _run(arguments: list[str] | None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.neural", description=__doc__.split("\n")[0])
-    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(LANGUAGES)} (default: all)")
-    parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
-    parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
-    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks and encoders")
-    options = parser.parse_args(arguments)
-    for language in options.languages:
-        if language not in LANGUAGES:
-            parser.error(f"unknown treebank {language}; choose from {', '.join(LANGUAGES)}")
-    measure(Setting(options.results.resolve(), options.models, options.data), options.languages or LANGUAGES)
+    measure(*parse_arguments(arguments, "experiments.neural", __doc__.split("\n")[0]))
 
 
 if __name__ == "__main__":

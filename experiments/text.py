@@ -158,19 +158,25 @@ def write_page(setting: Setting, rows: Sequence[Row]) -> None:
         put(FIGURES, "universal", text.replace("(text.csv)", "(../results/text.csv)"))
 
 
-def _run(arguments: list[str] | None) -> None:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.text", description=__doc__.split("\n")[0])
+def parse_arguments(arguments: list[str] | None, program: str, description: str) -> tuple[Setting, Sequence[str]]:
+    """Return the setting and the treebanks that a command line asks for."""
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
     parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(LANGUAGES)} (default: all)")
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
     parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
-    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder to fetch treebanks into")
+    parser.add_argument(
+        "--data", type=Path, default=ROOT / "data", help="folder of treebanks and encoders, fetched if missing"
+    )
     options = parser.parse_args(arguments)
     for language in options.languages:
         if language not in LANGUAGES:
             parser.error(f"unknown treebank {language}; choose from {', '.join(LANGUAGES)}")
-    setting = Setting(options.results.resolve(), options.models, options.data)
-    measure(setting, options.languages or LANGUAGES)
+    return Setting(options.results.resolve(), options.models, options.data), options.languages or LANGUAGES
+
+
+def _run(arguments: list[str] | None) -> None:
+    """Run the command line."""
+    measure(*parse_arguments(arguments, "experiments.text", __doc__.split("\n")[0]))
 
 
 if __name__ == "__main__":

@@ -165,12 +165,8 @@ class Parser:
         ConfigError
             ``k`` is not from 1 to 10,000.
         """
-        _ = (
-            self.analyzer,
-            self.classifier,
-            self.pretrained,
-            self.encoded_tags,
-        )  # loaded now, and not once for each number
+        # Loaded now, and not once for each number.
+        _ = self.analyzer, self.classifier, self.pretrained, self.encoded_tags
         found = copy.copy(self)
         found.decoding = dataclasses.replace(self.decoding, nbest=k)
         found.nbest = found.decoding.nbest

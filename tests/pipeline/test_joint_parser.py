@@ -72,14 +72,17 @@ def path(request, linear, tmp_path_factory) -> Path:
 def joint_parser(path, **options):
     """A joint parser with wide limits for candidates."""
     model = Model.load(path)
-    wide = {"tag_beam": 1e9, "tag_candidates": 3, "tag_weight": 1.0, "search_limit": 20_000_000} | options
+    wide = {"tag_beam": 1e9, "tag_candidates": 3, "tag_weight": 1.0} | options
+    if "encoder" in model.components:  # a random one leaves many arcs, over which problems are harder
+        wide["search_limit"] = 20_000_000
     return JointParser(model, dataclasses.replace(model.config.decoding, **wide))
 
 
 def test_a_heavy_tagger_decides_alone(path):
     given = [without_tags(s) for s in toy.sentences(12, seed=5)]
     alone = list(Parser(Model.load(path)).parse_all(given))
-    jointly = list(joint_parser(path, tag_weight=1e5).parse_all(given))
+    heavy = 1e5 if "encoder" in Model.load(path).components else 1e7
+    jointly = list(joint_parser(path, tag_weight=heavy).parse_all(given))
     for (sentence, parse), (other, found) in zip(alone, jointly, strict=True):
         assert sentence.rows == other.rows
         assert parse.decoded.tree.tolist() == found.decoded.tree.tolist()

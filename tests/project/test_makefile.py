@@ -95,6 +95,12 @@ def test_an_unknown_treebank_is_refused():
     assert "LANG=klingon is not a known treebank; known: danish dutch" in result.stderr
 
 
+def test_an_unknown_encoder_is_refused_before_anything_is_installed():
+    result = make("train", "LANG=latin", "ENCODER=e5-smal")
+    assert result.returncode == 2 and result.stdout == ""
+    assert "ENCODER=e5-smal is not a known encoder; known: minilm e5-small" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [
