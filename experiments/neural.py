@@ -14,7 +14,7 @@ import dataclasses
 import logging
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +31,13 @@ from nonproj.io import conll
 from nonproj.io.temporary import replacing
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.options.sections import EncoderConfig
 from nonproj.tagging.analyzer import Analyzer
 
 ENCODERS = {"english-ewt": "minilm"}
 OTHERS = "e5-small"
 """The encoder of each treebank, and of those that are not named."""
+
+NO_CHANGES: Mapping[str, object] = {}
 
 TEXT, TREES = "neural.csv", "neural-trees.csv"
 COMPARED = ("UPOS", "UAS", "LAS", "MLAS")
@@ -76,15 +77,15 @@ def main(results: Path, data: Path, short: bool) -> None:
     """Measure all treebanks, or only the smallest one with a small model and few sentences, and write the page."""
     if short:
         setting = Setting(results, results / "models", data, config=SHORT, training=60, sentences=20)
-        measure(setting, ("tamil",), epochs=1)
+        measure(setting, ("tamil",), {"encoder.epochs": 1})
     else:
         measure(Setting(results, ROOT / "models", data), LANGUAGES)
 
 
-def measure(setting: Setting, languages: Sequence[str], epochs: int = 0) -> None:
+def measure(setting: Setting, languages: Sequence[str], changes: Mapping[str, object] = NO_CHANGES) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     for language in languages:
-        model, test = encoder_model(setting, language, epochs), treebank(setting, language)[1]
+        model, test = encoder_model(setting, language, changes), treebank(setting, language)[1]
         log.info("neural, %s", language)
         facts = {"language": language, "encoder": encoder_of(language), "made": made(setting, language)}
         found = {TEXT: [facts | scores_of(model, test)]}
@@ -110,15 +111,24 @@ def encoder_of(language: str) -> str:
     return ENCODERS.get(language, OTHERS)
 
 
-def encoder_model(setting: Setting, language: str, epochs: int = 0) -> Path:
+def encoder_model(setting: Setting, language: str, changes: Mapping[str, object] = NO_CHANGES, way: str = "") -> Path:
     """Return the file of a model with an encoder; if it is missing, fine-tune the encoder and add it to the linear one.
 
-    ``epochs`` are those of the encoder, 0 for the default.  Encoder and linear model learn independently, so this is
-    the model of ``nonproj train --encoder``, but for the confidence, the price of non-projective trees, and the card.
+    Encoder and linear model learn independently, so this is the model of ``nonproj train --encoder``, but for the
+    confidence, the price of non-projective trees, and the card.
+
+    Parameters
+    ----------
+    setting : Setting
+    language : str
+    changes : mapping of str to value
+        Options of the encoder, ``encoder.NAME``, that are not the default ones.
+    way : str
+        What the name of the file says of them.
     """
-    path = setting.models / f"{language}-{encoder_of(language)}.nonproj"
+    path = setting.models / f"{language}-{encoder_of(language)}{way}.nonproj"
     if path.exists():
-        check_encoder(path, epochs)
+        check_encoder(path, changes)
         return path
     base, folder = model_file(setting, language, PARTS), setting.data / "encoders" / encoder_of(language)
     if not folder.exists():
@@ -130,8 +140,7 @@ def encoder_model(setting: Setting, language: str, epochs: int = 0) -> Path:
     log.info("training %s", path.name)
     sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
     model = Model.load_trained(base)
-    changes = {"encoder.folder": str(folder)} | ({"encoder.epochs": epochs} if epochs else {})
-    config = model.config.with_overrides(changes)
+    config = model.config.with_overrides({"encoder.folder": str(folder), **changes})
     unfinished = path.with_name(f"{path.name}.unfinished")
     analyzer = model.loaded(Analyzer)
     task = Task(model.labels, config, not model.meta["multi_root"], analyzer.tags if analyzer else None)
@@ -141,12 +150,10 @@ def encoder_model(setting: Setting, language: str, epochs: int = 0) -> Path:
     return path
 
 
-def check_encoder(path: Path, epochs: int = 0) -> None:
-    """Raise `ModelError` unless the encoder of a model was fine-tuned with today's options."""
-    found, today = (
-        dataclasses.replace(each, folder=None) for each in (Model.load(path).config.encoder, EncoderConfig())
-    )
-    if found != dataclasses.replace(today, epochs=epochs or today.epochs):
+def check_encoder(path: Path, changes: Mapping[str, object] = NO_CHANGES) -> None:
+    """Raise `ModelError` unless the encoder of a model was fine-tuned with today's options, and these."""
+    found = dataclasses.replace(Model.load(path).config.encoder, folder=None)
+    if found != Config().with_overrides(changes).encoder:
         raise ModelError(f"{path}: the options of its encoder are not today's; remove it, or name another --models")
 
 

@@ -221,6 +221,12 @@ class EncoderConfig(Section, name="encoder"):
     layer_rate: float = option(2e-3, "highest learning rate of the layers behind it", (float,), low=0, above=True)
     dropout: float = option(0.33, "share of hidden units dropped in training", (float,), low=0, high=0.9)
     margin: float = option(1.0, "required margin, per wrong arc, of the gold trees", (float,), low=0, high=1000)
+    arc_loss: str = option(
+        "words",
+        "loss of arcs: words (each word's head by itself) or trees (the gold tree among all arborescences)",
+        (),
+        ("words", "trees"),
+    )
     structured: float = option(
         0.5, "weight of the loss of whole structures; 0: heads and labels are learnt word by word", (float,), low=0
     )

@@ -1,8 +1,9 @@
 """Fine-tuning a pretrained encoder together with the layers that score parts from it.
 
-The first epochs minimise the cross-entropy of each word's head and label.  Then the hinge loss over the relaxed set Z
-is added (Koo et al. 2010, section 6; `nonproj.learning.perceptron`), whose subgradient is predicted minus gold parts:
-from it the scores of siblings and grandparents are learnt, together with those of arcs.
+The first epochs minimise the cross-entropy of each word's label and head, or, with ``encoder.arc_loss: trees``, the
+negative log-likelihood of each tree among all arborescences.  Then the hinge loss over the relaxed set Z is added (Koo
+et al. 2010, section 6; `nonproj.learning.perceptron`), whose subgradient is predicted minus gold parts: from it the
+scores of siblings and grandparents are learnt, together with those of arcs.
 
 AdamW takes the steps, smaller ones for the encoder than for the layers behind it; both rise for the first tenth and
 fall to 0 by the end.
@@ -279,7 +280,7 @@ class EncoderLearner:
         factors = {name: layers.factors(name, vectors) for name in names}
         for example, begin, end in zip(batch, first, first[1:], strict=False):
             scores = layers.arcs(head[begin:end], modifier[begin:end]).fill_diagonal_(-torch.inf)
-            arcs.append(functional.cross_entropy(scores[:, 1:].T, self.integers(example.heads[1:]), reduction="sum"))
+            arcs.append(self.loss_of_arcs(scores, example.heads))
             if structured:
                 own = {name: of_type[:, begin:end] for name, of_type in factors.items()}
                 structures.append(self.hinge(example, scores, own))
@@ -287,6 +288,12 @@ class EncoderLearner:
         if structured:
             losses["structures"] = self.options.structured * torch.stack(structures).sum() / n_words
         return losses
+
+    def loss_of_arcs(self, scores: Tensor, heads: np.ndarray) -> Tensor:
+        """Return the loss of the heads of a sentence, summed over its words, given the scores of all arcs."""
+        if self.options.arc_loss == "trees":
+            return tree_loss(scores, heads, self.single_root)
+        return functional.cross_entropy(scores[:, 1:].T, self.integers(heads[1:]), reduction="sum")
 
     def loss_of_labels(self, batch: Sequence[Example], first: Sequence[int], vectors: Tensor) -> Tensor:
         """Return the cross-entropy of the labels of the gold arcs."""
@@ -338,6 +345,31 @@ class EncoderLearner:
     def arrays_of(self, layers: torch.nn.Module) -> dict[str, np.ndarray]:
         """Return the parameters of some layers by name."""
         return {name: value.detach().cpu().numpy().copy() for name, value in layers.named_parameters()}
+
+
+def tree_loss(scores: Tensor, heads: np.ndarray, single_root: bool) -> Tensor:
+    """Return the negative log-likelihood of a tree among all arborescences, whose gradient is marginals minus the tree.
+
+    Parameters
+    ----------
+    scores : Tensor of shape (N, N)
+        ``scores[h, m]`` is the score of the arc from h to m, -inf on the diagonal.
+    heads : ndarray of shape (N,)
+        Those of the tree; that of node 0 does not count.
+    single_root : bool
+
+    References
+    ----------
+    Koo, Globerson, Carreras and Collins (2007); Smith and Smith (2007).
+    """
+    values = scores.detach().cpu().numpy().astype(np.float64)
+    p, log_partition = marginals_trusted(values.copy(), single_root, strict=False)
+    words = np.arange(1, len(heads))
+    p[heads[1:], words] -= 1.0
+    gradient = torch.from_numpy(p[:, 1:].astype(np.float32)).to(scores.device)
+    surrogate = (scores[:, 1:].masked_fill(gradient == 0, 0.0) * gradient).sum()
+    loss = log_partition - values[heads[1:], words].sum()
+    return surrogate + (loss - surrogate.detach())
 
 
 def has_bfloat16(device: torch.device) -> bool:
