@@ -7,6 +7,7 @@ import math
 from naive_scoring import FIRST, number_of
 
 REACH = [("form", 0), ("lemma", 0), ("pos", 3), ("suffix2", 0), ("suffix3", 1), ("shape", 0), ("key", 2), ("morph", 2)]
+REACH += [("vector", 0)]
 """The attributes of a word, and how far around it each is looked up."""
 
 POSITIONS = 30

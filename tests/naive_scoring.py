@@ -116,6 +116,9 @@ def number_of(sentence, vocabularies, node, attribute, row=None):
         return ROOT
     if not 0 <= node <= n:
         return OUTSIDE
+    if attribute == "vector":  # of the word, or else of the word in lower case
+        form, known = (row or sentence.rows[node - 1])[1], vocabularies[attribute]
+        return next((FIRST + known.index(word) for word in (form, form.lower()) if word in known), UNKNOWN)
     known, text = vocabularies[attribute], text_of(row or sentence.rows[node - 1], attribute)
     if attribute == "enclosure":
         text = enclosures_of([other[1] for other in sentence.rows])[node - 1]

@@ -13,6 +13,7 @@ from nonproj.errors import ModelError
 from nonproj.model.checks import DONE
 from nonproj.model.model import Model
 from nonproj.options.config import Config
+from nonproj.scoring.vectors import WordVectors
 from nonproj.types import Sentence
 
 _LARGEST = 1e30
@@ -76,19 +77,25 @@ def check_history(meta: Mapping[str, Any], steps: int, first: int) -> None:
 
 
 def training_digest(
-    sentences: Sequence[Sentence], config: Config, templates: Mapping[str, Mapping[str, Any]], shards: int | None
+    sentences: Sequence[Sentence],
+    config: Config,
+    templates: Mapping[str, Mapping[str, Any]],
+    shards: int | None,
+    vectors: WordVectors | None,
 ) -> str:
     """Return a digest of all that determines training, other than the number of epochs, which resuming may change."""
     options = config.as_dict()
     options["training"].pop("epochs")
-    return input_digest(sentences, repr((sorted(options.items()), templates)), f"{shards} shards" if shards else "")
+    known = repr((sorted(options.items()), templates)), f"{shards} shards" if shards else ""
+    points = ("\n".join(vectors.words), vectors.table.tobytes()) if vectors else ()
+    return input_digest(sentences, *known, *points)
 
 
-def input_digest(sentences: Sequence[Sentence], *options: str) -> str:
-    """Return a digest of sentences, and of options as text."""
+def input_digest(sentences: Sequence[Sentence], *options: str | bytes) -> str:
+    """Return a digest of sentences, and of options as text or bytes."""
     digest = hashlib.blake2b(digest_size=16)
     for text in options:
-        digest.update(text.encode())
+        digest.update(text.encode() if isinstance(text, str) else text)
     for sentence in sentences:
         digest.update("\n".join("\t".join(row) for row in sentence.rows).encode())
     return digest.hexdigest()

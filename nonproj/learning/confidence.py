@@ -33,6 +33,7 @@ from nonproj.linear.perceptron import start_epoch
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.encoders.scorer import EncoderScorer
+from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import EncodedTags, encoded_tags
@@ -182,12 +183,15 @@ def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
 
 
 def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) -> dict[str, list[str]]:
-    """Return vocabularies in which strings that do not occur in some sentences are replaced by what occurs nowhere."""
+    """Return vocabularies in which strings that do not occur in some sentences are replaced by what occurs nowhere.
+
+    Words with vectors are known without sentences.
+    """
     names = [name for name in vocabularies if name != FEAT]
     seen = {name: {number for t in tokens for number in t.atoms[:, j].tolist()} for j, name in enumerate(names)}
     seen[FEAT] = {number for t in tokens for number in t.feat.tolist()}
     return {
-        name: [string if i in seen[name] else f"\t{i}" for i, string in enumerate(strings, FIRST)]
+        name: [string if i in seen[name] or name == VECTOR else f"\t{i}" for i, string in enumerate(strings, FIRST)]
         for name, strings in vocabularies.items()
     }
 

@@ -12,6 +12,7 @@ from nonproj.linear.weights import quantise
 from nonproj.model.model import LABEL_LINES
 from nonproj.options.config import Config
 from nonproj.scoring.labels import AllowedLabels
+from nonproj.scoring.vectors import WordVectors
 from nonproj.scoring.vocabulary import Encoder, Tokens
 from nonproj.types import ArcSpace, Int32s, Sentence
 
@@ -44,6 +45,7 @@ class Material(NamedTuple):
         Which of the sentences are learnt from.
     spaces : sequence of ArcSpace
         The candidate arcs of each sentence of the treebank, once there is a pruner.
+    vectors : WordVectors or None
     """
 
     config: Config
@@ -59,6 +61,7 @@ class Material(NamedTuple):
     gold: Sequence[np.ndarray]
     chosen: np.ndarray
     spaces: Sequence[ArcSpace] = ()
+    vectors: WordVectors | None = None
 
     @property
     def trees(self) -> list[Int32s]:

@@ -18,9 +18,11 @@ from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State, load
 from nonproj.linear.optimisers import LaterMean, follow_row, follow_rows, run_epochs
+from nonproj.linear.projection import Projection
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.network import POSITIONS, Network, Weights, position_code, score_arcs
+from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
 from nonproj.scoring.word_sums import Columns, columns_for, sums_before, word_sums
 from nonproj.types import ArcSpace, Float32s, Float64s, Int32s, Int64s, Sentence, Uint8s
@@ -68,11 +70,15 @@ class NetworkLearner:
     seed : sequence of int
         For the first weights and what is left out.
     n_labels : int
+    vectors : ndarray of shape (n, D), float32, optional
+        Those of the words in the vocabulary of `VECTOR`.
 
     Attributes
     ----------
     weights : Weights
         float32.
+    projection : Projection or None
+        Of the vectors.
     squares : list of ndarray
         The sums of squared gradients, of each row for heads and for modifiers, and of the rows of the other tables.
     """
@@ -84,11 +90,13 @@ class NetworkLearner:
         options: NetworkConfig,
         seed: Sequence[int],
         n_labels: int,
+        vectors: np.ndarray | None = None,
     ):
         self.rng, self.options, size = np.random.default_rng(seed), options, options.size
         self.names = columns_for(vocabularies)
         self.columns = Columns.of(vocabularies, self.names)
-        self.index = count_rows(self.columns, tokens)
+        self._vector = self.names.index((VECTOR, 0)) if vectors is not None else -1
+        self.index = count_rows(self.columns, tokens, self._vector)
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]
         shapes = (self.index.max() + 1, 2 * size), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
         drawn = [self.rng.standard_normal(shape, np.float32) * np.float32(_DEVIATION) for shape in shapes]
@@ -100,7 +108,9 @@ class NetworkLearner:
         self.squares += [np.zeros((1, 1), np.float32), np.zeros((n_labels, 1), np.float32)]
         lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
         self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
-        self._mean = LaterMean(self.weights, options.epochs)
+        self.projection = None if vectors is None else Projection(vectors, 2 * size, 2, self.rng)
+        trained = [*self.weights, *([self.projection.matrix] if self.projection else [])]
+        self._mean = LaterMean(trained, options.epochs)
 
     def epoch(self, examples: Sequence[Example], order: Iterable[int]) -> tuple[float, int]:
         """Train on the examples in the given order.
@@ -133,6 +143,8 @@ class NetworkLearner:
         _follow_words(
             places, self.columns.feat, self.index, own, dropped, sums, rate, self.weights.words, self.squares[0]
         )
+        if self.projection:
+            self.projection.step(self._with_vectors(tokens, dropped), sums, rate)
         numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
         follow_rows(np.ascontiguousarray(numbers), tags, rate, self.weights.between, self.squares[1])
         follow_rows(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
@@ -165,6 +177,8 @@ class NetworkLearner:
         weights, word = self.weights, np.arange(tokens.n_nodes)
         roots = (word == 0).astype(np.uint8)
         sums = word_sums(self.columns, self.index, weights.words, tokens, None, dropped)
+        if self.projection:
+            self.projection.add(self._with_vectors(tokens, dropped), sums)
         before, output = sums_before(self.columns, weights.between, tokens), weights.output * mask
         scores = score_arcs((arcs.head, arcs.modifier), (word, roots), sums, before, weights.positions, output)
         delta = np.empty(len(scores))
@@ -179,17 +193,27 @@ class NetworkLearner:
         tags = np.cumsum(found[1][::-1], axis=0)[::-1][1:]
         return loss, wrong, (found[0], np.ascontiguousarray(tags), found[2], found[3] * mask, of_labels)
 
+    def _with_vectors(self, tokens: Tokens, dropped: np.ndarray) -> np.ndarray:
+        """Return the number of each word's vector, -1 for none or one that is left out, int64[N]."""
+        numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.attribute[self._vector]]
+        return np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
+
     def network(self, factor: float, label_factor: float) -> Network:
         """Return the network in 16 bits, with the mean of the weights after the epochs of the second half.
 
-        The factors are those of its scores of arcs and of labels.
+        The factors are those of its scores of arcs and of labels.  Words with vectors have rows.
         """
-        mean = self._mean.tables()
+        mean, index = self._mean.tables(), self.index
+        if self.projection:
+            rows, begin = self.projection.table @ mean.pop(), self.columns.start[self._vector] + FIRST
+            index = index.copy()
+            index[begin : begin + len(rows)] = len(mean[0]) + np.arange(len(rows))
+            mean[0] = np.concatenate([mean[0], rows])
         inner, outer, of_labels = scale_of(*mean[:3]), scale_of(mean[3]), scale_of(mean[4])
         scales = (inner, inner, inner, outer, of_labels)
         rounded = [quantise(table, scale)[0] for table, scale in zip(mean, scales, strict=True)]
         factors = factor * inner * outer, label_factor * inner * of_labels
-        return Network(self.columns, self.index, Weights(*rounded), *factors)
+        return Network(self.columns, index, Weights(*rounded), *factors)
 
 
 def learn_network(material: Material, name: str = "network") -> State | None:
@@ -205,7 +229,8 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     columns = (material.tokens, material.trees, material.spaces, material.gold)
     examples = [Example(*(column[i] for column in columns)) for i in chosen]
     tokens, seed = [example.tokens for example in examples], (config.seed, 5)
-    learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels))
+    vectors = material.vectors.table if material.vectors else None
+    learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels), vectors)
 
     def run(epoch: int) -> str:
         order = np.arange(len(chosen))
@@ -233,14 +258,19 @@ class NetworkStage(Stage):
         return load(Network, state, material.encoder.vocabularies, len(material.labels))
 
 
-def count_rows(columns: Columns, tokens: Sequence[Tokens]) -> np.ndarray:
-    """Return the index of a new network, int32: rows from 1 for what occurs `RARE` times in the sentences, else 0."""
+def count_rows(columns: Columns, tokens: Sequence[Tokens], vector: int = -1) -> np.ndarray:
+    """Return the index of a new network, int32: rows from 1 for what occurs `RARE` times in the sentences, else 0.
+
+    The words of the column ``vector`` have none: their rows are not learnt one by one.
+    """
     counts = np.zeros(columns.size, np.int64)
     for t in tokens:
         for attribute, offset, start in zip(columns.attribute, columns.offset, columns.start, strict=True):
             first = PADDING + offset
             np.add.at(counts, start + t.atoms[first : first + t.n_nodes, attribute], 1)
         np.add.at(counts, columns.feat + t.feat, 1)
+    if vector >= 0:
+        counts[columns.start[vector] + FIRST : [*columns.start, columns.feat][vector + 1]] = 0
     frequent = counts >= RARE
     return np.where(frequent, np.cumsum(frequent), 0).astype(np.int32)
 

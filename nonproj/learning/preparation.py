@@ -20,6 +20,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
+from nonproj.scoring.vectors import WordNumbers, WordVectors
 from nonproj.tagging.analyzer import Analyzer, jackknife
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
@@ -31,6 +32,19 @@ TAG_COLUMNS = "tag_columns"
 """The array of a checkpoint that holds the tags of the training sentences."""
 
 log = logging.getLogger("nonproj")
+
+
+def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors | None:
+    """Return the word vectors of a configuration, those of the sentences' words among them; None without a file."""
+    options = config.features
+    if options.vectors is None:
+        return None
+    forms = {row[1] for sentence in sentences for row in sentence.rows}
+    found = WordVectors.read(options.vectors, options.vector_words, forms | {form.lower() for form in forms})
+    known = WordNumbers(found.words).of(sorted(forms)) >= 0
+    text = "vectors of %d words with %d dimensions, for %.0f %% of the treebank's words"
+    log.info(text, *found.table.shape, 100 * known.mean())
+    return found
 
 
 def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, Any]], Clusters | None]:
@@ -120,19 +134,22 @@ class TaggerStage(Stage):
 
     name, kind = "tagger", Analyzer
 
+    def __init__(self, vectors: WordVectors | None = None):
+        self.vectors = vectors
+
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
         """Learn the columns LEMMA to FEATS, unless all are empty."""
         config, progress = setting.config, setting.progress
         if not config.tagger.epochs or not _are_tagged(sentences):
             return Learnt(predicted=list(sentences))
         began, folder = time.perf_counter(), config.features.folder
-        analyzer = Analyzer.fit(sentences, config.tagger, config.seed, progress, folder)
+        analyzer = Analyzer.fit(sentences, config.tagger, config.seed, progress, folder, self.vectors)
         log.info("tagger: %.1f s", time.perf_counter() - began)
         versions = [list(sentences)]
         if config.training.tags != "gold" and len(sentences) > 1:
             began = time.perf_counter()
             folds = min(config.tagger.folds, len(sentences))
-            rows = jackknife(sentences, config.tagger, folds, config.seed, progress, folder)
+            rows = jackknife(sentences, config.tagger, folds, config.seed, progress, folder, self.vectors)
             versions.append([with_rows(*pair) for pair in zip(sentences, rows, strict=True)])
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]

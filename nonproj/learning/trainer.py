@@ -36,6 +36,7 @@ from nonproj.learning.preparation import (
     TaggerStage,
     check_sentences,
     load_features,
+    load_vectors,
 )
 from nonproj.learning.pruner import PrunerStage, pruning_figures
 from nonproj.learning.stage import Learnt, Stage
@@ -155,7 +156,9 @@ class Trainer:
             )
         labels = {label for s in sentences for label in s.labels}
         self.files, clusters = load_features(config, labelled=len(labels) > 1)
-        self.before = [SegmenterStage(), TaggerStage(), *map(OtherStage, components), ClusterStage(clusters)]
+        self.vectors = load_vectors(config, sentences)
+        own = map(OtherStage, components)
+        self.before = [SegmenterStage(), TaggerStage(self.vectors), *own, ClusterStage(clusters)]
         encoder = EncoderStage(config.encoder)
         self.stages = [LabelerStage(), PrunerStage(), NetworkStage(), ConfidenceStage(encoder), encoder]
         check_order([*self.before, *self.stages])
@@ -249,7 +252,8 @@ class Trainer:
         """Return sentences as numbers, with the tags that the parser learns from."""
         clusters, coarse = self.learnt["clusters"].component, bool(self.meta["coarse_tags"])
         attributes, minimum = attributes_of(self.files), self.config.features.rare
-        encoder = Encoder.from_sentences(sentences, attributes, minimum, clusters, coarse)
+        with_vectors = self.vectors.words if self.vectors else ()
+        encoder = Encoder.from_sentences(sentences, attributes, minimum, clusters, coarse, with_vectors)
         tokens = [encoder.encode(sentence) for sentence in sentences]
         labels, gold, lines = arranged(self.files, encoder, sentences, tokens)
         return Material(
@@ -265,6 +269,7 @@ class Trainer:
             tokens,
             gold,
             np.arange(len(sentences)),
+            vectors=self.vectors,
         )
 
     def _shards(self) -> Shards | None:
@@ -366,7 +371,7 @@ class Trainer:
         return saved
 
     def _digest(self) -> str:
-        return training_digest(self.given, self.config, self.files, self.shards)
+        return training_digest(self.given, self.config, self.files, self.shards, self.vectors)
 
 
 def tested_tags(config: Config) -> str:

@@ -39,6 +39,12 @@ class FeaturesConfig(Section, name="features"):
     clusters: str | None = option(
         None, "file of word clusters: each line has a bit string, a tab and a word; null: none", (str,), (None,)
     )
+    vectors: str | None = option(
+        None, "file of word vectors in word2vec's text or binary format, or with gzip; null: none", (str,), (None,)
+    )
+    vector_words: int = option(
+        50_000, "number of words with vectors in the model, beside those of the treebank", (int,), low=1, high=1 << 20
+    )
     tags: str = option(
         "auto",
         "tags that templates name as pos: fine (XPOS) or coarse (UPOS); auto: coarse if XPOS has too many or too few",

@@ -1,7 +1,7 @@
 """Scores of parts: strings to integers, templates to hashed features, and sums of their weights.
 
 - `vocabulary`: strings to integers, by a vocabulary for each attribute of words
-- `clusters`: word clusters, learnt from text without annotation
+- `clusters`, `vectors`: word clusters and word vectors, learnt from text without annotation
 - `morphology`: the morphological features that tell most of a word's label
 - `punctuation`: within which brackets or quotation marks each word is, and after which comma
 - `templates`: feature templates, from YAML to tables

@@ -19,6 +19,7 @@ from nonproj.kernels.threads import PerThread
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
 from nonproj.scoring.punctuation import MARKS, OUTSIDE_ALL, enclosures, segments
+from nonproj.scoring.vectors import VECTOR
 from nonproj.types import Int32s, Sentence
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
     "suffix3": lambda form, lemma, cpos, pos, feats: form[-3:].lower(),
     "suffix4": lambda form, lemma, cpos, pos, feats: form[-4:].lower(),
     "shape": lambda form, lemma, cpos, pos, feats: _shape(form),
+    VECTOR: lambda form, lemma, cpos, pos, feats: (form, form.lower()),
     "key": lambda form, lemma, cpos, pos, feats: (form.lower(), f"\t{pos if pos != '_' else cpos}"),
     "morph": lambda form, lemma, cpos, pos, feats: f"{pos if pos != '_' else cpos}\t{feats}",
     "enclosure": lambda form, lemma, cpos, pos, feats: OUTSIDE_ALL,
@@ -102,7 +104,8 @@ ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
 """Attributes of a word that templates may name, as functions of its columns FORM, LEMMA, CPOSTAG, POSTAG and FEATS.
 
 An absent lemma is the lower-cased form, an absent fine tag the coarse one.  Of a tuple, the first string counts that is
-in the vocabulary: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag.
+in the vocabulary: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag, and
+``vector`` the word, or it in lower case, if there is a vector for it.
 ``morph`` is ``tag`` without the features that tell little of a word's label, see `nonproj.scoring.morphology`.
 ``enclosure`` and ``segment`` depend on the whole sentence, see `nonproj.scoring.punctuation`; here they are those of a
 word by itself.  The bit strings of clusters depend on the model, see `nonproj.scoring.clusters`; here a word has none,
@@ -196,10 +199,12 @@ class Encoder:
         rare: int,
         clusters: Clusters | None = None,
         coarse: bool = False,
+        vectors: Sequence[str] = (),
     ) -> Encoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
+        Words with ``vectors`` have one more attribute, `nonproj.scoring.vectors.VECTOR`, in their own order.
         """
         words = Counter(_columns(row, coarse) for sentence in sentences for row in sentence.rows)
         vocabularies = {}
@@ -212,6 +217,8 @@ class Encoder:
             elif name in OF_SENTENCE:
                 counts = Counter(value for s in sentences for value in OF_SENTENCE[name](s.forms))
             vocabularies[name] = _known(_alternatives(counts), rare)
+        if vectors:
+            vocabularies[VECTOR] = list(vectors)
         counts = Counter()
         for columns, count in words.items():
             for feature in _features_of(columns[4]):

@@ -9,10 +9,11 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch
+from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
 from nonproj.types import Float32s, Int16s, Int32s, Int64s, Uint8s
 
-REACH = {"form": 0, "lemma": 0, "pos": 3, "suffix2": 0, "suffix3": 1, "shape": 0, "key": 2, "morph": 2}
+REACH = {"form": 0, "lemma": 0, "pos": 3, "suffix2": 0, "suffix3": 1, "shape": 0, "key": 2, "morph": 2, VECTOR: 0}
 """The attributes that are looked up, and up to which distance in the words beside a word: 0 is the word alone."""
 
 BETWEEN = "pos"

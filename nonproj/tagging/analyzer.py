@@ -13,6 +13,7 @@ from nonproj.errors import ConfigError, ModelError
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
 from nonproj.linear.component import Schema, add_nested, blocks, cross_fit, nested
 from nonproj.options.sections import TaggerConfig
+from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.encoded import EncodedTags
 from nonproj.tagging.lemmatizer import Lemmatizer
 from nonproj.tagging.tagger import Tagger
@@ -62,6 +63,7 @@ class Analyzer:
         seed: int = 0,
         progress: Callable[..., Any] | None = None,
         folder: str | None = None,
+        vectors: WordVectors | None = None,
     ) -> Analyzer:
         """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; those without any value are left out.
 
@@ -75,6 +77,8 @@ class Analyzer:
             ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
         folder : str, optional
             Folder of ``tagger.yaml`` and ``lemmatizer.yaml``; built-in files take the place of missing ones.
+        vectors : WordVectors, optional
+            From which the tagger's network learns.
 
         Raises
         ------
@@ -88,7 +92,7 @@ class Analyzer:
             raise ConfigError("treebank.train", "there are no lemmas and no tags to learn")
         tagger = lemmatizer = None
         if columns != [LEMMA]:
-            tagger = Tagger.fit(sentences, options, files["tagger"], seed, progress)
+            tagger = Tagger.fit(sentences, options, files["tagger"], seed, progress, vectors)
         if LEMMA in columns:
             lemmatizer = Lemmatizer.fit(sentences, options, files["lemmatizer"], seed, progress)
         return cls(tagger, lemmatizer, options)
@@ -234,6 +238,7 @@ def jackknife(
     seed: int = 0,
     progress: Callable[..., Any] | None = None,
     folder: str | None = None,
+    vectors: WordVectors | None = None,
 ) -> list[list[list[str]]]:
     """Return each sentence's rows as annotated by a model trained on the sentences of the other folds, in one run.
 
@@ -243,14 +248,14 @@ def jackknife(
     options : TaggerConfig
     folds : int
         At least 2; sentence ``i`` is in fold ``i // 20 % folds``, so neighbours of one text stay together.
-    seed, progress, folder
+    seed, progress, folder, vectors
         As for `Analyzer.fit`.
     """
 
     quick = replace(options, restarts=1, network_epochs=(options.network_epochs + 1) // 2)
 
     def fit(rest: np.ndarray) -> Analyzer:
-        return Analyzer.fit([sentences[i] for i in rest], quick, seed, progress, folder)
+        return Analyzer.fit([sentences[i] for i in rest], quick, seed, progress, folder, vectors)
 
     def apply(analyzer: Analyzer, inside: np.ndarray) -> list[list[list[str]]]:
         return analyzer.annotate([sentences[i] for i in inside], overwrite=True)

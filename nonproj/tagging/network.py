@@ -18,7 +18,9 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.linear.component import Arrays
 from nonproj.linear.hashing import codes_of, hash_codes, hash_texts
+from nonproj.scoring.vectors import WordNumbers
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Text
 from nonproj.tagging.tagset import TagSet
@@ -50,6 +52,9 @@ NETWORK = {
     "network_output": ("float32", "parts units"),
 }
 """The arrays of a `TagNetwork` in a model, for schemas."""
+
+VECTOR_WORDS: Arrays = {"network_words": ("uint8", "*")}
+"""One more, if there are words with vectors."""
 
 
 class Weights(NamedTuple):
@@ -86,10 +91,12 @@ class TagNetwork:
         The row of each hash.
     weights : Weights
     tags : TagSet
+    words : WordNumbers, optional
+        The words with vectors, which have the last of the rows.
     """
 
-    def __init__(self, index: np.ndarray, weights: Weights, tags: TagSet):
-        self.index, self.weights = index, weights
+    def __init__(self, index: np.ndarray, weights: Weights, tags: TagSet, words: WordNumbers | None = None):
+        self.index, self.weights, self.words = index, weights, words
         self.output = sum_parts(weights.output, tags)
         self.outside = self._layers(FormRows(np.array([0, 1]), np.array([OUTSIDE], np.int32)))
 
@@ -101,14 +108,17 @@ class TagNetwork:
     def layers(self, forms: Sequence[str]) -> np.ndarray:
         """Return what each form contributes to the hidden layers of words around it, float32[n, OFFSETS, size]."""
         start, hashes = form_hashes(forms)
-        return self._layers(FormRows(start, self.index[hashes]))
+        return self._layers(FormRows(start, self.index[hashes]), self.words.of(forms) if self.words else None)
 
-    def _layers(self, forms: FormRows) -> np.ndarray:
-        """Return the same of forms given by their rows."""
+    def _layers(self, forms: FormRows, numbers: np.ndarray | None = None) -> np.ndarray:
+        """Return the same of forms given by their rows, and the numbers of their vectors, -1 for none."""
         n, width = len(forms.start) - 1, self.weights.rows.shape[1]
         vectors, found = np.zeros((n, width), np.float32), np.zeros((n, OFFSETS, self.size), np.float32)
         chosen, kept = np.arange(n), np.ones(len(forms.row), np.float32)
         sum_rows(forms, chosen, kept, self.weights.rows, vectors)
+        if numbers is not None and self.words:
+            there, first = np.flatnonzero(numbers >= 0), len(self.weights.rows) - len(self.words.words)
+            vectors[there] += self.weights.rows[first + numbers[there]]
         _multiply(vectors, self.weights.hidden, found)
         return found
 
@@ -128,7 +138,8 @@ class TagNetwork:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_network` makes the same network."""
-        return dict(zip(NETWORK, (self.index, *self.weights), strict=True))
+        found = dict(zip(NETWORK, (self.index, *self.weights), strict=True))
+        return found | (dict.fromkeys(VECTOR_WORDS, self.words.text()) if self.words else {})
 
 
 def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork | None:
@@ -143,7 +154,11 @@ def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork 
         raise ModelError("the arrays of the tagger's network do not fit its tags")
     if index.min() < 0 or index.max() >= len(weights.rows):
         raise ModelError("the index of the tagger's network has rows out of range")
-    return TagNetwork(index, weights, tags)
+    text = [WordNumbers.from_text(arrays[name]) for name in VECTOR_WORDS if name in arrays]
+    words = text[0] if text else None
+    if words and len(words.words) > len(weights.rows) - index.max() - 1:
+        raise ModelError("the tagger's network lacks rows of words with vectors")
+    return TagNetwork(index, weights, tags, words)
 
 
 def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

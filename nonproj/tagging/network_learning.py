@@ -14,7 +14,9 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam, follow_share, run_epochs
+from nonproj.linear.projection import Projection
 from nonproj.linear.weights import quantise
+from nonproj.scoring.vectors import WordNumbers, WordVectors
 from nonproj.tagging.network import (
     INDEX_BITS,
     OFFSETS,
@@ -42,6 +44,7 @@ FORMS_DROPPED, NGRAMS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
 
 _BATCH = 16
 _RATE, _DENSE_RATE, _LAST = 0.1, 0.003, 0.1
+_PROJECTION_RATE = 0.05
 
 
 class Corpus(NamedTuple):
@@ -73,9 +76,17 @@ class TagNetworkLearner:
     tags : TagSet
     seed : sequence of int
         For the first weights, the order of the sentences and what is left out.
+    vectors : WordVectors, optional
     """
 
-    def __init__(self, forms: Sequence[str], corpus: Corpus, tags: TagSet, seed: Sequence[int]):
+    def __init__(
+        self,
+        forms: Sequence[str],
+        corpus: Corpus,
+        tags: TagSet,
+        seed: Sequence[int],
+        vectors: WordVectors | None = None,
+    ):
         self.rng, self.tags, self.corpus = np.random.default_rng(seed), tags, corpus
         start, hashes = form_hashes(forms)
         self.index = _index(start, hashes, np.bincount(corpus.form, minlength=len(forms)), forms)
@@ -89,6 +100,9 @@ class TagNetworkLearner:
         self.squares = np.full(len(rows), 1e-6, np.float32)
         self.dense = [Adam(table) for table in self.weights[1:]]
         self.steps = 0
+        self.words = WordNumbers(vectors.words) if vectors else None
+        self.projection = Projection(vectors.table, WIDTH, 1, self.rng) if vectors else None
+        self.number = np.concatenate([[-1], self.words.of(forms)]) if self.words else np.full(len(forms) + 1, -1)
 
     def _normal(self, shape: tuple[int, ...], deviation: float) -> np.ndarray:
         """Return normally distributed weights, float32."""
@@ -118,6 +132,8 @@ class TagNetworkLearner:
         for table, of_table in zip(self.dense, gradient, strict=True):
             table.step(of_table / np.float32(len(words)), _DENSE_RATE * decay, self.steps)
         _follow_forms(self.forms, form, kept, of_vectors, _RATE * decay, self.weights.rows, self.squares)
+        if self.projection:
+            self.projection.step(self.number[form], of_vectors, _PROJECTION_RATE * decay)
         return loss, wrong
 
     def _keep(self, form: np.ndarray) -> np.ndarray:
@@ -159,6 +175,8 @@ class TagNetworkLearner:
         rows, hidden, bias, output = self.weights
         vectors = np.zeros((len(form), WIDTH), np.float32)
         sum_rows(self.forms, form, kept, rows, vectors)
+        if self.projection:
+            self.projection.add(self.number[form], vectors)
         inputs, matrix = vectors[context].reshape(len(tag), -1), hidden.reshape(-1, HIDDEN)
         sums = inputs @ matrix + bias
         mask = mask * (sums > 0)
@@ -173,16 +191,25 @@ class TagNetworkLearner:
 
     def network(self) -> TagNetwork:
         """Return the network, its rows in 16 bits."""
-        rounded, scale = quantise(self.weights.rows)
+        rows = self.weights.rows
+        if self.projection:
+            rows = np.concatenate([rows, self.projection.table @ self.projection.matrix])
+        rounded, scale = quantise(rows)
         hidden = self.weights.hidden * np.float32(scale)
-        return TagNetwork(self.index, self.weights._replace(rows=rounded, hidden=hidden), self.tags)
+        return TagNetwork(self.index, self.weights._replace(rows=rounded, hidden=hidden), self.tags, self.words)
 
 
 def learn_tag_network(
-    forms: Sequence[str], corpus: Corpus, tags: TagSet, epochs: int, seed: Sequence[int], progress: Callable[..., Any]
+    forms: Sequence[str],
+    corpus: Corpus,
+    tags: TagSet,
+    epochs: int,
+    seed: Sequence[int],
+    progress: Callable[..., Any],
+    vectors: WordVectors | None = None,
 ) -> TagNetwork:
     """Return a network that has learnt the tags of some words; see `TagNetworkLearner`."""
-    learner = TagNetworkLearner(forms, corpus, tags, seed)
+    learner = TagNetworkLearner(forms, corpus, tags, seed, vectors)
 
     def run(epoch: int) -> str:
         loss, wrong = learner.epoch(epoch, epochs)

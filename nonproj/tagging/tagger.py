@@ -15,11 +15,12 @@ from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import check_table, quantise
 from nonproj.options.sections import TaggerConfig
+from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import Chain, Text, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.encoded import EncodedTags
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
-from nonproj.tagging.network import NETWORK, TagNetwork, check_network
+from nonproj.tagging.network import NETWORK, VECTOR_WORDS, TagNetwork, check_network
 from nonproj.tagging.network_learning import Corpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
@@ -95,7 +96,7 @@ class Tagger:
     schema: ClassVar[Schema] = Schema(
         {"tags": list, "templates": dict, "scale": float},
         {"weights": ("int16", 1), **LEXICON},
-        [Schema({}, NETWORK)],
+        [Schema({}, NETWORK), Schema({}, VECTOR_WORDS)],
     )
 
     def __init__(
@@ -189,6 +190,7 @@ class Tagger:
         templates: dict[str, Any],
         seed: int,
         progress: Progress,
+        vectors: WordVectors | None = None,
     ) -> Tagger:
         """Train a tagger."""
         tags = TagSet.from_sentences(sentences)
@@ -209,7 +211,8 @@ class Tagger:
         network = None
         if options.network_epochs and options.network_weight:
             corpus = Corpus(text.start, form, gold)
-            network = learn_tag_network(list(forms), corpus, tags, options.network_epochs, (seed, 8), progress)
+            texts, epochs = list(forms), options.network_epochs
+            network = learn_tag_network(texts, corpus, tags, epochs, (seed, 8), progress, vectors)
         return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, options, network)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

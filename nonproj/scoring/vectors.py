@@ -1,0 +1,223 @@
+"""Word vectors: points for words, learnt from text without annotation (Mikolov et al. 2013; Pennington et al. 2014).
+
+Words that occur in similar contexts have vectors that are near each other, so what a network learns about the words of
+a treebank holds for words that the treebank lacks.  Networks learn a projection of them in training; a model keeps the
+projected rows of its words, and neither the vectors nor the file are needed to parse.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from io import BufferedReader
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from nonproj.errors import DataError, FileError, ModelError
+from nonproj.io.strings import VOCABULARY, WORD, check, fits
+
+VECTOR = "vector"
+"""The attribute of a word that numbers its vector: that of its form, or else of its lower-cased form."""
+
+MOST_DIMENSIONS = 2_000
+
+_LONGEST_WORD, _BLOCK = 4_000, 1 << 20
+_FASTTEXT = (793712314).to_bytes(4, "little")
+Stream: TypeAlias = BufferedReader | gzip.GzipFile
+Entry: TypeAlias = tuple[bytes, Callable[[], np.ndarray | None]]
+
+_GZIP = b"\x1f\x8b"
+
+
+class WordVectors(NamedTuple):
+    """The vectors of n words with D dimensions; their mean squared length is 1.
+
+    Attributes
+    ----------
+    words : list of str
+    table : ndarray of shape (n, D), float32
+    """
+
+    words: list[str]
+    table: np.ndarray
+
+    @classmethod
+    def read(cls, path: str | Path, most: int, wanted: Iterable[str] = ()) -> WordVectors:
+        """Read vectors in the formats of word2vec, text or binary, which fastText's ``.vec`` and GloVe's texts share.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file, which may be compressed with gzip.  In text, a line is a word and its numbers, separated by blanks;
+            a first line with the numbers of words and dimensions may be absent.  In binary, that line is there, and
+            each word is followed by a blank and its float32 numbers.
+        most : int
+            Of the words, the first so many are kept; files list frequent ones first.
+        wanted : iterable of str
+            Words that are kept wherever they are.
+
+        Raises
+        ------
+        DataError, FileError
+            If the file is in no such format, with the line of a text.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "a.vec"
+        >>> _ = path.write_text("2 3\\nthe 1 0 0\\nhouse 0 0.5 0.5\\n", encoding="utf-8")
+        >>> vectors = WordVectors.read(path, most=10)
+        >>> vectors.words, vectors.table.shape
+        (['the', 'house'], (2, 3))
+        """
+        kept = set(wanted)
+        found: dict[str, np.ndarray] = {}
+        try:
+            with _opened(path) as stream:
+                for number, (data, vector_of) in enumerate(_entries(stream, str(path))):
+                    word = data.decode("utf-8", "replace")
+                    if number >= most and not kept:
+                        break
+                    if (number < most or word in kept) and word not in found and fits(word, WORD):
+                        vector = vector_of()
+                        if vector is not None:
+                            found[word] = vector
+        except (OSError, EOFError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise FileError(str(path), f"cannot be read: {reason.lower()}") from None
+        if not found:
+            raise FileError(str(path), "has no word vectors")
+        table = np.array(list(found.values()), np.float32)
+        length = math.sqrt(float(np.square(table, dtype=np.float64).sum(axis=1).mean()))
+        return cls(list(found), table / np.float32(length or 1.0))
+
+
+class WordNumbers:
+    """The numbers of words.
+
+    Parameters
+    ----------
+    words : sequence of str
+
+    Examples
+    --------
+    >>> WordNumbers(["the", "US"]).of(["The", "US", "us"]).tolist()
+    [0, 1, -1]
+    """
+
+    def __init__(self, words: Sequence[str]):
+        self.words = words
+        self._number = {word: number for number, word in enumerate(words)}
+
+    def of(self, forms: Sequence[str]) -> np.ndarray:
+        """Return the number of each form, or else of its lower-cased form, or else -1; int64."""
+        known = self._number
+        found = [number if (number := known.get(form)) is not None else known.get(form.lower(), -1) for form in forms]
+        return np.array(found, np.int64)
+
+    def text(self) -> np.ndarray:
+        """Return the words as an array of a model, uint8."""
+        return np.frombuffer("\n".join(self.words).encode(), np.uint8)
+
+    @classmethod
+    def from_text(cls, text: np.ndarray) -> WordNumbers:
+        """Return the numbers of the words of a `text`; raise `ModelError` if it is damaged."""
+        try:
+            words = text.tobytes().decode().split("\n")
+        except UnicodeDecodeError:
+            raise ModelError("the words with vectors are damaged") from None
+        if len(set(words)) < len(words):
+            raise ModelError("a word has two vectors")
+        return cls(check(words, VOCABULARY, "the words with vectors"))
+
+
+def _opened(path: str | Path) -> Stream:
+    """Open a file that may be compressed."""
+    with open(path, "rb") as stream:
+        start = stream.read(4)
+    if start == _FASTTEXT:
+        raise FileError(
+            str(path), "is a model of fastText; vectors in word2vec's format are expected (fastText's .vec file)"
+        )
+    return gzip.open(path) if start.startswith(_GZIP) else open(path, "rb")
+
+
+def _entries(stream: Stream, path: str) -> Iterator[Entry]:
+    """Yield all words, each with the function that reads its vector."""
+    first = stream.readline(_LONGEST_WORD * 16)
+    fields = first.split()
+    header = len(fields) == 2 and all(field.isdigit() for field in fields)
+    size = int(fields[1]) if header else len(fields) - 1
+    if not first:
+        return
+    if not 2 <= size <= MOST_DIMENSIONS:
+        message = f"the numbers of words and dimensions are expected, or a word and up to {MOST_DIMENSIONS} numbers"
+        raise DataError(path, 1, message)
+    if header and not _is_text(stream.peek(_LONGEST_WORD)):
+        yield from _from_binary(stream, size, path, int(fields[0]))
+        return
+    if not header:
+        yield fields[0], partial(_of_line, first, size, path, 1)
+    yield from _from_text(stream, size, path, 1)
+
+
+def _is_text(start: bytes) -> bool:
+    """Return whether vectors that begin like this are text: the second field is a number."""
+    fields = start.split(b"\n", 1)[0].split()
+    try:
+        return len(fields) < 2 or math.isfinite(float(fields[-1])) or len(fields) > 2
+    except ValueError:
+        return False
+
+
+def _from_text(stream: Stream, size: int, path: str, before: int) -> Iterator[Entry]:
+    """Yield the words of lines; so many lines are before them."""
+    limit, number = _LONGEST_WORD + 40 * size, before
+    while line := stream.readline(limit):
+        number += 1
+        if len(line) == limit:
+            raise DataError(path, number, f"the line is longer than {limit} bytes")
+        if not line.isspace():
+            yield line.split(None, 1)[0], partial(_of_line, line, size, path, number)
+
+
+def _of_line(line: bytes, size: int, path: str, number: int) -> np.ndarray | None:
+    """Return the vector of a line; None if the word has a blank, as no token has."""
+    fields = line.split()
+    try:
+        vector = np.array([float(field) for field in fields[-size:]], np.float32)
+        if len(fields) <= size:
+            raise ValueError
+    except ValueError:
+        raise DataError(path, number, f"a word and {size} numbers, separated by blanks, are expected") from None
+    if not np.isfinite(vector).all():
+        raise DataError(path, number, "a number is not finite")
+    return vector if len(fields) == size + 1 else None
+
+
+def _from_binary(stream: Stream, size: int, path: str, count: int) -> Iterator[Entry]:
+    """Yield the words of word2vec's binary format."""
+    data, begin = b"", 0
+    for number in range(1, count + 1):
+        end = data.find(b" ", begin)
+        while end < 0 or len(data) < end + 1 + 4 * size:
+            block = stream.read(_BLOCK)
+            data, begin = data[begin:] + block, 0
+            end = data.find(b" ")
+            if not block or not 0 <= end <= _LONGEST_WORD:
+                raise FileError(path, f"breaks off, or is no file of word vectors, at word {number} of {count}")
+        after = end + 1 + 4 * size
+        yield data[begin:end].lstrip(b"\n"), partial(_of_bytes, data[end + 1 : after], path, number)
+        begin = after
+
+
+def _of_bytes(data: bytes, path: str, number: int) -> np.ndarray:
+    """Return the vector in some bytes."""
+    vector = np.frombuffer(data, "<f4")
+    if not np.isfinite(vector).all():
+        raise FileError(path, f"the vector of word {number} has numbers that are not finite")
+    return vector

@@ -1,0 +1,219 @@
+"""Word vectors: files in word2vec's formats, and the rows that networks learn for words that the treebank lacks."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+
+import naive_network
+import numpy as np
+import pytest
+from toy import draw_sentence, sentences
+
+from nonproj.errors import ConfigError, DataError, FileError, ModelError
+from nonproj.io.objects import from_words
+from nonproj.learning.network import NetworkLearner
+from nonproj.learning.trainer import train
+from nonproj.linear.projection import Projection
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.options.sections import NetworkConfig
+from nonproj.pipeline.parser import Parser
+from nonproj.scoring.templates import attributes_of, load_templates
+from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
+from nonproj.scoring.vocabulary import Encoder
+
+ROWS = {"the": [1.0, -2.0, 0.5], "Haus": [0.0, 0.25, 3.0], "New York": [1.5, 1.0, -1.0], "ñandú": [0.125, 0.0, 0.0]}
+
+
+def text(header=True, end="\n"):
+    lines = [f"{len(ROWS)} 3"] * header + [f"{word} {' '.join(map(str, row))}" for word, row in ROWS.items()]
+    return "".join(line + end for line in lines).encode()
+
+
+def binary(end=b"\n"):
+    rows = {word: row for word, row in ROWS.items() if " " not in word}
+    lines = [word.encode() + b" " + struct.pack("<3f", *row) + end for word, row in rows.items()]
+    return b"%d 3\n" % len(rows) + b"".join(lines)
+
+
+FILES = {
+    "text": text(),
+    "text without header": text(header=False),
+    "text of Windows": text(end="\r\n"),
+    "text with a blank at the end": text(end=" \n"),
+    "gzip": gzip.compress(text()),
+    "binary": binary(),
+    "binary without ends of lines": binary(b""),
+    "binary with gzip": gzip.compress(binary()),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_format_is_read(name, tmp_path):
+    path = tmp_path / "vectors"
+    path.write_bytes(FILES[name])
+    found = WordVectors.read(path, 100)
+    expected = {word: row for word, row in ROWS.items() if " " not in word}  # no token has a blank
+    assert sorted(found.words) == sorted(expected) and found.table.dtype == np.float32
+    length = np.sqrt(np.mean([np.sum(np.square(row)) for row in expected.values()]))
+    for word, row in zip(found.words, found.table, strict=True):
+        np.testing.assert_allclose(row * length, expected[word], atol=1e-6)
+    assert np.square(found.table).sum(axis=1).mean() == pytest.approx(1.0, rel=1e-6)
+
+
+def test_frequent_words_and_wanted_ones_are_kept(tmp_path):
+    path = tmp_path / "vectors"
+    path.write_bytes(b"".join(f"w{i} {i} 1\n".encode() for i in range(100)) + b"w3 9 9\n")
+    assert WordVectors.read(path, 3).words == ["w0", "w1", "w2"]
+    assert WordVectors.read(path, 2, ["w70", "w1", "x"]).words == ["w0", "w1", "w70"]
+    vectors = WordVectors.read(path, 1000)
+    assert len(vectors.words) == 100
+    assert vectors.table[3, 0] / vectors.table[3, 1] == pytest.approx(3.0)  # the first of two lines
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (b"", FileError, "has no word vectors"),
+        (b"3 2\n", FileError, "has no word vectors"),
+        (b"one\n", DataError, ":1: the numbers of words and dimensions are expected"),
+        (b"2 2\na 1 2\nb 1\n", DataError, ":3: a word and 2 numbers"),
+        (b"2 2\na 1 2\nb 1 x\n", DataError, ":3: a word and 2 numbers"),
+        (b"2 2\na 1 nan\n", DataError, ":2: a number is not finite"),
+        (b"1 9999999\na 1\n", DataError, ":1: the numbers of words and dimensions"),
+        (b"2 2\na 1 2\n" + b"b" * 10_000 + b"\n", DataError, ":3: the line is longer"),
+        (binary()[:-9], FileError, "breaks off"),
+        (b"2 3\n" + bytes(range(1, 32)) * 400, FileError, "has no word vectors"),
+        (b"1 2\na " + struct.pack("<2f", 1.0, np.inf), FileError, "not finite"),
+        (struct.pack("<i", 793712314) + bytes(100), FileError, "fastText's .vec"),
+        (gzip.compress(text())[:-12], FileError, "cannot be read"),
+    ],
+)
+def test_other_files_are_refused(content, error, message, tmp_path):
+    path = tmp_path / "vectors"
+    path.write_bytes(content)
+    with pytest.raises(error, match=message):
+        WordVectors.read(path, 100)
+    with pytest.raises(FileError, match="no such file"):
+        WordVectors.read(tmp_path / "none", 100)
+
+
+def test_numbers_of_words_are_saved_and_checked():
+    numbers = WordNumbers(["der", "Der", "haus"])
+    assert numbers.of(["Der", "DER", "HAUS", "x"]).tolist() == [1, 0, 2, -1]
+    assert WordNumbers.from_text(numbers.text()).words == numbers.words
+    for damaged in (b"a\nb\na", b"\xff", b"a\x07"):
+        with pytest.raises(ModelError):
+            WordNumbers.from_text(np.frombuffer(damaged, np.uint8))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_of_a_projection_is_that_of_its_sums(seed):
+    rng = np.random.default_rng(seed)
+    table, numbers = rng.normal(size=(5, 3)).astype(np.float32), np.array([4, -1, 0, 4])
+    projection, gradient = Projection(table, 4, 2, rng), rng.normal(size=(4, 4)).astype(np.float32)
+    matrix = projection.matrix.astype(float)
+
+    def value(matrix):
+        sums = [table[k] @ matrix if k >= 0 else np.zeros(4) for k in numbers]
+        return sum(float(a @ b) for a, b in zip(sums, gradient, strict=True))
+
+    sums = np.ones((4, 4), np.float32)
+    projection.add(numbers, sums)
+    assert float(((sums - 1.0) * gradient).sum()) == pytest.approx(value(matrix), abs=1e-5)
+    found = projection.gradient(numbers, gradient)
+    for place in np.ndindex(3, 4):
+        step = np.zeros((3, 4))
+        step[place] = 1e-3
+        assert found[place] == pytest.approx((value(matrix + step) - value(matrix - step)) / 2e-3, abs=1e-4)
+    projection.step(numbers, gradient, 0.5)
+    squares = np.stack([(found[:, :2] ** 2).mean(axis=1), (found[:, 2:] ** 2).mean(axis=1)], 1)
+    expected = matrix + 0.5 * found / np.sqrt(np.repeat(squares, 2, axis=1) + 1e-8)
+    np.testing.assert_allclose(projection.matrix, expected, atol=1e-5)
+
+
+def test_words_with_vectors_have_rows():
+    """Also those that were never seen; scores are those of the definition with these rows."""
+    rng = np.random.default_rng(0)
+    sentence, other = draw_sentence(rng, 6), draw_sentence(rng, 6)
+    words = [*dict.fromkeys(form.lower() for form in sentence.forms), "never"]
+    files = load_templates()
+    encoder = Encoder.from_sentences([sentence, other], attributes_of(files), rare=1, vectors=words)
+    assert encoder.vocabularies[VECTOR] == words
+    table, tokens = rng.normal(size=(len(words), 3)).astype(np.float32), encoder.encode(sentence)
+    learner = NetworkLearner(encoder.vocabularies, [tokens] * 2, NetworkConfig(size=2, epochs=1), (0,), 2, table)
+    learner._mean.add()
+    network = learner.network(1.0, 1.0)
+    column = learner.names.index((VECTOR, 0))
+    begin = network.columns.start[column] + 5
+    assert not learner.index[begin : begin + len(words)].any()
+    rows = network.index[begin : begin + len(words)]
+    scale = np.abs(table @ learner.projection.matrix).max() / np.abs(network.weights.words[rows]).max()
+    np.testing.assert_allclose(network.weights.words[rows] * scale, table @ learner.projection.matrix, atol=1e-4)
+    assert naive_network.rows_of(sentence, encoder.vocabularies, network.index, 1).count(rows[0]) == 1
+
+
+SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "training.models": 1}
+SMALL |= {"segmenter.epochs": 0, "training.epochs": 1, "confidence.share": 0.2, "confidence.epochs": 1}
+SMALL |= {"network.epochs": 2, "network.size": 8, "tagger.epochs": 1, "tagger.restarts": 1, "tagger.network_epochs": 2}
+SMALL |= {"tagger.bits": 14, "tagger.folds": 2}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A file of vectors, sentences, and a model that has learnt from both."""
+    path, given = tmp_path_factory.mktemp("vectors") / "a.vec", sentences(40)
+    rng = np.random.default_rng(0)
+    forms = sorted({form.lower() for sentence in given for form in sentence.forms})
+    lines = [f"{word} {' '.join(f'{x:.3f}' for x in rng.normal(size=4))}" for word in [*forms, "qqxqz", "other"]]
+    path.write_text(f"{len(lines)} 4\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path, given, train(given, Config().with_overrides(SMALL | {"features.vectors": str(path)}))
+
+
+def test_models_with_vectors_need_no_file(trained, tmp_path):
+    path, given, model = trained
+    saved = tmp_path / "a.nonproj"
+    model.save(saved)
+    loaded = Parser(Model.load(saved), tags="all")
+    heads = [
+        [parser.parse(s).decoded.heads.tolist() for s in given[:5]] for parser in (loaded, Parser(model, tags="all"))
+    ]
+    assert heads[0] == heads[1]
+    network, words = loaded.analyzer.tagger.network, loaded.model.vocabularies[VECTOR]
+    assert network.words.words == words and words[-2:] == ["qqxqz", "other"]
+    forms = ["qqxqz", "QQXQZ", "unknown"]
+    without = type(network)(network.index, network.weights, loaded.analyzer.tags).layers(forms)
+    assert (np.abs(network.layers(forms) - without).max(axis=(1, 2)) > 0.0).tolist() == [True, True, False]
+
+
+def test_a_word_with_a_vector_is_known_without_a_treebank(trained):
+    """Two words that differ in nothing but their vectors have other scores."""
+    parser = Parser(trained[2], tags="none")
+    scores, known = [], []
+    for form in ("qqxqz", "qqwqz"):
+        tokens = parser.encode(from_words([(1, "Xx", "_", "N"), (2, form, "_", "V"), (3, "Yy", "_", "N")]))
+        arcs = parser.prune(tokens)
+        known.append(tokens.atoms[5].tolist())
+        scores.append(parser.score(tokens, arcs)[1].tolist())
+    assert sum(a != b for a, b in zip(*known, strict=True)) == 1
+    assert scores[0] != scores[1]
+
+
+def test_resumed_training_gives_the_same(trained, tmp_path):
+    path, given, model = trained
+    config, checkpoint = Config().with_overrides(SMALL | {"features.vectors": str(path)}), tmp_path / "checkpoint"
+
+    def stop(items, description):
+        if description.startswith("network"):
+            raise KeyboardInterrupt
+        return items
+
+    with pytest.raises(KeyboardInterrupt):
+        train(given, config, checkpoint=checkpoint, progress=stop)
+    found = train(given, config, checkpoint=checkpoint, resume=True)
+    for name, array in model.weights.items():
+        np.testing.assert_array_equal(array, found.weights[name])
+    path.write_text(path.read_text(encoding="utf-8").replace("qqxqz", "changed"), encoding="utf-8")
+    with pytest.raises(ConfigError, match="other sentences or options"):
+        train(given, config, checkpoint=checkpoint, resume=True)
