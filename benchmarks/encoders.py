@@ -3,8 +3,8 @@
     python -m benchmarks.encoders MODEL FILE [--words N] [--repeats N] [--without stanza,spacy] [--markdown PAGE]
 
 FILE is a treebank in CoNLL-U with the raw text of its sentences.  MODEL parses this text, and then the words of FILE,
-whose tags it predicts.  The peers tag and parse the same words (`benchmarks.peers`); they have random weights, and the
-sizes of the released models, on which the time depends.  Those that are not installed are left out.  If the peers need
+whose tags it predicts.  The peers tag and parse the same words (`benchmarks.peers`); their weights are random, in
+layers of the default sizes, on which the time depends.  Those that are not installed are left out.  If the peers need
 an environment of their own, ``--python`` names its interpreter.
 
 Each run is a separate process with one thread, in alternation.  Speed is the number of words that a long file has
@@ -210,9 +210,9 @@ def page(sentences: Sentences, repeats: int, programs: Mapping[str, Program], sh
     notes = {name: program.note for name, program in programs.items() if program.note}
     if notes:
         text += (
-            "The weights of the peers are random: the time depends on their sizes, which are those of the released"
-            " models, and their trees make no sense. Where the time depends on scores, in Stanza's decoder, they prefer"
-            " the trees of the treebank, as after training.\n\n"
+            "The weights of the peers are random, in layers of the default sizes of their packages: the time depends on"
+            " the sizes, and the trees make no sense. Where the time depends on scores, in Stanza's decoder, the trees"
+            " of the treebank score highest, as if after training.\n\n"
         )
     return (text + "\n".join(f"- **{name}**, {note}." for name, note in notes.items())).rstrip("\n")
 

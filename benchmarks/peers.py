@@ -3,9 +3,9 @@
     python -m benchmarks.peers {stanza,spacy} VOCABULARY SOURCE TARGET [--pieces FILE]
     python -m benchmarks.peers {stanza,spacy} --about
 
-`benchmarks.encoders` runs this program to measure time.  Layers have the sizes of the released models; the time depends
-on these, not on the values of the weights.  VOCABULARY is a CoNLL-U file from which the models take words, tags and
-labels; the program tags and parses the words of SOURCE, in its sentences, on one thread.
+`benchmarks.encoders` runs this program to measure time.  Layers have the default sizes of the packages, on which the
+time depends; it does not depend on the values of the weights.  VOCABULARY is a CoNLL-U file from which the models take
+words, tags and labels; the program tags and parses the words of SOURCE, in its sentences, on one thread.
 
 The time of decoding does depend on scores: random ones make many more cycles than those of a trained parser.  In
 Stanza's parser, the arcs and labels of SOURCE therefore score highest, so that contracting cycles and repairing labels
