@@ -7,7 +7,8 @@
 - `lanes`: all lanes, with their shares of the time
 - `forgery`: damages models and checkpoints, with the checksums made right again
 - `properties`: the properties of sentences, trees and errors
-- `reads`, `parses`, `models`, `options`: lanes of damaged treebanks, models, configurations and command lines
+- `reads`, `parses`, `models`, `vectors`, `options`: lanes of damaged treebanks, models, word vectors, configurations
+  and command lines
 - `components`: lanes of forged taggers, segmenters, networks, encoders and confidence classifiers
 - `text`, `server`: lanes of plain text, and of requests to a live server
 - `structured`, `fuzz`: well-formed treebanks drawn by hypothesis; a lane guided by coverage

@@ -15,6 +15,7 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
+from nonproj.programs.linear_program import LinearOptions, linear_program
 from nonproj.scoring.encoders.scorer import Encoded
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.arborescence import maximum_arborescence
@@ -51,6 +52,7 @@ def decoded_rows(model: Path, test: Path, count: int = 0) -> list[Row]:
     found = {name: decode_all(parser, name, sentences, encoded) for name in METHODS}
     judged = {name: [judge(*each) for each in zip(gold, trees, strict=True)] for name, (trees, _) in found.items()}
     evaluations = {name: evaluation_of(gold, trees) for name, (trees, _) in found.items() if name != GREEDY}
+    checked = {name: disagreements(parser, name, encoded[:CHECKED], found[name][0]) for name in (EXACT, TOGETHER)}
     rows = []
     for name, (trees, seconds) in found.items():
         heads, labels = (np.concatenate([each[i] for each in judged[name]]) for i in (0, 1))
@@ -70,9 +72,17 @@ def decoded_rows(model: Path, test: Path, count: int = 0) -> list[Row]:
             row |= {"p_uas": p["uas"]["p"], "p_las": p["las"]["p"]}
             if certificates := figures["certificates"]:
                 row |= {"certified": certificates["certified"], "iterations": certificates["mean_iterations"]}
+        if name in checked:
+            row |= {"programs": min(CHECKED, len(gold)), "wrong": checked[name]}
         rows.append(row)
     return rows
 
+
+CHECKED = 70
+"""So many trees of the two last methods are compared with the integer program."""
+
+SLACK = 1e-6
+"""Relative difference of scores that counts as none: that of HiGHS."""
 
 Tree = tuple[np.ndarray, list[str], Decoded | None]
 """The head of each node, the labels of the words, and what the decoder says of the tree."""
@@ -98,6 +108,17 @@ def decode_all(
             labels = [names[i] for i in encoded_of(tokens).labels(heads).argmax(axis=1)]
         trees.append((heads, labels, decoded))
     return trees, seconds
+
+
+def disagreements(parser: Parser, method: str, encoded: Sequence[Tokens], trees: Sequence[Tree]) -> int:
+    """Return how many certified trees score less than the solution of the integer program over the same parts."""
+    wrong, options = 0, LinearOptions(integer=True, single_root=bool(parser.options.single_root))
+    for tokens, (_, _, decoded) in zip(encoded, trees, strict=False):
+        parts, scores = DECODERS[method][0](parser, tokens)
+        best = float(linear_program(parts, scores, options)[0].score)
+        if decoded and decoded.certified:
+            wrong += abs(decoded.score - best) > SLACK * (1 + abs(best))
+    return wrong
 
 
 def encoded_of(tokens: Tokens) -> Encoded:

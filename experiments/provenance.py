@@ -50,6 +50,13 @@ _IGNORED = {"treebank": ("train", "test", "dev"), "features": ("folder",)}
 """Options that are file names."""
 
 
+_WITHOUT = {
+    "features": ({"vectors": None}, ("vectors", "vector_words")),
+    "encoder": ({"arc_loss": "words"}, ("arc_loss",)),
+}
+"""By section, options that change nothing if they have certain values: models are those of versions without them."""
+
+
 class Ingredients(NamedTuple):
     """What figures depend on.
 
@@ -154,6 +161,9 @@ def _options(config: dict[str, Any], text: bool) -> dict[str, Any]:
     """Return the options of a configuration except file names and those of what is not there or not measured."""
     for section, names in _IGNORED.items():
         config[section] = {key: value for key, value in config[section].items() if key not in names}
+    for section, (values, names) in _WITHOUT.items():
+        if all(config[section][key] == value for key, value in values.items()):
+            config[section] = {key: value for key, value in config[section].items() if key not in names}
     used = {"segmenter": text, "encoder": config["encoder"]["folder"] is not None}
     return {name: section for name, section in config.items() if used.get(name, True)}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BufferedReader
@@ -86,7 +87,7 @@ class WordVectors(NamedTuple):
                         vector = vector_of()
                         if vector is not None:
                             found[word] = vector
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise FileError(str(path), f"cannot be read: {reason.lower()}") from None
         if not found:
@@ -189,7 +190,8 @@ def _of_line(line: bytes, size: int, path: str, number: int) -> np.ndarray | Non
     """Return the vector of a line; None if the word has a blank, as no token has."""
     fields = line.split()
     try:
-        vector = np.array([float(field) for field in fields[-size:]], np.float32)
+        with np.errstate(over="ignore"):  # infinite then, and refused
+            vector = np.array([float(field) for field in fields[-size:]], np.float32)
         if len(fields) <= size:
             raise ValueError
     except ValueError:

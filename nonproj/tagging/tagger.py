@@ -33,6 +33,9 @@ _BLOCK = 20
 _OWN = 2.0
 """A candidate that loses so many times the pruning threshold by its form alone is dropped with the form."""
 
+WITH_VECTORS = 3.0
+"""With word vectors, the network knows more words than the chain does, and its scores count so many times more."""
+
 _NO_TAGS = np.empty(0, np.int32)
 
 Encoded: TypeAlias = tuple[EncodedTags, np.ndarray]
@@ -117,6 +120,8 @@ class Tagger:
         self.pruning = Pruning(options.threshold / scale, options.max_tags)
         self.margin = options.margin / scale
         self.network, self.factor = network, options.network_weight * self.margin
+        if network and network.words:
+            self.factor *= WITH_VECTORS
         outside_layers = network.outside if network else np.zeros((1, 0, 0), np.float32)
         self._forms = PerThread(partial(_no_forms, self.table, self.smoothing.limit, outside_layers))
 

@@ -76,7 +76,20 @@ def test_each_way_to_decode_is_what_its_name_says(setting):
     bad = [not naive_trees.is_tree([-1, *heads]) or heads.count(0) != 1 for heads in found["greedy"]]
     assert rows["greedy"]["invalid"] == sum(bad) > 0
     assert all(row["invalid"] == 0 for name, row in rows.items() if name != "greedy")
-    assert all(0 < rows[name]["certified"] <= 1 for name in ("exact", "together"))
+    for name in ("exact", "together"):
+        assert 0 < rows[name]["certified"] <= 1
+        assert (rows[name]["programs"], rows[name]["wrong"]) == (len(gold), 0)
+
+
+def test_trees_that_are_not_the_best_are_found(setting):
+    """As if the decoder had returned the trees of other scores, with certificates."""
+    model, test = neural.encoder_model(setting, "tamil"), treebank(setting, "tamil")[1]
+    parser = Parser(Model.load(model), tags="all")
+    encoded = [parser.encode(sentence) for sentence in parser.tag(list(conll.read(test))[:10])]
+    trees, _ = neural_trees.decode_all(parser, "exact", list(conll.read(test))[:10], encoded)
+    assert neural_trees.disagreements(parser, "exact", encoded, trees) == 0
+    worse = [(*tree[:2], tree[2]._replace(score=tree[2].score - 0.01)) for tree in trees]
+    assert neural_trees.disagreements(parser, "exact", encoded, worse) == 10
 
 
 def test_the_page_has_every_treebank_and_keeps_what_was_measured(setting, monkeypatch):

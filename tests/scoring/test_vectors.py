@@ -88,6 +88,8 @@ def test_frequent_words_and_wanted_ones_are_kept(tmp_path):
         (b"1 2\na " + struct.pack("<2f", 1.0, np.inf), FileError, "not finite"),
         (struct.pack("<i", 793712314) + bytes(100), FileError, "fastText's .vec"),
         (gzip.compress(text())[:-12], FileError, "cannot be read"),
+        (gzip.compress(text())[:20] + bytes(range(100)), FileError, "cannot be read"),
+        (b"1 2\na 1 1e39\n", DataError, ":2: a number is not finite"),
     ],
 )
 def test_other_files_are_refused(content, error, message, tmp_path):
