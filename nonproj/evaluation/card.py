@@ -132,6 +132,10 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
         encoder = training["encoder"]
         licence = encoder.get("licence") or "unknown"
         yield "pretrained encoder", f"{encoder.get('name')} ({encoder.get('kind')}), licence: {licence}"
+    if training.get("vectors"):
+        vectors = training["vectors"]
+        terms = f"{_number(vectors.get('words'))} words; the terms of the vectors may restrict the use of the model"
+        yield "word vectors", f"`{vectors.get('name')}`, {terms}"
     for role, title in (("train", "training file"), ("test", "test file")):
         if data.get(f"{role}_file"):
             digest = data.get(f"{role}_sha256")

@@ -184,6 +184,8 @@ class Trainer:
             "interrupted": False,
             "log": [],
         }
+        if self.vectors:
+            self.meta["vectors"] = {"name": Path(str(config.features.vectors)).name, "words": len(self.vectors.words)}
         self.decoding = dual_options(config.decoding, not self.multi_root, self.meta["projective"])
         log.info("%.2f %% of the training arcs are non-projective", 100 * share)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from toy import draw_sentence, sentences
 
+from nonproj.cli.main import main
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
 from nonproj.io.objects import from_words
 from nonproj.learning.network import NetworkLearner
@@ -173,10 +174,15 @@ def trained(tmp_path_factory):
     return path, given, train(given, Config().with_overrides(SMALL | {"features.vectors": str(path)}))
 
 
-def test_models_with_vectors_need_no_file(trained, tmp_path):
+def test_models_with_vectors_need_no_file(trained, tmp_path, capsys):
     path, given, model = trained
     saved = tmp_path / "a.nonproj"
     model.save(saved)
+    assert main(["inspect", str(saved), "--card"]) == 0
+    assert (
+        f"| word vectors | `a.vec`, {len(path.read_text().splitlines()) - 1} words; the terms"
+        in capsys.readouterr().out
+    )
     loaded = Parser(Model.load(saved), tags="all")
     heads = [
         [parser.parse(s).decoded.heads.tolist() for s in given[:5]] for parser in (loaded, Parser(model, tags="all"))
