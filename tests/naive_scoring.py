@@ -48,6 +48,7 @@ def text_of(row, attribute):
         "feats": feats,
         "tag": f"{tag} {feats}",
         "shape": shape_of(form),
+        "vector": (form, form.lower()),
         "key": (form.lower(), "\t" + tag),
         "morph": f"{tag}\t{feats}",
         "enclosure": "0",

@@ -222,6 +222,8 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
     ``network.label_weight``.  ``name`` is for the log.
     """
+    from threadpoolctl import threadpool_limits
+
     config, vocabularies, chosen = material.config, material.encoder.vocabularies, material.chosen
     factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
     if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
@@ -239,8 +241,9 @@ def learn_network(material: Material, name: str = "network") -> State | None:
         loss, wrong = learner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))
         return f"loss {loss:.4f} a word, {wrong} wrong heads"
 
-    run_epochs(name, range(config.network.epochs), run)
-    return learner.network(*factors).state(learner.names)
+    with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
+        run_epochs(name, range(config.network.epochs), run)
+        return learner.network(*factors).state(learner.names)
 
 
 class NetworkStage(Stage):

@@ -20,7 +20,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vectors import WordNumbers, WordVectors
+from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
 from nonproj.tagging.analyzer import Analyzer, jackknife
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
@@ -53,13 +53,15 @@ def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, A
     Raises
     ------
     ConfigError
-        A template file is missing or wrong, or templates name clusters, of which there are none.
+        A template file is missing or wrong, or templates name clusters or vectors, of which there are none.
     DataError, FileError
         As `nonproj.scoring.clusters.Clusters.read`.
     """
     options, joint, pairs = config.features, config.labeler.joint and labelled, config.labeler.pairs and labelled
     clusters = None if options.clusters is None else Clusters.read(options.clusters)
     files = load_templates(options.folder, config.parts, joint, pairs, clusters is not None)
+    if VECTOR in attributes_of(files) and options.vectors is None:
+        raise ConfigError("features.vectors", f"a file of word vectors is expected; the templates name {VECTOR}")
     named = [name for name in attributes_of(files) if name in PREFIXES]
     if named and clusters is None:
         raise ConfigError("features.clusters", f"a file of word clusters is expected; the templates name {named[0]}")

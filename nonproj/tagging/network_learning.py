@@ -209,14 +209,17 @@ def learn_tag_network(
     vectors: WordVectors | None = None,
 ) -> TagNetwork:
     """Return a network that has learnt the tags of some words; see `TagNetworkLearner`."""
+    from threadpoolctl import threadpool_limits
+
     learner = TagNetworkLearner(forms, corpus, tags, seed, vectors)
 
     def run(epoch: int) -> str:
         loss, wrong = learner.epoch(epoch, epochs)
         return f"loss {loss:.4f} a word, {wrong} wrong tags"
 
-    run_epochs("tagger's network,", progress(range(epochs), "tagger's network"), run)
-    return learner.network()
+    with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
+        run_epochs("tagger's network,", progress(range(epochs), "tagger's network"), run)
+        return learner.network()
 
 
 def _index(start: np.ndarray, hashes: np.ndarray, count: np.ndarray, forms: Sequence[str]) -> np.ndarray:

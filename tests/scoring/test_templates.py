@@ -21,7 +21,7 @@ from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, PADDING
 
 KNOWN = (
     "form, lower, lemma, cpos, pos, feats, tag, prefix2, prefix3, prefix4, prefix5, suffix1, suffix2, suffix3, "
-    "suffix4, shape, key, morph, enclosure, segment, cluster, cluster6, cluster4, feat"
+    "suffix4, shape, vector, key, morph, enclosure, segment, cluster, cluster6, cluster4, feat"
 )
 
 

@@ -8,6 +8,7 @@ import struct
 import naive_network
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 from toy import draw_sentence, sentences
 
 from nonproj.cli.main import main
@@ -222,6 +223,27 @@ def test_resumed_training_gives_the_same(trained, tmp_path):
     found = train(given, config, checkpoint=checkpoint, resume=True)
     for name, array in model.weights.items():
         np.testing.assert_array_equal(array, found.weights[name])
-    path.write_text(path.read_text(encoding="utf-8").replace("qqxqz", "changed"), encoding="utf-8")
-    with pytest.raises(ConfigError, match="other sentences or options"):
-        train(given, config, checkpoint=checkpoint, resume=True)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("qqxqz", "changed"), encoding="utf-8")
+    try:
+        with pytest.raises(ConfigError, match="other sentences or options"):
+            train(given, config, checkpoint=checkpoint, resume=True)
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
+def test_the_number_of_threads_changes_no_weight(trained):
+    path, given, model = trained
+    with threadpool_limits(2, "blas"):
+        found = train(given, Config().with_overrides(SMALL | {"features.vectors": str(path)}))
+    for name, array in model.weights.items():
+        np.testing.assert_array_equal(array, found.weights[name])
+
+
+def test_templates_that_name_vectors_need_them(tmp_path):
+    for name, spec in load_templates(parts="arc").items():
+        lines = f"part: {spec['part']}\ncodes: [direction]\ntemplates: [h.pos m.vector]\n"
+        (tmp_path / f"{name}.yaml").write_text(lines, encoding="utf-8")
+    config = Config(parts="arc").with_overrides({"features.folder": str(tmp_path)})
+    with pytest.raises(ConfigError, match=r"^features.vectors: .*the templates name vector$"):
+        train(sentences(5), config)
