@@ -28,10 +28,11 @@ MOST_DIMENSIONS = 2_000
 
 _LONGEST_WORD, _BLOCK = 4_000, 1 << 20
 _FASTTEXT = (793712314).to_bytes(4, "little")
+_GZIP = b"\x1f\x8b"
+
 Stream: TypeAlias = BufferedReader | gzip.GzipFile
 Entry: TypeAlias = tuple[bytes, Callable[[], np.ndarray | None]]
-
-_GZIP = b"\x1f\x8b"
+"""A word, and what reads its vector, which is None for a word with a blank."""
 
 
 class WordVectors(NamedTuple):
@@ -167,12 +168,17 @@ def _entries(stream: Stream, path: str) -> Iterator[Entry]:
 
 
 def _is_text(start: bytes) -> bool:
-    """Return whether vectors that begin like this are text: the second field is a number."""
-    fields = start.split(b"\n", 1)[0].split()
+    """Return whether vectors that begin like this are text: the last whole field of the first line is a number."""
+    line, ended, _ = start.partition(b"\n")
+    fields = line.split()
+    whole = fields if ended else fields[:-1]
+    if len(whole) < 2:
+        return not whole
     try:
-        return len(fields) < 2 or math.isfinite(float(fields[-1])) or len(fields) > 2
+        float(whole[-1])
     except ValueError:
         return False
+    return True
 
 
 def _from_text(stream: Stream, size: int, path: str, before: int) -> Iterator[Entry]:

@@ -64,6 +64,17 @@ def test_every_format_is_read(name, tmp_path):
     assert np.square(found.table).sum(axis=1).mean() == pytest.approx(1.0, rel=1e-6)
 
 
+@pytest.mark.parametrize("size", [2, 300, 2000])
+@pytest.mark.parametrize("packed", [False, True])
+def test_long_lines_are_text(size, packed, tmp_path):
+    """Longer than what is looked at to tell text from binary."""
+    path, row = tmp_path / "vectors", " ".join(["-1.23456789e-02"] * size)
+    data = f"2 {size}\n1e5 {row}\nb {row}\n".encode()
+    path.write_bytes(gzip.compress(data) if packed else data)
+    found = WordVectors.read(path, 10)
+    assert found.words == ["1e5", "b"] and found.table.shape == (2, size)
+
+
 def test_frequent_words_and_wanted_ones_are_kept(tmp_path):
     path = tmp_path / "vectors"
     path.write_bytes(b"".join(f"w{i} {i} 1\n".encode() for i in range(100)) + b"w3 9 9\n")
