@@ -97,7 +97,7 @@ def test_frequent_words_and_wanted_ones_are_kept(tmp_path):
         (b"1 9999999\na 1\n", DataError, ":1: the numbers of words and dimensions"),
         (b"2 2\na 1 2\n" + b"b" * 10_000 + b"\n", DataError, ":3: the line is longer"),
         (binary()[:-9], FileError, "breaks off"),
-        (b"2 3\n" + bytes(range(1, 32)) * 400, FileError, "has no word vectors"),
+        (b"2 3\n" + bytes(range(1, 32)) * 400, FileError, "word 1 of 2"),
         (b"1 2\na " + struct.pack("<2f", 1.0, np.inf), FileError, "not finite"),
         (struct.pack("<i", 793712314) + bytes(100), FileError, "fastText's .vec"),
         (gzip.compress(text())[:-12], FileError, "cannot be read"),
