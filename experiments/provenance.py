@@ -52,7 +52,7 @@ _IGNORED = {"treebank": ("train", "test", "dev"), "features": ("folder",)}
 
 _WITHOUT = {
     "features": ({"vectors": None}, ("vectors", "vector_words")),
-    "encoder": ({"arc_loss": "words"}, ("arc_loss",)),
+    "encoder": ({"arc_loss": "words", "words": 1_250_000}, ("arc_loss", "words")),
 }
 """By section, options that change nothing if they have certain values: models are those of versions without them."""
 

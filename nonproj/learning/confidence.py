@@ -103,10 +103,10 @@ class ConfidenceStage(Stage):
             return Learnt()
         components = pretrained = None
         if self.encoder.path is not None:
-            rest, half = [s for s, out in zip(sentences, own, strict=True) if not out], (config.encoder.epochs + 1) // 2
+            rest = [s for s, out in zip(sentences, own, strict=True) if not out]
             components = second_components(sentences, own, setting)
             analyzer = components[0] if components else None
-            pretrained = self.encoder.fine_tuned(rest, setting, analyzer, half, self.name)
+            pretrained = self.encoder.fine_tuned(rest, setting, analyzer, self.name)
         parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), setting.shards, pretrained)
         unseen = [sentence for sentence, out in zip(material.sentences, mask, strict=True) if out]
         limit = median_cost(parser, unseen)

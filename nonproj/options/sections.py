@@ -221,7 +221,10 @@ class EncoderConfig(Section, name="encoder"):
     folder: str | None = option(
         None, "pretrained encoder: a folder of Hugging Face, or a name to fetch; null: none", (str,), (None,)
     )
-    epochs: int = option(12, "training epochs", (int,), low=1, high=10**6)
+    epochs: int = option(12, "maximum number of training epochs", (int,), low=1, high=10**6)
+    words: int = option(
+        1_250_000, "maximum number of words learnt from in all epochs together; one epoch at least", (int,), low=1
+    )
     batch: int = option(200, "number of words learnt from together", (int,), low=1, high=10**6)
     learning_rate: float = option(1e-4, "highest learning rate of the encoder", (float,), low=0)
     layer_rate: float = option(2e-3, "highest learning rate of the layers behind it", (float,), low=0, above=True)

@@ -53,20 +53,23 @@ class EncoderStage(Stage):
         """Fine-tune the encoder, if there is one."""
         if self.path is None:
             return Learnt()
-        scorer = self.fine_tuned(sentences, setting, setting.fitted["tagger"], setting.config.encoder.epochs)
+        scorer = self.fine_tuned(sentences, setting, setting.fitted["tagger"])
         folder = read_folder(self.path)
         figures = {"name": Path(setting.config.encoder.folder).name, "kind": folder.architecture.kind}
         return Learnt(state=scorer.state(), figures={"encoder": figures | {"licence": folder.licence}})
 
     def fine_tuned(
-        self, sentences: Sequence[Sentence], setting: Setting, analyzer: Analyzer | None, epochs: int, of: str = ""
+        self, sentences: Sequence[Sentence], setting: Setting, analyzer: Analyzer | None, of: str = ""
     ) -> EncoderScorer:
-        """Return an encoder that has learnt from some sentences, for another stage if ``of`` is its name."""
+        """Return an encoder that has learnt from some sentences; in half as many epochs for a stage ``of`` a name."""
         from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
 
         assert self.path is not None
         material: Material = setting.material
-        config = dataclasses.replace(setting.config, encoder=dataclasses.replace(setting.config.encoder, epochs=epochs))
+        config, options = setting.config, setting.config.encoder
+        if of:
+            half = dataclasses.replace(options, epochs=(options.epochs + 1) // 2, words=(options.words + 1) // 2)
+            config = dataclasses.replace(config, encoder=half)
         task = Task(material.labels, config, not material.multi_root, analyzer.tags if analyzer else None)
         name = f"{of}: encoder" if of else "encoder"
         return fine_tune(read_folder(self.path), sentences, task, setting.progress, setting.unfinished, name)

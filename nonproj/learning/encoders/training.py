@@ -11,6 +11,7 @@ fall to 0 by the end.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from nonproj.learning.encoders.module import Bert, Heads, Padded, TagHead
 from nonproj.learning.material import trees_of
 from nonproj.learning.perceptron import relaxed_indicators
 from nonproj.options.config import Config
+from nonproj.options.sections import EncoderConfig
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space, tree_indicators
@@ -134,7 +136,8 @@ def fine_tune(
     if len(examples) < len(sentences):
         log.warning("the encoder does not learn from %d long sentences", len(sentences) - len(examples))
     bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
-    learner = EncoderLearner(bert, task)
+    options = dataclasses.replace(options, epochs=epochs_of(options, sentences))
+    learner = EncoderLearner(bert, task._replace(config=dataclasses.replace(config, encoder=options)))
     training = digest_of(folder, sentences, task, name)
     done = checkpoint.restore(learner, unfinished, training) if unfinished else 0
     for epoch in range(done, options.epochs):
@@ -149,6 +152,11 @@ def fine_tune(
     layers = learner.layers()
     tags = TagLayer(learner.arrays_of(learner.tags), options.tag_weight) if learner.tags is not None else None
     return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), layers, *scales, tags)
+
+
+def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence]) -> int:
+    """Return the number of epochs: fewer for large treebanks, so that time is bounded."""
+    return max(1, min(options.epochs, options.words // sum(len(sentence) for sentence in sentences)))
 
 
 def digest_of(folder: Folder, sentences: Sequence[Sentence], task: Task, name: str) -> str:
