@@ -46,11 +46,12 @@ EARLIER = "**Measured on an earlier version**"
 """Mark on a page: the ingredients that follow, up to a full stop, have changed since."""
 
 _RECORD = re.compile(rf"Made from: (?P<made>[^.]+)\.(?:\n{re.escape(EARLIER)}: (?P<changed>[^.]+)\.)?")
-_IGNORED = {"treebank": ("train", "test", "dev"), "features": ("folder",)}
+_IGNORED = {"treebank": ("train", "test", "dev", "silver"), "features": ("folder",)}
 """Options that are file names."""
 
 
 _WITHOUT = {
+    "treebank": ({"silver_share": 1.0}, ("silver_share",)),
     "features": ({"vectors": None}, ("vectors", "vector_words")),
     "encoder": ({"arc_loss": "words", "words": 1_250_000}, ("arc_loss", "words")),
 }

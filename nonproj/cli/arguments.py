@@ -215,16 +215,21 @@ def seconds(text: str) -> float:
 def add_plain_text(parser: Arguments) -> None:
     """Add the options for plain text."""
     group = parser.add_group("plain text; by default the input is CoNLL-X or CoNLL-U")
-    add, const = group.add_alternatives().add_argument, "store_const"
     text = "the input is text, to be split into sentences and words; blank lines separate paragraphs"
-    add("--text", dest="plain", action=const, const="text", help=text)
-    add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
-    text = "one sentence per line, its words separated by blanks"
-    add("--words", dest="plain", action=const, const="words", help=text)
+    add_text_forms(group.add_alternatives().add_argument, text)
     text = "write the character offsets of each token into MISC, as in TokenRange=0:5"
     group.add_argument("--token-ranges", action="store_true", help=text)
     text = "maximum words per sentence; longer runs are split at their most probable boundary (default: 128)"
     group.add_argument("--cut-words", type=integer, metavar="N", help=text)
+
+
+def add_text_forms(add: Callable[..., Any], text: str) -> None:
+    """Add the forms of plain text; ``text`` is the help of the first."""
+    const = "store_const"
+    add("--text", dest="plain", action=const, const="text", help=text)
+    add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
+    text = "one sentence per line, its words separated by blanks"
+    add("--words", dest="plain", action=const, const="words", help=text)
 
 
 def add_tagging(parser: Arguments) -> None:
@@ -261,6 +266,65 @@ def add_decoding(parser: Arguments) -> None:
     )
     text = "predict tags and trees jointly for plain text and untagged sentences; with --tag, for all sentences"
     add("--joint", action=optional, help=f"{text}; in plain text, decide between doubtful sentences by their trees")
+
+
+def add_train(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj train``."""
+    add = parser.add_argument
+    add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
+    add_training(parser)
+    group = parser.add_group("workers")
+    add = group.add_argument
+    text = (
+        "number of processes that train the perceptrons of training.models in parallel (default: 1; -1: one per core)"
+    )
+    add("-j", "--jobs", type=jobs, metavar="N", help=text)
+    add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
+    text = "number of shards of the treebank, trained in parallel (default: one per worker)"
+    add("--shards", type=positive, metavar="N", help=text)
+    add_reading(parser)
+
+
+def add_training(parser: Arguments) -> None:
+    """Add the options of training, but for workers."""
+    add = parser.add_argument
+    add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
+    add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
+    add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
+    add("--test", metavar="FILE", help="treebank to evaluate the trained model on")
+    text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
+    add("--held-out", metavar="SHARE|FILE", help=text)
+    add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
+    text = (
+        "pretrained encoder to fine-tune: a folder of Hugging Face, or a name to fetch (needs nonproj[train-encoder])"
+    )
+    add("--encoder", metavar="FOLDER|NAME", help=text)
+    add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
+    add("--seed", type=integer, metavar="N", help="seed of all random choices")
+    add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
+    text = "set a configuration option (repeatable)"
+    add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
+
+
+def add_distil(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj distil``."""
+    add = parser.add_argument
+    add("teacher", metavar="TEACHER", help="the model that parses the text, such as one with an encoder")
+    add("texts", nargs="+", metavar="TEXT", help="files of plain text, or with --lines or --words of sentences")
+    add("--treebank", dest="train", required=True, metavar="TRAIN", help="treebank with gold heads to learn from, too")
+    choices = parser.add_group("the text").add_alternatives().add_argument
+    add_text_forms(choices, "split text into sentences and words; blank lines separate paragraphs (default)")
+    group = parser.add_group("choice of sentences")
+    add = group.add_argument
+    text = "leave out sentences whose heads have a lower mean probability; the teacher needs a confidence classifier"
+    add("--min-confidence", type=probability, default=0.0, metavar="P", help=text)
+    text = "leave out sentences of this treebank (repeatable), beside those of TRAIN, --test and --held-out"
+    add("--exclude", action="append", default=[], metavar="FILE", help=text)
+    add("--most-words", type=positive, metavar="N", help="the most words of text to learn from (default: all)")
+    add_training(parser)
+    text = "number of processes that parse, and that train the models of training.models (default: 1; -1: one per core)"
+    parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
+    add_reading(parser)
 
 
 def add_show(parser: Arguments) -> None:

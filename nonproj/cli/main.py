@@ -19,13 +19,13 @@ from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
     add_decoding,
+    add_distil,
     add_plain_text,
     add_reading,
-    add_scheduler,
     add_show,
     add_tagging,
+    add_train,
     add_workers,
-    integer,
     jobs,
     port,
     positive,
@@ -62,7 +62,8 @@ def build_parser() -> Arguments:
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     table = [
-        ("train", "train a model on a treebank", _add_train),
+        ("train", "train a model on a treebank", add_train),
+        ("distil", "parse text with a model, the teacher, and train another one on its trees, too", add_distil),
         ("parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream", _add_parse),
         ("evaluate", "score a parsed file or a model, or compare two parsed files", _add_evaluate),
         (
@@ -80,37 +81,6 @@ def build_parser() -> Arguments:
     ]
     parser.add_commands("command", "COMMAND", table)
     return parser
-
-
-def _add_train(parser: Arguments) -> None:
-    add = parser.add_argument
-    add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
-    add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
-    add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
-    add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
-    add("--test", metavar="FILE", help="treebank to evaluate the trained model on")
-    text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
-    add("--held-out", metavar="SHARE|FILE", help=text)
-    add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
-    text = (
-        "pretrained encoder to fine-tune: a folder of Hugging Face, or a name to fetch (needs nonproj[train-encoder])"
-    )
-    add("--encoder", metavar="FOLDER|NAME", help=text)
-    add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
-    add("--seed", type=integer, metavar="N", help="seed of all random choices")
-    add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
-    text = "set a configuration option (repeatable)"
-    add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
-    group = parser.add_group("workers")
-    add = group.add_argument
-    text = (
-        "number of processes that train the perceptrons of training.models in parallel (default: 1; -1: one per core)"
-    )
-    add("-j", "--jobs", type=jobs, metavar="N", help=text)
-    add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
-    text = "number of shards of the treebank, trained in parallel (default: one per worker)"
-    add("--shards", type=positive, metavar="N", help=text)
-    add_reading(parser)
 
 
 def _add_parse(parser: Arguments) -> None:
@@ -371,8 +341,8 @@ def _run(words: list[str], last: bool) -> int:
 
         sys.stdout.write(f"nonproj {__version__}\n")
         return 0
-    start_logging(options, logging.INFO if options.command in ("train", "serve") else logging.WARNING)
-    with Signals(patient=options.command == "train", last=last):
+    start_logging(options, logging.INFO if options.command in ("train", "distil", "serve") else logging.WARNING)
+    with Signals(patient=options.command in ("train", "distil"), last=last):
         command = importlib.import_module(f"nonproj.cli.{options.command}")
         if last:
             import_blas_when_needed()

@@ -34,16 +34,20 @@ log = logging.getLogger("nonproj")
 
 def run(options: argparse.Namespace) -> int:
     """Train a model; Ctrl-C saves the last complete epoch, and ``--resume`` continues from it."""
-    config = _config(options)
+    config = config_of(options)
     path, test_path = options.train or config.treebank.train, options.test or config.treebank.test
     if not path:
         raise ConfigError("treebank.train", "no training file; name a treebank")
-    output, checkpoint = _outputs(options, config, path, test_path)
+    output, checkpoint = outputs(options, config, path, test_path)
     rules = reading_rules(options, require_heads=True)
     sentences = list(conll.read(path, rules))
     sentences, held_out = _hold_out(sentences, config.treebank.held_out, rules)
+    silver = list(conll.read(config.treebank.silver, rules)) if config.treebank.silver else []
     test = list(conll.read(test_path, rules)) if test_path else []  # read now, to report errors before the training
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
+    if silver:
+        named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
+        log.info("and on %d sentences, %d words, parsed automatically: %s", *named)
     progress = progress_bar(options)
     local = options.jobs not in (None, 1)
     if local and (options.scheduler or options.shards or config.training.models == 1):
@@ -59,7 +63,12 @@ def run(options: argparse.Namespace) -> int:
             workers=None if local else workers,
             shards=options.shards,
             processes=workers if local else None,
+            silver=silver,
         )
+    if "silver" in model.meta:
+        texts = getattr(options, "texts", None) or [str(config.treebank.silver)]
+        model.meta["silver"] |= {"texts": ", ".join(Path(text).name for text in texts)}
+        model.meta["silver"] |= {"teacher": Path(options.teacher).name} if "teacher" in options else {}
     model.meta |= provenance(config, path, test_path, len(held_out))
     model.save(output)
     log.info("wrote %s", one_line(str(output)))
@@ -109,7 +118,7 @@ def _evaluate(model: Model, test: list[Sentence], progress: Callable[..., Any] |
         model.meta["calibration"] = calibration_of_test(judge(zip(test, parses, strict=True)))
 
 
-def _outputs(options: argparse.Namespace, config: Config, train: str, test: str | None) -> tuple[Path, Path | None]:
+def outputs(options: argparse.Namespace, config: Config, train: str, test: str | None) -> tuple[Path, Path | None]:
     """Return the paths of model and checkpoint, neither of them an input; a device or a pipe has no checkpoint."""
     output = Path(options.output)
     if options.output == "-":
@@ -124,12 +133,13 @@ def _outputs(options: argparse.Namespace, config: Config, train: str, test: str 
     held_out, folder = config.treebank.held_out, config.features.folder
     inputs: dict[str, str | None] = {"treebank": train, "configuration": options.config, "test file": test}
     inputs["held-out file"] = held_out if isinstance(held_out, str) else None
+    inputs["automatically parsed file"] = config.treebank.silver
     inputs |= {f"template file {path.name}": str(path) for path in Path(folder or os.devnull).glob("*")}
     check_outputs({"model": options.output, "checkpoint": str(checkpoint) if checkpoint else None}, inputs)
     return output, checkpoint
 
 
-def _config(options: argparse.Namespace) -> Config:
+def config_of(options: argparse.Namespace) -> Config:
     """Return the configuration with the command line's overrides."""
     overrides = {}
     for text in options.set:

@@ -141,6 +141,13 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
             digest = data.get(f"{role}_sha256")
             yield title, f"`{data[f'{role}_file']}`" + (f", SHA-256 `{digest}`" if digest else "")
     yield "trained on", f"{training.get('sentences', '?')} sentences, {training.get('words', '?')} words"
+    if training.get("silver"):
+        silver = training["silver"]
+        count, words = _number(silver.get("sentences")), _number(silver.get("words"))
+        named = f" of `{silver['texts']}`" if silver.get("texts") else ""
+        teacher = f"by `{silver['teacher']}`" if silver.get("teacher") else "automatically"
+        terms = "the terms of the text may restrict the use of the model"
+        yield "and on", f"{count} sentences, {words} words{named}, parsed {teacher}; {terms}"
     if data.get("held_out_sentences"):
         yield "held out", f"{data['held_out_sentences']} sentences"
     if "nonprojective_arcs" in training:

@@ -93,11 +93,12 @@ class ConfidenceStage(Stage):
         """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few."""
         began, config, figures = time.perf_counter(), setting.config, dict[str, Any]()
         material: Material = setting.material._replace(spaces=setting.predicted["pruner"])
-        copies = len(material.sentences) // len(sentences)
-        mask = held_out(len(material.sentences), copies, config.confidence.share)
-        own = mask[::copies]
+        count = len(material.sentences) - material.silver
+        copies, mask = count // len(sentences), np.zeros(len(material.sentences), np.bool_)
+        mask[:count] = held_out(count, count // len(sentences), config.confidence.share)
+        own = mask[:count:copies]
         words = sum(len(s) for s, out in zip(sentences, own, strict=True) if out)
-        if words < MIN_WORDS or mask.all():
+        if words < MIN_WORDS or own.all():
             if config.confidence.share:
                 log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
             return Learnt()
@@ -171,7 +172,7 @@ def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
 
     def run(epoch: int) -> str:
         start_epoch(epoch, [perceptron], config.training.average_from)
-        order = np.arange(len(material.chosen))
+        order = np.flatnonzero(material.in_epoch(epoch)[material.chosen])
         if config.training.shuffle:
             order = np.random.default_rng((config.seed, 4, epoch)).permutation(order)
         name = f"confidence: epoch {epoch + 1}"

@@ -46,6 +46,8 @@ class Material(NamedTuple):
     spaces : sequence of ArcSpace
         The candidate arcs of each sentence of the treebank, once there is a pruner.
     vectors : WordVectors or None
+    silver, taken : int
+        How many of the sentences, the last ones, were parsed automatically, and how many of these an epoch takes.
     """
 
     config: Config
@@ -62,6 +64,8 @@ class Material(NamedTuple):
     chosen: np.ndarray
     spaces: Sequence[ArcSpace] = ()
     vectors: WordVectors | None = None
+    silver: int = 0
+    taken: int = 0
 
     @property
     def trees(self) -> list[Int32s]:
@@ -81,8 +85,18 @@ class Material(NamedTuple):
             order = np.random.default_rng(key).permutation(len(self.sentences))
         chosen = np.zeros(len(self.sentences), np.bool_)
         chosen[self.chosen] = True
+        chosen &= self.in_epoch(epoch)
         found: np.ndarray = order[chosen[order]]
         return found
+
+    def in_epoch(self, epoch: int) -> np.ndarray:
+        """Return which sentences an epoch learns from, bool: all of the treebank, and other silver ones each time."""
+        first = len(self.sentences) - self.silver
+        mask = np.arange(len(self.sentences)) < first
+        if self.silver:
+            order = np.random.default_rng((self.config.seed, 8)).permutation(self.silver)
+            mask[first + order[(epoch * self.taken + np.arange(self.taken)) % self.silver]] = True
+        return mask
 
     def rounded(self, tables: Mapping[str, np.ndarray], meta: dict[str, Any]) -> dict[str, np.ndarray]:
         """Return the arrays of a model with rounded tables; their scales are added to its metadata."""

@@ -235,7 +235,7 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels), vectors)
 
     def run(epoch: int) -> str:
-        order = np.arange(len(chosen))
+        order = np.flatnonzero(material.in_epoch(epoch)[chosen])
         if config.training.shuffle:
             order = np.random.default_rng((config.seed, 6, epoch)).permutation(order)
         loss, wrong = learner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))

@@ -21,7 +21,7 @@ from nonproj.options.config import Config
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
-from nonproj.tagging.analyzer import Analyzer, jackknife
+from nonproj.tagging.analyzer import Analyzer, jackknife, quick
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 
@@ -32,6 +32,28 @@ TAG_COLUMNS = "tag_columns"
 """The array of a checkpoint that holds the tags of the training sentences."""
 
 log = logging.getLogger("nonproj")
+
+
+def usable_silver(silver: Sequence[Sentence], multi_root: bool) -> list[Sentence]:
+    """Return the automatically parsed sentences that can be learnt from: not those with several roots, if none has."""
+    pairs = zip(silver, trees_of(silver), strict=True)
+    found = [sentence for sentence, tree in pairs if multi_root or np.count_nonzero(tree == 0) == 1]
+    if len(found) < len(silver):
+        text = "%d of %d automatically parsed sentences are left out: they have several roots"
+        log.warning(text, len(silver) - len(found), len(silver))
+    return found
+
+
+def taken(silver: Sequence[Sentence], words: float) -> int:
+    """Return how many automatically parsed sentences an epoch takes, about as long as so many words together.
+
+    Examples
+    --------
+    >>> taken([Sentence([["1", "Ja", *"________"]] * 10)] * 8, 40.0), taken([], 40.0)
+    (4, 0)
+    """
+    of_all = sum(map(len, silver))
+    return min(len(silver), max(1, round(words * len(silver) / of_all))) if silver else 0
 
 
 def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors | None:
@@ -143,9 +165,10 @@ class TaggerStage(Stage):
         """Learn the columns LEMMA to FEATS, unless all are empty."""
         config, progress = setting.config, setting.progress
         if not config.tagger.epochs or not _are_tagged(sentences):
-            return Learnt(predicted=list(sentences))
+            return Learnt(predicted=[*sentences, *setting.silver])
         began, folder = time.perf_counter(), config.features.folder
-        analyzer = Analyzer.fit(sentences, config.tagger, config.seed, progress, folder, self.vectors)
+        everything = [*sentences, *setting.silver]
+        analyzer = Analyzer.fit(everything, config.tagger, config.seed, progress, folder, self.vectors)
         log.info("tagger: %.1f s", time.perf_counter() - began)
         versions = [list(sentences)]
         if config.training.tags != "gold" and len(sentences) > 1:
@@ -156,9 +179,20 @@ class TaggerStage(Stage):
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]
         predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
+        predicted += self._tagged(sentences, setting)
         return (
             Learnt(analyzer, analyzer.state(), predicted=predicted) if analyzer.columns else Learnt(predicted=predicted)
         )
+
+    def _tagged(self, sentences: Sequence[Sentence], setting: Setting) -> list[Sentence]:
+        """Return the silver sentences; with tags of a tagger of the treebank alone, unless gold ones are wanted."""
+        config, silver = setting.config, list(setting.silver)
+        if not silver or config.training.tags == "gold":
+            return silver
+        options, folder = quick(config.tagger), config.features.folder
+        analyzer = Analyzer.fit(sentences, options, config.seed, setting.progress, folder, self.vectors)
+        rows = analyzer.annotate(silver, overwrite=True)
+        return [with_rows(*pair) for pair in zip(silver, rows, strict=True)]
 
     def pack(self, predicted: list[Sentence]) -> dict[str, np.ndarray]:
         """Return the tags of the sentences."""
@@ -168,7 +202,7 @@ class TaggerStage(Stage):
         """Return the sentences with the tags in a checkpoint."""
         both = self.name in saved.components and setting.config.training.tags == "both" and len(sentences) > 1
         repeated = [sentence for sentence in sentences for _ in range(2 if both else 1)]
-        return unpack_tags(saved.weights.get(TAG_COLUMNS), repeated)
+        return unpack_tags(saved.weights.get(TAG_COLUMNS), [*repeated, *setting.silver])
 
 
 class ClusterStage(Stage):

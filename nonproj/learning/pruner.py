@@ -145,8 +145,10 @@ class PrunerStage(Stage):
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
         """Learn from encoded sentences."""
         material: Material = setting.material
-        copies, numbers = len(material.sentences) // len(sentences), np.arange(len(material.sentences))
+        numbers = np.arange(len(material.sentences) - material.silver)
+        copies = len(numbers) // len(sentences)
         folds = numbers // copies % max(setting.config.pruner.folds, 1)  # copies of a sentence share a fold
+        material = material._replace(chosen=numbers)  # not silver ones, whose candidates need no other pruner then
         pruner = fit_pruner(material, "pruner")
 
         def fit(rest: np.ndarray) -> Pruner:
@@ -157,6 +159,7 @@ class PrunerStage(Stage):
             return [candidates(pruner, material.tokens[i], material) for i in inside]
 
         spaces = cross_fit(folds, fit, apply)
+        spaces += [candidates(pruner, tokens, material) for tokens in material.tokens[len(numbers) :]]
         figures = {"pruning_training": pruning_figures("training", material.sentences, spaces)}
         spaces = [add_gold(arcs, tree) for arcs, tree in zip(spaces, material.trees, strict=True)]
         return Learnt(weights=pruner.weights, predicted=spaces, figures=figures)

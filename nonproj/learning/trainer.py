@@ -37,6 +37,8 @@ from nonproj.learning.preparation import (
     check_sentences,
     load_features,
     load_vectors,
+    taken,
+    usable_silver,
 )
 from nonproj.learning.pruner import PrunerStage, pruning_figures
 from nonproj.learning.stage import Learnt, Stage
@@ -79,6 +81,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
     shards: int | None = None,
     processes: Any = None,
     components: Sequence[type[Component]] = (),
+    silver: Sequence[Sentence] = (),
 ) -> Model:
     """Train a parser.
 
@@ -104,6 +107,9 @@ def train(  # noqa: PLR0913 (options by name, for users)
         Worker processes that train the perceptrons of ``training.models`` in parallel.
     components : sequence of Component, optional
         Components of your own that the model has, too, in this order; see `nonproj.linear.component`.
+    silver : sequence of Sentence, optional
+        Automatically parsed sentences, from which tagger, labeler, network and parser learn, too; an epoch takes as
+        many as ``treebank.silver_share`` says.  Not for ``workers``.
 
     Returns
     -------
@@ -125,7 +131,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
     --------
     >>> model = train(list(conll.read("train.conllu")), Config())  # doctest: +SKIP
     """
-    trainer = Trainer(sentences, config, held_out or [], checkpoint, progress or (lambda items, _: items), components)
+    progress = progress or (lambda items, _: items)
+    trainer = Trainer(sentences, config, held_out or [], checkpoint, progress, components, silver)
     trainer.workers, trainer.shards, trainer.processes = workers, shards, processes
     return trainer.run(resume)
 
@@ -141,8 +148,9 @@ class Trainer:
         checkpoint: Path | None,
         progress: Callable[..., Any],
         components: Sequence[type[Component]] = (),
+        silver: Sequence[Sentence] = (),
     ):
-        check_sentences(sentences, config.decoding.max_words)
+        check_sentences([*sentences, *silver] if sentences else sentences, config.decoding.max_words)
         check_decodable(part_set(config.parts))
         self.workers: Any = None
         self.shards: int | None = None
@@ -154,9 +162,9 @@ class Trainer:
             raise ConfigError(
                 "training.models", "the models differ in the order of the sentences: set training.shuffle"
             )
-        labels = {label for s in sentences for label in s.labels}
+        labels = {label for s in (*sentences, *silver) for label in s.labels}
         self.files, clusters = load_features(config, labelled=len(labels) > 1)
-        self.vectors = load_vectors(config, sentences)
+        self.vectors = load_vectors(config, [*sentences, *silver])
         own = map(OtherStage, components)
         self.before = [SegmenterStage(), TaggerStage(self.vectors), *own, ClusterStage(clusters)]
         encoder = EncoderStage(config.encoder)
@@ -170,6 +178,7 @@ class Trainer:
         self.parser: np.ndarray | None = None
         roots = [int(np.count_nonzero(tree == 0)) for tree in trees_of(sentences)]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
+        self.silver = usable_silver(silver, self.multi_root)
         share = float(np.concatenate([nonprojective(tree[1:]) for tree in trees_of(sentences)]).mean())
         self.meta: dict[str, Any] = {
             "version": __version__,
@@ -186,6 +195,8 @@ class Trainer:
         }
         if self.vectors:
             self.meta["vectors"] = {"name": Path(str(config.features.vectors)).name, "words": len(self.vectors.words)}
+        if self.silver:
+            self.meta["silver"] = {"sentences": len(self.silver), "words": sum(map(len, self.silver))}
         self.decoding = dual_options(config.decoding, not self.multi_root, self.meta["projective"])
         log.info("%.2f %% of the training arcs are non-projective", 100 * share)
 
@@ -197,7 +208,7 @@ class Trainer:
         saved = self._load_checkpoint() if resume else None
         names = [stage.name for stage in (*self.before, *self.stages)] + [PARSER]
         done, shards = stages_of(saved, names) if saved else [], self._shards()
-        setting = Setting(self.config, self.progress, unfinished=self._unfinished())
+        setting = Setting(self.config, self.progress, unfinished=self._unfinished(), silver=self.silver)
         if saved is None:
             self._remove_unfinished()
         for stage in self.before:
@@ -206,7 +217,7 @@ class Trainer:
         self.material = self._encoded(sentences)
         self.labels, self.vocabularies = self.material.labels, self.material.encoder.vocabularies
         if saved and PARSER in done:
-            steps = -(-len(sentences) // (self.shards or 1))
+            steps = -(-int(self.material.in_epoch(0).sum()) // (self.shards or 1))
             self._check(check_history, saved.meta, steps, self.config.training.average_from)
         setting = setting._replace(material=self.material, shards=shards)
         for stage in self.stages:
@@ -272,12 +283,16 @@ class Trainer:
             gold,
             np.arange(len(sentences)),
             vectors=self.vectors,
+            silver=len(self.silver),
+            taken=taken(self.silver, self.config.treebank.silver_share * self.meta["words"]),
         )
 
     def _shards(self) -> Shards | None:
         """Return workers and shards, by default one shard for each worker."""
         if self.workers and self.shards is None:
             self.shards = min(self.workers.size, len(self.given))
+        if self.shards and self.silver:
+            raise ConfigError("treebank.silver", "excludes training by workers with shards")
         if self.shards:
             check_shards(self.shards, len(self.given))
             self.meta["shards"] = self.shards
@@ -373,7 +388,7 @@ class Trainer:
         return saved
 
     def _digest(self) -> str:
-        return training_digest(self.given, self.config, self.files, self.shards, self.vectors)
+        return training_digest([*self.given, *self.silver], self.config, self.files, self.shards, self.vectors)
 
 
 def tested_tags(config: Config) -> str:

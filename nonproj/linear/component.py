@@ -69,6 +69,8 @@ class Setting(NamedTuple):
     unfinished : Path or None
         A file in which a component that needs long may keep what it has learnt so far.  If it is there, an interrupted
         training goes on; it is removed when the component has been fitted.
+    silver : sequence of Sentence
+        Automatically parsed sentences, beside those of the treebank.
     """
 
     config: Any
@@ -78,6 +80,7 @@ class Setting(NamedTuple):
     material: Any = None
     shards: Any = None
     unfinished: Path | None = None
+    silver: Sequence[Sentence] = ()
 
 
 class Stored(Protocol):

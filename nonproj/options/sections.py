@@ -25,6 +25,16 @@ class TreebankConfig(Section, name="treebank"):
         0.1, "held-out fraction of the training file, from its end, or a file", (float, str), low=0, high=1, below=True
     )
     root: str = option("auto", "roots per tree; auto: as in the training data", (), ("auto", "single", "multi"))
+    silver: str | None = option(
+        None, "file of automatically parsed sentences to learn from, too, as 'nonproj distil' makes it", (str,), (None,)
+    )
+    silver_share: float = option(
+        1.0,
+        "words of these in an epoch, relative to the treebank's; each epoch takes others",
+        (float,),
+        low=0,
+        above=True,
+    )
     name: str | None = text("name of the treebank, for the model card")
     licence: str | None = text(
         "licence of the treebank, for the model card; null: from the licence file in its folder, if any"

@@ -252,15 +252,20 @@ def jackknife(
         As for `Analyzer.fit`.
     """
 
-    quick = replace(options, restarts=1, network_epochs=(options.network_epochs + 1) // 2)
+    faster = quick(options)
 
     def fit(rest: np.ndarray) -> Analyzer:
-        return Analyzer.fit([sentences[i] for i in rest], quick, seed, progress, folder, vectors)
+        return Analyzer.fit([sentences[i] for i in rest], faster, seed, progress, folder, vectors)
 
     def apply(analyzer: Analyzer, inside: np.ndarray) -> list[list[list[str]]]:
         return analyzer.annotate([sentences[i] for i in inside], overwrite=True)
 
     return cross_fit(blocks(len(sentences), folds), fit, apply)
+
+
+def quick(options: TaggerConfig) -> TaggerConfig:
+    """Return the options of a tagger that only tags what another model learns from."""
+    return replace(options, restarts=1, network_epochs=(options.network_epochs + 1) // 2)
 
 
 def _has_values(sentences: Iterable[Sentence], column: int) -> bool:

@@ -1,0 +1,172 @@
+"""``nonproj distil``: a teacher parses text, and a student learns from its trees and from a treebank."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from nonproj.cli import parse, train
+from nonproj.cli.common import check_outputs, load_model, reading_rules
+from nonproj.errors import ConfigError, FileError, ModelError, one_line
+from nonproj.evaluation.calibration import no_classifier
+from nonproj.evaluation.confidence import HEAD
+from nonproj.io import conll
+from nonproj.io.files import open_output
+from nonproj.types import Sentence
+
+SHORTEST, LONGEST = 3, 100
+"""Numbers of words; other sentences are left out."""
+
+_OPEN = "# nonproj certified = false"
+
+log = logging.getLogger("nonproj")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Parse the texts, choose sentences, and train the student; ``--resume`` goes on in each of these."""
+    silver = f"{options.output}.silver.conllu"
+    config = train.config_of(options)
+    if config.treebank.silver:
+        raise ConfigError("treebank.silver", "'nonproj distil' sets this itself; use 'nonproj train'")
+    inputs = {f"text {i}": path for i, path in enumerate(options.texts, 1)}
+    check_outputs({"model": options.output, "trees": silver}, inputs | {"teacher": options.teacher})
+    train.outputs(options, config, options.train, options.test)
+    check_inputs(options)  # before hours of parsing
+    known = known_texts(options, config.treebank.held_out)
+    if not (options.resume and Path(silver).exists()):
+        write_silver(options, known, silver)
+    options.set = [*options.set, f"treebank.silver={silver}"]
+    options.scheduler = options.shards = None
+    if config.training.models == 1:
+        options.jobs = None
+    code = train.run(options)
+    if not code:
+        log.info("the trees of the text are in %s, which is no longer needed", one_line(silver))
+    return code
+
+
+def check_inputs(options: argparse.Namespace) -> None:
+    """Raise an error if the teacher cannot be used as the options say, or a text cannot be read."""
+    for path in options.texts:
+        if not Path(path).is_file():
+            raise FileError(path, "no such file; a file of text is expected")
+    teacher = load_model(options.teacher, options.texts[0])
+    if options.min_confidence and "confidence" not in teacher.components:
+        raise ModelError(no_classifier(options.teacher))
+
+
+def write_silver(options: argparse.Namespace, known: set[tuple[str, ...]], silver: str) -> None:
+    """Write the teacher's trees of all texts to a file; those of each text are kept until all are written."""
+    parsed = [f"{options.output}.text{i}.conllu" for i in range(1, len(options.texts) + 1)]
+    for text, path in zip(options.texts, parsed, strict=True):
+        if not options.resume:
+            for left in (path, f"{path}.partial"):
+                Path(left).unlink(missing_ok=True)
+        if not Path(path).exists():
+            log.info("parsing %s", one_line(text))
+            parse.run(parsing_options(options, text, path))
+    chosen = Selection(known, options.min_confidence, options.most_words)
+    with open_output(silver) as stream:
+        for path in parsed:
+            conll.write(((s, None) for s in chosen.of(conll.read(path))), stream)
+        if not chosen.sentences:
+            raise ConfigError("TEXT", f"there is no sentence to learn from; left out: {chosen.reasons()}")
+    log.info("%d sentences of the text, %d words; left out: %s", chosen.sentences, chosen.words, chosen.reasons())
+    for path in parsed:
+        Path(path).unlink()
+
+
+def parsing_options(options: argparse.Namespace, text: str, path: str) -> argparse.Namespace:
+    """Return the options of ``nonproj parse`` for one text."""
+    from nonproj.cli.main import parse_arguments  # which imports this module when it is run
+
+    words = ["parse", "--resume", "--stats-comments", f"--{options.plain or 'text'}", "-o", path]
+    words += ["--confidence"] if options.min_confidence else []
+    words += ["-j", str(options.jobs)] if options.jobs is not None else []
+    words += [f"-{'v' * options.verbose}"] if options.verbose else []
+    return parse_arguments([*words, "-m", options.teacher, text])
+
+
+def known_texts(options: argparse.Namespace, held_out: str | float) -> set[tuple[str, ...]]:
+    """Return the words of each sentence of the treebank, and of files that nothing may be learnt from."""
+    named = [options.train, options.test, held_out if isinstance(held_out, str) else None, *options.exclude]
+    rules = reading_rules(options, require_heads=True)
+    return {words_of(sentence) for path in named if path for sentence in conll.read(path, rules)}
+
+
+def words_of(sentence: Sentence) -> tuple[str, ...]:
+    """Return the words of a sentence."""
+    return tuple(row[1] for row in sentence.rows)
+
+
+class Selection:
+    """Which sentences a student learns from, and why others are left out.
+
+    Parameters
+    ----------
+    known : set of tuple of str
+        Words of sentences that are left out.
+    confidence : float
+        The least mean probability of a sentence's heads.
+    limit : int or None
+        The most words of all sentences together.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> chosen = Selection({("This", "is", "known")}, 0.0, None)
+    >>> [words_of(s) for s in chosen.of(from_words(text.split()) for text in ["This is known", "Yes", "I am here"])]
+    [('I', 'am', 'here')]
+    >>> chosen.reasons()
+    '1 known, 1 too short or long'
+    """
+
+    def __init__(self, known: Iterable[tuple[str, ...]], confidence: float, limit: int | None):
+        self.known, self.confidence, self.limit = set(known), confidence, limit
+        self.sentences = self.words = 0
+        self.left_out: dict[str, int] = {}
+
+    def of(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """Yield the chosen ones of some sentences, each once."""
+        for sentence in sentences:
+            if reason := self._against(sentence):
+                self.left_out[reason] = self.left_out.get(reason, 0) + 1
+                continue
+            self.known.add(words_of(sentence))
+            self.sentences += 1
+            self.words += len(sentence)
+            yield sentence
+
+    def reasons(self) -> str:
+        """Return how many sentences were left out, and why."""
+        return ", ".join(f"{count} {reason}" for reason, count in sorted(self.left_out.items())) or "none"
+
+    def _against(self, sentence: Sentence) -> str | None:
+        """Return why a sentence is left out, None if it is not."""
+        if not SHORTEST <= len(sentence) <= LONGEST:
+            return "too short or long"
+        if words_of(sentence) in self.known:
+            return "known"
+        if self.confidence and mean_confidence(sentence) < self.confidence:
+            return "unsure"
+        if any(line.startswith(_OPEN) for line in sentence.lines):
+            return "without certificate"
+        if self.limit is not None and self.words + len(sentence) > self.limit:
+            return "beyond the limit"
+        return None
+
+
+def mean_confidence(sentence: Sentence) -> float:
+    """Return the mean probability of a sentence's heads, as ``nonproj parse --confidence`` writes it.
+
+    Examples
+    --------
+    >>> row = ["1", "Ja", "ja", "INTJ", "_", "_", "0", "root", "_", "SpaceAfter=No|Confidence=0.9"]
+    >>> mean_confidence(Sentence([row, ["2", "!", *row[2:9], "Confidence=0.8"]]))
+    0.85
+    """
+    pairs = (each.partition("=") for row in sentence.rows for each in row[9].split("|"))
+    found = [float(value) for name, _, value in pairs if name == HEAD]
+    return sum(found) / max(1, len(found))

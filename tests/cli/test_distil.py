@@ -1,0 +1,154 @@
+"""``nonproj distil``: a teacher parses text, and a student learns from its trees."""
+
+import shutil
+
+import pytest
+from toy import raw_treebank
+
+from nonproj.cli import distil
+from nonproj.cli.main import main
+from nonproj.io import conll
+from nonproj.model.model import Model
+
+SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
+SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
+OPTIONS = ["--epochs", "2", *(f"--set={option}" for option in SMALL)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A teacher, its treebank, a smaller one, a file to test on, and two texts."""
+    folder = tmp_path_factory.mktemp("distil")
+    for name, count, seed in (("large", 120, 0), ("train", 15, 1), ("test", 10, 2), ("text", 60, 3)):
+        (folder / f"{name}.conllu").write_text(raw_treebank(count, seed), encoding="utf-8")
+    text = list(conll.read(folder / "text.conllu"))
+    lines = [line.removeprefix("# text = ") for s in text for line in s.lines if line.startswith("# text")]
+    (folder / "one.txt").write_text("".join(lines[:40]), encoding="utf-8")
+    (folder / "two.txt").write_text("".join(lines[30:]), encoding="utf-8")  # some sentences are in both
+    assert main(["train", str(folder / "large.conllu"), "-o", str(folder / "teacher"), "-qq", *OPTIONS]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(folder, tmp_path, monkeypatch):
+    """A copy of the folder to work in."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words):
+    """Run ``nonproj distil`` with the usual arguments."""
+    return main(
+        ["distil", "teacher", "one.txt", "two.txt", "--treebank", "train.conllu", "-o", "student", *words, *OPTIONS]
+    )
+
+
+def forms(path):
+    """The words of each sentence of a file."""
+    return [tuple(row[1] for row in s.rows) for s in conll.read(path)]
+
+
+def test_a_student_learns_from_the_trees_of_its_teacher(here, capsys):
+    assert run("--test", "test.conllu", "--lines") == 0
+    error = capsys.readouterr().err
+    assert "parsing one.txt" in error and "parsing two.txt" in error
+    known = {*forms("train.conllu"), *forms("test.conllu")}
+    wanted = list(dict.fromkeys(each for each in forms("text.conllu") if each not in known and len(each) >= 3))
+    assert forms("student.silver.conllu") == wanted
+    for name in ("one", "two"):
+        assert main(["parse", "teacher", f"{name}.txt", "--lines", "-o", f"{name}.conllu", "-q"]) == 0
+    trees = {}
+    for name in ("one", "two"):
+        trees |= {tuple(row[1] for row in s.rows): [row[:8] for row in s.rows] for s in conll.read(f"{name}.conllu")}
+    found = list(conll.read("student.silver.conllu"))
+    assert [[row[:8] for row in s.rows] for s in found] == [trees[each] for each in wanted]
+    model = Model.load_trained("student")
+    assert model.meta["silver"] == {
+        "sentences": len(wanted),
+        "words": sum(map(len, wanted)),
+        "texts": "one.txt, two.txt",
+        "teacher": "teacher",
+    }
+    assert model.meta["sentences"] == 15 - 1 and model.meta["test"]["words"]
+    assert sorted(path.name for path in here.glob("student*")) == ["student", "student.silver.conllu"]
+    assert main(["inspect", "student", "--card"]) == 0
+    assert f"{sum(map(len, wanted))} words of `one.txt, two.txt`, parsed by `teacher`" in capsys.readouterr().out
+
+
+def test_sentences_are_chosen(here, capsys):
+    everything = run("--lines") == 0 and forms("student.silver.conllu")
+    (here / "more.conllu").write_text((here / "text.conllu").read_text("utf-8"), encoding="utf-8")
+    assert run("--lines", "--exclude", "more.conllu") == 2
+    assert "there is no sentence to learn from; left out: 70 known" in capsys.readouterr().err
+    assert run("--lines", "--most-words", "50") == 0
+    few = forms("student.silver.conllu")
+    assert 40 <= sum(map(len, few)) <= 50 and set(few) < set(everything)
+
+
+def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
+    assert run("--lines") == 0
+    whole = (here / "student").read_bytes()
+    (here / "student").unlink()
+    (here / "student.silver.conllu").unlink()
+    parsing = distil.parse.run
+
+    def stop(options):
+        if options.input == "two.txt":
+            raise KeyboardInterrupt
+        return parsing(options)
+
+    monkeypatch.setattr(distil.parse, "run", stop)
+    assert run("--lines") == 130
+    assert sorted(path.name for path in here.glob("student*")) == ["student.text1.conllu"]
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    capsys.readouterr()
+    assert run("--lines", "--resume") == 0
+    assert "parsing one.txt" not in (error := capsys.readouterr().err) and "parsing two.txt" in error
+    found, expected = Model.load("student"), (here / "expected")
+    expected.write_bytes(whole)
+    assert {name: table.tobytes() for name, table in found.weights.items()} == {
+        name: table.tobytes() for name, table in Model.load("expected").weights.items()
+    }
+
+
+def test_text_is_split_and_jobs_change_nothing(here, capsys):
+    paragraphs = "".join(
+        (here / f"{name}.txt").read_text("utf-8").replace("\n", " ") + "\n\n" for name in ("one", "two")
+    )
+    (here / "one.txt").write_text(paragraphs, encoding="utf-8")
+    (here / "two.txt").write_text(paragraphs, encoding="utf-8")
+    assert run() == 0
+    serial = (here / "student.silver.conllu").read_bytes()
+    assert len(set(forms("student.silver.conllu")) & set(forms("text.conllu"))) > 40
+    assert run("-j", "2") == 0
+    assert (here / "student.silver.conllu").read_bytes() == serial
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--min-confidence", "0.9"], "teacher: the model has no confidence classifier"),
+        (["--exclude", "none.conllu"], "none.conllu: no such file"),
+        (["--set", "treebank.silver=x"], "treebank.silver: 'nonproj distil' sets this itself"),
+        (["--most-words", "0"], "--most-words"),
+        (["--held-out", "none.conllu"], "none.conllu: no such file"),
+    ],
+)
+def test_errors_come_before_the_text_is_parsed(here, capsys, words, message):
+    try:
+        code = run(*words)
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2
+    error = capsys.readouterr().err
+    assert message in error and "Traceback" not in error
+    assert not list(here.glob("student*"))
+
+
+def test_a_missing_text_is_found_before_the_first_is_parsed(here, capsys):
+    words = ["distil", "teacher", "one.txt", "none.txt", "--treebank", "train.conllu", "-o", "student", *OPTIONS]
+    assert main(words) == 2
+    assert "none.txt" in capsys.readouterr().err
+    assert not list(here.glob("student*"))

@@ -1,0 +1,168 @@
+"""Training on automatically parsed sentences beside those of a treebank."""
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+import toy
+
+from nonproj.errors import ConfigError, DataError
+from nonproj.io.conll import with_rows
+from nonproj.learning.trainer import Trainer, train
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+from nonproj.workers.pool import InProcess
+
+SMALL = {
+    "features.bits": 16,
+    "pruner.bits": 14,
+    "labeler.bits": 16,
+    "tagger.bits": 16,
+    "training.epochs": 3,
+    "labeler.epochs": 2,
+    "network.epochs": 2,
+    "segmenter.epochs": 0,
+    "confidence.share": 0,
+}
+
+
+def small(**changes):
+    return Config().with_overrides(SMALL | {key.replace("__", "."): value for key, value in changes.items()})
+
+
+def blank(sentences):
+    """The sentences without tags."""
+    return [with_rows(s, [[*row[:2], "_", "_", "_", "_", *row[6:]] for row in s.rows]) for s in sentences]
+
+
+def accuracy(model, sentences):
+    """The share of right heads, with predicted tags."""
+    parses = Parser(model, tags="all").parse_all(blank(sentences))
+    return np.concatenate(
+        [parse.decoded.heads == s.heads for (_, parse), s in zip(parses, sentences, strict=True)]
+    ).mean()
+
+
+def renamed(sentences, suffix):
+    """The sentences with other words, which end in the same way."""
+    return [with_rows(s, [[row[0], suffix + row[1], row[1], *row[3:]] for row in s.rows]) for s in sentences]
+
+
+class Interrupt:
+    """Ctrl-C at the beginning of a loop."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, items, name):
+        if name == self.name:
+            raise KeyboardInterrupt
+        return items
+
+
+def material_of(treebank, silver, **changes):
+    """What the parser learns from."""
+    trainer = Trainer(treebank, small(**changes), [], None, lambda items, _: items, (), silver)
+    trainer.run(resume=False)
+    return trainer.material
+
+
+def test_words_that_only_the_text_has_are_learnt():
+    treebank, text, test = toy.sentences(6), toy.sentences(150, seed=1), toy.sentences(40, seed=2)
+    text, test = renamed(text, "x"), renamed(test, "x")
+    alone, both = (train(treebank, small(), silver=silver) for silver in ([], text))
+    assert both.meta["silver"] == {"sentences": 150, "words": sum(map(len, text))}
+    assert both.meta["sentences"] == 6
+    assert "silver" not in alone.meta
+    assert accuracy(both, test) > 0.95 > accuracy(alone, test) + 0.03
+
+
+def test_an_epoch_takes_the_treebank_and_as_many_words_of_the_text_as_it_has_to():
+    treebank, silver = toy.sentences(20), toy.sentences(90, seed=1)
+    copies = 2  # with gold and with predicted tags
+    for share in (0.5, 1.0, 2.0, 100.0):
+        material = material_of(treebank, silver, treebank__silver_share=share, training__epochs=1)
+        first, wanted = copies * len(treebank), share * sum(map(len, treebank))
+        seen = Counter()
+        for epoch in range(9):
+            order = material.order(epoch, 0)
+            assert sorted(order[order < first]) == list(range(first))
+            taken = order[order >= first].tolist()
+            assert len(set(taken)) == len(taken) == material.taken
+            assert set(taken) == set(material.order(epoch, 2)[material.order(epoch, 2) >= first].tolist())
+            seen.update(taken)
+        words = material.taken * sum(map(len, silver)) / len(silver)
+        assert material.taken == 90 if share == 100 else abs(words - wanted) <= max(map(len, silver))
+        assert max(seen.values()) - min(seen[i] for i in range(first, first + 90)) <= 1  # each as often as the others
+
+
+def test_the_pruner_learns_from_the_treebank_alone():
+    treebank, silver = toy.sentences(15), toy.sentences(15, seed=1)
+    wrong = [dataclasses.replace(s, tree=np.maximum(np.arange(-1, len(s)), -1).astype(np.int32)) for s in silver]
+    options = {"training__tags": "gold", "tagger__epochs": 0, "features__rare": 1}
+    one, other = (train(treebank, small(**options), silver=text) for text in (silver, wrong))
+    np.testing.assert_array_equal(one.weights["pruner"], other.weights["pruner"])
+    assert (one.weights["parser"] != other.weights["parser"]).any()
+
+
+def test_the_text_has_tags_of_a_tagger_that_has_not_seen_it():
+    treebank, silver = toy.sentences(20), toy.sentences(20, seed=1)
+    odd = [with_rows(s, [[*row[:3], "X", "X", *row[5:]] for row in s.rows]) for s in silver]
+    material = material_of(treebank, odd, training__epochs=1)
+    seen = {row[3] for sentence in material.sentences[-20:] for row in sentence.rows}
+    assert "X" not in seen
+    assert material_of(treebank, odd, training__epochs=1, training__tags="gold").sentences[-20:] == odd
+
+
+def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path):
+    treebank, silver, config = toy.sentences(12), toy.sentences(50, seed=1), small(confidence__share=0.0)
+    whole = train(treebank, config, silver=silver)
+    for number, loop in enumerate(("labeler 1", "network 1", "epoch 2, model 1", "epoch 3, model 1")):
+        path = tmp_path / str(number)
+        try:
+            train(treebank, config, silver=silver, checkpoint=path, progress=Interrupt(loop))
+        except KeyboardInterrupt:
+            assert number < 2
+        resumed = train(treebank, config, silver=silver, checkpoint=path, resume=True)
+        assert resumed.components == whole.components
+        for name, table in whole.weights.items():
+            np.testing.assert_array_equal(table, resumed.weights[name])
+        assert Model.load(path).meta["log"]
+        with pytest.raises(ConfigError, match="is of other sentences or options"):
+            train(treebank, config, silver=silver[1:], checkpoint=path, resume=True)
+
+
+def test_confidence_is_learnt_from_held_out_sentences_of_the_treebank(monkeypatch):
+    monkeypatch.setattr("nonproj.learning.confidence.MIN_WORDS", 50)
+    monkeypatch.setattr("nonproj.learning.confidence.MIN_WRONG", 1)
+    treebank = toy.noisy_sentences(100)
+    config = small(confidence__share=0.5, confidence__epochs=1, training__epochs=1)
+    found = train(treebank, config, silver=toy.sentences(60, seed=1)).meta["confidence"]
+    alone = train(treebank, config).meta["confidence"]
+    assert (found["sentences"], found["words"]) == (alone["sentences"], alone["words"])
+
+
+def test_trees_with_several_roots_are_left_out(caplog):
+    treebank, silver = toy.sentences(10), toy.sentences(10, seed=1)
+    two = silver[3]
+    tree = two.tree.copy()
+    tree[len(two)] = 0
+    silver[3] = dataclasses.replace(two, tree=tree)
+    with caplog.at_level("WARNING", "nonproj"):
+        found = train(treebank, small(training__epochs=1), silver=silver)
+    assert found.meta["silver"]["sentences"] == 9
+    assert "1 of 10 automatically parsed sentences are left out: they have several roots" in caplog.messages
+    kept = train(treebank, small(training__epochs=1, treebank__root="multi"), silver=silver)
+    assert kept.meta["silver"]["sentences"] == 10
+
+
+def test_what_cannot_be_learnt_from_is_refused():
+    treebank, silver = toy.sentences(10), toy.sentences(10, seed=1)
+    with pytest.raises(DataError, match="training needs gold heads"):
+        train(treebank, small(), silver=[dataclasses.replace(silver[0], tree=None)])
+    with pytest.raises(ConfigError, match="no sentence to train on"):
+        train([], small(), silver=silver)
+    with pytest.raises(ConfigError, match="excludes training by workers with shards"):
+        train(treebank, small(), silver=silver, workers=InProcess(), shards=2)
