@@ -2,7 +2,8 @@
 
 - `main`: the commands, their arguments, and error reporting
 - `arguments`: the argument parser, types of values, groups of options
-- `train`, `distil`, `parse`, `evaluate`, `show`, `inspect`, `compile`, `serve`: one module per command, with a function ``run``
+- `train`, `distil`, `parse`, `evaluate`, `show`, `inspect`, `compile`, `serve`: one module per command, with a
+  function ``run``
 - `resumable`: ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
 - `provenance`: the record of files and software in a model

@@ -51,7 +51,7 @@ def check_inputs(options: argparse.Namespace) -> None:
     """Raise an error if the teacher cannot be used as the options say, or a text cannot be read."""
     for path in options.texts:
         if not Path(path).is_file():
-            raise FileError(path, "no such file; a file of text is expected")
+            raise FileError(path, "not a file; a file of text is expected")
     teacher = load_model(options.teacher, options.texts[0])
     if options.min_confidence and "confidence" not in teacher.components:
         raise ModelError(no_classifier(options.teacher))
@@ -120,7 +120,7 @@ class Selection:
     >>> [words_of(s) for s in chosen.of(from_words(text.split()) for text in ["This is known", "Yes", "I am here"])]
     [('I', 'am', 'here')]
     >>> chosen.reasons()
-    '1 known, 1 too short or long'
+    '1 known, 1 of fewer than 3 words'
     """
 
     def __init__(self, known: Iterable[tuple[str, ...]], confidence: float, limit: int | None):
@@ -145,8 +145,10 @@ class Selection:
 
     def _against(self, sentence: Sentence) -> str | None:
         """Return why a sentence is left out, None if it is not."""
-        if not SHORTEST <= len(sentence) <= LONGEST:
-            return "too short or long"
+        if len(sentence) < SHORTEST:
+            return f"of fewer than {SHORTEST} words"
+        if len(sentence) > LONGEST:
+            return f"of more than {LONGEST} words"
         if words_of(sentence) in self.known:
             return "known"
         if self.confidence and mean_confidence(sentence) < self.confidence:
@@ -164,8 +166,8 @@ def mean_confidence(sentence: Sentence) -> float:
     Examples
     --------
     >>> row = ["1", "Ja", "ja", "INTJ", "_", "_", "0", "root", "_", "SpaceAfter=No|Confidence=0.9"]
-    >>> mean_confidence(Sentence([row, ["2", "!", *row[2:9], "Confidence=0.8"]]))
-    0.85
+    >>> mean_confidence(Sentence([row, ["2", "!", *row[2:9], "Confidence=0.7"]]))
+    0.8
     """
     pairs = (each.partition("=") for row in sentence.rows for each in row[9].split("|"))
     found = [float(value) for name, _, value in pairs if name == HEAD]

@@ -34,8 +34,15 @@ TAG_COLUMNS = "tag_columns"
 log = logging.getLogger("nonproj")
 
 
-def usable_silver(silver: Sequence[Sentence], multi_root: bool) -> list[Sentence]:
-    """Return the automatically parsed sentences that can be learnt from: not those with several roots, if none has."""
+def usable_silver(silver: Sequence[Sentence], sentences: Sequence[Sentence], multi_root: bool) -> list[Sentence]:
+    """Return the automatically parsed sentences that can be learnt from: not those with several roots, if none has.
+
+    Warn if they have labels that the sentences of the treebank lack.
+    """
+    known = {label for sentence in sentences for label in sentence.labels}
+    if others := sorted({label for sentence in silver for label in sentence.labels} - known):
+        names = ", ".join(map(one_line, others[:3])) + (", …" if len(others) > 3 else "")
+        log.warning("automatically parsed sentences have labels that the treebank lacks: %s", names)
     pairs = zip(silver, trees_of(silver), strict=True)
     found = [sentence for sentence, tree in pairs if multi_root or np.count_nonzero(tree == 0) == 1]
     if len(found) < len(silver):
@@ -167,7 +174,8 @@ class TaggerStage(Stage):
         if not config.tagger.epochs or not _are_tagged(sentences):
             return Learnt(predicted=[*sentences, *setting.silver])
         began, folder = time.perf_counter(), config.features.folder
-        everything = [*sentences, *setting.silver]
+        tagged = _are_tagged_like(setting.silver, sentences)
+        everything = [*sentences, *(setting.silver if tagged else ())]
         analyzer = Analyzer.fit(everything, config.tagger, config.seed, progress, folder, self.vectors)
         log.info("tagger: %.1f s", time.perf_counter() - began)
         versions = [list(sentences)]
@@ -179,16 +187,17 @@ class TaggerStage(Stage):
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]
         predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
-        predicted += self._tagged(sentences, setting)
+        keep = tagged and config.training.tags == "gold"
+        predicted += setting.silver if keep else self._tagged(sentences, setting)
         return (
             Learnt(analyzer, analyzer.state(), predicted=predicted) if analyzer.columns else Learnt(predicted=predicted)
         )
 
     def _tagged(self, sentences: Sequence[Sentence], setting: Setting) -> list[Sentence]:
-        """Return the silver sentences; with tags of a tagger of the treebank alone, unless gold ones are wanted."""
+        """Return the automatically parsed sentences with tags of a tagger that has learnt from the treebank alone."""
         config, silver = setting.config, list(setting.silver)
-        if not silver or config.training.tags == "gold":
-            return silver
+        if not silver:
+            return []
         options, folder = quick(config.tagger), config.features.folder
         analyzer = Analyzer.fit(sentences, options, config.seed, setting.progress, folder, self.vectors)
         rows = analyzer.annotate(silver, overwrite=True)
@@ -267,6 +276,19 @@ def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> lis
     except (StopIteration, ValueError):
         raise ModelError("it has the tags of other sentences") from None
     return tagged
+
+
+def _are_tagged_like(silver: Sequence[Sentence], sentences: Sequence[Sentence]) -> bool:
+    """Return whether automatically parsed sentences have values in each column in which the treebank has some."""
+    filled = [
+        {column for column in range(LEMMA, FEATS + 1) if any(row[column] != "_" for s in each for row in s.rows)}
+        for each in (sentences, silver)
+    ]
+    missing = sorted(filled[0] - filled[1])
+    if silver and missing:
+        name = _WRITTEN[missing[-1]][0] if missing[-1] in _WRITTEN else "LEMMA"
+        log.warning("the automatically parsed sentences have no %s; the tagger does not learn from them", name)
+    return not missing
 
 
 def _are_tagged(sentences: Sequence[Sentence]) -> bool:

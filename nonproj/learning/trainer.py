@@ -178,7 +178,7 @@ class Trainer:
         self.parser: np.ndarray | None = None
         roots = [int(np.count_nonzero(tree == 0)) for tree in trees_of(sentences)]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
-        self.silver = usable_silver(silver, self.multi_root)
+        self.silver = usable_silver(silver, sentences, self.multi_root)
         share = float(np.concatenate([nonprojective(tree[1:]) for tree in trees_of(sentences)]).mean())
         self.meta: dict[str, Any] = {
             "version": __version__,

@@ -166,3 +166,25 @@ def test_what_cannot_be_learnt_from_is_refused():
         train([], small(), silver=silver)
     with pytest.raises(ConfigError, match="excludes training by workers with shards"):
         train(treebank, small(), silver=silver, workers=InProcess(), shards=2)
+
+
+def test_text_without_tags_is_tagged(caplog):
+    treebank, silver = toy.sentences(20), blank(toy.sentences(20, seed=1))
+    for tags in ("both", "gold"):
+        with caplog.at_level("WARNING", "nonproj"):
+            material = material_of(treebank, silver, training__epochs=1, training__tags=tags)
+        assert "the automatically parsed sentences have no XPOS; the tagger does not learn from them" in caplog.messages
+        caplog.clear()
+        assert {row[3] for s in material.sentences[-20:] for row in s.rows} <= {
+            row[3] for s in treebank for row in s.rows
+        }
+
+
+def test_other_labels_are_pointed_out(caplog):
+    treebank, silver = toy.sentences(10), toy.sentences(10, seed=1)
+    other = [with_rows(s, s.rows) for s in silver]
+    for row in other[0].rows:
+        row[7] = "SBJ"
+    with caplog.at_level("WARNING", "nonproj"):
+        train(treebank, small(training__epochs=1), silver=other)
+    assert "automatically parsed sentences have labels that the treebank lacks: SBJ" in caplog.messages
