@@ -93,7 +93,7 @@ def write_page(setting: Setting) -> None:
     path = setting.results / "neural-training.md"
     with replacing(path) as temporary:
         temporary.write_text(f"{INTRODUCTION}\n{ways_table(setting)}\n", encoding="utf-8")
-    stamp(path, "neural")
+    stamp(path, "neural-training")
 
 
 def _run(arguments: list[str] | None) -> None:

@@ -214,6 +214,8 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
     "text": _grandparents(*_UNIVERSAL, text=True),
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
+    "neural-training": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
+    "distilling": _grandparents("english-ewt", text=True),
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""
 

@@ -1,0 +1,171 @@
+"""What a fast model learns from the trees that a model with an encoder gives to text, by the number of words of text.
+
+    python -m experiments.distilling english-ewt --text brown.txt --text reviews.txt     # a stopped run can be resumed
+    python -m experiments.distilling english-ewt --text brown.txt --training 4000        # the first sentences alone
+
+Each file of text has one sentence a line.  The teacher is the model of `experiments.neural`; missing models are trained
+with the default options and without confidence.  Everything is measured on the development file.  Writes
+``distilling.csv`` and ``distilling.md`` in the folder of results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import logging
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from experiments.__main__ import run_program
+from experiments.layout import percent, table
+from experiments.neural import encoder_model, known, made
+from experiments.neural_training import development
+from experiments.provenance import script, stamp
+from experiments.setting import ROOT, Setting, configuration, treebank
+from experiments.store import Row, write_rows
+from experiments.text import LANGUAGES, PARTS, scores_of
+from nonproj.cli.distil import Selection, words_of
+from nonproj.evaluation.parsing import evaluate_parser
+from nonproj.evaluation.scores import Evaluation
+from nonproj.evaluation.significance import compare
+from nonproj.io import conll
+from nonproj.io.conll import UPOS
+from nonproj.io.temporary import replacing
+from nonproj.learning.trainer import train
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
+from nonproj.types import Sentence
+
+WORDS = (0, 100_000, 200_000, 400_000, 800_000)
+"""Amounts of text; larger ones contain the smaller ones."""
+
+FILE = "distilling.csv"
+
+INTRODUCTION = """# Trees of unlabelled text
+
+A student is a linear model trained on the training file, and on the trees that a teacher, the model with an encoder of
+[neural.md](neural.md), gives to text (`nonproj distil`); options are the default ones, without confidence. Development
+files: tags, UAS and LAS with given words and predicted tags (all words, punctuation included), p by a paired
+permutation test against the student without text, and LAS from raw text by the official script of the CoNLL 2018 shared
+task. Speed is in words per processor second with given words. `python -m experiments.distilling` makes this page.
+"""
+
+log = logging.getLogger("experiments")
+
+
+def measure(setting: Setting, language: str, texts: Sequence[Path], amounts: Sequence[int] = WORDS) -> None:
+    """Measure teacher and students one by one; write the page, with what was measured before, after each of them."""
+    gold = list(conll.read(development(setting, language), require_heads=True))
+    teacher = encoder_model(dataclasses.replace(setting, training=0), language)
+    silver = list(silver_of(setting, language, teacher, texts))
+    facts: Row = {"language": language, "training": setting.training, "texts": " ".join(path.stem for path in texts)}
+    facts |= {"made": made(setting, language)}
+    keep(setting, facts | {"amount": "teacher"} | figures(setting, language, teacher, gold)[0])
+    first = None
+    for amount in amounts:
+        chosen = sample(silver, amount)
+        log.info("distilling, %s, %d words of text", language, amount)
+        row, evaluation = figures(setting, language, student(setting, language, chosen, amount), gold)
+        first = first or evaluation
+        row |= {"p_las": compare(evaluation, first, punctuation=True)["las"]["p"]}
+        keep(setting, facts | {"amount": sum(map(len, chosen))} | row)
+        if len(chosen) == len(silver) and amount:
+            break
+
+
+def silver_of(setting: Setting, language: str, teacher: Path, texts: Sequence[Path]) -> Iterator[Sentence]:
+    """Yield the trees of all texts, but for sentences of the treebank's files."""
+    with_gold = [*treebank(setting, language), development(setting, language)]
+    selection = Selection((words_of(s) for path in with_gold for s in conll.read(path)), 0.0, None)
+    for text in texts:
+        path = setting.models / f"{language}-{text.stem}.conllu"
+        command = [sys.executable, "-m", "nonproj", "parse", "-q", "--resume", "--lines", "-m", str(teacher), str(text)]
+        if not path.exists():
+            subprocess.run([*command, "-o", str(path)], check=True, cwd=ROOT)
+        yield from selection.of(conll.read(path))
+
+
+def sample(sentences: Sequence[Sentence], words: int) -> list[Sentence]:
+    """Return random sentences in their order, with so many words together at most; more words include fewer."""
+    order = np.random.default_rng(0).permutation(len(sentences))
+    sizes = np.cumsum([len(sentences[i]) for i in order])
+    return [sentences[i] for i in sorted(order[: np.searchsorted(sizes, words, "right")].tolist())]
+
+
+def student(setting: Setting, language: str, silver: Sequence[Sentence], amount: int) -> Path:
+    """Return the file of a student; train it if it is missing."""
+    path = setting.models / f"{language}-student-{setting.training}-{amount}.nonproj"
+    if not path.exists():
+        sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
+        config = configuration(setting, language, PARTS).with_overrides({"confidence.share": 0})
+        checkpoint = path.with_name(f"{path.name}.checkpoint")
+        train(sentences, config, silver=silver, checkpoint=checkpoint, resume=True).save(path)
+        checkpoint.unlink()
+    return path
+
+
+def figures(setting: Setting, language: str, path: Path, gold: list[Sentence]) -> tuple[Row, Evaluation]:
+    """Return the accuracy and speed of a model on the development file."""
+    parser = Parser(Model.load_trained(path), tags="all")
+    tagged = parser.tag(gold)
+    right = [a[UPOS] == b[UPOS] for s, t in zip(gold, tagged, strict=True) for a, b in zip(s.rows, t.rows, strict=True)]
+    began = time.process_time()
+    evaluation = evaluate_parser(parser, gold)
+    speed = len(right) / (time.process_time() - began)
+    scores = evaluation.as_dict()["with_punctuation"]
+    row: Row = {"upos": float(np.mean(right)), "uas": scores["uas"], "las": scores["las"]}
+    row |= {"raw_las": scores_of(path, development(setting, language))["LAS"], "speed": speed}
+    return row | {"megabytes": path.stat().st_size / 1e6}, evaluation
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def keep(setting: Setting, row: Row) -> None:
+    """Write a row in the place of the one of the same model, and the page."""
+    same = ("language", "training", "texts", "amount")
+    rows = [each for each in known(setting, FILE) if any(each[name] != row[name] for name in same)]
+    write_rows(setting.results / FILE, [*rows, row])
+    write_page(setting)
+
+
+def write_page(setting: Setting) -> None:
+    """Write the page."""
+    titles, lines = script("treebanks").TREEBANKS, []
+    for row in known(setting, FILE):
+        sentences = f", {row['training']:,} sentences" if row["training"] else ""
+        name = "teacher" if row["amount"] == "teacher" else f"{row['amount']:,}"
+        shares = [percent(row[each]) for each in ("upos", "uas", "las")]
+        p = row.get("p_las")
+        tested = f"{p:.4f}" if isinstance(p, float) and p < 1 else "–"
+        name += f" of {row['texts']}" if row["amount"] not in ("teacher", 0) else ""
+        rest = [percent(row["raw_las"]), f"{row['speed']:,.0f}", f"{row['megabytes']:.0f}"]
+        lines.append([titles[str(row["language"])].title + sentences, name, *shares, tested, *rest])
+    header = ["", "words of text", "UPOS", "UAS", "LAS", "p of LAS", "raw text: LAS", "words a second", "MB"]
+    path = setting.results / "distilling.md"
+    with replacing(path) as temporary:
+        temporary.write_text(f"{INTRODUCTION}\n{table(header, lines)}\n", encoding="utf-8")
+    stamp(path, "distilling")
+
+
+def _run(arguments: list[str] | None) -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.distilling", description=__doc__.split("\n")[0])
+    parser.add_argument("language", choices=LANGUAGES, metavar="LANGUAGE", help=f"one of {', '.join(LANGUAGES)}")
+    parser.add_argument("--text", type=Path, action="append", required=True, metavar="FILE", help="one sentence a line")
+    parser.add_argument("--training", type=int, default=0, help="number of sentences of the treebank (default: all)")
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
+    parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
+    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks and encoders")
+    options = parser.parse_args(arguments)
+    setting = Setting(options.results.resolve(), options.models, options.data, training=options.training)
+    measure(setting, options.language, [path.resolve() for path in options.text])
+
+
+if __name__ == "__main__":
+    sys.exit(run_program(_run, None))
