@@ -5,8 +5,8 @@ import json
 import os
 import random
 import re
-import struct
 import shutil
+import struct
 import subprocess
 import sys
 import zipfile
