@@ -2,6 +2,7 @@
 
     python -m experiments.distilling english-ewt --text brown.txt --text reviews.txt     # a stopped run can be resumed
     python -m experiments.distilling english-ewt --text brown.txt --training 4000        # the first sentences alone
+    python -m experiments.distilling english-ewt --text brown.txt --share 3              # more text in an epoch
 
 Each file of text has one sentence a line.  The teacher is the model of `experiments.neural`; missing models are trained
 with the default options and without confidence.  Everything is measured on the development file.  Writes
@@ -52,28 +53,33 @@ A student is a linear model trained on the training file, and on the trees that 
 [neural.md](neural.md), gives to text (`nonproj distil`); options are the default ones, without confidence. Development
 files: tags, UAS and LAS with given words and predicted tags (all words, punctuation included), p by a paired
 permutation test against the student without text, and LAS from raw text by the official script of the CoNLL 2018 shared
-task. Speed is in words per processor second with given words. `python -m experiments.distilling` makes this page.
+task. The share is `treebank.silver_share`, words of text in an epoch relative to the treebank's. Speed is in words per
+processor second with given words. `python -m experiments.distilling` makes this page.
 """
 
 log = logging.getLogger("experiments")
 
 
-def measure(setting: Setting, language: str, texts: Sequence[Path], amounts: Sequence[int] = WORDS) -> None:
+def measure(
+    setting: Setting, language: str, texts: Sequence[Path], amounts: Sequence[int] = WORDS, share: float = 1.0
+) -> None:
     """Measure teacher and students one by one; write the page, with what was measured before, after each of them."""
     gold = list(conll.read(development(setting, language), require_heads=True))
     teacher = encoder_model(dataclasses.replace(setting, training=0), language)
     silver = list(silver_of(setting, language, teacher, texts))
-    facts: Row = {"language": language, "training": setting.training, "texts": " ".join(path.stem for path in texts)}
-    facts |= {"made": made(setting, language)}
-    keep(setting, facts | {"amount": "teacher"} | figures(setting, language, teacher, gold)[0])
+    facts: Row = {"language": language, "training": setting.training, "made": made(setting, language)}
+    without, with_text = {"texts": "", "share": 0.0}, {"texts": " ".join(path.stem for path in texts), "share": share}
+    teacher_row = facts | without | {"amount": "teacher"}
+    if not any(same(row, teacher_row) for row in known(setting, FILE)):
+        keep(setting, teacher_row | figures(setting, language, teacher, gold)[0])
     first = None
     for amount in amounts:
         chosen = sample(silver, amount)
         log.info("distilling, %s, %d words of text", language, amount)
-        row, evaluation = figures(setting, language, student(setting, language, chosen, amount), gold)
+        row, evaluation = figures(setting, language, student(setting, language, chosen, amount, share), gold)
         first = first or evaluation
         row |= {"p_las": compare(evaluation, first, punctuation=True)["las"]["p"]}
-        keep(setting, facts | {"amount": sum(map(len, chosen))} | row)
+        keep(setting, facts | (with_text if chosen else without) | {"amount": sum(map(len, chosen))} | row)
         if len(chosen) == len(silver) and amount:
             break
 
@@ -97,12 +103,15 @@ def sample(sentences: Sequence[Sentence], words: int) -> list[Sentence]:
     return [sentences[i] for i in sorted(order[: np.searchsorted(sizes, words, "right")].tolist())]
 
 
-def student(setting: Setting, language: str, silver: Sequence[Sentence], amount: int) -> Path:
+def student(setting: Setting, language: str, silver: Sequence[Sentence], amount: int, share: float) -> Path:
     """Return the file of a student; train it if it is missing."""
-    path = setting.models / f"{language}-student-{setting.training}-{amount}.nonproj"
+    name = f"{language}-student-{setting.training}-{amount}" + (f"-{share:g}" if amount else "")
+    path = setting.models / f"{name}.nonproj"
     if not path.exists():
         sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
-        config = configuration(setting, language, PARTS).with_overrides({"confidence.share": 0})
+        config = configuration(setting, language, PARTS).with_overrides(
+            {"confidence.share": 0, "treebank.silver_share": share}
+        )
         checkpoint = path.with_name(f"{path.name}.checkpoint")
         train(sentences, config, silver=silver, checkpoint=checkpoint, resume=True).save(path)
         checkpoint.unlink()
@@ -128,10 +137,14 @@ def figures(setting: Setting, language: str, path: Path, gold: list[Sentence]) -
 
 def keep(setting: Setting, row: Row) -> None:
     """Write a row in the place of the one of the same model, and the page."""
-    same = ("language", "training", "texts", "amount")
-    rows = [each for each in known(setting, FILE) if any(each[name] != row[name] for name in same)]
+    rows = [each for each in known(setting, FILE) if not same(each, row)]
     write_rows(setting.results / FILE, [*rows, row])
     write_page(setting)
+
+
+def same(one: Row, other: Row) -> bool:
+    """Return whether two rows are of the same model."""
+    return all(one[name] == other[name] for name in ("language", "training", "texts", "amount", "share"))
 
 
 def write_page(setting: Setting) -> None:
@@ -144,9 +157,10 @@ def write_page(setting: Setting) -> None:
         p = row.get("p_las")
         tested = f"{p:.4f}" if isinstance(p, float) and p < 1 else "–"
         name += f" of {row['texts']}" if row["amount"] not in ("teacher", 0) else ""
+        share = f"{row['share']:g}" if row["share"] else "–"
         rest = [percent(row["raw_las"]), f"{row['speed']:,.0f}", f"{row['megabytes']:.0f}"]
-        lines.append([titles[str(row["language"])].title + sentences, name, *shares, tested, *rest])
-    header = ["", "words of text", "UPOS", "UAS", "LAS", "p of LAS", "raw text: LAS", "words a second", "MB"]
+        lines.append([titles[str(row["language"])].title + sentences, name, share, *shares, tested, *rest])
+    header = ["", "words of text", "share", "UPOS", "UAS", "LAS", "p of LAS", "raw text: LAS", "words a second", "MB"]
     path = setting.results / "distilling.md"
     with replacing(path) as temporary:
         temporary.write_text(f"{INTRODUCTION}\n{table(header, lines)}\n", encoding="utf-8")
@@ -159,12 +173,13 @@ def _run(arguments: list[str] | None) -> None:
     parser.add_argument("language", choices=LANGUAGES, metavar="LANGUAGE", help=f"one of {', '.join(LANGUAGES)}")
     parser.add_argument("--text", type=Path, action="append", required=True, metavar="FILE", help="one sentence a line")
     parser.add_argument("--training", type=int, default=0, help="number of sentences of the treebank (default: all)")
+    parser.add_argument("--share", type=float, default=1.0, help="words of text in an epoch for each of the treebank")
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
     parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
     parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks and encoders")
     options = parser.parse_args(arguments)
     setting = Setting(options.results.resolve(), options.models, options.data, training=options.training)
-    measure(setting, options.language, [path.resolve() for path in options.text])
+    measure(setting, options.language, [path.resolve() for path in options.text], share=options.share)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,9 @@ def test_students_learn_from_more_and_more_text(tmp_path):
     assert all(0.0 < row[name] <= 1.0 for row in rows for name in ("upos", "uas", "las", "raw_las"))
     assert all(row["speed"] > 0 and row["megabytes"] > 0 for row in rows)
     assert rows[1]["p_las"] == 1.0
-    models = [Model.load_trained(setting.models / f"tamil-student-0-{amount}.nonproj") for amount in (0, 60, 100_000)]
+    models = [
+        Model.load_trained(setting.models / f"tamil-student-0-{amount}.nonproj") for amount in ("0", "60-1", "100000-1")
+    ]
     assert [model.meta.get("silver", {"words": 0})["words"] for model in models] == amounts[1:]
     page = (setting.results / "distilling.md").read_text(encoding="utf-8")
     assert f"| {amounts[3]:,} of plain |" in page
@@ -59,6 +61,10 @@ def test_students_learn_from_more_and_more_text(tmp_path):
     distilling.measure(setting, "tamil", [source], (0, 60))  # trains nothing again, and keeps the other rows
     assert [path.stat().st_mtime_ns for path in sorted(setting.models.iterdir())] == made
     assert len(read_rows(setting.results / distilling.FILE)) == 4
+    distilling.measure(setting, "tamil", [source], (60,), share=0.5)
+    rows = read_rows(setting.results / distilling.FILE)
+    assert [row["share"] for row in rows if row["amount"] == amounts[2]] == [1.0, 0.5]
+    assert Model.load_trained(setting.models / "tamil-student-0-60-0.5.nonproj").config.treebank.silver_share == 0.5
 
 
 def known_once(treebank: str, known: set[tuple[str, ...]], folder: Path) -> set[tuple[str, ...]]:
