@@ -1,17 +1,20 @@
-"""Train and evaluate the models of a release; write a card for each of them, and a table of all.
+"""Train and evaluate the models of a release; write a card and a package of each of them, and a table of all.
 
     python release/models.py --out models [--data data] [--source FOLDER] [MODEL ...] [--train '--epochs 5']
 
 A MODEL is a treebank and a set of part types, such as danish-grandparent; by default all of `RELEASE`.  Finished models
-are kept: an interrupted run continues with the next model, or after the last complete epoch of an unfinished one.
+are kept: an interrupted run continues with the next model, or after the last complete epoch of an unfinished one.  A
+package is a wheel in the folder ``wheels``; it is installed into an empty folder, and must parse the test file by name.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,9 +25,13 @@ from fetch import fetch, treebank_folders  # noqa: E402
 from treebanks import TREEBANKS, TreebankError, sha256, write_file  # noqa: E402
 
 from nonproj import __version__  # noqa: E402
+from nonproj.cli.package import contents_of  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.card import model_card  # noqa: E402
+from nonproj.io import conll  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
+from nonproj.model.rounding import rounded  # noqa: E402
+from nonproj.model.wheel import write_wheel  # noqa: E402
 
 RELEASE = (
     "tamil-grandparent",
@@ -46,6 +53,12 @@ RELEASE = (
     "english-ewt-grandparent",
 )
 """The models of a release, fastest first."""
+
+SMALL = 2.0
+"""The rounding of the default model, the only one that is less accurate than before."""
+
+CHECKED = 5
+"""Sentences of the test file that each package must parse."""
 
 HEAD = f"""# Models of nonproj {__version__}
 
@@ -105,6 +118,56 @@ def write_card(job: Job) -> str:
     return f"| {' | '.join([*cells, f'{len(data) / 1e6:.1f}', f'`{sha256(data)}`'])} |\n"
 
 
+def packages(name: str) -> list[tuple[str, float]]:
+    """Return the packages of a model: their names, and how much weights are rounded.
+
+    Examples
+    --------
+    >>> packages("danish-grandparent"), packages("danish-arc")
+    ([('danish', 1.0)], [('danish-arc', 1.0)])
+    """
+    if name == "english-ewt-grandparent":
+        return [("english", SMALL), ("english-ewt", 1.0)]
+    short = name.removesuffix("-grandparent")
+    return [("english-wsj" if short == "english" else short, 1.0)]
+
+
+def write_packages(job: Job) -> None:
+    """Write the packages of a model, unless they are newer than it, and check them.
+
+    Raises
+    ------
+    TreebankError
+        A package cannot be installed, or its model cannot be used.
+    """
+    folder = job.output.parent / "wheels"
+    folder.mkdir(exist_ok=True)
+    for name, amount in packages(job.name):
+        done = list(folder.glob(f"nonproj_model_{name.replace('-', '_')}-{__version__}-*.whl"))
+        if done and done[0].stat().st_mtime_ns > job.output.stat().st_mtime_ns:
+            continue
+        wheel = write_wheel(contents_of(rounded(Model.load(job.output), amount), name, __version__), folder)
+        try:
+            check_package(wheel, name, job.test)
+        except subprocess.CalledProcessError as error:
+            wheel.unlink()
+            raise TreebankError(f"{wheel} cannot be used: {error.stderr.strip()}") from None
+        sys.stderr.write(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB\n")
+
+
+def check_package(wheel: Path, name: str, test: Path) -> None:
+    """Install a package into an empty folder, and parse the first sentences of the test file by its name."""
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", folder, str(wheel)]
+        sentences = Path(folder) / "first.conllu"
+        with open(sentences, "w", encoding="utf-8") as stream:
+            conll.write(((sentence, None) for sentence in list(conll.read(test))[:CHECKED]), stream)
+        parse = [sys.executable, "-m", "nonproj", "parse", "-m", name, str(sentences), "-o", f"{folder}/out.conllu"]
+        env = os.environ | {"PYTHONPATH": os.pathsep.join([folder, str(ROOT)])}
+        for words in (pip, parse):
+            subprocess.run(words, env=env, check=True, capture_output=True, text=True)
+
+
 def build(job: Job, more: list[str]) -> None:
     """Train and evaluate one model, unless it is finished.
 
@@ -140,6 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
             job = Job(name, *(path.resolve() for path in (train, test, options.out / f"{name}.nonproj")))
             build(job, shlex.split(options.train))
             rows.append(write_card(job))
+            write_packages(job)
         except (TreebankError, OSError) as error:
             sys.stderr.write(f"models: {name}: {error}\n")
             failed = 2

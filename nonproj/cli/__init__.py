@@ -2,8 +2,9 @@
 
 - `main`: the commands, their arguments, and error reporting
 - `arguments`: the argument parser, types of values, groups of options
-- `train`, `distil`, `parse`, `evaluate`, `show`, `inspect`, `compile`, `serve`: one module per command, with a
-  function ``run``
+- `train`, `distil`, `parse`, `evaluate`, `show`, `inspect`, `package`, `models`, `compile`, `serve`: one module per
+  command, with a function ``run``
+- `model_names`: models named on the command line
 - `resumable`: ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
 - `provenance`: the record of files and software in a model

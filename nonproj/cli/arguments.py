@@ -153,6 +153,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def factor(text: str) -> float:
+    """Return a number from 0 to 100."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 100.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
+    return value
+
+
 def probability(text: str) -> float:
     """Return a probability."""
     try:
@@ -324,6 +335,22 @@ def add_distil(parser: Arguments) -> None:
     add_training(parser)
     text = "number of processes that parse, and that train the models of training.models (default: 1; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
+    add_reading(parser)
+
+
+def add_package(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj package``."""
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model made by 'nonproj train'")
+    add("-o", "--output", default=".", metavar="FOLDER", help="folder for the wheel (default: the current one)")
+    text = "name of the model, by which it is found when it is installed (default: that of the file)"
+    add("--name", metavar="NAME", help=text)
+    text = "version of the package (default: 1.0.0)"
+    add("--package-version", default="1.0.0", metavar="VERSION", help=text)
+    add("--licence", metavar="TEXT", help="licence of the model (default: that of its treebank)")
+    text = "round weights to multiples of R times a fixed step: the wheel is smaller; 0 changes nothing (default: 1)"
+    add("--rounding", type=factor, default=1.0, metavar="R", help=text)
+    add("--test", metavar="FILE", help="treebank to evaluate the rounded model on, for its card")
     add_reading(parser)
 
 

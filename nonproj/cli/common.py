@@ -17,7 +17,8 @@ from typing import Any, BinaryIO
 from nonproj.cli.signals import heed, heeding
 from nonproj.errors import ConfigError, FileError, ModelError
 from nonproj.io.checks import Rules
-from nonproj.io.files import A_MODEL, Opened, identity, is_direct, is_model
+from nonproj.io.files import Opened, identity, is_direct
+from nonproj.io.kinds import A_MODEL, beginning_of, is_model
 from nonproj.kernels.kernel import NOTICE, compiling, count_cached
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -30,13 +31,13 @@ def load_model(path: str, treebank: str) -> Model:
 
     If a model is given as the treebank, or a treebank as the model, the error says so.
     """
-    given = is_model(_beginning(treebank))
+    given = is_model(beginning_of(treebank))
     try:
         model = Model.load_trained(path)
     except ModelError as error:
         if given:
             raise ModelError(f"{error}; {treebank} is one: did you swap the two?") from None
-        if _TREEBANK.match(_beginning(path)):
+        if _TREEBANK.match(beginning_of(path)):
             raise ModelError(f"{error}, but a treebank; a model written by 'nonproj train' is expected") from None
         raise
     if given:
@@ -45,15 +46,6 @@ def load_model(path: str, treebank: str) -> Model:
 
 
 _TREEBANK = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:#[^\n]*\n\s*)*1(?:-\d+)?\t[^\t\n]*\t")
-
-
-def _beginning(path: str) -> bytes:
-    """Return the first bytes of a file, or no bytes if it cannot be read."""
-    with suppress(OSError, ValueError):
-        if os.path.isfile(path):
-            with open(path, "rb") as stream:
-                return stream.read(1 << 14)
-    return b""
 
 
 @contextmanager

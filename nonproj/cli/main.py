@@ -20,6 +20,7 @@ from nonproj.cli.arguments import (
     Arguments,
     add_decoding,
     add_distil,
+    add_package,
     add_plain_text,
     add_reading,
     add_show,
@@ -33,8 +34,10 @@ from nonproj.cli.arguments import (
     seconds,
 )
 from nonproj.cli.lazy_import import import_blas_when_needed
+from nonproj.cli.model_names import is_input, is_terminal, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.errors import NonprojError, one_line
+from nonproj.model.installed import DEFAULT
 
 EXIT_BROKEN_PIPE = 141
 
@@ -72,6 +75,8 @@ def build_parser() -> Arguments:
             add_show,
         ),
         ("inspect", "describe a model", _add_inspect),
+        ("package", "make a package of a model, which pip installs", add_package),
+        ("models", "list the installed models", _add_models),
         (
             "compile",
             "compile all kernels in advance, for example in a container image, and print the cache folder",
@@ -85,9 +90,11 @@ def build_parser() -> Arguments:
 
 def _add_parse(parser: Arguments) -> None:
     add = parser.add_argument
-    parser.usage = "nonproj parse [options] MODEL [IN]\n       nonproj parse [options] -m MODEL [IN]"
-    add("-m", "--model", metavar="MODEL", help="a model made by 'nonproj train', instead of the first argument")
-    add("files", nargs="*", metavar="MODEL [IN]", help="a model, and the file to parse (default: standard input)")
+    parser.usage = "nonproj parse [options] [MODEL] [IN]\n       nonproj parse [options] -m MODEL [IN]"
+    text = "a model made by 'nonproj train', or the name of an installed one, instead of the first argument"
+    add("-m", "--model", metavar="MODEL", help=text)
+    text = f"a model (default: {DEFAULT}, if it is installed), and the file to parse (default: standard input)"
+    add("files", nargs="*", metavar="MODEL [IN]", help=text)
     add("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
     text = "write the K best trees of each sentence, best first, with rank, score, bound and certificate as comments"
     add("--nbest", type=positive, metavar="K", help=text)
@@ -150,6 +157,10 @@ def _add_inspect(parser: Arguments) -> None:
     form.add_argument("--json", action="store_true", help="print as JSON")
     text = "print a model card: treebank, licence, figures, options, use and limits, as Markdown"
     form.add_argument("--card", action="store_true", help=text)
+
+
+def _add_models(parser: Arguments) -> None:
+    parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def _add_serve(parser: Arguments) -> None:
@@ -226,9 +237,9 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
 def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> list[str]:
     """Set model and input, and return the remaining files."""
     if options.model is None:
-        if not files:
-            parser.error("a model is expected: MODEL or -m MODEL")
-        options.model = files.pop(0)
+        if not files and is_terminal(sys.stdin):
+            parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
+        options.model = files.pop(0) if len(files) > 1 or (files and not is_input(files[0])) else None
     options.input = files.pop(0) if files else "-"
     for name, given in (("--token-ranges", options.token_ranges), ("--cut-words", options.cut_words is not None)):
         if given and not options.plain:
@@ -341,6 +352,7 @@ def _run(words: list[str], last: bool) -> int:
 
         sys.stdout.write(f"nonproj {__version__}\n")
         return 0
+    locate_models(options)
     start_logging(options, logging.INFO if options.command in ("train", "distil", "serve") else logging.WARNING)
     with Signals(patient=options.command in ("train", "distil"), last=last):
         command = importlib.import_module(f"nonproj.cli.{options.command}")

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
     if test:
-        _evaluate(model, test, progress)
+        evaluate_on(model, test, progress)
         if checkpoint:  # without one, the output is a device or a pipe and cannot be rewritten
             model.save(output)
     return 0
@@ -106,7 +106,7 @@ def _say_how_to_resume(checkpoint: Path | None) -> None:
         log.warning("kept %s; continue with the same command and --resume", one_line(str(checkpoint)))
 
 
-def _evaluate(model: Model, test: list[Sentence], progress: Callable[..., Any] | None) -> None:
+def evaluate_on(model: Model, test: list[Sentence], progress: Callable[..., Any] | None) -> None:
     """Evaluate a model on a test file, print the table, and record it in the model."""
     parser = Parser(model, tags=tested_tags(model.config))
     parses: list[Any] = []

@@ -187,6 +187,8 @@ def _training(training: dict[str, Any], description: dict[str, Any], size: int) 
     for name, version in _record(training, "software").items():
         yield name, str(version)
     yield "labels", str(description["labels"])
+    if training.get("rounding"):
+        yield "weights", f"rounded ({_number(training['rounding'])})"
     yield "file", f"{size / 1e6:.1f} MB"
 
 

@@ -21,6 +21,7 @@ from nonproj.errors import ConfigError
 from nonproj.evaluation.scores import Evaluation
 from nonproj.integrations.sentences import Predictions, Treebank, annotated, listed, sentences_of, with_heads
 from nonproj.learning.trainer import train
+from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import set_name
@@ -252,14 +253,14 @@ class DependencyParser(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | Path) -> DependencyParser:
-        """Return a fitted parser from a model file.
+        """Return a fitted parser from a model file, or from an installed model by its name.
 
         Raises
         ------
         ModelError
             The file is not a model.
         """
-        model = Model.load_trained(path)
+        model = Model.load_trained(located(path))
         config: Any = model.config.as_dict()
         parameters: dict[str, Any] = {name: reduce(getitem, key.split("."), config) for name, key in _KEYS.items()}
         parser = cls(**parameters)

@@ -19,6 +19,7 @@ from spacy.training import Example
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ModelError
 from nonproj.io.conll import COLUMNS, FEATS, LEMMA
+from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
@@ -67,7 +68,7 @@ class NonprojComponent:
     ----------
     name : str
     model : str or None
-        The model file; None if the component is going to be read from disk or bytes.
+        The model file, or the name of an installed model; None if the component is going to be read from disk or bytes.
     tags : {"missing", "all", "none"}
         Which tags, morphology and lemmas the model's tagger sets: those that no other component has set, all, or none.
     sentences : {"auto", "segmenter", "rule"}
@@ -106,7 +107,7 @@ class NonprojComponent:
         self._parser: Parser | None = None
         _set_extensions()
         if model is not None:
-            self._use(Model.load_trained(model))
+            self._use(Model.load_trained(located(model)))
 
     @property
     def parser(self) -> Parser:

@@ -1,6 +1,7 @@
 """Reading and writing of treebanks.
 
 - `files`: input from a file, pipe or gzip archive; output to a file or standard output
+- `kinds`: what kind of file the first bytes of one show
 - `temporary`: atomic output files
 - `constraints`: constraints on trees in the columns of a treebank
 - `conll`: lossless CoNLL-X and CoNLL-U

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeAlias
 
 from nonproj.errors import DataError, FileError
+from nonproj.io.kinds import A_MODEL, is_model
 from nonproj.io.temporary import open_temporary, reason, replacing
 
 
@@ -41,12 +42,6 @@ class Opened(NamedTuple):
 
 Source: TypeAlias = "str | Path | BinaryIO | TextIO | Opened"
 StreamError: TypeAlias = "OSError | EOFError | OverflowError | UnicodeDecodeError | zlib.error"
-
-MODEL_MAGIC, OLD_MODEL_MAGIC = b'{"__metadata__":{"nonproj":"', b"\x93nonproj"
-"""The bytes of a model file after its first 8 bytes, and the first bytes of models of earlier versions."""
-
-A_MODEL = "a model of nonproj; a treebank or a text is expected here"
-"""The error for a model given as data."""
 
 _GZIP = b"\x1f\x8b"
 
@@ -150,17 +145,6 @@ def _lines(stream: Any, limit: int) -> Iterator[Any]:
         if len(line) > limit:
             raise OverflowError(limit, line if isinstance(line, bytes) else line.encode())
         yield line
-
-
-def is_model(beginning: bytes) -> bool:
-    """Return whether the beginning of a file, 64 bytes or more, is that of a model of any version.
-
-    Examples
-    --------
-    >>> is_model(bytes(8) + MODEL_MAGIC + b"5"), is_model(b"1\tRegn")
-    (True, False)
-    """
-    return beginning[8:].startswith(MODEL_MAGIC) or beginning.startswith(OLD_MODEL_MAGIC)
 
 
 def stream_error(error: StreamError, name: str, number: int) -> DataError | FileError:

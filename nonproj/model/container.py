@@ -34,7 +34,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from nonproj.errors import FileError, ModelError
-from nonproj.io.files import MODEL_MAGIC, OLD_MODEL_MAGIC, is_model, open_binary
+from nonproj.io.files import open_binary
+from nonproj.io.kinds import MODEL_MAGIC, OLD_MODEL_MAGIC, is_model
 from nonproj.io.strings import NAME, fits
 from nonproj.io.temporary import reason
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from nonproj.io import conll
 from nonproj.io.objects import from_conllu, from_words
+from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.options.sections import DecodingConfig
@@ -33,7 +34,7 @@ def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextPar
     Parameters
     ----------
     path : str or Path
-        A file written by ``nonproj train`` or `DependencyParser.save`.
+        A file written by ``nonproj train`` or `DependencyParser.save`, or the name of an installed model.
     tags : {"missing", "all", "none"}
         Which tags, features and lemmas are predicted; see `nonproj.pipeline.parser.Parser`.
     **decoding
@@ -42,7 +43,7 @@ def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextPar
     Raises
     ------
     ModelError
-        The file is not a model.
+        The file is not a model, or no installed model has this name.
     ConfigError
         An option is invalid.
 
@@ -53,7 +54,7 @@ def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextPar
     >>> doc.sentences[0].heads  # doctest: +SKIP
     array([2, 3, 0, 3], dtype=int32)
     """
-    model = Model.load_trained(path)
+    model = Model.load_trained(path := located(path))
     options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
     return TextParser(model, options, tags, name=str(path))
 

@@ -86,7 +86,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
         (["train", "--lr", "3"], "unknown option --lr (try"),
         (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
-        (["parse"], "a model is expected: MODEL or -m MODEL"),
+        (["parse", "in.conllu", "-o"], "argument -o/--output: expected one argument"),
         (["parse", "-m", "a", "b", "c"], "unknown argument 'c'"),
         (["parse", "a", "--search-limit", "1e3"], "argument --search-limit: 1e3 is not an integer"),
         (["train", "a", "-o", "m", "--epochs", "three"], "argument --epochs: three is not an integer"),

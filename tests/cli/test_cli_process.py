@@ -74,7 +74,6 @@ def test_order_of_arguments_does_not_matter(folder, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "nonproj parse: a model is expected: MODEL or -m MODEL (try 'nonproj parse --help')\n"),
         (["a", "b", "c"], "nonproj parse: unknown argument 'c' (try 'nonproj parse --help')\n"),
         (["-m", "a", "b", "-o", "d", "c"], "nonproj parse: unknown argument 'c' (try 'nonproj parse --help')\n"),
     ],

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from toy import treebank
 
+from nonproj.model.installed import DEFAULT, is_name
+
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = "-qq --epochs 1 --set features.bits=16 --set pruner.bits=16 --set labeler.bits=16 --set tagger.epochs=1"
 NAMES = ("models", "fetch", "treebanks", "convert_ddt", "convert_nltk", "convert_ud")
@@ -50,12 +52,33 @@ def test_a_release_is_made_once_and_described(models, tmp_path, capfd):
         float(re.search(r"UAS, without punctuation \| ([\d.]+)", card)[1]), abs=0.005
     )
     assert cells[-1] == f"`{models.sha256(model.read_bytes())}`"
+    (wheel,) = (out / "wheels").iterdir()
+    assert wheel.name == f"nonproj_model_turkish-{models.__version__}-py3-none-any.whl"
+    packed = wheel.stat().st_mtime_ns
     capfd.readouterr()
     assert models.main(words) == 0
     assert "is finished" in capfd.readouterr().err and model.stat().st_mtime_ns == first
+    assert wheel.stat().st_mtime_ns == packed
     (tmp_path / "test.conllu").write_text(treebank(7, 2), encoding="utf-8")  # another test file: not finished any more
     assert models.main(words) == 0
-    assert model.stat().st_mtime_ns > first
+    assert model.stat().st_mtime_ns > first and wheel.stat().st_mtime_ns > packed
+
+
+def test_a_package_that_cannot_be_used_is_removed(models, tmp_path, monkeypatch, capsys):
+    words = ["turkish-grandparent", "--out", str(tmp_path / "models"), "--train", SMALL]
+    monkeypatch.setattr(models, "contents_of", lambda *_: contents_of(*_)._replace(model=b"damaged"))
+    from nonproj.cli.package import contents_of
+
+    assert models.main(words) == 2
+    error = capsys.readouterr().err
+    assert "turkish-grandparent: " in error and "cannot be used: nonproj: " in error and "not a model" in error
+    assert not list((tmp_path / "models" / "wheels").iterdir())
+    monkeypatch.undo()
+
+
+def test_names_of_packages_are_names_and_all_differ(models):
+    names = [name for model in models.RELEASE for name, _ in models.packages(model)]
+    assert len(set(names)) == len(names) and DEFAULT in names and all(map(is_name, names))
 
 
 def test_a_treebank_that_cannot_be_had_does_not_stop_the_others(models, tmp_path, capsys):

@@ -1,0 +1,34 @@
+"""Models named on the command line: a file, the name of an installed model, or none for the default."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TextIO
+
+from nonproj.io.kinds import beginning_of, is_model
+from nonproj.model.installed import default, installed, is_name, located
+
+
+def locate_models(options: argparse.Namespace) -> None:
+    """Replace names of models in the options by the files of installed models, and a missing name by the default."""
+    if options.command == "parse" and options.model is None:
+        options.model = str(default())
+    for name in ("model", "teacher"):
+        if getattr(options, name, None):
+            setattr(options, name, str(located(getattr(options, name))))
+    if options.command == "serve":
+        options.models = [str(located(model)) for model in options.models]
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Return whether somebody would have to type the input."""
+    return not stream.closed and stream.isatty()
+
+
+def is_input(word: str) -> bool:
+    """Return whether a single argument is the file to parse: standard input, or a file that is not a model."""
+    if word == "-":
+        return True
+    if is_name(word) and installed(word):  # if it is a file, too, that is an error later
+        return False
+    return bool(beginning := beginning_of(word)) and not is_model(beginning)

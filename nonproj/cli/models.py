@@ -1,0 +1,55 @@
+"""``nonproj models``: the models that are installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from nonproj.errors import ModelError, one_line
+from nonproj.model.installed import Installed, installed
+from nonproj.model.model import Model
+
+_NONE = "no model is installed; 'nonproj package' makes a package of a model, for pip\n"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print a table of the installed models, or JSON."""
+    facts = [describe(each) for each in installed()]
+    if options.json:
+        sys.stdout.write(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        return 0
+    if not facts:
+        sys.stdout.write(_NONE)
+        return 0
+    titles = ("name", "version", "treebank", "UAS", "LAS", "MB", "licence")
+    rows = [titles, *(_cells(each) for each in facts)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(titles))]
+    for row in rows:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write(line.rstrip() + "\n")
+    return 0
+
+
+def describe(model: Installed) -> dict[str, Any]:
+    """Return what is known about an installed model; ``error`` says why it cannot be used."""
+    facts: dict[str, Any] = {"name": model.name, "package": model.package, "version": model.version}
+    facts |= {"path": str(model.path)}
+    try:
+        meta = Model.load_trained(model.path).meta
+    except ModelError as error:
+        return facts | {"error": str(error)}
+    data, test = meta.get("data") or {}, meta.get("test") or {}
+    facts |= {"megabytes": model.path.stat().st_size / 1e6}
+    facts |= {"treebank": data.get("name"), "licence": data.get("licence")}
+    return facts | {name: test.get(name) for name in ("uas", "las")}
+
+
+def _cells(facts: dict[str, Any]) -> tuple[str, ...]:
+    """Return the cells of a row of the table."""
+    if "error" in facts:
+        return (facts["name"], facts["version"], f"cannot be used: {one_line(facts['error'])}", "", "", "", "")
+    shares = [f"{100 * facts[name]:.2f}" if isinstance(facts[name], float) else "–" for name in ("uas", "las")]
+    treebank, licence = (one_line(str(facts[name] or "–")) for name in ("treebank", "licence"))
+    return (facts["name"], facts["version"], treebank, *shares, f"{facts['megabytes']:.1f}", licence)

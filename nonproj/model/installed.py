@@ -1,0 +1,134 @@
+"""Models that are installed as packages, and what the name of a model means.
+
+A package of a model (`nonproj.model.wheel`) declares an entry point of the group `GROUP`: the name of the model and the
+import package that contains its file, ``NAME.nonproj``.  Nothing of a package is imported or executed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import NamedTuple
+
+from nonproj.errors import ModelError, one_line
+
+GROUP = "nonproj.models"
+"""The group of entry points."""
+
+DEFAULT = "english"
+"""The model that parses if none is named."""
+
+SUFFIX = ".nonproj"
+
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+class Installed(NamedTuple):
+    """An installed model.
+
+    Attributes
+    ----------
+    name : str
+    package : str
+        Name of the package that contains it, as pip knows it.
+    version : str
+        Version of the package.
+    path : Path
+        The file; it is missing if the package is damaged.
+    """
+
+    name: str
+    package: str
+    version: str
+    path: Path
+
+
+def is_name(text: str) -> bool:
+    """Return whether a model can have a name: lower-case letters, digits, and single hyphens between them.
+
+    Examples
+    --------
+    >>> is_name("english-ewt"), is_name("danish.nonproj"), is_name("-")
+    (True, False, False)
+    """
+    return _NAME.fullmatch(text) is not None
+
+
+def installed(name: str | None = None) -> list[Installed]:
+    """Return the installed models, by name, then by package.
+
+    Parameters
+    ----------
+    name : str, optional
+        Only models of this name.
+    """
+    found = []
+    for entry in entry_points(group=GROUP) if name is None else entry_points(group=GROUP, name=name):
+        if entry.dist is not None and is_name(entry.name):
+            path = Path(str(entry.dist.locate_file(f"{entry.value}/{entry.name}{SUFFIX}")))
+            found.append(Installed(entry.name, entry.dist.name, entry.dist.version, path))
+    return sorted(set(found))
+
+
+def located(model: str | os.PathLike[str]) -> Path:
+    """Return the file of a model: an existing file, or else the file of the installed model of this name.
+
+    Parameters
+    ----------
+    model : str or path
+        A path, or a name; a name never has the ending ``.nonproj`` or a slash.  The path of a missing file is returned
+        unchanged, so that whatever opens it reports it.
+
+    Raises
+    ------
+    ModelError
+        A name is that of no installed model, of several ones, or of an installed model and a file.
+
+    Examples
+    --------
+    >>> located("missing.nonproj").name
+    'missing.nonproj'
+    >>> located("klingon")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    nonproj.errors.ModelError: klingon: no such file, and no installed model has this name (...)
+    """
+    text = os.fspath(model)
+    if not isinstance(model, str) or not is_name(text):
+        return Path(text)
+    found, is_file = installed(text), os.path.isfile(text)
+    if is_file and not found:
+        return Path(text)
+    if not found:
+        raise ModelError(f"{text}: no such file, and no installed model has this name ({_names()})")
+    if is_file:
+        raise ModelError(f"{text}: both a file and an installed model; ./{text} is the file, {found[0].path} the model")
+    if len(found) > 1:
+        packages = ", ".join(each.package for each in found)
+        raise ModelError(f"{text}: several packages have a model of this name, {packages}; uninstall the others")
+    if not found[0].path.is_file():
+        again = f"pip install --force-reinstall {found[0].package}"
+        raise ModelError(f"{text}: the package {found[0].package} lacks its file {found[0].path}; {again}")
+    return found[0].path
+
+
+def default() -> Path:
+    """Return the file of the model that parses if none is named.
+
+    Raises
+    ------
+    ModelError
+        It is not installed.
+    """
+    if not installed(DEFAULT):
+        how = "train one with 'nonproj train', or install a package made by 'nonproj package'"
+        raise ModelError(f"no model is named, and the default, {DEFAULT!r}, is not installed ({_names()}); {how}")
+    return located(DEFAULT)
+
+
+def _names() -> str:
+    """Return the names of the installed models, for messages."""
+    known: Sequence[str] = sorted({each.name for each in installed()})
+    return f"installed: {one_line(', '.join(known))}" if known else "none is installed"

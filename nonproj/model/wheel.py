@@ -1,0 +1,136 @@
+"""A wheel that contains a model: a package that pip installs, whose model is found by its name.
+
+The format is that of the binary distribution format of Python packages
+(https://packaging.python.org/en/latest/specifications/binary-distribution-format).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import zipfile
+from email.message import EmailMessage
+from pathlib import Path
+from typing import NamedTuple
+
+from nonproj.io.temporary import replacing
+from nonproj.model.installed import GROUP, SUFFIX
+
+PREFIX = "nonproj-model-"
+"""The name of a package is this and the model's name."""
+
+_VERSION = re.compile(r"\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?(?:\+[a-z0-9]+(?:\.[a-z0-9]+)*)?")
+_TIME = (1980, 1, 1, 0, 0, 0)
+"""The time of all members, so that the same model makes the same wheel."""
+
+_WHEEL = b"Wheel-Version: 1.0\nGenerator: nonproj\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+_CODE = '''"""{summary}"""
+
+
+def load(**options):
+    """Return the parser of text; options are those of `nonproj.load`."""
+    import nonproj
+
+    return nonproj.load("{name}", **options)
+'''
+
+
+class Contents(NamedTuple):
+    """What a wheel contains.
+
+    Attributes
+    ----------
+    name : str
+        The model's name, for which `nonproj.model.installed.is_name` holds.
+    version : str
+        The package's version, for which `is_version` holds.
+    summary, licence : str
+        One line each.
+    card : str
+        Markdown.
+    requires : tuple of str
+        What it needs, as in ``nonproj>=1.0``.
+    model : bytes
+        The file.
+    """
+
+    name: str
+    version: str
+    summary: str
+    licence: str
+    card: str
+    requires: tuple[str, ...]
+    model: bytes
+
+
+def is_version(text: str) -> bool:
+    """Return whether a package can have a version, in the normal form of Python's packages.
+
+    Examples
+    --------
+    >>> is_version("1.2.0"), is_version("1.0rc1"), is_version("v1"), is_version("1.0-2")
+    (True, True, False, False)
+    """
+    return _VERSION.fullmatch(text) is not None
+
+
+def write_wheel(contents: Contents, folder: Path) -> Path:
+    """Write a wheel; return its path.
+
+    Parameters
+    ----------
+    contents : Contents
+    folder : Path
+        An existing folder; a wheel of the same name and version in it is replaced.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written.
+    """
+    module = f"{PREFIX}{contents.name}".replace("-", "_")
+    stem = f"{module}-{contents.version}"
+    members = {
+        f"{module}/__init__.py": _CODE.format(summary=_quoted(contents.summary), name=contents.name).encode(),
+        f"{module}/{contents.name}{SUFFIX}": contents.model,
+        f"{stem}.dist-info/METADATA": _metadata(contents),
+        f"{stem}.dist-info/WHEEL": _WHEEL,
+        f"{stem}.dist-info/entry_points.txt": f"[{GROUP}]\n{contents.name} = {module}\n".encode(),
+    }
+    record = "".join(f"{name},{_digest(data)},{len(data)}\n" for name, data in members.items())
+    members[f"{stem}.dist-info/RECORD"] = f"{record}{stem}.dist-info/RECORD,,\n".encode()
+    path = folder / f"{stem}-py3-none-any.whl"
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, data in members.items():
+            member = zipfile.ZipInfo(name, _TIME)
+            member.external_attr = 0o100644 << 16
+            archive.writestr(member, data, zipfile.ZIP_DEFLATED, 9)
+    return path
+
+
+def _metadata(contents: Contents) -> bytes:
+    """Return the file METADATA, whose body is the card."""
+    message = EmailMessage()
+    message["Metadata-Version"] = "2.1"
+    message["Name"] = f"{PREFIX}{contents.name}"
+    message["Version"] = contents.version
+    message["Summary"] = contents.summary
+    message["License"] = contents.licence
+    message["Requires-Python"] = ">=3.11"
+    for each in contents.requires:
+        message["Requires-Dist"] = each
+    message["Description-Content-Type"] = "text/markdown; charset=UTF-8"
+    head = "".join(f"{name}: {value}\n" for name, value in message.items())
+    return f"{head}\n{contents.card}".encode()
+
+
+def _digest(data: bytes) -> str:
+    """Return the entry of a file in RECORD."""
+    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def _quoted(text: str) -> str:
+    """Return a line as it is written within three quotation marks."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')

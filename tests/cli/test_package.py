@@ -1,0 +1,164 @@
+"""``nonproj package`` and ``nonproj models``, and commands given the name of an installed model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from toy import raw_treebank
+
+import nonproj
+from nonproj.cli.main import main
+from nonproj.io import conll
+from nonproj.model.model import Model
+
+SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
+SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
+SMALL += ["treebank.name=Toy", "treebank.licence=CC0"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model, its test file and a text."""
+    folder = tmp_path_factory.mktemp("package")
+    for name, count, seed in (("train", 60, 0), ("test", 20, 1)):
+        (folder / f"{name}.conllu").write_text(raw_treebank(count, seed), encoding="utf-8")
+    lines = [line for s in conll.read(folder / "test.conllu") for line in s.lines if line.startswith("# text = ")]
+    (folder / "plain.txt").write_text("".join(line.removeprefix("# text = ") for line in lines), encoding="utf-8")
+    options = ["--epochs", "2", *(f"--set={option}" for option in SMALL)]
+    assert main(["train", str(folder / "train.conllu"), "-o", str(folder / "Toy.nonproj"), "-qq", *options]) == 0
+    return folder
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder of packages on the path, and an empty current folder."""
+    for name in ("site", "work"):
+        (tmp_path / name).mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "site"
+
+
+def package(folder, capsys, *words):
+    """Run ``nonproj package``; return the path of the wheel, as it prints it."""
+    capsys.readouterr()
+    assert main(["package", str(folder / "Toy.nonproj"), *words]) == 0
+    return capsys.readouterr().out.strip()
+
+
+def install(wheel, site):
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(site)]
+    subprocess.run([*command, wheel], check=True)
+
+
+def test_a_packaged_model_parses_by_its_name_everywhere(folder, site, capsys, monkeypatch):
+    wheel = package(folder, capsys, "--name", "toy", "--test", str(folder / "test.conllu")).splitlines()[-1]
+    assert wheel == "nonproj_model_toy-1.0.0-py3-none-any.whl"
+    install(wheel, site)
+    path = site / "nonproj_model_toy" / "toy.nonproj"
+    assert Model.load(path).meta["rounding"] == 1.0 and Model.load(path).meta["test"]["sentences"] == 20
+    text = str(folder / "plain.txt")
+    expected = None
+    for words in (["toy", text], ["-m", "toy", text], [str(path), text]):
+        assert main(["parse", "--lines", *words, "-q"]) == 0
+        output = capsys.readouterr().out
+        expected = expected or output
+        assert output == expected and output.count("# sent_id") == 20
+    assert main(["evaluate", "-m", "toy", str(folder / "test.conllu")]) == 0
+    assert main(["inspect", "toy"]) == 0 and "toy.nonproj" in capsys.readouterr().out
+    trees = [
+        s.heads.tolist() for s in nonproj.load("toy")((folder / "plain.txt").read_text(encoding="utf-8")).sentences
+    ]
+    assert trees
+    assert nonproj.DependencyParser.load("toy").model_.labels == Model.load(path).labels
+    import nonproj_model_toy
+
+    assert repr(nonproj_model_toy.load()) == repr(nonproj.load("toy"))
+
+
+def test_spacy_finds_a_model_by_its_name(folder, site, capsys):
+    spacy = pytest.importorskip("spacy")
+    install(package(folder, capsys, "--name", "toy"), site)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("nonproj", config={"model": "toy"})
+    text = (folder / "plain.txt").read_text(encoding="utf-8").splitlines()[0]
+    assert all(token.dep_ for token in nlp(text))
+
+
+def test_without_a_name_english_parses(folder, site, capsys, monkeypatch):
+    text = str(folder / "plain.txt")
+    monkeypatch.setattr(sys, "stdin", open(text, encoding="utf-8"))  # noqa: SIM115
+    for words in ([], ["-"], [text], [str(folder / "test.conllu")]):
+        assert main(["parse", *words]) == 2
+        assert "no model is named, and the default, 'english', is not installed" in capsys.readouterr().err
+    install(package(folder, capsys, "--name", "english"), site)
+    assert main(["parse", "--lines", "english", text, "-q"]) == 0
+    expected = capsys.readouterr().out
+    assert main(["parse", "--lines", text, "-q"]) == 0
+    assert capsys.readouterr().out == expected
+    command = [sys.executable, "-m", "nonproj", "parse", "--lines", "-q"]
+    env = {"PYTHONPATH": f"{site}:{nonproj.__path__[0]}/..", "PATH": ""}
+    for words in ([], ["-"]):
+        with open(text, encoding="utf-8") as stream:
+            found = subprocess.run([*command, *words], stdin=stream, stdout=subprocess.PIPE, env=env, check=True)
+        assert found.stdout.decode() == expected
+
+
+def test_a_lone_argument_that_is_a_model_reads_standard_input(folder, site):
+    command = [sys.executable, "-m", "nonproj", "parse", "--lines", "-q", str(folder / "Toy.nonproj")]
+    with open(folder / "plain.txt", encoding="utf-8") as stream:
+        found = subprocess.run(command, stdin=stream, stdout=subprocess.PIPE, check=True)
+    assert found.stdout.count(b"# sent_id") == 20
+
+
+def test_models_are_listed(folder, site, capsys):
+    assert main(["models"]) == 0
+    assert "no model is installed" in capsys.readouterr().out
+    install(package(folder, capsys, "--name", "toy", "--package-version", "2.1"), site)
+    assert main(["models"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["name", "version", "treebank", "UAS", "LAS", "MB", "licence"]
+    assert lines[1].split()[:3] == ["toy", "2.1", "Toy"] and lines[1].endswith("CC0")
+    (site / "nonproj_model_toy" / "toy.nonproj").write_bytes(b"not a model")
+    assert main(["models"]) == 0 and "cannot be used" in capsys.readouterr().out
+    assert main(["models", "--json"]) == 0
+    (facts,) = json.loads(capsys.readouterr().out)
+    assert facts["package"] == "nonproj-model-toy" and facts["version"] == "2.1" and "not a model" in facts["error"]
+    assert main(["parse", "toy", str(folder / "test.conllu")]) == 2
+    assert "nonproj_model_toy/toy.nonproj: not a model" in capsys.readouterr().err
+
+
+def test_a_licence_is_asked_for(folder, site, capsys):
+    package(folder, capsys, "--name", "toy")
+    model = Model.load(folder / "Toy.nonproj")
+    model.meta["data"] = {}
+    model.save(site / "bare.nonproj")
+    assert main(["package", str(site / "bare.nonproj")]) == 0
+    assert "--licence" in capsys.readouterr().err
+    assert main(["package", str(site / "bare.nonproj"), "--licence", "CC BY 4.0"]) == 0
+    assert "--licence" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "MODEL: 'Toy' cannot be the name of a model"),
+        (["--name", "A B"], "--name: 'A B' cannot be the name of a model"),
+        (["--name", "toy", "--package-version", "v1"], "'v1' is not a version such as 1.0.0"),
+        (["--name", "toy", "-o", "missing"], "missing: this is no folder"),
+        (["--name", "toy", "--rounding", "-1"], "'-1' is not a number from 0 to 100"),
+        (["--name", "toy", "--test", "none.conllu"], "none.conllu: no such file"),
+    ],
+)
+def test_mistakes_are_one_line(folder, site, capsys, words, message):
+    try:
+        code = main(["package", str(folder / "Toy.nonproj"), *words])
+    except SystemExit as error:
+        code = error.code
+    assert code == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert not list(site.parent.glob("work/*"))

@@ -1,0 +1,131 @@
+"""Models installed as packages: wheels that pip installs, and what the name of a model means."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import distributions
+
+import pytest
+from test_model import a_model
+
+from nonproj.errors import ModelError
+from nonproj.model.installed import Installed, default, installed, is_name, located
+from nonproj.model.model import Model
+from nonproj.model.wheel import Contents, is_version, write_wheel
+
+
+def contents(name="danish", version="1.2.0", requires=(), summary='A "test" \\ model'):
+    card = "# danish\n\nÆøå: a card.\n"
+    return Contents(name, version, summary, "CC BY-SA 4.0", card, requires, a_model().to_bytes())
+
+
+def install(wheel, folder):
+    """Install a wheel by pip into a folder."""
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(folder)]
+    subprocess.run([*command, str(wheel)], check=True)
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder of packages on the path, and the current folder."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return folder
+
+
+def test_pip_installs_a_wheel_whose_model_is_found_by_name(site, tmp_path):
+    assert installed() == [] and installed("danish") == []
+    wheel = write_wheel(contents(), tmp_path)
+    assert wheel.name == "nonproj_model_danish-1.2.0-py3-none-any.whl"
+    install(wheel, site)
+    path = site / "nonproj_model_danish" / "danish.nonproj"
+    assert installed() == [Installed("danish", "nonproj-model-danish", "1.2.0", path)] == installed("danish")
+    assert located("danish") == path and Model.load(located("danish")).labels == ["subj", "æ"]
+    (found,) = (each for each in distributions() if each.name == "nonproj-model-danish")
+    assert found.metadata["License"] == "CC BY-SA 4.0" and found.metadata["Summary"] == 'A "test" \\ model'
+    assert found.metadata["Description"].strip() == "# danish\n\nÆøå: a card.".strip()
+    module = importlib.import_module("nonproj_model_danish")
+    assert module.__doc__ == 'A "test" \\ model' and callable(module.load)
+
+
+def test_the_same_model_makes_the_same_wheel(tmp_path):
+    one = write_wheel(contents(), tmp_path).read_bytes()
+    assert write_wheel(contents(), tmp_path).read_bytes() == one
+    with zipfile.ZipFile(io.BytesIO(one)) as archive:
+        assert archive.testzip() is None
+        names = archive.namelist()
+        record = archive.read("nonproj_model_danish-1.2.0.dist-info/RECORD").decode().splitlines()
+    assert [line.partition(",")[0] for line in record] == names
+
+
+def test_requirements_reach_pip(site, tmp_path):
+    wheel = write_wheel(contents(requires=("nonproj>=999",)), tmp_path)
+    command = [sys.executable, "-m", "pip", "install", "--no-index", "--dry-run", str(wheel)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode and "nonproj>=999" in result.stdout + result.stderr
+
+
+def test_a_file_comes_before_a_name_unless_both_exist(site, tmp_path):
+    with open("danish", "w", encoding="utf-8") as stream:
+        stream.write("no model")
+    assert str(located("danish")) == "danish"
+    install(write_wheel(contents(), tmp_path), site)
+    with pytest.raises(ModelError, match=r"danish: both a file and an installed model; \./danish is the file"):
+        located("danish")
+    for path in ("./danish", "danish.nonproj", "missing.nonproj", str(tmp_path)):
+        assert str(located(path)) == str(type(site)(path))
+    assert located(site / "x") == site / "x"
+
+
+def test_a_folder_does_not_hide_an_installed_model(site, tmp_path):
+    install(write_wheel(contents(), tmp_path), site)
+    (tmp_path / "work" / "danish").mkdir()
+    assert located("danish").is_relative_to(site)
+
+
+def test_two_packages_with_one_name_are_an_error(site, tmp_path, monkeypatch):
+    install(write_wheel(contents(), tmp_path), site)
+    other = tmp_path / "other"
+    write = write_wheel(contents("dansk"), tmp_path)
+    install(write, other)
+    (points,) = other.glob("*.dist-info/entry_points.txt")
+    points.write_text("[nonproj.models]\ndanish = nonproj_model_dansk\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(other))
+    with pytest.raises(ModelError, match="several packages .* nonproj-model-danish, nonproj-model-dansk"):
+        located("danish")
+
+
+def test_a_damaged_package_is_named(site, tmp_path):
+    install(write_wheel(contents(), tmp_path), site)
+    (site / "nonproj_model_danish" / "danish.nonproj").unlink()
+    with pytest.raises(ModelError, match="the package nonproj-model-danish lacks its file"):
+        located("danish")
+
+
+def test_unknown_names_list_the_known_ones(site, tmp_path):
+    with pytest.raises(ModelError, match=r"klingon: no such file, .* \(none is installed\)"):
+        located("klingon")
+    with pytest.raises(ModelError, match="no model is named, and the default, 'english', is not installed"):
+        default()
+    install(write_wheel(contents(), tmp_path), site)
+    with pytest.raises(ModelError, match=r"\(installed: danish\)"):
+        located("klingon")
+    install(write_wheel(contents("english"), tmp_path), site)
+    assert default() == site / "nonproj_model_english" / "english.nonproj"
+
+
+@pytest.mark.parametrize("name", ["", "-", "--x", "a--b", "Danish", "a b", "a/b", "../x", "x.nonproj", "æ", "a\n", "_"])
+def test_what_is_not_a_name(name):
+    assert not is_name(name)
+
+
+@pytest.mark.parametrize("version", ["", "v1", "1.0-2", "1..0", "1.0\n", "1/2", "latest", "1.0+Ab"])
+def test_what_is_not_a_version(version):
+    assert not is_version(version)

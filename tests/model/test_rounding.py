@@ -1,0 +1,94 @@
+"""Rounding of weights: by the definition, nothing else changes, and models compress."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+from toy import treebank
+
+from nonproj.errors import ModelError
+from nonproj.evaluation.parsing import evaluate_parser
+from nonproj.io import conll
+from nonproj.learning.trainer import train
+from nonproj.model.model import Model
+from nonproj.model.rounding import DEAD, STEPS, round_table, rounded
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+
+SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "tagger.bits": 16, "training.epochs": 3}
+SMALL |= {"training.models": 1, "network.epochs": 2, "tagger.network_epochs": 1, "tagger.epochs": 2}
+
+
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rounding") / "toy.conllu"
+    path.write_text(treebank(150), encoding="utf-8")
+    return list(conll.read(path))
+
+
+@pytest.fixture(scope="module")
+def model(sentences):
+    return train(sentences[:100], Config().with_overrides(SMALL))
+
+
+def definition(values, step):
+    """The nearest multiple of the step for each weight, one by one; zero for small weights."""
+    size = (sum(v * v for v in values if v) / max(sum(1 for v in values if v), 1)) ** 0.5
+    unit = step * size
+    return [0.0 if abs(v) < DEAD * unit else unit * round(v / unit) for v in values]
+
+
+@pytest.mark.parametrize("step", [0.1, 0.5, 1.0, 3.0])
+def test_a_table_is_rounded_as_defined(step):
+    values = np.random.default_rng(3).normal(scale=200, size=500).round()
+    values[::7] = 0
+    expected = np.array(definition(values.tolist(), step))
+    found = round_table(values.astype(np.float32), step)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    whole = round_table(values.astype(np.int16), step)
+    assert whole.dtype == np.int16 and np.abs(whole - expected).max() <= 0.5 + 1e-6
+
+
+def test_tables_without_weights_or_at_the_limit_are_unharmed():
+    assert not round_table(np.zeros(10, np.int16), 1.0).any()
+    assert round_table(np.empty(0, np.float32), 1.0).size == 0
+    limits = np.array([32767, -32768, 32000, 1], np.int16)
+    assert np.abs(round_table(limits, 0.9).astype(int) - limits).max() < 0.5 * 0.9 * 32768
+
+
+def test_types_shapes_and_all_else_remain(model):
+    before = {name: table.copy() for name, table in model.weights.items()}
+    small = rounded(model, 1.0)
+    assert small.meta == model.meta | {"rounding": 1.0} and "rounding" not in model.meta
+    assert {"parser", "network.words", "tagger.tagger.weights"} <= STEPS.keys() & model.weights.keys()
+    for name, table in small.weights.items():
+        assert model.weights[name].tobytes() == before[name].tobytes()
+        assert (table.dtype, table.shape) == (before[name].dtype, before[name].shape)
+        assert (name in STEPS and before[name].any()) != np.array_equal(table, before[name])
+    assert Model.from_bytes(small.to_bytes()).meta["rounding"] == 1.0
+    assert rounded(model, 0.0) is model
+
+
+def test_a_rounded_model_is_smaller_and_nearly_as_accurate(model, sentences):
+    sizes, scores = [], []
+    for each in (model, rounded(model, 1.0)):
+        sizes.append(len(zlib.compress(each.to_bytes())))
+        scores.append(evaluate_parser(Parser(each, tags="all"), sentences[100:]).as_dict()["with_punctuation"]["las"])
+    assert sizes[1] < 0.6 * sizes[0]
+    assert abs(scores[1] - scores[0]) < 0.05
+
+
+@pytest.mark.parametrize("amount", [-1.0, float("nan"), float("inf")])
+def test_senseless_amounts_are_refused(model, amount):
+    with pytest.raises(ValueError, match="amount"):
+        rounded(model, amount)
+
+
+def test_a_rounded_model_cannot_be_taken_for_a_checkpoint(model, tmp_path):
+    rounded(model, 2.0).save(tmp_path / "small.nonproj")
+    assert Model.load_trained(tmp_path / "small.nonproj").is_trained
+    (tmp_path / "cut.nonproj").write_bytes((tmp_path / "small.nonproj").read_bytes()[:-5])
+    with pytest.raises(ModelError):
+        Model.load_trained(tmp_path / "cut.nonproj")
