@@ -46,7 +46,7 @@ Weights of linear models are rounded to multiples of a step in proportion to the
 (`nonproj.model.rounding`); files keep their size, but compress better. The package is a wheel made by `nonproj package`
 (0: not rounded). Development files: tags, UAS and LAS with given words and predicted tags (all words, punctuation
 included), and LAS from raw text by the official script of the CoNLL 2018 shared task. The steps of the single tables
-were chosen on English. `python -m experiments.rounding` makes this page.
+were chosen on English, those of the splitters on Tamil. `python -m experiments.rounding` makes this page.
 """
 
 log = logging.getLogger("experiments")

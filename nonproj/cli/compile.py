@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from nonproj.cli.common import counting_kernels
 from nonproj.cli.warmup import compile_everything
 from nonproj.errors import FileError
-from nonproj.kernels.kernel import kept_in
+from nonproj.kernels.cache import KernelFiles
+from nonproj.kernels.kernel import IGNORED, kept_in
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile all kernels, and print the cache folder."""
+    """Compile all kernels for this processor, and print the cache folder."""
     if not kept_in():
         raise FileError("NONPROJ_CACHE", "there is no folder for compiled kernels; set this variable to one")
+    os.environ[IGNORED] = "1"  # for processes that this one starts
+    KernelFiles.use_shipped = False
     with counting_kernels():
         compile_everything()
     sys.stdout.write(f"{kept_in()}\n")

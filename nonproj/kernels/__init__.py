@@ -2,5 +2,6 @@
 
 - `kernel`: the only use of numba's ``njit``, and the folder of the compiled code
 - `cache`: the files in that folder, shared by environments with the same sources
+- `shipped`: kernels that come compiled in a package of their own
 - `threads`: objects that each thread has for itself
 """

@@ -17,10 +17,12 @@ import uuid
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
+
+from nonproj.kernels.shipped import Shipped
 
 ENDING = ".nbc"
 _dumps: Callable[[object], bytes] = dumps
@@ -35,13 +37,15 @@ class KernelCache(FunctionCache):
         The compiled function.
     folder : Path
         The folder of all kernels; its name covers everything they depend on besides their own source.
+    shipped : Shipped, optional
+        Kernels to use where the folder has none.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path):
+    def __init__(self, function: Callable[..., Any], folder: Path, shipped: Shipped | None = None):
         # The attributes of numba's class, whose methods compute keys and serialize compiled code.
         self._name, self._py_func = repr(function), function
         self._impl, self._cache_path, self._enabled = _Packing(function, folder), str(folder), True
-        self._cache_file: Any = KernelFiles(function, folder)
+        self._cache_file: Any = KernelFiles(function, folder, shipped)
 
 
 class KernelFiles:
@@ -49,7 +53,7 @@ class KernelFiles:
 
     Parameters
     ----------
-    function, folder
+    function, folder, shipped
         As for `KernelCache`.
 
     Examples
@@ -62,23 +66,27 @@ class KernelFiles:
     code None
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path):
+    use_shipped: ClassVar[bool] = True
+    """Whether this process uses shipped kernels; else it compiles for its own processor."""
+
+    def __init__(self, function: Callable[..., Any], folder: Path, shipped: Shipped | None = None):
         self._path, line = inspect.getfile(function), function.__code__.co_firstlineno
         package = function.__module__.rpartition(".")[0] or "others"
-        self._start = folder / package / f"{Path(self._path).stem}.{function.__qualname__}-{line}"
+        name = Path(package) / f"{Path(self._path).stem}.{function.__qualname__}-{line}"
+        self._name, self._folder, self._shipped = name, folder, shipped
 
     def load(self, key: object) -> object | None:
-        """Return the data saved for a key, or None; a damaged file counts as missing."""
-        with contextlib.suppress(Exception), open(self._file(key), "rb") as stream:
-            saved, data = pickle.load(stream)
-            if saved == key:
-                found: object = data
-                return found
-        return None
+        """Return the data saved for a key, else those shipped for it, or None; a damaged file counts as missing."""
+        found = _read(self._file(key, self._folder), key)
+        shipped = self._shipped if KernelFiles.use_shipped else None
+        if found is None and shipped and isinstance(key, tuple) and len(key) == 3:
+            other = (key[0], tuple(shipped.target), key[2])  # argument types, processor, digest of the function
+            found = _read(self._file(other, shipped.folder), other)
+        return found
 
     def save(self, key: object, data: object) -> None:
         """Save the data for a key; if the disk is full, later processes compile again."""
-        path = self._file(key)
+        path = self._file(key, self._folder)
         temporary = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,12 +98,23 @@ class KernelFiles:
 
     def flush(self) -> None:
         """Remove everything that was saved."""
-        for path in self._start.parent.glob(f"{self._start.name}.*{ENDING}"):
+        start = self._folder / self._name
+        for path in start.parent.glob(f"{start.name}.*{ENDING}"):
             path.unlink(missing_ok=True)
 
-    def _file(self, key: object) -> Path:
+    def _file(self, key: object, folder: Path) -> Path:
         text = f"{key} {_digest_of(self._path)}"
-        return self._start.with_name(f"{self._start.name}.{hashlib.sha256(text.encode()).hexdigest()[:16]}{ENDING}")
+        return folder / f"{self._name}.{hashlib.sha256(text.encode()).hexdigest()[:16]}{ENDING}"
+
+
+def _read(path: Path, key: object) -> object | None:
+    """Return the data in a file that was written for a key, else None."""
+    with contextlib.suppress(Exception), open(path, "rb") as stream:
+        saved, data = pickle.load(stream)
+        if saved == key:
+            found: object = data
+            return found
+    return None
 
 
 class _Packing(CompileResultCacheImpl):

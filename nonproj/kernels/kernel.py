@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -32,6 +32,7 @@ import numpy as np
 from numba.core import event
 
 from nonproj.kernels.cache import ENDING, KernelCache
+from nonproj.kernels.shipped import digest_of, find_shipped
 
 _config: Any = numba.config  # whose attributes are made from the environment
 _njit: Any = numba.njit  # whose types lack an option
@@ -134,6 +135,17 @@ def _make_private(folder: Path) -> bool:
 
 _FOLDER = cache_folder()
 
+IGNORED = "NONPROJ_OWN_KERNELS"
+"""If not empty, this environment variable makes every kernel be compiled for the processor at hand."""
+
+
+def shipped_digest() -> str:
+    """Return the digest that a package of compiled kernels must have to be used (`nonproj.kernels.shipped`)."""
+    return digest_of(_kernel_sources({"nonproj": _PACKAGE}).items())
+
+
+_SHIPPED = find_shipped(partial(_kernel_sources, {"nonproj": _PACKAGE}), (*_FLAGS, IGNORED))
+
 
 @cache
 def _folder_of(package: str) -> Path | None:
@@ -158,7 +170,8 @@ def count_cached() -> int:
 
 def is_cached(name: str) -> bool:
     """Return whether a kernel, such as ``score._score_parts``, is in the cache, for any argument types."""
-    return _FOLDER is not None and any(_FOLDER.glob(f"*/{name}-*{ENDING}"))
+    folders = [each for each in (_FOLDER, _SHIPPED.folder if _SHIPPED else None) if each]
+    return any(any(folder.glob(f"*/{name}-*{ENDING}")) for folder in folders)
 
 
 NOTICE = "nonproj: compiling kernels, once for each version of nonproj"
@@ -266,6 +279,7 @@ def _compile(function: Callable[_P, _R], inline: Literal["never", "always"]) -> 
     # Without a wrapper for calls from C, which nothing makes and which takes a sixteenth of the time.
     compiled = _njit(function, nogil=True, fastmath=False, inline=inline, no_cfunc_wrapper=True)
     if folder is not None and not _config.DISABLE_JIT:
-        compiled._cache = KernelCache(function, folder)  # as `cache=True` does with numba's own class
+        shipped = _SHIPPED if folder == _FOLDER else None
+        compiled._cache = KernelCache(function, folder, shipped)  # as `cache=True` does with numba's own class
     typed: Callable[_P, _R] = compiled  # dispatchers have no argument types
     return typed

@@ -21,9 +21,9 @@ STEPS = {
     "tagger.tagger.weights": 0.625,
     "tagger.tagger.network_rows": 0.625,
     "tagger.lemmatizer.weights": 0.625,
-    "segmenter.tokens": 0.5,
+    "segmenter.tokens": 0.03,
     "segmenter.sentences": 0.5,
-    "segmenter.multiwords": 0.5,
+    "segmenter.multiwords": 0.03,
 }
 """The step of each table, in units of the root mean square of its weights that are not zero."""
 

@@ -10,10 +10,11 @@ import base64
 import hashlib
 import re
 import zipfile
-from email.message import EmailMessage
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from nonproj.errors import one_line
 from nonproj.io.temporary import replacing
 from nonproj.model.installed import GROUP, SUFFIX
 
@@ -23,8 +24,6 @@ PREFIX = "nonproj-model-"
 _VERSION = re.compile(r"\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?(?:\+[a-z0-9]+(?:\.[a-z0-9]+)*)?")
 _TIME = (1980, 1, 1, 0, 0, 0)
 """The time of all members, so that the same model makes the same wheel."""
-
-_WHEEL = b"Wheel-Version: 1.0\nGenerator: nonproj\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 _CODE = '''"""{summary}"""
 
@@ -77,7 +76,7 @@ def is_version(text: str) -> bool:
 
 
 def write_wheel(contents: Contents, folder: Path) -> Path:
-    """Write a wheel; return its path.
+    """Write the wheel of a model; return its path.
 
     Parameters
     ----------
@@ -91,39 +90,80 @@ def write_wheel(contents: Contents, folder: Path) -> Path:
         The file cannot be written.
     """
     module = f"{PREFIX}{contents.name}".replace("-", "_")
-    stem = f"{module}-{contents.version}"
     members = {
         f"{module}/__init__.py": _CODE.format(summary=_quoted(contents.summary), name=contents.name).encode(),
         f"{module}/{contents.name}{SUFFIX}": contents.model,
-        f"{stem}.dist-info/METADATA": _metadata(contents),
-        f"{stem}.dist-info/WHEEL": _WHEEL,
-        f"{stem}.dist-info/entry_points.txt": f"[{GROUP}]\n{contents.name} = {module}\n".encode(),
     }
-    record = "".join(f"{name},{_digest(data)},{len(data)}\n" for name, data in members.items())
-    members[f"{stem}.dist-info/RECORD"] = f"{record}{stem}.dist-info/RECORD,,\n".encode()
-    path = folder / f"{stem}-py3-none-any.whl"
+    headers = {
+        "Name": f"{PREFIX}{contents.name}",
+        "Version": contents.version,
+        "Summary": contents.summary,
+        "License": contents.licence,
+    }
+    entry = f"[{GROUP}]\n{contents.name} = {module}\n"
+    return write_package(folder, headers, contents.requires, members, card=contents.card, entry_points=entry)
+
+
+def write_package(
+    folder: Path,
+    headers: Mapping[str, str],
+    requires: Sequence[str],
+    members: Mapping[str, bytes],
+    *,
+    card: str = "",
+    entry_points: str = "",
+    tag: str = "py3-none-any",
+) -> Path:
+    """Write a wheel; return its path.
+
+    Parameters
+    ----------
+    folder : Path
+        An existing folder; a wheel of the same name and version in it is replaced.
+    headers : mapping of str to str
+        Fields of the metadata, among them Name and Version.
+    requires : sequence of str
+        What the package needs, as in ``nonproj>=1.0``.
+    members : mapping of str to bytes
+        The files by their paths.
+    card : str
+        The description, Markdown.
+    entry_points : str
+        The file of entry points.
+    tag : str
+        Python version, binary interface and platform.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written.
+    """
+    stem = f"{headers['Name'].replace('-', '_')}-{headers['Version']}"
+    pure = "true" if tag.endswith("-none-any") else "false"
+    files = dict(members)
+    files[f"{stem}.dist-info/METADATA"] = _metadata(headers, requires, card)
+    files[f"{stem}.dist-info/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: nonproj\nRoot-Is-Purelib: {pure}\nTag: {tag}\n".encode()
+    )
+    if entry_points:
+        files[f"{stem}.dist-info/entry_points.txt"] = entry_points.encode()
+    record = "".join(f"{name},{_digest(data)},{len(data)}\n" for name, data in files.items())
+    files[f"{stem}.dist-info/RECORD"] = f"{record}{stem}.dist-info/RECORD,,\n".encode()
+    path = folder / f"{stem}-{tag}.whl"
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        for name, data in members.items():
+        for name, data in files.items():
             member = zipfile.ZipInfo(name, _TIME)
             member.external_attr = 0o100644 << 16
             archive.writestr(member, data, zipfile.ZIP_DEFLATED, 9)
     return path
 
 
-def _metadata(contents: Contents) -> bytes:
-    """Return the file METADATA, whose body is the card."""
-    message = EmailMessage()
-    message["Metadata-Version"] = "2.1"
-    message["Name"] = f"{PREFIX}{contents.name}"
-    message["Version"] = contents.version
-    message["Summary"] = contents.summary
-    message["License"] = contents.licence
-    message["Requires-Python"] = ">=3.11"
-    for each in contents.requires:
-        message["Requires-Dist"] = each
-    message["Description-Content-Type"] = "text/markdown; charset=UTF-8"
-    head = "".join(f"{name}: {value}\n" for name, value in message.items())
-    return f"{head}\n{contents.card}".encode()
+def _metadata(headers: Mapping[str, str], requires: Sequence[str], card: str) -> bytes:
+    """Return the file METADATA, whose body is the description."""
+    fields = [("Metadata-Version", "2.1"), *headers.items(), ("Requires-Python", ">=3.11")]
+    fields += [("Requires-Dist", each) for each in requires]
+    fields += [("Description-Content-Type", "text/markdown; charset=UTF-8")] if card else []
+    return ("".join(f"{name}: {one_line(value)}\n" for name, value in fields) + f"\n{card}").encode()
 
 
 def _digest(data: bytes) -> str:

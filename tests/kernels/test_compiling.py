@@ -23,6 +23,7 @@ from nonproj.cli import common
 from nonproj.cli import compile as compile_command
 from nonproj.cli.main import main
 from nonproj.kernels import kernel as _kernel
+from nonproj.kernels.cache import KernelFiles
 from nonproj.parts.registry import PART_SETS
 from nonproj.pipeline.compiling import helper, needed_kernels
 
@@ -199,6 +200,7 @@ def test_python_says_that_it_compiles(call, tmp_path, monkeypatch):
 import numpy as np, nonproj
 from nonproj import DependencyParser
 from nonproj.kernels import kernel as _kernel
+from nonproj.kernels.cache import KernelFiles
 _kernel.NOTICE_AFTER = 0.01
 model, path = {str(GOLDEN / "model.nonproj")!r}, {str(GOLDEN / "input.conll")!r}
 {call}
@@ -240,10 +242,12 @@ def test_a_helper_that_fails_or_stays_does_no_harm(tmp_path):
 
 def test_compiling_everything_prints_the_folder(monkeypatch, capsys):
     done = []
+    monkeypatch.setattr(KernelFiles, "use_shipped", True)
+    monkeypatch.setenv(_kernel.IGNORED, "")
     monkeypatch.setattr(compile_command, "compile_everything", lambda: done.append(True))
     monkeypatch.setattr(compile_command, "kept_in", lambda: Path("/there"))
     assert main(["compile"]) == 0
-    assert done and capsys.readouterr().out == "/there\n"
+    assert done and capsys.readouterr().out == "/there\n" and not KernelFiles.use_shipped
     monkeypatch.setattr(compile_command, "kept_in", lambda: None)
     assert main(["compile"]) == 2
     assert capsys.readouterr().err.startswith("nonproj: NONPROJ_CACHE: there is no folder for compiled kernels")

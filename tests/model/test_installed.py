@@ -10,7 +10,7 @@ import zipfile
 from importlib.metadata import distributions
 
 import pytest
-from test_model import a_model
+from containers import a_model
 
 from nonproj.errors import ModelError
 from nonproj.model.installed import Installed, default, installed, is_name, located

@@ -10,26 +10,11 @@ import tracemalloc
 import numba
 import numpy as np
 import pytest
+from containers import a_model
 
 from nonproj.errors import FileError, ModelError
 from nonproj.model.container import DTYPES, FORMAT
 from nonproj.model.model import Model
-from nonproj.options.config import Config
-from nonproj.scoring.templates import attributes_of, load_templates
-
-STRANGE = ["hus", "a\tb", "\\n", "\\ud800", '"\\', "😀", "", "a\u2028b"]
-"""Strings that a format might stumble over."""
-
-
-def a_model(tables=None, strings=STRANGE) -> Model:
-    """A model with these arrays, and random tables for the others it needs."""
-    generator = np.random.default_rng(1)
-    sizes = {"pruner": 1024, "parser": 4096, "labeler": 4096}
-    tables = {name: generator.normal(size=size).astype(np.float32) for name, size in sizes.items()} | (tables or {})
-    templates = load_templates(parts="sibling")
-    vocabularies = {name: list(strings) for name in [*attributes_of(templates), "feat"]}
-    config = Config.from_dict({"parts": "sibling", "training": {"epochs": 3}})
-    return Model(config, vocabularies, templates, ["subj", "æ"], tables, {"log": [{"uas": 0.5, "las": None}]})
 
 
 def assert_equal(one: Model, other: Model) -> None:

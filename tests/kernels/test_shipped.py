@@ -1,0 +1,114 @@
+"""Kernels that come compiled: used where they fit, ignored where anything differs."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import llvmlite.binding
+import pytest
+
+from nonproj.kernels import shipped
+from nonproj.kernels.cache import ENDING
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROGRAM = """
+import numpy as np
+from nonproj.trees.projective import is_projective
+from nonproj.kernels.kernel import compiling, is_cached
+print(is_cached("projective.is_projective"), end=" ")
+print(is_projective(np.array([-1, 0, 1], np.int32)), compiling.seconds > 0)
+"""
+
+pytestmark = [
+    pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile"),
+    pytest.mark.skipif(os.environ.get("NUMBA_BOUNDSCHECK") == "1", reason="kernels with other flags are not shipped"),
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="kernels are shipped for one processor"),
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with the package of a single kernel, installed by pip."""
+    folder = tmp_path_factory.mktemp("shipped")
+    sys.path.insert(0, str(ROOT / "release"))
+    try:
+        release = importlib.import_module("kernels")
+        wheel = release.make(folder, (sys.executable, "-c", PROGRAM))
+    finally:
+        sys.path.remove(str(ROOT / "release"))
+        sys.modules.pop("kernels", None)
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(folder / "site")]
+    subprocess.run([*pip, str(wheel)], check=True)
+    return folder / "site"
+
+
+@pytest.fixture
+def target(site):
+    """The description of the kernels, which a test may change."""
+    path = site / shipped.PACKAGE / shipped.TARGET
+    before = path.read_text(encoding="utf-8")
+    yield path
+    path.write_text(before, encoding="utf-8")
+
+
+def call(site, cache, **environment):
+    """Whether a kernel counts as cached, its result, whether it was compiled, and the files in the user's cache."""
+    path = os.pathsep.join([str(ROOT), str(site)])
+    env = os.environ | {"PYTHONPATH": path, "NONPROJ_CACHE": str(cache)} | environment
+    result = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
+    return (*result.stdout.split(), len(list(cache.rglob(f"*{ENDING}"))))
+
+
+def test_nothing_is_compiled_where_kernels_are_installed(site, tmp_path):
+    assert call(site, tmp_path) == ("True", "True", "False", 0)
+    assert call(tmp_path, tmp_path) == ("False", "True", "True", 1)
+
+
+@pytest.mark.parametrize("variable", ["NONPROJ_OWN_KERNELS", "NUMBA_CPU_NAME"])
+def test_kernels_are_compiled_for_this_processor_if_that_is_wanted(variable, site, tmp_path):
+    value = llvmlite.binding.get_host_cpu_name()
+    assert call(site, tmp_path, **{variable: value})[1:] == ("True", "True", 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"digest": "0" * 16},
+        {"triple": "arm64-apple-darwin"},
+        {"features": "+avx2,+no-such-feature"},
+        {"cpu": "x86-64-v9"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_kernels_for_another_version_or_processor_are_ignored(change, target, site, tmp_path):
+    facts = json.loads(target.read_text(encoding="utf-8"))
+    target.write_text(json.dumps(facts | change), encoding="utf-8")
+    assert call(site, tmp_path)[1:] == ("True", "True", 1)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "\udcff", '{"digest": 1, "triple": null}'])
+def test_a_damaged_description_is_ignored(text, target, site, tmp_path):
+    target.write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert call(site, tmp_path)[1:] == ("True", "True", 1)
+
+
+def test_a_damaged_kernel_is_compiled(site, tmp_path):
+    (path,) = (site / shipped.PACKAGE).rglob(f"*{ENDING}")
+    before = path.read_bytes()
+    path.write_bytes(before[: len(before) // 2])
+    try:
+        assert call(site, tmp_path)[1:] == ("True", "True", 1)
+    finally:
+        path.write_bytes(before)
+
+
+def test_the_features_are_those_of_the_baseline():
+    """LLVM's own list for this processor is not in Python; what it implies is: code for it runs on this machine."""
+    assert all(llvmlite.binding.get_host_cpu_features().get(name) for name in shipped.FEATURES)
