@@ -68,7 +68,7 @@ BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual pipeline/test_joint_
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 
-.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python test-encoder attack bench bench-text bench-text-all bench-full reproduce docs dist lint types clean
+.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python test-encoder attack bench bench-text bench-text-all bench-full reproduce docs dist kernels lint types clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [ENCODER=e5-small] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
@@ -112,7 +112,7 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@$(NEEDS_MODEL)
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
 
-models: $(WARM) ## train and evaluate the models of a release, with cards; ARGS selects some: danish-arc turkish-grandparent
+models: $(WARM) ## train and evaluate the models of a release, with cards and packages; ARGS selects some: danish-arc turkish-grandparent
 	@"$(BIN)/python" release/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)") $(ARGS)
 
 test: $(WARM) ## run all tests
@@ -180,6 +180,9 @@ docs: $(WARM) $(SITE) ## build the documentation site, build/docs/index.html, an
 $(PACKAGING): $(READY)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: 'build>=1.2' 'twine>=6.1' >&2
 	@touch $@
+
+kernels: $(READY) ## compile all kernels for processors with AVX2, and make a package of them in dist/
+	@"$(BIN)/python" release/kernels.py --out dist
 
 dist: $(PACKAGING) ## build wheel and sdist into dist/, and test each in an empty environment
 	@rm -rf dist build/lib build/bdist.* *.egg-info

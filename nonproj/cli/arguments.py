@@ -11,6 +11,18 @@ from nonproj.errors import NonprojError, one_line
 
 EXIT_ERROR = 2
 
+_FILES = frozenset(("FILE", "FOLDER", "GOLD", "MODEL", "OUT", "PARSE", "TEACHER", "TEXT", "TRAIN", "YAML"))
+"""Names of arguments that are files."""
+
+_COMPLETE_FILES = {
+    "bash": "_shtab_compgen_files",
+    "zsh": "_files",
+    "tcsh": "f",
+    "fish": "(__fish_complete_path (commandline -ct))",
+    "powershell": "_shtab_powershell_compgen_files",
+}
+"""What the completion of shells by the package shtab needs to know of them: its ``shtab.FILE``."""
+
 
 class Arguments(argparse.ArgumentParser):
     """An argument parser that reports errors in one line and suggests the closest known name.
@@ -49,6 +61,8 @@ class Arguments(argparse.ArgumentParser):
         if "choices" in options:
             options["type"] = self._one_of("/".join(names), options["choices"], options.get("type", str))
         action = add(*names, **options)
+        if _FILES.intersection(str(action.metavar).replace("|", " ").split(" ")):
+            setattr(action, "complete", _COMPLETE_FILES)  # noqa: B010, an attribute of shtab's
         self.arguments.append(action)
         return action
 
@@ -347,7 +361,7 @@ def add_package(parser: Arguments) -> None:
     add("--name", metavar="NAME", help=text)
     text = "version of the package (default: 1.0.0)"
     add("--package-version", default="1.0.0", metavar="VERSION", help=text)
-    add("--licence", metavar="TEXT", help="licence of the model (default: that of its treebank)")
+    add("--licence", metavar="LICENCE", help="licence of the model (default: that of its treebank)")
     text = "round weights to multiples of R times a fixed step: the wheel is smaller; 0 changes nothing (default: 1)"
     add("--rounding", type=factor, default=1.0, metavar="R", help=text)
     add("--test", metavar="FILE", help="treebank to evaluate the rounded model on, for its card")
