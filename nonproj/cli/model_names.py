@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TextIO
 
 from nonproj.io.kinds import beginning_of, is_model
-from nonproj.model.installed import default, installed, is_name, located
+from nonproj.model.installed import SUFFIX, default, installed, is_name, located
 
 
 def locate_models(options: argparse.Namespace) -> None:
@@ -26,9 +27,9 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def is_input(word: str) -> bool:
-    """Return whether a single argument is the file to parse: standard input, or a file that is not a model."""
+    """Return whether a single argument is the file to parse: standard input, or a file or pipe that is not a model."""
     if word == "-":
         return True
-    if is_name(word) and installed(word):  # if it is a file, too, that is an error later
-        return False
-    return bool(beginning := beginning_of(word)) and not is_model(beginning)
+    if word.endswith(SUFFIX) or os.path.isdir(word) or (is_name(word) and installed(word)):
+        return False  # if an installed model has the name of a file, that is an error later
+    return os.path.exists(word) and not is_model(beginning_of(word))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ from toy import raw_treebank
 
 import nonproj
 from nonproj.cli.main import main
+from nonproj.cli.model_names import is_input
 from nonproj.io import conll
 from nonproj.model.model import Model
 
@@ -105,6 +107,30 @@ def test_without_a_name_english_parses(folder, site, capsys, monkeypatch):
         with open(text, encoding="utf-8") as stream:
             found = subprocess.run([*command, *words], stdin=stream, stdout=subprocess.PIPE, env=env, check=True)
         assert found.stdout.decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("-", True),
+        ("empty.conllu", True),
+        ("plain", True),
+        ("pipe", True),
+        ("folder", False),
+        ("missing.conllu", False),
+        ("missing", False),
+        ("damaged.nonproj", False),
+        ("model", False),
+    ],
+)
+def test_whether_a_lone_argument_is_a_model_or_the_input(word, expected, folder, site):
+    work = site.parent / "work"
+    for name, content in (("empty.conllu", b""), ("plain", b"A text."), ("damaged.nonproj", b"no model")):
+        (work / name).write_bytes(content)
+    (work / "model").write_bytes((folder / "Toy.nonproj").read_bytes())
+    (work / "folder").mkdir()
+    os.mkfifo(work / "pipe")
+    assert is_input(word) == expected
 
 
 def test_a_lone_argument_that_is_a_model_reads_standard_input(folder, site):
