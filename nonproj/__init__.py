@@ -34,6 +34,7 @@ _MODULES = {
     "las_scorer": "integrations.estimator",
     "load": "nlp.text_parser",
     "read": "io.conll",
+    "read_frame": "io.tables",
     "sample_trees": "trees.sampling",
     "train": "learning.trainer",
     "write": "io.conll",

@@ -13,6 +13,7 @@ from nonproj.integrations.estimator import DependencyParser as DependencyParser
 from nonproj.integrations.estimator import las_scorer as las_scorer
 from nonproj.io.conll import read as read
 from nonproj.io.conll import write as write
+from nonproj.io.tables import read_frame as read_frame
 from nonproj.learning.trainer import train as train
 from nonproj.model.model import Model as Model
 from nonproj.nlp.document import Document as Document

@@ -28,6 +28,7 @@ from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
 from nonproj.io.broken import COPY, STOP, read_units
 from nonproj.io.files import Opened, open_input, open_output
+from nonproj.io.tables import format_of, open_table
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import BATCH, Parser
@@ -50,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
     replaceable = "input"
     if options.resume:  # a run killed just before its end still needs its input
         outputs["--resume"], replaceable = resumable.partial_of(options), ""
+    options.format = table_format(options)
     check_outputs(outputs, {"model": options.model, "input": options.input}, replaceable=replaceable)
     model = load_model(options.model, options.input)
     decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
@@ -61,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
     rules, plain = reading_rules(options, ignore_heads=True, may_be_empty=True), None
     if options.plain:
         plain = TextInput(options.plain, options.token_ranges).within(decoding.cut_words, decoding.max_words)
-    text = TextOptions(options.stats_comments, options.keep_deps, rules, plain, confidence, options.on_error)
+    comments = options.stats_comments or options.format != "conllu"  # in which a tree has its certificate
+    text = TextOptions(comments, options.keep_deps, rules, plain, confidence, options.on_error)
     with source.closing:
         if options.resume:
             totals = resumable.parse(options, model, decoding, text, source)
@@ -72,6 +75,14 @@ def run(options: argparse.Namespace) -> int:
     return 1 if totals.refused else 0
 
 
+def table_format(options: argparse.Namespace) -> str:
+    """Return the format of the output; an error, if it cannot hold what the options ask for."""
+    form = format_of(options.output, options.format)
+    if form != "conllu" and options.on_error == COPY:
+        raise ConfigError("--on-error", "copies lines of the input, which only CoNLL files can contain")
+    return form
+
+
 def _parse(
     options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: Opened
 ) -> ParseLog:
@@ -79,7 +90,11 @@ def _parse(
     progress = progress_bar(options, source)
     statistics = open_output(options.stats) if options.stats else nullcontext()
     errors = "surrogateescape" if text.on_error == COPY else "strict"
-    with worker_pool(options) as workers, open_output(options.output, errors) as stream, statistics as lines:
+    with (
+        worker_pool(options) as workers,
+        open_table(options.output, options.format, errors) as stream,
+        statistics as lines,
+    ):
         totals = ParseLog(lines)
         if workers:
             reference = ModelRef.of(options.model, decoding, options.tags)

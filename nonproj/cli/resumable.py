@@ -16,6 +16,7 @@ from nonproj.errors import ConfigError, FileError
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
 from nonproj.io.broken import SKIP, STOP, Broken
 from nonproj.io.files import Opened, is_direct, open_output
+from nonproj.io.tables import open_table
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.workers.parsing import Joined, ModelRef, ParsedPiece, Task, keep, parse_piece, tasks_of
@@ -43,7 +44,12 @@ def parse(
     workers = worker_pool(options)
     workers = InProcess() if isinstance(workers, nullcontext) else workers
     statistics = open_output(options.stats) if options.stats else nullcontext()
-    with partial, workers as pool, open_output(options.output, "surrogateescape") as stream, statistics as lines:
+    with (
+        partial,
+        workers as pool,
+        open_table(options.output, options.format, "surrogateescape") as stream,
+        statistics as lines,
+    ):
         job = _Job(partial, text, options)
         for _ in progress_bar(options, source)(job.run(pool, reference, source), "parse"):
             pass

@@ -8,6 +8,7 @@
 - `checks`: validation of a sentence's lines
 - `strict`: additional requirements of the CoNLL-U format
 - `objects`: sentences from lists of words and rows of columns; from and to objects of the package conllu
+- `tables`: sentences as lines of JSON, Parquet files and data frames
 - `batches`: streams of sentences in batches
 - `splitting`: splits a treebank into pieces for workers, at sentence boundaries
 - `broken`: reading that continues after malformed units

@@ -1,0 +1,307 @@
+"""Parsed sentences as data: lines of JSON, Parquet files, and data frames of pandas.
+
+The source is always CoNLL text, whoever has written it: comments such as ``# nonproj certified = true`` and attributes
+in MISC such as ``Confidence=0.97`` become fields.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
+
+from nonproj.errors import FileError, NonprojError
+from nonproj.io.checks import Rules
+from nonproj.io.conll import read
+from nonproj.io.files import Source, open_binary, open_output
+from nonproj.types import Sentence
+
+if TYPE_CHECKING:
+    import pandas
+
+FORMATS = ("conllu", "jsonl", "parquet")
+"""CoNLL text; a line of JSON for each sentence; a row for each word, in Parquet."""
+
+SENTENCE_FIELDS = {"sentence": int, "sent_id": str, "certified": bool, "tree_confidence": float, "rank": int}
+"""The columns of a frame that are the same for all words of a sentence, and their types."""
+
+WORD_FIELDS = {
+    "id": int,
+    "form": str,
+    "lemma": str,
+    "upos": str,
+    "xpos": str,
+    "feats": str,
+    "head": int,
+    "label": str,
+    "deps": str,
+    "misc": str,
+    "confidence": float,
+    "label_confidence": float,
+}
+"""The other columns and their types.  What is absent (``_``) is missing, but for the column FORM."""
+
+_RULES = Rules(ignore_heads=True, may_be_empty=True)
+_COMMENT = re.compile(r"#\s*(nonproj )?([^=]*?)\s*=\s*(.*?)\s*$")
+_CONFIDENCE = {"Confidence": "confidence", "LabelledConfidence": "label_confidence"}
+_BLANK = re.compile(r"\n[ \t]*\r?\n")
+_BUFFER, _ROWS = 1 << 18, 1 << 16
+"""Characters that are converted at a time, and words that are written at a time."""
+
+
+def record_of(sentence: Sentence, number: int) -> dict[str, Any]:
+    """Return a sentence as plain Python values.
+
+    Parameters
+    ----------
+    sentence : Sentence
+    number : int
+        Its position in the file, from 0.
+
+    Returns
+    -------
+    dict
+        ``sentence`` (the position), ``sent_id`` and ``text`` if the comments have them, the statistics of the parse
+        that are in comments, such as ``certified`` and ``gap``, and ``words``, a list of dictionaries with
+        `WORD_FIELDS`, without those that are absent.
+
+    Examples
+    --------
+    >>> text = "# nonproj certified = true\\n1\\tRegn\\t_\\tNOUN\\t_\\t_\\t0\\troot\\t_\\tConfidence=0.9\\n\\n"
+    >>> record_of(next(read(io.StringIO(text))), 0)["words"]
+    [{'id': 1, 'form': 'Regn', 'upos': 'NOUN', 'head': 0, 'label': 'root', 'confidence': 0.9}]
+    """
+    record: dict[str, Any] = {"sentence": number}
+    for line in sentence.lines:
+        if match := _COMMENT.match(line):
+            ours, name, value = match.groups()
+            if ours:
+                with contextlib.suppress(ValueError):
+                    record["tree_confidence" if name == "confidence" else name] = json.loads(value)
+            elif name in ("sent_id", "text"):
+                record[name] = value
+    return record | {"words": [_word(row) for row in sentence.rows]}
+
+
+def _word(row: list[str]) -> dict[str, Any]:
+    """Return the fields of a word that are present."""
+    columns = [*row[:9], *_misc(row[9])]
+    word: dict[str, Any] = {}
+    for (name, kind), value in zip(WORD_FIELDS.items(), columns, strict=True):
+        if name == "form" or value not in ("_", ""):
+            if kind is not int:
+                with contextlib.suppress(ValueError):
+                    word[name] = kind(value)
+            elif value.isdecimal() and len(value) < 10:  # a file of others may have anything in HEAD
+                word[name] = int(value)
+    return word
+
+
+def _misc(column: str) -> tuple[str, str, str]:
+    """Return the column MISC without the probabilities of head and label, and these."""
+    found, others = {}, []
+    for attribute in column.split("|"):
+        name, _, value = attribute.partition("=")
+        if name in _CONFIDENCE:
+            found[_CONFIDENCE[name]] = value
+        else:
+            others.append(attribute)
+    return "|".join(others) or "_", found.get("confidence", "_"), found.get("label_confidence", "_")
+
+
+def read_frame(source: Source) -> pandas.DataFrame:
+    """Return a treebank, or what ``nonproj parse`` has written, as a ``pandas.DataFrame`` with a row for each word.
+
+    Its columns are `SENTENCE_FIELDS` and `WORD_FIELDS`, with pandas' types that can be missing.
+
+    Parameters
+    ----------
+    source : str, Path or stream
+        As for `nonproj.io.conll.read`; heads may be absent and need not form trees.
+
+    Raises
+    ------
+    DataError, FileError
+        As for `nonproj.io.conll.read`.
+
+    Examples
+    --------
+    >>> frame = read_frame(io.StringIO("1\\tRegn\\t_\\tNOUN\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"))
+    >>> frame[["sentence", "id", "form", "head"]].values.tolist()
+    [[0, 1, 'Regn', 0]]
+    """
+    import pandas
+
+    rows = list(_rows(record_of(sentence, number) for number, sentence in enumerate(read(source, _RULES))))
+    types = {int: "Int64", float: "Float64", bool: "boolean", str: "string"}
+    fields = SENTENCE_FIELDS | WORD_FIELDS
+    return pandas.DataFrame(
+        {name: pandas.array([row.get(name) for row in rows], dtype=types[kind]) for name, kind in fields.items()}
+    )
+
+
+def _rows(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the fields of each word and its sentence."""
+    for record in records:
+        shared = {name: record[name] for name, kind in SENTENCE_FIELDS.items() if _fits(record.get(name), kind)}
+        for word in record["words"]:
+            yield shared | word
+
+
+def _fits(value: object, kind: type) -> bool:
+    """Return whether a value that a comment claims has the type of its column."""
+    return type(value) is kind or (kind is float and type(value) is int)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def open_table(path: str, form: str, errors: str = "strict") -> Iterator[TextIO]:
+    """Open a file for writing CoNLL text that is stored in another format; it appears when it is complete.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` for standard output, but for Parquet.
+    form : str
+        One of `FORMATS`.
+    errors : str
+        As for `nonproj.io.files.open_output`.
+
+    Yields
+    ------
+    TextIO
+
+    Raises
+    ------
+    FileError
+        The file cannot be opened or written.
+    NonprojError
+        The package for the format is missing.
+    """
+    if form == "conllu":
+        with open_output(path, errors) as stream:
+            yield stream
+    elif form == "jsonl":
+        with open_output(path, errors) as stream, _Converted(_JsonLines(stream)) as converted:
+            yield cast(TextIO, converted)
+    else:
+        with _parquet(path) as table, _Converted(table) as converted:
+            yield cast(TextIO, converted)
+
+
+class _JsonLines:
+    """Writes a line of JSON for each sentence."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def add(self, records: Iterable[dict[str, Any]]) -> None:
+        """Write sentences."""
+        for record in records:
+            self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        self._stream.flush()
+
+
+class _ParquetTable:
+    """Writes a row for each word, in groups of `_ROWS`."""
+
+    def __init__(self, stream: BinaryIO, arrow: Any, parquet: Any):
+        types = {int: arrow.int32(), float: arrow.float32(), bool: arrow.bool_(), str: arrow.string()}
+        self._schema = arrow.schema([(name, types[kind]) for name, kind in (SENTENCE_FIELDS | WORD_FIELDS).items()])
+        self._arrow, self._rows = arrow, list[dict[str, Any]]()
+        self.writer = parquet.ParquetWriter(stream, self._schema, compression="zstd")
+
+    def add(self, records: Iterable[dict[str, Any]]) -> None:
+        """Add sentences; write full groups."""
+        for row in _rows(records):
+            self._rows.append(row)
+            if len(self._rows) == _ROWS:
+                self.write()
+
+    def write(self) -> None:
+        """Write a group."""
+        if self._rows:
+            self.writer.write_table(self._arrow.Table.from_pylist(self._rows, self._schema))
+            self._rows.clear()
+
+    def flush(self) -> None:
+        """A group is written when it is full."""
+
+
+@contextlib.contextmanager
+def _parquet(path: str) -> Iterator[_ParquetTable]:
+    """Open a Parquet file."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise NonprojError("the package pyarrow is missing; pip install pyarrow") from None
+    if path == "-":
+        raise FileError("-", "Parquet needs a file to write: -o OUT")
+    with open_binary(path) as stream:
+        table = _ParquetTable(stream, pyarrow, pyarrow.parquet)
+        try:
+            yield table
+            table.write()
+        finally:
+            table.writer.close()
+
+
+class _Converted(io.TextIOBase):
+    """A stream of CoNLL text; complete sentences are passed on as records."""
+
+    def __init__(self, table: _JsonLines | _ParquetTable):
+        self._table, self._parts, self._size, self._count = table, list[str](), 0, 0
+
+    def __exit__(self, *error: object) -> None:
+        text, self._parts = "".join(self._parts), []
+        if error[0] is None:
+            self._convert(text)
+        self.close()
+
+    def write(self, text: str) -> int:
+        """Take text; convert what is complete when there is enough."""
+        self._parts.append(text)
+        self._size += len(text)
+        if self._size >= _BUFFER:
+            self._convert_complete()
+        return len(text)
+
+    def flush(self) -> None:
+        """Convert and write all complete sentences."""
+        if not self.closed:
+            self._convert_complete()
+            self._table.flush()
+
+    def _convert_complete(self) -> None:
+        text = "".join(self._parts)
+        end = max((match.end() for match in _BLANK.finditer(text)), default=0)
+        self._convert(text[:end])
+        self._parts, self._size = [text[end:]], len(text) - end
+
+    def _convert(self, text: str) -> None:
+        if text.strip():
+            sentences = list(read(io.StringIO(text, newline=""), _RULES))
+            self._table.add(record_of(sentence, self._count + i) for i, sentence in enumerate(sentences))
+            self._count += len(sentences)
+
+
+def format_of(path: str | Path, given: str | None) -> str:
+    """Return the format of an output file: the given one, or that of its ending, CoNLL by default.
+
+    Examples
+    --------
+    >>> format_of("a.parquet", None), format_of("a.jsonl.gz", None), format_of("a.conllu", None)
+    ('parquet', 'jsonl', 'conllu')
+    """
+    ending = str(path).removesuffix(".gz").rpartition(".")[2]
+    return given or (ending if ending in FORMATS else "conllu")

@@ -1,0 +1,108 @@
+"""``nonproj parse`` to lines of JSON and to Parquet: what they contain is what the CoNLL output contains."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from classifiers import add_classifier
+from toy import raw_treebank
+
+from nonproj.cli import main as command_line
+from nonproj.cli.main import main
+from nonproj.io.tables import FORMATS, read_frame
+from nonproj.model.model import Model
+
+pandas = pytest.importorskip("pandas")
+
+SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
+SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model, and a file to parse."""
+    folder = tmp_path_factory.mktemp("formats")
+    for name, count, seed in (("train", 60, 0), ("test", 50, 1)):
+        (folder / f"{name}.conllu").write_text(raw_treebank(count, seed), encoding="utf-8")
+    options = ["--epochs", "2", *(f"--set={option}" for option in SMALL)]
+    assert main(["train", str(folder / "train.conllu"), "-o", str(folder / "model"), "-qq", *options]) == 0
+    model = Model.load(folder / "model")
+    add_classifier(model)
+    model.save(folder / "model")
+    return folder
+
+
+def parse(folder, output, *words):
+    """Parse the file."""
+    command = ["parse", "-m", str(folder / "model"), str(folder / "test.conllu"), "-o", str(output), "-q"]
+    return main([*command, *words])
+
+
+def from_json(path):
+    """The words in lines of JSON, as rows of a frame."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [record["sentence"] for record in records] == list(range(len(records)))
+    assert all(record["certified"] and abs(record["gap"]) < 1e-6 and record["iterations"] for record in records)
+    return [
+        (record["sent_id"], word["form"], word["head"], word["label"]) for record in records for word in record["words"]
+    ]
+
+
+@pytest.mark.parametrize("words", [(), ("-j", "2"), ("--resume",), ("--confidence",), ("--on-error", "skip")], ids=str)
+def test_json_and_parquet_have_what_conllu_has(words, folder, tmp_path):
+    assert parse(folder, tmp_path / "out.conllu", "--stats-comments", *words) == 0
+    expected = read_frame(tmp_path / "out.conllu")
+    assert expected["certified"].all() and expected["confidence"].notna().all() == ("--confidence" in words)
+    columns = ["sent_id", "form", "head", "label"]
+    assert parse(folder, tmp_path / "out.jsonl", *words) == 0  # certificates need no option
+    assert from_json(tmp_path / "out.jsonl") == list(expected[columns].itertuples(index=False, name=None))
+    pytest.importorskip("pyarrow")
+    assert parse(folder, tmp_path / "out.parquet", "--stats-comments", *words) == 0
+    found = pandas.read_parquet(tmp_path / "out.parquet", dtype_backend="numpy_nullable")
+    pandas.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-6)
+
+
+def test_a_stream_gives_each_sentence_at_once(folder):
+    command = [sys.executable, "-m", "nonproj", "parse", str(folder / "model"), "--format", "jsonl", "-q"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        for number in range(2):
+            process.stdin.write("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["sentence"] == number
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def test_the_k_best_trees_are_records_with_their_ranks(folder, tmp_path):
+    assert parse(folder, tmp_path / "out.jsonl", "--nbest", "3") == 0
+    ranks = [json.loads(line)["rank"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert ranks[:2] == [1, 2] and set(ranks) <= {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--format", "xml"], "unknown --format 'xml'; known: conllu, jsonl, parquet"),
+        (["--format", "jsonl", "--on-error", "copy"], "--on-error: copies lines of the input"),
+    ],
+)
+def test_mistakes_are_one_line(words, message, folder, tmp_path, capsys):
+    try:
+        code = parse(folder, tmp_path / "out", *words)
+    except SystemExit as error:
+        code = error.code
+    error = capsys.readouterr().err
+    assert code == 2 and message in error and error.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_the_command_line_knows_the_formats():
+    assert command_line.FORMATS == FORMATS
+
+
+def test_a_missing_package_is_named(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert parse(folder, tmp_path / "out.parquet") == 2
+    assert capsys.readouterr().err == "nonproj: the package pyarrow is missing; pip install pyarrow\n"

@@ -1,0 +1,125 @@
+"""Sentences as lines of JSON, Parquet files and data frames."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+
+import pytest
+
+from nonproj.errors import DataError, FileError
+from nonproj.io.tables import SENTENCE_FIELDS, WORD_FIELDS, open_table, read_frame
+
+pandas = pytest.importorskip("pandas")
+
+TEXT = """# newdoc
+# sent_id = a-1
+# text = Vámonos al = mar
+# nonproj certified = true
+# nonproj gap = 0.0
+# nonproj confidence = 0.5
+1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+1\tVamos\tir\tVERB\tV\tMood=Imp|Number=Plur\t0\troot\t_\tConfidence=0.97|Gloss=go|LabelledConfidence=0.9
+2\tnos\tnosotros\tPRON\t_\tCase=Acc\t1\tobj\t1:obj\t_
+2.1\te\t_\t_\t_\t_\t_\t_\t_\t_
+3\t_\t_\tSYM\t_\t_\t_\t_\t_\t_
+
+1\tBien\t_\t_\t_\t_\t0\troot\t_\t_
+
+"""
+
+FIRST = {
+    "id": 1,
+    "form": "Vamos",
+    "lemma": "ir",
+    "upos": "VERB",
+    "xpos": "V",
+    "feats": "Mood=Imp|Number=Plur",
+    "head": 0,
+    "label": "root",
+    "misc": "Gloss=go",
+    "confidence": 0.97,
+    "label_confidence": 0.9,
+}
+SECOND = {"id": 2, "form": "nos", "lemma": "nosotros", "upos": "PRON", "feats": "Case=Acc", "head": 1, "label": "obj"}
+WORDS = [FIRST, SECOND | {"deps": "1:obj"}, {"id": 3, "form": "_", "upos": "SYM"}]
+STATISTICS = {"certified": True, "gap": 0.0, "tree_confidence": 0.5}
+RECORDS = [
+    {"sentence": 0, "sent_id": "a-1", "text": "Vámonos al = mar"} | STATISTICS | {"words": WORDS},
+    {"sentence": 1, "words": [{"id": 1, "form": "Bien", "head": 0, "label": "root"}]},
+]
+
+
+def rows():
+    """The words of the text with the fields of their sentences, None where they are absent."""
+    names = [*SENTENCE_FIELDS, *WORD_FIELDS]
+    return [{name: (record | word).get(name) for name in names} for record in RECORDS for word in record["words"]]
+
+
+def plain(frame):
+    """The rows of a frame, with None for what is missing; single precision is enough for probabilities."""
+    found = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in found]
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 10_000])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_lines_of_json_whatever_the_pieces(size, ending, tmp_path):
+    path, text = tmp_path / "out.jsonl", TEXT.replace("\n", ending)
+    with open_table(str(path), "jsonl") as stream:
+        for start in range(0, len(text), size):
+            stream.write(text[start : start + size])
+            if start % 3 == 0:
+                stream.flush()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == RECORDS and "Vámonos" in lines[0]
+
+
+def test_a_frame_has_a_row_for_each_word(tmp_path):
+    frame = read_frame(io.StringIO(TEXT))
+    assert list(frame.columns) == [*SENTENCE_FIELDS, *WORD_FIELDS]
+    assert plain(frame) == rows()
+    assert frame["head"].dtype == "Int64" and frame["certified"].dtype == "boolean"
+    assert read_frame(io.StringIO("")).shape == (0, len(frame.columns))
+
+
+def test_parquet_has_the_same_rows(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("nonproj.io.tables._ROWS", 2)  # several groups
+    path = tmp_path / "out.parquet"
+    with open_table(str(path), "parquet") as stream:
+        stream.write(TEXT)
+        assert not path.exists()
+    assert plain(pandas.read_parquet(path, dtype_backend="numpy_nullable")) == rows()
+
+
+def test_nothing_is_left_after_an_error(tmp_path):
+    pytest.importorskip("pyarrow")
+    for form in ("jsonl", "parquet"):
+        with pytest.raises(KeyboardInterrupt), open_table(str(tmp_path / form), form) as stream:
+            stream.write(TEXT)
+            raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_strangers_write_into_comments_and_columns_does_no_harm(tmp_path):
+    text = TEXT.replace("certified = true", "certified = [1e999]").replace("\t1\tobj", "\t99999999999\tobj")
+    text = text.replace("LabelledConfidence=0.9", "LabelledConfidence=high").replace("gap = 0.0", "gap = {")
+    row = plain(read_frame(io.StringIO(text)))[0]
+    assert row["certified"] is None and row["label_confidence"] is None and row["confidence"] == 0.97
+    assert plain(read_frame(io.StringIO(text)))[1]["head"] is None
+    pytest.importorskip("pyarrow")
+    with open_table(str(tmp_path / "out.parquet"), "parquet") as stream:
+        stream.write(text)
+    assert math.isclose(pandas.read_parquet(tmp_path / "out.parquet")["confidence"][0], 0.97, rel_tol=1e-6)
+
+
+def test_errors_name_the_line(tmp_path):
+    path = tmp_path / "bad.conllu"
+    path.write_text("1\tRegn\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"bad\.conllu:1: "):
+        read_frame(path)
+    pytest.importorskip("pyarrow")
+    with pytest.raises(FileError, match="Parquet needs a file"), open_table("-", "parquet"):
+        pass
