@@ -20,6 +20,7 @@ from nonproj.io.checks import Rules
 from nonproj.io.files import Opened, identity, is_direct
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
 from nonproj.kernels.kernel import NOTICE, compiling, count_cached
+from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.compiling import compile_for_parsing
@@ -33,7 +34,7 @@ def load_model(path: str, treebank: str) -> Model:
     """
     given = is_model(beginning_of(treebank))
     try:
-        model = Model.load_trained(path)
+        model = Model.load_trained(located(path))
     except ModelError as error:
         if given:
             raise ModelError(f"{error}; {treebank} is one: did you swap the two?") from None

@@ -9,12 +9,14 @@ import sys
 
 from nonproj.evaluation.card import model_card
 from nonproj.evaluation.report import model_report
+from nonproj.model.installed import located
 from nonproj.model.model import Model
 
 
 def run(options: argparse.Namespace) -> int:
     """Describe a model file."""
-    model = Model.verify(options.model) if options.verify else Model.load(options.model)
+    path = located(options.model)
+    model = Model.verify(path) if options.verify else Model.load(path)
     description = model.describe()
     if options.card:
         card = model_card(options.model, description, os.path.getsize(options.model))

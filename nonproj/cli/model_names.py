@@ -11,14 +11,22 @@ from nonproj.model.installed import SUFFIX, default, installed, is_name, located
 
 
 def locate_models(options: argparse.Namespace) -> None:
-    """Replace names of models in the options by the files of installed models, and a missing name by the default."""
+    """Replace names of models in the options by the files of installed models, and a missing name by the default.
+
+    An unknown name remains, and is reported when the model is loaded, after other mistakes in the options.
+    """
     if options.command == "parse" and options.model is None:
         options.model = str(default())
     for name in ("model", "teacher"):
         if getattr(options, name, None):
-            setattr(options, name, str(located(getattr(options, name))))
+            setattr(options, name, _path(getattr(options, name)))
     if options.command == "serve":
-        options.models = [str(located(model)) for model in options.models]
+        options.models = [_path(model) for model in options.models]
+
+
+def _path(model: str) -> str:
+    """Return the file of a model, or the name if there is none."""
+    return str(located(model)) if os.path.exists(model) or (is_name(model) and installed(model)) else model
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -13,7 +13,7 @@ from nonproj.cli.train import evaluate_on
 from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.card import model_card
 from nonproj.io import conll
-from nonproj.model.installed import SUFFIX, is_name
+from nonproj.model.installed import SUFFIX, is_name, located
 from nonproj.model.model import Model
 from nonproj.model.rounding import rounded
 from nonproj.model.wheel import Contents, is_version, write_wheel
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     if not folder.is_dir():
         raise FileError(str(folder), "this is no folder; a folder for the wheel is expected")
     check_outputs({}, {"model": options.model, "test file": options.test})
-    model = rounded(Model.load_trained(options.model), options.rounding)
+    model = rounded(Model.load_trained(located(options.model)), options.rounding)
     if options.test:
         rules = reading_rules(options, require_heads=True)
         evaluate_on(model, list(conll.read(options.test, rules)), progress_bar(options))

@@ -54,7 +54,7 @@ def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextPar
     >>> doc.sentences[0].heads  # doctest: +SKIP
     array([2, 3, 0, 3], dtype=int32)
     """
-    model = Model.load_trained(path := located(path))
+    model = Model.load_trained(path := located(path) if isinstance(path, str) else path)
     options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
     return TextParser(model, options, tags, name=str(path))
 

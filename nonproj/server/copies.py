@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from nonproj.errors import ModelError
 from nonproj.io.temporary import reason
+from nonproj.model.installed import located
 from nonproj.model.model import Model
 
 
@@ -51,7 +52,7 @@ def private_copy(path: str) -> Iterator[ModelCopy]:
     ModelError
         The file cannot be read or copied, is damaged, or is not a model for parsing; the message names ``path``.
     """
-    Model.load_trained(path)  # for its messages, before anything is copied
+    Model.load_trained(located(path))  # for its messages, before anything is copied
     with contextlib.ExitStack() as stack:
         try:
             if sys.platform == "linux":

@@ -157,6 +157,19 @@ def test_models_are_listed(folder, site, capsys):
     assert "nonproj_model_toy/toy.nonproj: not a model" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["parse", "klingon", "in.conllu"], ["evaluate", "-m", "klingon", "in.conllu"], ["inspect", "klingon"]]
+    + [["package", "klingon"], ["serve", "klingon"], ["show", "-m", "klingon", "in.conllu"]],
+    ids=lambda words: words[0],
+)
+def test_an_unknown_name_is_one_line(words, folder, site, capsys):
+    (site.parent / "work" / "in.conllu").write_bytes((folder / "test.conllu").read_bytes())
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert error == "nonproj: klingon: no such file, and no installed model has this name (none is installed)\n"
+
+
 def test_a_licence_is_asked_for(folder, site, capsys):
     package(folder, capsys, "--name", "toy")
     model = Model.load(folder / "Toy.nonproj")
