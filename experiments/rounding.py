@@ -20,10 +20,10 @@ from experiments.distilling import figures
 from experiments.layout import percent, table
 from experiments.neural import known
 from experiments.neural_training import development
-from experiments.provenance import NAMES, of_models, script, stamp
+from experiments.provenance import script, stamp
 from experiments.setting import ROOT, Setting, model_file
 from experiments.store import Row, write_rows
-from experiments.text import LANGUAGES, PARTS
+from experiments.text import LANGUAGES, PARTS, made
 from nonproj.cli.package import contents_of
 from nonproj.io import conll
 from nonproj.io.temporary import replacing
@@ -57,7 +57,7 @@ def measure(setting: Setting, languages: Sequence[str], amounts: Sequence[float]
     for language in languages:
         gold = list(conll.read(development(setting, language), require_heads=True))
         model = Model.load_trained(model_file(setting, language, PARTS))
-        facts: Row = {"language": language, "made": record(setting, language)}
+        facts: Row = {"language": language, "made": made(setting, language)}
         for amount in amounts:
             rows = [row for row in known(setting, FILE) if row["language"] != language or row["made"] == facts["made"]]
             if not any(row["language"] == language and row["amount"] == amount for row in rows):
@@ -65,12 +65,6 @@ def measure(setting: Setting, languages: Sequence[str], amounts: Sequence[float]
                 row = figures_of(setting, language, rounded(model, amount), gold)
                 write_rows(setting.results / FILE, [*rows, facts | {"amount": amount} | row])
                 write_page(setting)
-
-
-def record(setting: Setting, language: str) -> str:
-    """Return what the figures of a treebank depend on, in the words of a page's record."""
-    found = of_models([(language, PARTS)], setting=setting, text=True)
-    return ", ".join(f"{name} {value}" for name, value in zip(NAMES, found, strict=True))
 
 
 def figures_of(setting: Setting, language: str, model: Model, gold: list[Sentence]) -> Row:

@@ -169,23 +169,22 @@ def positive(text: str) -> int:
 
 def factor(text: str) -> float:
     """Return a number from 0 to 100."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 100.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
-    return value
+    return _number(text, 100)
 
 
 def probability(text: str) -> float:
     """Return a probability."""
+    return _number(text, 1)
+
+
+def _number(text: str, largest: int) -> float:
+    """Return a number from 0 on."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    if not 0.0 <= value <= largest:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {largest}")
     return value
 
 
@@ -362,7 +361,7 @@ def add_package(parser: Arguments) -> None:
     text = "version of the package (default: 1.0.0)"
     add("--package-version", default="1.0.0", metavar="VERSION", help=text)
     add("--licence", metavar="LICENCE", help="licence of the model (default: that of its treebank)")
-    text = "round weights to multiples of R times a fixed step: the wheel is smaller; 0 changes nothing (default: 1)"
+    text = "round weights to multiples of R times their table's step, for a smaller wheel; 0: not at all (default: 1)"
     add("--rounding", type=factor, default=1.0, metavar="R", help=text)
     add("--test", metavar="FILE", help="treebank to evaluate the rounded model on, for its card")
     add_reading(parser)

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from nonproj.errors import ModelError, one_line
+from nonproj.evaluation.card import record
 from nonproj.model.installed import Installed, installed
 from nonproj.model.model import Model
 
@@ -40,7 +41,7 @@ def describe(model: Installed) -> dict[str, Any]:
         meta = Model.load_trained(model.path).meta
     except ModelError as error:
         return facts | {"error": str(error)}
-    data, test = meta.get("data") or {}, meta.get("test") or {}
+    data, test = record(meta, "data"), record(meta, "test")
     facts |= {"megabytes": model.path.stat().st_size / 1e6}
     facts |= {"treebank": data.get("name"), "licence": data.get("licence")}
     return facts | {name: test.get(name) for name in ("uas", "las")}

@@ -11,7 +11,7 @@ from nonproj import __version__
 from nonproj.cli.common import check_outputs, progress_bar, reading_rules
 from nonproj.cli.train import evaluate_on
 from nonproj.errors import ConfigError, FileError, one_line
-from nonproj.evaluation.card import model_card
+from nonproj.evaluation.card import model_card, record
 from nonproj.io import conll
 from nonproj.model.installed import SUFFIX, is_name, located
 from nonproj.model.model import Model
@@ -58,16 +58,16 @@ def contents_of(model: Model, name: str, version: str, licence: str | None = Non
     licence : str, optional
         By default that of the model's treebank.
     """
-    data = model.meta.get("data") or {}
+    data = record(model.meta, "data")
     if licence:
         model.meta["data"] = data = data | {"licence": licence}
-    of = f", trained on {one_line(data['name'])}" if data.get("name") else ""
+    of = f", trained on {one_line(str(data['name']))}" if data.get("name") else ""
     content = model.to_bytes()
     return Contents(
         name,
         version,
         f"A dependency parser for nonproj{of}",
-        one_line(data.get("licence") or UNKNOWN),
+        one_line(str(data.get("licence") or UNKNOWN)),
         model_card(name, model.describe(), len(content)),
         (f"nonproj>={__version__}",),
         content,

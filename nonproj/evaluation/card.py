@@ -101,7 +101,7 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
         Markdown: treebank, licence, figures, options, training, use, limits, how to load the model.
     """
     name, training = one_line(PurePath(path).name), description["training"]
-    data, test, calibration = (_record(training, key) for key in ("data", "test", "calibration"))
+    data, test, calibration = (record(training, key) for key in ("data", "test", "calibration"))
     *others, last = (_PARTS.get(part, part) for part in description["config"]["parts"])
     parts = " and ".join(filter(None, [", ".join(others), last]))
     lines = [
@@ -184,7 +184,7 @@ def _training(training: dict[str, Any], description: dict[str, Any], size: int) 
         yield "shards", str(training["shards"])
     if training.get("interrupted"):
         yield "interrupted", "yes; the model is that of the last complete epoch"
-    for name, version in _record(training, "software").items():
+    for name, version in record(training, "software").items():
         yield name, str(version)
     yield "labels", str(description["labels"])
     if training.get("rounding"):
@@ -204,7 +204,7 @@ def _changed(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"`{name}`", ", ".join(value) if isinstance(value, list | tuple) else _number(value)
 
 
-def _record(training: dict[str, Any], key: str) -> dict[str, Any]:
+def record(training: dict[str, Any], key: str) -> dict[str, Any]:
     """Return a record of the training history; in models of other programs it may have another type."""
     value = training.get(key)
     return value if isinstance(value, dict) else {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -46,7 +47,11 @@ WORD_FIELDS = {
 """The other columns and their types.  What is absent (``_``) is missing, but for the column FORM."""
 
 _RULES = Rules(ignore_heads=True, may_be_empty=True)
-_COMMENT = re.compile(r"#\s*(nonproj )?([^=]*?)\s*=\s*(.*?)\s*$")
+_OUTPUT = _RULES._replace(max_line=1 << 40)  # the parser has checked its input by the rules of the user
+_OWN = "nonproj "
+"""Comments that begin with this are statistics of a parse, in JSON."""
+
+_LARGEST = 2**31 - 1
 _CONFIDENCE = {"Confidence": "confidence", "LabelledConfidence": "label_confidence"}
 _BLANK = re.compile(r"\n[ \t]*\r?\n")
 _BUFFER, _ROWS = 1 << 18, 1 << 16
@@ -77,14 +82,26 @@ def record_of(sentence: Sentence, number: int) -> dict[str, Any]:
     """
     record: dict[str, Any] = {"sentence": number}
     for line in sentence.lines:
-        if match := _COMMENT.match(line):
-            ours, name, value = match.groups()
-            if ours:
-                with contextlib.suppress(ValueError):
-                    record["tree_confidence" if name == "confidence" else name] = json.loads(value)
-            elif name in ("sent_id", "text"):
+        if line.startswith("#"):
+            name, _, value = (part.strip() for part in line[1:].partition("="))
+            if name in ("sent_id", "text"):
                 record[name] = value
+            elif name.startswith(_OWN):
+                name, figure = name.removeprefix(_OWN), _figure(value)
+                if figure is not None and name not in ("sentence", "sent_id", "text", "words"):
+                    record["tree_confidence" if name == "confidence" else name] = figure
     return record | {"words": [_word(row) for row in sentence.rows]}
+
+
+def _figure(text: str) -> bool | int | float | None:
+    """Return a truth value or a finite number, None for anything else that a comment may have."""
+    if text in ("true", "false"):
+        return text == "true"
+    if len(text) < 20 and text.removeprefix("-").isdecimal():
+        return int(text)
+    with contextlib.suppress(ValueError):
+        return value if math.isfinite(value := float(text)) else None
+    return None
 
 
 def _word(row: list[str]) -> dict[str, Any]:
@@ -93,11 +110,9 @@ def _word(row: list[str]) -> dict[str, Any]:
     word: dict[str, Any] = {}
     for (name, kind), value in zip(WORD_FIELDS.items(), columns, strict=True):
         if name == "form" or value not in ("_", ""):
-            if kind is not int:
-                with contextlib.suppress(ValueError):
-                    word[name] = kind(value)
-            elif value.isdecimal() and len(value) < 10:  # a file of others may have anything in HEAD
-                word[name] = int(value)
+            found = value if kind is str else _figure(value)
+            if _fits(found, kind):  # a file of others may have anything in HEAD and MISC
+                word[name] = found
     return word
 
 
@@ -153,8 +168,10 @@ def _rows(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _fits(value: object, kind: type) -> bool:
-    """Return whether a value that a comment claims has the type of its column."""
-    return type(value) is kind or (kind is float and type(value) is int)
+    """Return whether a value that a file claims can be in a column of a type."""
+    if type(value) is int:
+        return kind in (int, float) and abs(value) <= _LARGEST
+    return type(value) is kind
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -247,6 +264,8 @@ def _parquet(path: str) -> Iterator[_ParquetTable]:
         raise NonprojError("the package pyarrow is missing; pip install pyarrow") from None
     if path == "-":
         raise FileError("-", "Parquet needs a file to write: -o OUT")
+    if path.endswith(".gz"):
+        raise FileError(path, "Parquet is compressed already; a name that ends in .parquet is expected")
     with open_binary(path) as stream:
         table = _ParquetTable(stream, pyarrow, pyarrow.parquet)
         try:
@@ -290,7 +309,7 @@ class _Converted(io.TextIOBase):
 
     def _convert(self, text: str) -> None:
         if text.strip():
-            sentences = list(read(io.StringIO(text, newline=""), _RULES))
+            sentences = list(read(io.StringIO(text, newline=""), _OUTPUT))
             self._table.add(record_of(sentence, self._count + i) for i, sentence in enumerate(sentences))
             self._count += len(sentences)
 

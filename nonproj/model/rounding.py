@@ -38,12 +38,12 @@ def rounded(model: Model, amount: float = 1.0) -> Model:
     ----------
     model : Model
     amount : float
-        Factor of `STEPS`; 0 changes nothing.
+        Factor of `STEPS`; 0 changes nothing, nor does an amount up to that by which the model has been rounded.
 
     Returns
     -------
     Model
-        Its ``meta["rounding"]`` is the amount, unless that is 0.
+        Its ``meta["rounding"]`` is the amount, unless nothing changes.
 
     Raises
     ------
@@ -56,7 +56,8 @@ def rounded(model: Model, amount: float = 1.0) -> Model:
     """
     if not 0 <= amount < np.inf:
         raise ValueError(f"amount: {amount!r} is invalid, a number from 0 on expected")
-    if amount == 0:
+    before = model.meta.get("rounding")
+    if amount <= (before if isinstance(before, float) else 0.0):  # steps of rounded weights would be other ones
         return model
     weights = dict(model.weights)
     for name, step in STEPS.items():

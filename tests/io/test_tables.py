@@ -115,11 +115,46 @@ def test_what_strangers_write_into_comments_and_columns_does_no_harm(tmp_path):
     assert math.isclose(pandas.read_parquet(tmp_path / "out.parquet")["confidence"][0], 0.97, rel_tol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# " + " " * 100_000,
+        "# nonproj x" + " " * 100_000 + "y",
+        "# nonproj x = " + "[" * 100_000,
+        "# nonproj rank = " + "9" * 10_000,
+        "# nonproj gap = 1e999",
+        "# nonproj gap = NaN",
+        "# nonproj rank = 99999999999",
+        "# nonproj words = 1",
+        "# nonproj sentence = 7",
+        '# nonproj certified = "yes"',
+    ],
+    ids=range(10),
+)
+def test_comments_of_strangers_take_no_time_and_change_nothing_else(comment, tmp_path):
+    text = f"{comment}\n1\tBien\t_\t_\t_\t_\t0\troot\t_\tConfidence=nan\n\n"
+    (row,) = plain(read_frame(io.StringIO(text)))
+    assert row == dict.fromkeys(row) | {"sentence": 0, "id": 1, "form": "Bien", "head": 0, "label": "root"}
+    with open_table(str(tmp_path / "out.jsonl"), "jsonl") as stream:
+        stream.write(text)
+    content = (tmp_path / "out.jsonl").read_text(encoding="utf-8")
+    record = json.loads(content, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert record["sentence"] == 0 and record["words"] == [{"id": 1, "form": "Bien", "head": 0, "label": "root"}]
+
+
+def test_lines_may_be_as_long_as_the_user_allows(tmp_path):
+    text = f"1\t{'a' * 2_000_000}\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    with open_table(str(tmp_path / "out.jsonl"), "jsonl") as stream:
+        stream.write(text)
+    assert len(json.loads((tmp_path / "out.jsonl").read_text())["words"][0]["form"]) == 2_000_000
+
+
 def test_errors_name_the_line(tmp_path):
     path = tmp_path / "bad.conllu"
     path.write_text("1\tRegn\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"bad\.conllu:1: "):
         read_frame(path)
     pytest.importorskip("pyarrow")
-    with pytest.raises(FileError, match="Parquet needs a file"), open_table("-", "parquet"):
-        pass
+    for name, message in (("-", "Parquet needs a file"), (str(tmp_path / "a.parquet.gz"), "is compressed already")):
+        with pytest.raises(FileError, match=message), open_table(name, "parquet"):
+            pass

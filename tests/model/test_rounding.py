@@ -68,7 +68,8 @@ def test_types_shapes_and_all_else_remain(model):
         assert (table.dtype, table.shape) == (before[name].dtype, before[name].shape)
         assert (name in STEPS and before[name].any()) != np.array_equal(table, before[name])
     assert Model.from_bytes(small.to_bytes()).meta["rounding"] == 1.0
-    assert rounded(model, 0.0) is model
+    assert rounded(model, 0.0) is model and rounded(small, 0.5) is small
+    assert rounded(small, 1.0) is small, "its steps would be other ones"
 
 
 def test_a_rounded_model_is_smaller_and_nearly_as_accurate(model, sentences):
