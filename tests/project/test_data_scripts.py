@@ -361,7 +361,11 @@ def test_downloads_that_fail_say_what_to_do(scripts, tmp_path, monkeypatch, caps
     assert told.out == ""
     last = told.err.splitlines()[-1]
     assert last.startswith(f"fetch basque: {missing} cannot be downloaded (")
-    assert last.endswith("get it elsewhere and name it by --archive")
+    first, second = (name for name, _ in table["basque"].files)
+    assert last.endswith(
+        f"; without a network, name a folder with {first} and {second} (TREEBANKS=FOLDER or --source FOLDER), "
+        "or a copy of that source (ARCHIVE=FILE or --archive FILE)"
+    )
     assert not (tmp_path / "out").exists()
 
 
