@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nonproj.errors import ModelError, one_line
+from nonproj.model.hub import from_hub, is_on_hub
 
 GROUP = "nonproj.models"
 """The group of entry points."""
@@ -75,18 +76,19 @@ def installed(name: str | None = None) -> list[Installed]:
 
 
 def located(model: str | os.PathLike[str]) -> Path:
-    """Return the file of a model: an existing file, or else the file of the installed model of this name.
+    """Return the file of a model: an existing file, the file of the installed model of this name, or one on the Hub.
 
     Parameters
     ----------
     model : str or path
-        A path, or a name; a name never has the ending ``.nonproj`` or a slash.  The path of a missing file is returned
-        unchanged, so that whatever opens it reports it.
+        A path; a name, which never has the ending ``.nonproj`` or a slash; or ``hf:owner/name`` (`nonproj.model.hub`).
+        The path of a missing file is returned unchanged, so that whatever opens it reports it.
 
     Raises
     ------
     ModelError
-        A name is that of no installed model, of several ones, or of an installed model and a file.
+        A name is that of no installed model, of several ones, or of an installed model and a file; or the model cannot
+        be had from the Hub.
 
     Examples
     --------
@@ -97,6 +99,8 @@ def located(model: str | os.PathLike[str]) -> Path:
     nonproj.errors.ModelError: klingon: no such file, and no installed model has this name (...)
     """
     text = os.fspath(model)
+    if isinstance(model, str) and is_on_hub(text) and not os.path.exists(text):
+        return from_hub(text)
     if not isinstance(model, str) or not is_name(text):
         return Path(text)
     found, is_file = installed(text), os.path.isfile(text)
