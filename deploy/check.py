@@ -4,8 +4,8 @@
 
 Each stage gets a folder of its own in a temporary folder, in place of ``/``; COPY copies files into it, RUN runs in a
 shell with the paths of the image replaced by those of the folder, and in an environment with nothing but PATH and HOME.
-At the end the entry point serves the model of the tests, and the health check of the file must succeed.  The base image,
-the user and the isolation are not tested.  Building the wheels needs the network; all kernels take some 10 minutes.
+At the end the entry point serves the model of the tests, and the health check of the file must succeed.  Base image,
+user and isolation are not tested.  Building the wheels needs the network; all kernels take some 10 minutes.
 """
 
 from __future__ import annotations
