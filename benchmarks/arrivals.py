@@ -157,12 +157,13 @@ async def run(options: argparse.Namespace) -> None:
 async def reloads(client: httpx.AsyncClient) -> str:
     """Return the metrics of reloads as soon as there was one."""
     end = time.monotonic() + ANSWER_SECONDS
-    while True:
+    while time.monotonic() < end:
         lines = (await client.get("/metrics")).text.splitlines()
         found = [line for line in lines if line.startswith("nonproj_reloads_total{")]
-        if time.monotonic() > end or not all(line.endswith(" 0.0") for line in found):
+        if not all(line.endswith(" 0.0") for line in found):
             return "\n".join(found)
         await asyncio.sleep(0.1)
+    raise SystemExit("the server has not reloaded its model")
 
 
 def line_of(name: str, row: Row) -> str:
@@ -188,7 +189,9 @@ def main() -> int:
     parser.add_argument("--sentences", type=int, default=10, help="sentences per request (default: 10)")
     parser.add_argument("--timeout", type=float, default=30.0, help="time limit of a request (default: 30)")
     parser.add_argument("--shares", type=float, nargs="+", default=[0.25, 0.5, 0.75, 0.9, 1.5], metavar="SHARE")
-    asyncio.run(run(parser.parse_args()))
+    options = parser.parse_args()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and the server would, too
+    asyncio.run(run(options))
     return 0
 
 
