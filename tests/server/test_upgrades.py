@@ -126,7 +126,9 @@ def test_a_reload_changes_the_answers_and_loses_none(path, other):
         stream.wait_for(20)
         before = len(stream.answers)
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: said(server, "serving the reloaded toy"), server)
+        while not said(server, "serving the reloaded toy"):
+            state = get(f"{server.url}/health")
+            assert (state.status_code, state.json()["status"]) == (200, "ok")
         wait_until(lambda: set(running(server.process.pid)) & workers == {server.process.pid}, server)
         stream.wait_for(20)
         metrics = get(f"{server.url}/metrics").text
@@ -188,6 +190,21 @@ def test_a_long_request_is_finished_by_the_old_model(path, other):
         assert found[0].status_code == 200
         assert "second" not in found[0].text
         assert "second" in post(f"{server.url}/process", data=DATA).text
+
+
+def test_a_new_worker_that_dies_leaves_the_old_ones(path, other):
+    with serving(path, "--jobs", "2") as server, Stream(server.url) as stream:
+        old = set(running(server.process.pid))
+        put(other, path)
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: set(running(server.process.pid)) - old, server)
+        for pid in set(running(server.process.pid)) - old:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: said(server, "reloading failed"), server)
+        assert said(server, "still serving the models loaded before: a worker process died while loading the models")
+        stream.wait_for(10)
+        wait_until(lambda: set(running(server.process.pid)) == old, server)
+    assert len(set(stream.answers)) == 1
 
 
 def test_a_server_that_reloads_can_be_stopped(path):
