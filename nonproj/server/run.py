@@ -31,6 +31,9 @@ STOPPING_SECONDS = 5.0
 LAST_REQUEST_SECONDS = 2.0
 """Seconds in which a stopping server still accepts a request on an open connection."""
 
+ACCEPTING_ROUNDS = 10
+"""Rounds of the event loop within which a connection that has been accepted becomes known."""
+
 _LOCAL = ("http://127.0.0.1:", "http://[::1]:", "unix:")
 
 log = logging.getLogger("nonproj")
@@ -211,7 +214,10 @@ class _Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         for listener in sockets or []:
             loop.remove_reader(listener)
-        await asyncio.sleep(0.05)  # connections that have been accepted become known
+        for _ in range(ACCEPTING_ROUNDS):
+            await asyncio.sleep(0)
+        for server in self.servers:
+            server.close()
         for connection in self.server_state.connections:
             if isinstance(connection, Protocol):
                 connection.retiring = True
