@@ -68,7 +68,7 @@ BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual pipeline/test_joint_
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 
-.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python test-encoder attack bench bench-text bench-text-all bench-full reproduce docs dist kernels lint types clean
+.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python test-encoder attack bench bench-text bench-text-all bench-full reproduce docs dist kernels check-container lint types clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [ENCODER=e5-small] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
@@ -189,6 +189,9 @@ dist: $(PACKAGING) ## build wheel and sdist into dist/, and test each in an empt
 	@"$(BIN)/python" -m build --outdir dist .
 	@"$(BIN)/python" -m twine check --strict dist/*
 	@"$(BIN)/python" tests/installed.py dist/*.whl dist/*.tar.gz
+
+check-container: $(READY) ## run the steps of deploy/Containerfile without a container; 5 minutes, needs the network
+	@"$(BIN)/python" deploy/check.py
 
 lint: $(READY) ## run the linter and the format check
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .

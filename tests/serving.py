@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -16,6 +19,9 @@ from command import start
 
 from nonproj.errors import FileError
 from nonproj.server.memory import limit_memory
+
+DATA = {"data": "den hund ser hus", "input": "horizontal", "parser": ""}
+"""A short request."""
 
 WORDS = ("den", "stor", "lille", "hund", "kat", "mand", "hus", "ser", "jager", "kender", "sovende", ".")
 
@@ -65,6 +71,71 @@ def serving(path: Path, *words: str) -> Iterator[Server]:
 def nonsense(count: int, seed: int = 0) -> str:
     """A line with a number of words in random order, which takes long to parse."""
     return " ".join(random.Random(seed).choices(WORDS, k=count))
+
+
+# -- requests while a server changes -----------------------------------------------------------------------------------
+
+
+def put(source: Path, target: Path) -> None:
+    """Replace a model file, as a careful program does."""
+    os.replace(shutil.copy(source, target.with_suffix(".new")), target)
+
+
+def wait_until(condition, server=None) -> None:
+    """Wait for something that the server does."""
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline, server and server.messages
+        time.sleep(0.02)
+
+
+def said(server, text: str) -> int:
+    """How often the server has said something."""
+    return sum(text in message for message in list(server.messages))
+
+
+class Stream:
+    """Requests in a steady stream, some on connections of their own, some on one that stays open; a context manager."""
+
+    def __init__(self, url: str, **options):
+        self._library = importlib.import_module("httpx")
+        self.answers: list[str] = []
+        self._url, self._options, self._over = url, options, threading.Event()
+        self._threads = [threading.Thread(target=self._send, args=(kept,)) for kept in (False, True)]
+
+    def __enter__(self) -> Stream:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Wait for the last answers."""
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _send(self, kept: bool) -> None:
+        with contextlib.ExitStack() as stack:
+            client = stack.enter_context(self._client()) if kept else None
+            while not self._over.is_set():
+                try:
+                    with contextlib.nullcontext(client) if client else self._client() as own:
+                        response = own.post("/process", data=DATA)
+                    self.answers.append(response.text if response.status_code == 200 else f"{response.status_code}")
+                except self._library.HTTPError as error:
+                    self.answers.append(repr(error))
+                time.sleep(0.01)
+
+    def _client(self):
+        return self._library.Client(base_url=self._url, timeout=120, **self._options)
+
+    def wait_for(self, count: int) -> None:
+        """Wait for this number of further answers."""
+        wanted = len(self.answers) + count
+        wait_until(lambda: len(self.answers) >= wanted)
 
 
 # -- calls for worker processes ----------------------------------------------------------------------------------------

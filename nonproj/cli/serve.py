@@ -5,7 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import functools
+import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nonproj.cli.common import decoding_options
 from nonproj.errors import ConfigError, NonprojError
@@ -13,14 +17,24 @@ from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.workers.parsing import ModelRef
 
+if TYPE_CHECKING:
+    from nonproj.server.reloading import LoadedModels
+
 MAX_WORDS = 1000
 """Maximum sentence length, unless ``--max-words`` or the model's option is lower: memory grows with its square."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Serve models over HTTP until a signal arrives."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # until the server can reload
     try:
-        from nonproj.server.copies import private_copy
+        return _run(options)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
         from nonproj.server.hosts import check_host, check_origin
         from nonproj.server.run import ServerOptions, run_server
     except ModuleNotFoundError as error:
@@ -40,18 +54,36 @@ def run(options: argparse.Namespace) -> int:
         hosts,
         origins,
     )
-    models: dict[str, ModelRef] = {}
-    with contextlib.ExitStack() as stack:
-        descriptors: list[int] = []
-        for path in options.models:
-            name = Path(path).name.removesuffix(".nonproj")
-            if name in models:
-                raise ConfigError(path, f"another model is also called {name!r}; file names must differ")
-            copy = stack.enter_context(private_copy(path))
-            models[name] = ModelRef.of(copy.path, _decoding(copy.model, options))
-            descriptors += copy.descriptors
-        run_server(models, limits, descriptors)
+    names: set[str] = set()
+    for path in options.models:
+        if name_of(path) in names:
+            raise ConfigError(path, f"another model is also called {name_of(path)!r}; file names must differ")
+        names.add(name_of(path))
+    run_server(functools.partial(_load, options), limits)
     return 0
+
+
+def name_of(path: str) -> str:
+    """Return the name by which requests select a model.
+
+    Examples
+    --------
+    >>> name_of("models/danish-arc.nonproj")
+    'danish-arc'
+    """
+    return Path(path).name.removesuffix(".nonproj")
+
+
+@contextlib.contextmanager
+def _load(options: argparse.Namespace) -> Iterator[LoadedModels]:
+    """Copy the models for the duration of the context."""
+    from nonproj.server.copies import private_copy
+    from nonproj.server.reloading import LoadedModels
+
+    with contextlib.ExitStack() as stack:
+        copies = {name_of(path): stack.enter_context(private_copy(path)) for path in options.models}
+        references = {name: ModelRef.of(copy.path, _decoding(copy.model, options)) for name, copy in copies.items()}
+        yield LoadedModels(references, [number for copy in copies.values() for number in copy.descriptors])
 
 
 def _decoding(model: Model, options: argparse.Namespace) -> DecodingConfig:

@@ -6,11 +6,13 @@
 - `copies`: the server's own copies of its models
 - `admission`: decides which requests can be answered in time
 - `limits`: limits on requests, and the errors of requests that are ended
-- `pool`: worker processes and their queue of requests
+- `starting`, `pool`: worker processes and their queue of requests
+- `reloading`: loads the models, at the start and again on demand
 - `parameters`, `bodies`: the parameters of requests, and how they are received
 - `hosts`: allowed host names and origins
 - `connections`: clients that send or read too slowly
 - `monitoring`, `description`: the log, metrics, and the description of the interface
 - `app`: paths and error responses
+- `systemd`: sockets passed by a service manager, and notifications to it
 - `run`: sockets, signals, and shutdown
 """

@@ -39,7 +39,7 @@ from nonproj.server.monitoring import Metrics, Monitor, facts_of
 from nonproj.server.parameters import check_names, model_name, task_of
 from nonproj.server.pool import WorkerPool
 from nonproj.server.processing import Answer, RequestError, check, json_body, respond
-from nonproj.workers.parsing import ModelRef
+from nonproj.server.reloading import Reloader
 
 STATUS = (
     (BusyError, 503),
@@ -62,8 +62,10 @@ class Service(NamedTuple):
     ----------
     pool : WorkerPool
         Prepared by `nonproj.server.processing.prepare` for these models.
-    models : dict of str to (ModelRef, ModelRef)
-        For each name, the model that predicts missing tags, and the same one predicting all tags; the first is default.
+    models : sequence of str
+        The names of the models; the first is the default.
+    reloader : Reloader
+        Loads them again on demand.
     max_bytes : int
         Maximum size of the body of a request.
     hosts, origins : sequence of str
@@ -71,7 +73,8 @@ class Service(NamedTuple):
     """
 
     pool: WorkerPool
-    models: Mapping[str, tuple[ModelRef, ModelRef]]
+    models: Sequence[str]
+    reloader: Reloader
     max_bytes: int
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
@@ -79,16 +82,7 @@ class Service(NamedTuple):
     @property
     def components(self) -> dict[str, list[str]]:
         """The components of each model."""
-        return {name: info.components for name, info in self._infos.items()}
-
-    @property
-    def notes(self) -> dict[str, list[str]]:
-        """Notes for users of each model's tokenizer."""
-        return {name: info.notes for name, info in self._infos.items()}
-
-    @property
-    def _infos(self) -> dict[str, Any]:
-        return dict(zip(self.models, self.pool.prepared, strict=True))
+        return {name: self.pool.prepared[name].components for name in self.models}
 
 
 def make_app(service: Service) -> ASGIApp:
@@ -108,7 +102,7 @@ def make_app(service: Service) -> ASGIApp:
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
     app.state.service, app.state.page = service, _load_page()
     writing = Writing(app)
-    app.state.metrics = Metrics([route.path for route in routes], service.pool, lambda: writing)
+    app.state.metrics = Metrics([route.path for route in routes], service.pool, service.reloader, lambda: writing)
     return Monitor(writing, app.state.metrics)
 
 
@@ -139,7 +133,7 @@ async def _page(request: Request) -> Response:
 
 async def _models(request: Request) -> Response:
     service: Service = request.app.state.service
-    return _json({"models": service.components, "default_model": next(iter(service.models))})
+    return _json({"models": service.components, "default_model": service.models[0]})
 
 
 async def _process(request: Request) -> Response:
@@ -147,12 +141,11 @@ async def _process(request: Request) -> Response:
     _refuse_the_crowd(request)
     given = await parameters_of(request, service.max_bytes, service.pool.limits.seconds)
     check_names(given)
-    name = model_name(given.get("model", ""), list(service.models))
+    name = model_name(given.get("model", ""), service.models)
     task = task_of(given, service.components[name])
     kind = (name, task.input if task.tokenizer is None else "text", task.tag, task.parse, task.certificates)
     gone = functools.partial(until_gone, request)
-    arguments = (service.models[name][task.tag], task, name, service.notes[name])
-    outcome = await service.pool.call(respond, *arguments, kind=kind, size=len(task.data), gone=gone)
+    outcome = await service.pool.call(respond, name, task, kind=kind, size=len(task.data), gone=gone)
     answer: Answer = outcome.value
     facts = facts_of(request.scope)
     facts.model, facts.sentences, facts.words = name, answer.sentences, answer.words
@@ -163,8 +156,8 @@ async def _process(request: Request) -> Response:
 async def _health(request: Request) -> Response:
     """Return whether a worker responds; if all are busy, that is enough."""
     service: Service = request.app.state.service
-    pool, (reference, _) = service.pool, next(iter(service.models.values()))
-    well = await pool.check(check, reference)
+    pool = service.pool
+    well = await pool.check(check, service.models[0])
     state: dict[str, Any] = {
         "status": "ok" if well else "no worker is ready",
         "version": __version__,

@@ -67,8 +67,14 @@ class Protocol(H11Protocol):
     """A connection with limits.
 
     Applications find it in the scope of a request, as ``scope["state"]["connection"]``.
+
+    Attributes
+    ----------
+    retiring : bool
+        Whether the next response is the last one on this connection; the response says so.
     """
 
+    retiring = False
     _timer: asyncio.TimerHandle | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -184,6 +190,8 @@ class Writing:
 
         async def send_in_pieces(message: MutableMapping[str, Any]) -> None:
             """Send a message; a body in pieces, of which the last one is empty and waits for the others."""
+            if message["type"] == "http.response.start" and client.retiring:
+                message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
             if message["type"] != "http.response.body" or not message.get("body"):
                 await self._within(send(message), client, 0)
             else:

@@ -20,6 +20,9 @@ from nonproj.errors import ConfigError, one_line
 ANY = "*"
 """Allows every host or every origin."""
 
+MAPPED = "::ffff:"
+"""Beginning of an IPv4 address on a socket that accepts IPv4 and IPv6."""
+
 
 class HostCheck:
     """Refuses requests for a wrong host (421) or from foreign pages (403), and those with two lengths (400).
@@ -69,7 +72,7 @@ class HostCheck:
             return True
         try:
             number = ipaddress.ip_address(name)
-            return number.is_loopback or number == ipaddress.ip_address(address)
+            return number.is_loopback or number == ipaddress.ip_address(address.removeprefix(MAPPED))
         except ValueError:
             return False
 

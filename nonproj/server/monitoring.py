@@ -17,6 +17,7 @@ from nonproj.errors import one_line
 from nonproj.server.connections import Writing
 from nonproj.server.memory import resident_bytes
 from nonproj.server.pool import WorkerPool
+from nonproj.server.reloading import Reloader
 
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds, in seconds, of the histogram buckets of durations."""
@@ -60,6 +61,7 @@ class Metrics:
     paths : iterable of str
         The existing paths.
     pool : WorkerPool
+    reloader : Reloader
     writing : callable
         Returns the middleware that sends responses, or None if there is none yet.
 
@@ -68,7 +70,9 @@ class Metrics:
     registry : CollectorRegistry
     """
 
-    def __init__(self, paths: Iterable[str], pool: WorkerPool, writing: Callable[[], Writing | None]):
+    def __init__(
+        self, paths: Iterable[str], pool: WorkerPool, reloader: Reloader, writing: Callable[[], Writing | None]
+    ):
         self.registry, self._paths = CollectorRegistry(), frozenset(paths)
         text = "Requests answered, by path and status."
         self._requests = Counter("nonproj_requests", text, ["path", "status"], registry=self.registry)
@@ -81,7 +85,7 @@ class Metrics:
         self._words = Counter("nonproj_words", text, ["model"], registry=self.registry)
         text = "Sentences returned."
         self._sentences = Counter("nonproj_sentences", text, ["model"], registry=self.registry)
-        self.registry.register(_PoolCollector(pool, writing))
+        self.registry.register(_PoolCollector(pool, reloader, writing))
         ProcessCollector(registry=self.registry)
 
     def count(self, path: str, status: int, seconds: float, facts: Facts) -> None:
@@ -97,10 +101,10 @@ class Metrics:
 
 
 class _PoolCollector(Collector):
-    """The state of a pool and of the connections, read when metrics are requested."""
+    """The state of a pool, of its models and of the connections, read when metrics are requested."""
 
-    def __init__(self, pool: WorkerPool, writing: Callable[[], Writing | None]):
-        self._pool, self._writing = pool, writing
+    def __init__(self, pool: WorkerPool, reloader: Reloader, writing: Callable[[], Writing | None]):
+        self._pool, self._reloader, self._writing = pool, reloader, writing
 
     def collect(self) -> Iterable[Metric]:
         """Return the gauges."""
@@ -110,12 +114,18 @@ class _PoolCollector(Collector):
         workers = GaugeMetricFamily("nonproj_workers", "Worker processes, by state.", labels=["state"])
         workers.add_metric(["idle"], pool.idle)
         workers.add_metric(["busy"], pool.ready - pool.idle)
-        workers.add_metric(["starting"], pool.size - pool.ready)
+        workers.add_metric(["starting"], max(0, pool.size - pool.ready))
         yield workers
         replaced = CounterMetricFamily("nonproj_workers_replaced", "Workers replaced, by reason.", labels=["reason"])
         for why in ("died", "time", "memory", "left"):
             replaced.add_metric([why], pool.replaced[why])
         yield replaced
+        reloads = CounterMetricFamily("nonproj_reloads", "Reloads of the models, by result.", labels=["result"])
+        for result in ("succeeded", "failed"):
+            reloads.add_metric([result], self._reloader.results[result])
+        yield reloads
+        text = "When the models were loaded, in seconds since 1970."
+        yield GaugeMetricFamily("nonproj_models_loaded_timestamp_seconds", text, self._reloader.loaded)
         memory = sum(map(resident_bytes, pool.pids))
         yield GaugeMetricFamily("nonproj_workers_resident_memory_bytes", "Memory of all worker processes.", memory)
         unsent = writing.unsent if writing else 0

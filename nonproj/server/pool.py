@@ -2,7 +2,8 @@
 
 A kernel cannot be interrupted, and a thread cannot be killed, so requests run in processes.  A process that exceeds the
 time limit, runs out of memory or works for a client that has disconnected is killed and replaced by another, which
-loads the models first.
+loads the models first.  To change the models, all processes are replaced: new ones are started, and the old ones end
+as soon as they are idle.
 """
 
 from __future__ import annotations
@@ -10,17 +11,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import pickle
-import signal
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from nonproj.errors import ClusterError, NonprojError
-from nonproj.io.temporary import reason
 from nonproj.server.admission import Admission, Ticket
 from nonproj.server.limits import GoneError, Limits, MemoryLimitError, TimeLimitError
+from nonproj.server.starting import Preparation, Reply, leave_signals_to_the_main_thread, send
 from nonproj.workers.processes import WorkerProcess
 
 ATTEMPTS = 2
@@ -46,13 +45,6 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-class _Reply(NamedTuple):
-    """The reply of a worker process: whether the call succeeded, and its value or error."""
-
-    succeeded: bool
-    value: Any
-
-
 class WorkerPool:
     """Worker processes; an asynchronous context manager.
 
@@ -62,13 +54,13 @@ class WorkerPool:
         Number of processes.
     limits : Limits
     prepare : tuple
-        The first call of every process, a function and its arguments; its result is `prepared`.
+        The first call of every process, a function and its arguments; its result is `prepared`.  Calls find what it has
+        loaded by name, so that a waiting call can run in any process.
     descriptors : sequence of int
         Open files that every process inherits.
 
     Attributes
     ----------
-    prepared : object
     replaced : Counter of str
         Number of processes replaced for each reason: ``died``, ``time``, ``memory``, ``left``.
     failed : asyncio.Future
@@ -76,17 +68,17 @@ class WorkerPool:
     """
 
     def __init__(self, size: int, limits: Limits, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()):
-        self.size, self.limits, self._prepare, self._descriptors = size, limits, prepare, tuple(descriptors)
-        self.prepared: Any = None
+        self.size, self.limits = size, limits
         self.replaced: Counter[str] = Counter()
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._admission = Admission(limits.waiting, limits.seconds)
         self._idle: deque[WorkerProcess] = deque()
-        self._all: set[WorkerProcess] = set()
         self._queue: dict[Ticket, asyncio.Future[WorkerProcess]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed, self._failures = False, 0
-        self._threads = ThreadPoolExecutor(4 * size, "worker", initializer=_leave_signals_to_the_main_thread)
+        self._threads = ThreadPoolExecutor(5 * size, "worker", initializer=leave_signals_to_the_main_thread)
+        self._current = Preparation(prepare, descriptors, self._threads)
+        self._others: list[Preparation] = []  # the one before, and the next one
 
     async def __aenter__(self) -> WorkerPool:
         try:
@@ -103,10 +95,47 @@ class WorkerPool:
             task.cancel()
         for process in self._idle:
             self._unwatch(process)
-        for process in self._all:
-            process.kill()
+        for preparation in (self._current, *self._others):
+            preparation.kill_all()
         self.failed.cancel()
         self._threads.shutdown(wait=True, cancel_futures=True)
+
+    async def replace_all(self, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()) -> None:
+        """Replace all processes by others with another first call; return when these are ready and take all calls.
+
+        The old processes finish their calls.  If the new ones cannot be prepared, nothing changes.
+
+        Parameters
+        ----------
+        prepare, descriptors : tuple and sequence of int
+            See `WorkerPool`.
+
+        Raises
+        ------
+        NonprojError
+        """
+        new = Preparation(prepare, descriptors, self._threads)
+        self._others.append(new)
+        try:
+            processes = await new.start_all(self.size)
+        except BaseException:
+            self._others.remove(new)
+            raise
+        self._others[self._others.index(new)] = self._current
+        self._current, self._failures = new, 0
+        self._admission.workers += len(processes)
+        while self._idle:
+            process = self._idle.pop()
+            self._unwatch(process)
+            self._end(process)
+        for process in processes:
+            self._release(process)
+
+    async def until_replaced(self) -> None:
+        """Wait until the processes before the last `replace_all` have ended, at most as long as a call may take."""
+        while any(preparation.in_use for preparation in self._others):
+            await asyncio.sleep(0.05)
+        self._others.clear()
 
     # -- calls
 
@@ -195,9 +224,9 @@ class WorkerPool:
 
     async def _run(
         self, process: WorkerProcess, ticket: Ticket, call: tuple[Any, ...], left: asyncio.Future[Any]
-    ) -> _Reply | None:
+    ) -> Reply | None:
         """Return the reply to a call in a process, which is replaced if it has to be killed; None if it dies."""
-        loop, sending = asyncio.get_running_loop(), asyncio.ensure_future(self._send(process, call))
+        loop, sending = asyncio.get_running_loop(), asyncio.ensure_future(send(self._threads, process, call))
         try:
             await asyncio.wait({sending, left}, timeout=self.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -221,7 +250,7 @@ class WorkerPool:
         self._release(process)
         return reply
 
-    async def _abandon(self, process: WorkerProcess, sending: asyncio.Future[_Reply | None]) -> None:
+    async def _abandon(self, process: WorkerProcess, sending: asyncio.Future[Reply | None]) -> None:
         """Free a process whose client has disconnected: wait as long as starting another would take, then kill it."""
         done, _ = await asyncio.wait({sending}, timeout=self._admission.reload)
         if done and sending.result() is not None:
@@ -229,11 +258,12 @@ class WorkerPool:
         else:
             self._replace(process, "left")
 
-    async def _send(self, process: WorkerProcess, call: tuple[Any, ...]) -> _Reply | None:
-        """Return the reply of a process, or None if it dies."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, _roundtrip, process, call)
-
     # -- state
+
+    @property
+    def prepared(self) -> Any:
+        """The result of the first call of the processes."""
+        return self._current.result
 
     @property
     def waiting(self) -> int:
@@ -253,7 +283,8 @@ class WorkerPool:
     @property
     def pids(self) -> list[int]:
         """The process IDs of all processes."""
-        return [process.process.pid for process in self._all]
+        preparations = (self._current, *self._others)
+        return [process.process.pid for each in preparations for process in each.processes]
 
     def delay(self) -> float:
         """Return the estimated waiting time of a call made now."""
@@ -269,7 +300,7 @@ class WorkerPool:
         while self._idle:
             process = self._idle.pop()
             self._unwatch(process)
-            sending = asyncio.ensure_future(self._send(process, (function, arguments)))
+            sending = asyncio.ensure_future(send(self._threads, process, (function, arguments)))
             await asyncio.wait({sending}, timeout=CHECK_SECONDS)
             reply = sending.result() if sending.done() else None
             if reply is not None and reply.succeeded:
@@ -284,8 +315,11 @@ class WorkerPool:
         """Let a process wait for its next call; if it dies meanwhile, it is replaced at once."""
         if self._closed:
             return
-        self._idle.append(process)
-        asyncio.get_running_loop().add_reader(process.connection.fileno(), self._died, process)
+        if process in self._current.processes:
+            self._idle.append(process)
+            asyncio.get_running_loop().add_reader(process.connection.fileno(), self._died, process)
+        else:
+            self._end(process)
         self._dispatch()
 
     def _unwatch(self, process: WorkerProcess) -> None:
@@ -298,15 +332,22 @@ class WorkerPool:
             self._idle.remove(process)
             self._replace(process, "died")
 
+    def _end(self, process: WorkerProcess) -> None:
+        """Kill a process that is not among the idle ones."""
+        for preparation in (self._current, *self._others):
+            if process in preparation.processes:
+                preparation.kill(process)
+        self._admission.workers -= 1
+
     def _replace(self, process: WorkerProcess, why: str) -> None:
         """Kill a process, and start another in the background."""
-        process.kill()
-        self._all.discard(process)
+        is_current = process in self._current.processes
+        self._end(process)
         if not self._closed:
-            self._admission.workers -= 1
             self.replaced[why] += 1
             log.warning("replaced a worker process: %s", _REASONS[why])
-            self._later(self._add_again())
+            if is_current:
+                self._later(self._add_again(self._current))
 
     def _later(self, coroutine: Any) -> None:
         """Run a coroutine in the background until the pool is closed."""
@@ -314,10 +355,10 @@ class WorkerPool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _add_again(self) -> None:
-        """Start a process, retrying on failure; fail if none is left."""
+    async def _add_again(self, preparation: Preparation) -> None:
+        """Start a process, retrying on failure, until all are replaced; fail if none is left."""
         pause = 1.0
-        while not self.failed.done():
+        while not self.failed.done() and preparation is self._current:
             try:
                 await self._add()
                 self._failures = 0
@@ -339,28 +380,13 @@ class WorkerPool:
             self._refuse(ticket, error)
 
     async def _add(self) -> None:
-        """Start a process; it becomes idle once it is prepared."""
-        loop = asyncio.get_running_loop()
+        """Start a process; it becomes idle once it is prepared, unless all are replaced meanwhile."""
+        loop, preparation = asyncio.get_running_loop(), self._current
         began = loop.time()
-        try:
-            process = await loop.run_in_executor(self._threads, WorkerProcess, self._descriptors)
-        except OSError as error:
-            raise ClusterError(f"a worker process cannot be started: {reason(error)}") from None
-        self._all.add(process)
-        if self._closed:
-            process.kill()
+        process = await preparation.start()
+        if self._closed or preparation is not self._current:
+            preparation.kill(process)
             return
-        function, *arguments = self._prepare
-        reply = await self._send(process, (function, tuple(arguments)))
-        if reply is None or not reply.succeeded:
-            self._all.discard(process)
-            process.kill()
-            if reply is None:
-                raise ClusterError("a worker process died while loading the models")
-            if isinstance(reply.value, NonprojError):
-                raise reply.value
-            raise ClusterError(f"a worker process failed while loading the models: {reply.value!r}")
-        self.prepared = reply.value
         self._admission.workers += 1
         self._admission.reload = loop.time() - began
         self._release(process)
@@ -372,14 +398,3 @@ _REASONS = {
     "memory": "a request exceeded the memory limit",
     "left": "its client has disconnected",
 }
-
-
-def _roundtrip(process: WorkerProcess, call: tuple[Any, ...]) -> _Reply | None:
-    """Pickle a call, outside the event loop, and return the reply."""
-    reply = process.call(pickle.dumps(call))
-    return None if reply is None else _Reply(*pickle.loads(reply))
-
-
-def _leave_signals_to_the_main_thread() -> None:
-    """Block signals in the thread that starts processes, which inherit the mask: their parent decides when they end."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})

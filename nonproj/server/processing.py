@@ -6,7 +6,7 @@ import difflib
 import io
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nonproj.errors import DataError, NonprojError, SizeError
@@ -93,6 +93,8 @@ class ModelInfo(NamedTuple):
 
 
 _parsers: dict[ModelRef, TextParser] = {}
+_models: dict[str, ModelRef] = {}
+_infos: dict[str, ModelInfo] = {}
 
 
 def _parser(reference: ModelRef) -> TextParser:
@@ -103,54 +105,54 @@ def _parser(reference: ModelRef) -> TextParser:
     return _parsers[reference]
 
 
-def prepare(references: list[ModelRef], megabytes: int) -> list[ModelInfo]:
+def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, ModelInfo]:
     """Load models, parse a sentence with each so that no request has to wait, and return their components.
 
     Parameters
     ----------
-    references : list of ModelRef
+    models : mapping of str to ModelRef
+        The models by name; requests name them.
     megabytes : int
         Memory limit of this process from then on: see `nonproj.server.memory.limit_memory`.
     """
-    found = []
-    for reference in references:
+    for name, reference in models.items():
         nlp = _parser(reference)
         nlp.parse(["a", "b", "c", "."])
         components = ["tokenizer", *["tagger"] * (nlp.parser.analyzer is not None), "parser"]
-        found.append(ModelInfo(components, [f"Tokenizer: {nlp.parser.segmenter.description}."]))
+        _models[name] = reference
+        _infos[name] = ModelInfo(components, [f"Tokenizer: {nlp.parser.segmenter.description}."])
     limit_memory(megabytes)
-    return found
+    return _infos
 
 
-def check(reference: ModelRef) -> int:
-    """Parse a sentence, as a health check, and return its number of words."""
-    return len(_parser(reference).parse(["a", "b", "c", "."]).heads)
+def check(name: str) -> int:
+    """Parse a sentence with a model, as a health check, and return its number of words."""
+    return len(_parser(_models[name]).parse(["a", "b", "c", "."]).heads)
 
 
-def respond(reference: ModelRef, task: Task, name: str, notes: list[str]) -> Answer:
+def respond(name: str, task: Task) -> Answer:
     """Return the body of the response to a request.
 
     Parameters
     ----------
-    reference : ModelRef
-    task : Task
     name : str
         Name of the model.
-    notes : list of str
-        Notes for users of its tokenizer.
+    task : Task
+        A tagger replaces all tags; without one, missing tags are predicted.
 
     Raises
     ------
     RequestError
         The data is malformed; the message names parameters, not options of the command line.
     """
+    reference = _models[name]._replace(tags="all") if task.tag else _models[name]
     try:
         result = process(reference, task)
     except (DataError, SizeError) as error:
         raise RequestError(in_words_of_http(str(error))) from None
     content: dict[str, Any] = {
         "model": name,
-        "acknowledgements": notes if task.tokenizer is not None else [],
+        "acknowledgements": _infos[name].notes if task.tokenizer is not None else [],
         "result": result.text,
     }
     if task.certificates:

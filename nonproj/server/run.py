@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import uvicorn
@@ -18,14 +19,22 @@ from nonproj.server.app import Service, make_app
 from nonproj.server.connections import Protocol, allow_files
 from nonproj.server.limits import Limits
 from nonproj.server.pool import WorkerPool
-from nonproj.server.processing import prepare
-from nonproj.workers.parsing import ModelRef
+from nonproj.server.reloading import Load, Reloader
+from nonproj.server.systemd import address_of, notify, passed_sockets
 
 IDLE_SECONDS = 30
 """Seconds that an idle connection is kept open; clients close theirs earlier, often after 5 s."""
 
 STOPPING_SECONDS = 5.0
 """Additional seconds for clients to read responses when the server stops."""
+
+LAST_REQUEST_SECONDS = 2.0
+"""Seconds in which a stopping server still accepts a request on an open connection."""
+
+ACCEPTING_ROUNDS = 10
+"""Rounds of the event loop within which a connection that has been accepted becomes known."""
+
+_LOCAL = ("http://127.0.0.1:", "http://[::1]:", "unix:")
 
 log = logging.getLogger("nonproj")
 
@@ -62,41 +71,56 @@ class ServerOptions(NamedTuple):
     origins: Sequence[str] = ()
 
 
-def run_server(models: Mapping[str, ModelRef], options: ServerOptions, descriptors: Sequence[int] = ()) -> None:
-    """Serve until a signal arrives; requests received by then are answered.
+def run_server(load: Load, options: ServerOptions) -> None:
+    """Serve until a signal arrives; requests received by then are answered.  SIGHUP loads the models again.
 
     Parameters
     ----------
-    models : mapping of str to ModelRef
-        The models by name; the first is the default.
+    load : callable
+        See `nonproj.server.reloading.Load`.
     options : ServerOptions
-    descriptors : sequence of int
-        Open files that workers inherit, such as those of the models.
 
     Raises
     ------
-    FileError
-        The address cannot be used.
+    FileError, ConfigError
+        The address or the sockets passed by a service manager cannot be used.
     ModelError, ConfigError, ClusterError
         A model cannot be loaded, or workers cannot be started.
     """
     for library in ("uvicorn", "python_multipart"):
         logging.getLogger(library).setLevel(logging.ERROR)
     allow_files()
-    with _listener(options.host, options.port) as listener, contextlib.suppress(asyncio.CancelledError):
-        asyncio.run(_serve(models, options, descriptors, listener))
+    with contextlib.ExitStack() as stack, contextlib.suppress(asyncio.CancelledError):
+        listeners = passed_sockets() or [_listener(options.host, options.port)]
+        for listener in listeners:
+            stack.enter_context(listener)
+        asyncio.run(_serve(load, options, listeners))
     log.info("stopped")
 
 
-async def _serve(
-    models: Mapping[str, ModelRef], options: ServerOptions, descriptors: Sequence[int], listener: socket.socket
-) -> None:
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    pairs = {name: (reference, reference._replace(tags="all")) for name, reference in models.items()}
-    preparation = (prepare, list(models.values()), options.worker_megabytes)
-    pool = WorkerPool(options.jobs, Limits(options.waiting, options.timeout), preparation, descriptors)
-    config = uvicorn.Config(
-        make_app(Service(pool, pairs, options.max_bytes, options.hosts, options.origins)),
+async def _serve(load: Load, options: ServerOptions, listeners: list[socket.socket]) -> None:
+    reloader = Reloader(load, options.worker_megabytes)
+    control = _Control(reloader)
+    control.handle_signals()
+    async with reloader:
+        models, limits = reloader.models, Limits(options.waiting, options.timeout)
+        names = list(models.references)
+        log.info("loading %s ...", ", ".join(names))
+        async with WorkerPool(options.jobs, limits, reloader.preparation, models.descriptors) as pool:
+            service = Service(pool, names, reloader, options.max_bytes, options.hosts, options.origins)
+            control.server = server = _Server(_configuration(service, options.timeout))
+            pool.failed.add_done_callback(lambda _: server.fail())
+            async with reloader.serving(pool):
+                server.announce = lambda: _announce(names, listeners, options)
+                await server.serve(sockets=listeners)
+            if pool.failed.done():
+                pool.failed.result()
+
+
+def _configuration(service: Service, timeout: float) -> uvicorn.Config:
+    """Return the configuration of the library."""
+    return uvicorn.Config(
+        make_app(service),
         http=Protocol,
         ws="none",
         lifespan="off",
@@ -105,52 +129,111 @@ async def _serve(
         access_log=False,
         server_header=False,
         timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=int(2 * options.timeout + STOPPING_SECONDS),
+        timeout_graceful_shutdown=int(2 * timeout + STOPPING_SECONDS),
     )
-    server = _Server(config)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:
-            loop.add_signal_handler(number, server.stop, task)
-    log.info("loading %s ...", ", ".join(models))
-    async with pool:
-        host, port = listener.getsockname()[:2]
-        log.info("serving %s at http://%s:%d/", ", ".join(models), f"[{host}]" if ":" in host else host, port)
-        _tell_hosts(options)
-        pool.failed.add_done_callback(lambda _: server.fail())
-        await server.serve(sockets=[listener])
-        if pool.failed.done():
-            pool.failed.result()
 
 
-def _tell_hosts(options: ServerOptions) -> None:
-    """Log the accepted host names, if other machines can send requests."""
-    if options.host not in ("127.0.0.1", "::1", "localhost"):
-        names = ", ".join(["localhost", "the address itself", *options.hosts])
+def _announce(names: Sequence[str], listeners: Sequence[socket.socket], options: ServerOptions) -> None:
+    """Tell users and the service manager that requests are accepted, and for which hosts."""
+    addresses = list(map(address_of, listeners))
+    log.info("serving %s at %s", ", ".join(names), " and ".join(addresses))
+    if not all(address.startswith(_LOCAL) for address in addresses):
+        known = ", ".join(["localhost", "the address itself", *options.hosts])
         hint = "" if options.hosts else "; allow other names with --allowed-host NAME"
-        log.info("accepting requests whose Host is %s%s", "any" if "*" in options.hosts else names, hint)
+        log.info("accepting requests whose Host is %s%s", "any" if "*" in options.hosts else known, hint)
+    notify(f"READY=1\nSTATUS=serving {', '.join(names)}")
+
+
+class _Control:
+    """Responds to signals: SIGINT and SIGTERM stop the server, SIGHUP reloads the models.
+
+    SIGHUP also reports that the terminal of the server was closed; then it stops the server.
+    """
+
+    def __init__(self, reloader: Reloader):
+        self._reloader, self._task = reloader, asyncio.current_task()
+        self._had_terminal = _has_terminal()
+        self.server: _Server | None = None
+
+    def handle_signals(self) -> None:
+        """Handle signals from now on, including those that were blocked before."""
+        loop = asyncio.get_running_loop()
+        handlers = {signal.SIGINT: self._stop, signal.SIGTERM: self._stop, signal.SIGHUP: self._hang_up}
+        for number, handler in handlers.items():
+            if signal.getsignal(number) != signal.SIG_IGN:
+                loop.add_signal_handler(number, handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+
+    def _stop(self) -> None:
+        if self.server is not None and self.server.started:
+            self.server.stop()
+        elif self._task is not None:
+            self._task.cancel()
+
+    def _hang_up(self) -> None:
+        if self._had_terminal and not _has_terminal():
+            self._stop()
+        elif self.server is None or not self.server.should_exit:
+            self._reloader.reload()
 
 
 class _Server(uvicorn.Server):
-    """A server whose signals are handled by the event loop."""
+    """A server whose signals are handled by the event loop, and which loses no request when it stops."""
+
+    announce: Callable[[], None] | None = None
 
     def capture_signals(self) -> Any:
         """Do not install signal handlers."""
         return contextlib.nullcontext()
 
-    def stop(self, task: asyncio.Task[Any] | None) -> None:
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections, and say so."""
+        await super().startup(sockets)
+        if self.announce is not None:
+            self.announce()
+
+    def stop(self) -> None:
         """Stop gracefully; at the second call, immediately."""
-        if not self.started:
-            if task is not None:
-                task.cancel()
-        elif self.should_exit:
+        if self.should_exit:
             self.force_exit = True
         else:
             log.info("stopping after the requests received so far")
+            notify("STOPPING=1\nSTATUS=stopping after the requests received so far")
             self.should_exit = True
 
     def fail(self) -> None:
         """Stop, because there are no workers."""
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more connections; answer the requests on those that are open, then close them.
+
+        A client with an open connection does not know that the server stops: its next request is answered, too, with
+        ``Connection: close``.  Connections in the queue of a socket that a service manager keeps open remain there.
+        """
+        loop = asyncio.get_running_loop()
+        for listener in sockets or []:
+            loop.remove_reader(listener)
+        for _ in range(ACCEPTING_ROUNDS):
+            await asyncio.sleep(0)
+        for server in self.servers:
+            server.close()
+        for connection in self.server_state.connections:
+            if isinstance(connection, Protocol):
+                connection.retiring = True
+        end = loop.time() + LAST_REQUEST_SECONDS
+        while self.server_state.connections and loop.time() < end and not self.force_exit:
+            await asyncio.sleep(0.05)
+        await super().shutdown(sockets)
+
+
+def _has_terminal() -> bool:
+    """Return whether this process has a controlling terminal."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 def _listener(host: str, port: int) -> socket.socket:

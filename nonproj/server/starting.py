@@ -1,0 +1,129 @@
+"""Starts worker processes that load models before their first request."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import signal
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from typing import Any, NamedTuple
+
+from nonproj.errors import ClusterError, NonprojError
+from nonproj.io.temporary import reason
+from nonproj.workers.processes import WorkerProcess
+
+
+class Reply(NamedTuple):
+    """The reply of a worker process: whether the call succeeded, and its value or error."""
+
+    succeeded: bool
+    value: Any
+
+
+class Preparation:
+    """The first call of worker processes, which loads the models, and the processes that have loaded these models.
+
+    Parameters
+    ----------
+    call : tuple
+        A function and its arguments.
+    descriptors : sequence of int
+        Open files that every process inherits.
+    threads : Executor
+        Their signals are blocked: see `leave_signals_to_the_main_thread`.
+
+    Attributes
+    ----------
+    result : object
+        What the call has returned in the last process.
+    processes : set of WorkerProcess
+        Those that were started and not killed, including those that are loading.
+    """
+
+    def __init__(self, call: tuple[Any, ...], descriptors: Sequence[int], threads: Executor):
+        self._call, self._descriptors, self._threads = call, tuple(descriptors), threads
+        self.result: Any = None
+        self.processes: set[WorkerProcess] = set()
+        self._starts = 0
+
+    @property
+    def in_use(self) -> bool:
+        """Whether processes run or are being started, which need the descriptors."""
+        return bool(self.processes) or self._starts > 0
+
+    async def start(self) -> WorkerProcess:
+        """Return a new process that has returned from the call.
+
+        Raises
+        ------
+        NonprojError
+            The process cannot be started, or the call has failed.
+        """
+        self._starts += 1
+        try:
+            process = await asyncio.get_running_loop().run_in_executor(self._threads, WorkerProcess, self._descriptors)
+        except OSError as error:
+            raise ClusterError(f"a worker process cannot be started: {reason(error)}") from None
+        finally:
+            self._starts -= 1
+        self.processes.add(process)
+        try:
+            function, *arguments = self._call
+            reply = await send(self._threads, process, (function, tuple(arguments)))
+            if reply is None:
+                raise ClusterError("a worker process died while loading the models")
+            if not reply.succeeded and isinstance(reply.value, NonprojError):
+                raise reply.value
+            if not reply.succeeded:
+                raise ClusterError(f"a worker process failed while loading the models: {reply.value!r}")
+        except BaseException:
+            self.kill(process)
+            raise
+        self.result = reply.value
+        return process
+
+    async def start_all(self, count: int) -> list[WorkerProcess]:
+        """Return new processes; if one cannot be started, none remains.
+
+        Raises
+        ------
+        NonprojError
+        """
+        others: list[asyncio.Task[WorkerProcess]] = []
+        try:
+            first = await self.start()  # the others find its compiled kernels
+            others = [asyncio.create_task(self.start()) for _ in range(count - 1)]
+            return [first, *await asyncio.gather(*others)]
+        except BaseException:
+            for other in others:
+                other.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            self.kill_all()
+            raise
+
+    def kill(self, process: WorkerProcess) -> None:
+        """End a process."""
+        process.kill()
+        self.processes.discard(process)
+
+    def kill_all(self) -> None:
+        """End all processes."""
+        for process in list(self.processes):
+            self.kill(process)
+
+
+async def send(threads: Executor, process: WorkerProcess, call: tuple[Any, ...]) -> Reply | None:
+    """Return the reply of a process to a call, or None if it dies."""
+    return await asyncio.get_running_loop().run_in_executor(threads, _roundtrip, process, call)
+
+
+def _roundtrip(process: WorkerProcess, call: tuple[Any, ...]) -> Reply | None:
+    """Pickle a call, outside the event loop, and return the reply."""
+    reply = process.call(pickle.dumps(call))
+    return None if reply is None else Reply(*pickle.loads(reply))
+
+
+def leave_signals_to_the_main_thread() -> None:
+    """Block signals in a thread that starts processes, which inherit the mask: their parent decides when they end."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})

@@ -1,0 +1,21 @@
+"""What several tests of the server need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy import raw_treebank, read
+
+from nonproj.learning.trainer import train
+from nonproj.options.config import Config
+
+
+@pytest.fixture(scope="session")
+def other(tmp_path_factory) -> Path:
+    """A model whose labels differ from those of the first one."""
+    path = tmp_path_factory.mktemp("models") / "other.nonproj"
+    options = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 1, "parts": "arc"}
+    text = raw_treebank(40).replace("\tsubj\t", "\tsecond\t").replace("\tdet\t", "\tsecond\t")
+    train(read(text), Config().with_overrides(options)).save(path)
+    return path

@@ -1,0 +1,206 @@
+"""Restarts with sockets passed by a service manager, and notifications to it, without a lost request."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command import ROOT, heed, processor_seconds
+from serving import DATA, Stream, put, said, serving, wait_until
+
+from nonproj.errors import ConfigError
+from nonproj.server.systemd import FIRST_DESCRIPTOR, notify, passed_sockets
+
+httpx = pytest.importorskip("httpx")
+for library in ("starlette", "uvicorn", "python_multipart", "prometheus_client"):
+    pytest.importorskip(library)
+
+get, post = functools.partial(httpx.get, timeout=60), functools.partial(httpx.post, timeout=60)
+
+GOLDEN = ROOT / "tests" / "golden" / "model.nonproj"
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+PASSING = 'export LISTEN_PID=$$ LISTEN_FDS="$1"; shift; exec "$@"'
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """The file of the model that is served."""
+    return Path(shutil.copy(GOLDEN, tmp_path / "toy.nonproj"))
+
+
+# -- passed sockets ----------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def started(path: Path, sockets: list[socket.socket], count: str = "", **variables: str) -> Iterator[subprocess.Popen]:
+    """A server to which sockets are passed, as systemd does."""
+
+    def arrange() -> None:
+        heed()
+        copies = [os.dup(each.fileno()) for each in sockets]
+        high = [os.dup2(copy, 100 + number) for number, copy in enumerate(copies)]
+        for number, copy in enumerate(high):
+            os.dup2(copy, FIRST_DESCRIPTOR + number)
+
+    inherited = [FIRST_DESCRIPTOR + number for number in range(len(sockets))]
+    command = ["sh", "-c", PASSING, "sh", count or str(len(sockets))]
+    command += [sys.executable, "-m", "nonproj", "serve", str(path), "--port", "1"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
+    options = {"preexec_fn": arrange, "pass_fds": inherited, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for_line(process: subprocess.Popen, beginning: str) -> str:
+    """The next line with this beginning that a server writes; the later ones are read in the background."""
+    line = next(line for line in iter(process.stderr.readline, "") if line.startswith(beginning))
+    threading.Thread(target=process.stderr.read, daemon=True).start()
+    return line
+
+
+def test_a_restart_with_a_passed_socket_loses_no_request(path, other):
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with Stream(url) as stream:
+            for model in (GOLDEN, other, GOLDEN):
+                put(model, path)
+                with started(path, [listener]) as process:
+                    assert wait_for_line(process, "serving") == f"serving toy at {url}/\n"
+                    stream.wait_for(20)
+                    process.terminate()
+                    assert process.wait(60) == 0
+            with started(path, [listener]):
+                stream.wait_for(10)
+                stream.end()
+    assert len(set(stream.answers)) == 2, set(stream.answers)
+    assert all(answer.startswith("{") for answer in stream.answers)
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_stopping_server_answers_on_open_connections(path, is_new):
+    """On one that was used before, and on one that has not been; the response says that it is the last one."""
+    with serving(path) as server, contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port)) as client:
+        client.connect()
+        if not is_new:
+            client.request("GET", "/models")
+            assert client.getresponse().read()
+        server.process.terminate()
+        wait_until(lambda: said(server, "stopping after the requests"), server)
+        wait_until(lambda: refuses(server.port))
+        client.request("POST", "/process", urllib.parse.urlencode(DATA), FORM)
+        response = client.getresponse()
+        assert (response.status, response.headers["connection"]) == (200, "close")
+        assert "den" in response.read().decode()
+        assert server.process.wait(60) == 0
+
+
+def refuses(port: int) -> bool:
+    """Whether a server refuses connections."""
+    try:
+        get(f"http://127.0.0.1:{port}/models")
+    except httpx.ConnectError:
+        return True
+    return False
+
+
+def test_several_sockets_and_unix_sockets_are_served(path, tmp_path):
+    unix = socket.socket(socket.AF_UNIX)
+    unix.bind(str(tmp_path / "socket"))
+    unix.listen()
+    with unix, socket.create_server(("127.0.0.1", 0)) as listener, started(path, [listener, unix]) as process:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        line = wait_for_line(process, "serving")
+        assert line == f"serving toy at {url}/ and unix:{tmp_path / 'socket'}\n"
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(tmp_path / "socket")), timeout=60) as client:
+            answer = client.post("http://localhost/process", data=DATA)
+            refused = client.post("http://example.org/process", data=DATA)
+        assert answer.status_code == 200
+        assert answer.text == post(f"{url}/process", data=DATA).text
+        assert refused.status_code == 421
+        process.terminate()
+        assert process.wait(60) == 0
+    assert (tmp_path / "socket").exists(), "it belongs to the service manager"
+
+
+def test_a_socket_for_both_versions_of_the_protocol_knows_its_address(path):
+    """As ListenStream=8001 makes one."""
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("the system has no such sockets")
+    from nonproj.server.hosts import HostCheck
+
+    scope = {"type": "http", "headers": [(b"host", b"192.0.2.7:8001")], "server": ("::ffff:192.0.2.7", 8001)}
+    assert HostCheck(None).problem(scope) is None
+    assert HostCheck(None).problem(scope | {"server": ("::ffff:192.0.2.8", 8001)})[0] == 421
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        ("two", "nonproj: LISTEN_FDS: 'two' is not a number of sockets\n"),
+        ("-1", "nonproj: LISTEN_FDS: '-1' is not a number of sockets\n"),
+        ("1", "nonproj: LISTEN_FDS: descriptor 3 is not a listening socket; the socket unit needs Accept=no\n"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_in_one_line(path, count, message):
+    with socket.socket() as unconnected, started(path, [unconnected], count) as process:
+        assert process.stderr.read() == message
+        assert process.wait(60) == 2
+
+
+def test_variables_for_another_process_are_ignored():
+    environment = {"LISTEN_PID": str(os.getpid() + 1), "LISTEN_FDS": "1", "LISTEN_FDNAMES": "a", "HOME": "b"}
+    assert passed_sockets(environment) == []
+    assert environment == {"HOME": "b"}
+    with pytest.raises(ConfigError, match="^LISTEN_PID: 'x' is not a process ID$"):
+        passed_sockets({"LISTEN_PID": "x", "LISTEN_FDS": "1"})
+    with pytest.raises(ConfigError, match=r"^LISTEN_FDS: descriptor \d+ is not a (stream )?socket"):
+        passed_sockets({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "99999"})
+
+
+# -- notifications -----------------------------------------------------------------------------------------------------
+
+
+def test_the_service_manager_is_told_what_the_server_does(path, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(60)
+        with (
+            socket.create_server(("127.0.0.1", 0)) as listener,
+            started(path, [listener], NOTIFY_SOCKET=str(tmp_path / "notify")) as process,
+        ):
+            assert manager.recv(1000) == b"READY=1\nSTATUS=serving toy"
+            process.send_signal(signal.SIGHUP)
+            fields = dict(line.split("=", 1) for line in manager.recv(1000).decode().splitlines())
+            assert fields["RELOADING"] == "1"
+            assert 0 <= time.monotonic_ns() // 1000 - int(fields["MONOTONIC_USEC"]) < 60e6
+            assert manager.recv(1000) == b"READY=1\nSTATUS=serving toy"
+            path.write_bytes(b"")
+            process.send_signal(signal.SIGHUP)
+            assert manager.recv(1000).startswith(b"RELOADING=1\n")
+            assert manager.recv(1000).startswith(b"READY=1\nSTATUS=reloading failed: ")
+            process.terminate()
+            assert manager.recv(1000).startswith(b"STOPPING=1\n")
+            assert process.wait(60) == 0
+            assert processor_seconds(process.pid) == float("inf")
+
+
+def test_a_missing_service_manager_is_no_error(monkeypatch, caplog, tmp_path):
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "none"))
+    notify("READY=1")
+    assert "cannot notify the service manager" in caplog.text
