@@ -7,6 +7,7 @@ import os
 from typing import TextIO
 
 from nonproj.io.kinds import beginning_of, is_model
+from nonproj.model.hub import is_on_hub
 from nonproj.model.installed import SUFFIX, default, installed, is_name, located
 
 
@@ -26,7 +27,8 @@ def locate_models(options: argparse.Namespace) -> None:
 
 def _path(model: str) -> str:
     """Return the file of a model, or the name if there is none."""
-    return str(located(model)) if os.path.exists(model) or (is_name(model) and installed(model)) else model
+    known = os.path.exists(model) or is_on_hub(model) or (is_name(model) and installed(model))
+    return str(located(model)) if known else model
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -52,7 +52,8 @@ class Hub:
                 self.send_response(200 if found else 404)
                 self.send_header("X-Repo-Commit", COMMIT)
                 if not found:
-                    self.send_header("X-Error-Code", "RepoNotFound" if "danish" not in self.path else "RevisionNotFound")
+                    unknown = "RevisionNotFound" if "danish" in self.path else "RepoNotFound"
+                    self.send_header("X-Error-Code", unknown)
                 self.send_header("ETag", f'"{digest}"')
                 self.send_header("Content-Length", str(len(data) if found else 0))
                 self.end_headers()
