@@ -78,7 +78,7 @@ def check(name: str, path: Path) -> None:
     """Raise unless a file of the cache has the SHA-256 that the Hub stated.
 
     The cache of huggingface_hub is a folder of links to files, which are named by what the Hub stated: the SHA-256 of
-    a large file, or another digest of a small one, which is not checked.  Where links are impossible, no file is checked.
+    a large file, or another digest of a small one, which is not checked.  Without links, no file is checked.
 
     Raises
     ------
