@@ -4,8 +4,8 @@ The changes are plausible, and no model is asked for them:
 
 - *heads*: to the head's head, or to the nearest sibling on either side; a head with this UPOS has this label in at
   least one per cent of the label's occurrences
-- *labels*: to another label that words of this UPOS have under heads of this UPOS on the same side, drawn by frequency
-- *tags*: UPOS, XPOS and FEATS together, to those that the same form has elsewhere, with another UPOS, drawn by frequency
+- *labels*: to another label that words of this UPOS have under such heads on the same side, drawn by frequency
+- *tags*: UPOS, XPOS and FEATS together, to those that the form has elsewhere, with another UPOS, drawn by frequency
 """
 
 from __future__ import annotations

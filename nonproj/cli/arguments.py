@@ -11,7 +11,7 @@ from nonproj.errors import NonprojError, one_line
 
 EXIT_ERROR = 2
 
-_FILES = frozenset(("FILE", "FOLDER", "GOLD", "MODEL", "OUT", "PARSE", "TEACHER", "TEXT", "TRAIN", "YAML"))
+_FILES = frozenset(("FILE", "FOLDER", "GOLD", "MODEL", "OUT", "PARSE", "TEACHER", "TEXT", "TRAIN", "TREEBANK", "YAML"))
 """Names of arguments that are files."""
 
 _COMPLETE_FILES = {
@@ -313,11 +313,17 @@ def add_training(parser: Arguments) -> None:
     """Add the options of training, but for workers."""
     add = parser.add_argument
     add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
-    add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
-    add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
     add("--test", metavar="FILE", help="treebank to evaluate the trained model on")
     text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
     add("--held-out", metavar="SHARE|FILE", help=text)
+    add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
+    add_configuration(add)
+
+
+def add_configuration(add: Callable[..., Any]) -> None:
+    """Add the options that determine the configuration of a model."""
+    add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
+    add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
     add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
     text = (
         "pretrained encoder to fine-tune: a folder of Hugging Face, or a name to fetch (needs nonproj[train-encoder])"
@@ -325,7 +331,6 @@ def add_training(parser: Arguments) -> None:
     add("--encoder", metavar="FOLDER|NAME", help=text)
     add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
     add("--seed", type=integer, metavar="N", help="seed of all random choices")
-    add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
     text = "set a configuration option (repeatable)"
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
 
@@ -348,6 +353,28 @@ def add_distil(parser: Arguments) -> None:
     add_training(parser)
     text = "number of processes that parse, and that train the models of training.models (default: 1; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
+    add_reading(parser)
+
+
+def add_audit(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj audit``."""
+    add = parser.add_argument
+    add("treebanks", nargs="+", metavar="TREEBANK", help="files of a treebank with gold heads, CoNLL-X or CoNLL-U")
+    text = "folder to write to: report.html, suspicions.csv, and copies of the files with marks in MISC"
+    add("-o", "--output", required=True, metavar="FOLDER", help=text)
+    text = "another file of the treebank (repeatable); it is learnt from, but not audited"
+    add("--with", dest="others", action="append", default=[], metavar="FILE", help=text)
+    text = "number of folds; a sentence is predicted by a model that learns from the other folds (default: 5)"
+    add("--folds", type=positive, default=5, metavar="N", help=text)
+    text = "maximum number of suspicions of each kind on the page and in the marks; the table has all (default: 200)"
+    add("--most", type=positive, default=200, metavar="N", help=text)
+    text = "levels of the official validator to check, 0 for none (default: 3, for tags of Universal Dependencies)"
+    add("--level", type=integer, choices=range(6), metavar="N", help=text)
+    add("--language", metavar="CODE", help="language of the treebank, as in en, for levels 4 and 5 of the validator")
+    text = "continue an interrupted run: completed folds, and a checkpoint of the current one, are in FOLDER"
+    add("--resume", action="store_true", help=text)
+    add("-j", "--jobs", type=jobs, metavar="N", help="number of folds at a time (default: 1; -1: one per core)")
+    add_configuration(parser.add_group("training of the models").add_argument)
     add_reading(parser)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,19 +79,23 @@ def split(
     return inside, [sentence for sentence in (*rest, *others) if tuple(sentence.forms) not in known]
 
 
-def predict_fold(fold: Fold) -> bytes:
-    """Train the model of a fold, and return its predictions: a line of JSON for each sentence, with its number."""
+def predict_fold(fold: Fold, progress: Callable[..., Any] | None = None) -> bytes:
+    """Train the model of a fold, and return its predictions: a line of JSON for each sentence, with its number.
+
+    ``progress(iterable, description)`` wraps the long loops.
+    """
+    progress = progress or (lambda items, _: items)
     sentences, others = read_all(fold.paths, fold.rules), read_all(fold.others, fold.rules)
     inside, material = split(sentences, others, fold.folds, fold.number)
     log.info("fold %d of %d: training on %d sentences", fold.number + 1, fold.folds, len(material))
     checkpoint = Path(fold.checkpoint)
     resume = fold.resume and checkpoint.exists()
-    model = train(material, fold.config, checkpoint=checkpoint, resume=resume)
+    model = train(material, fold.config, checkpoint=checkpoint, resume=resume, progress=progress)
     if model.meta["interrupted"]:
         raise KeyboardInterrupt
     log.info("fold %d of %d: parsing %d sentences", fold.number + 1, fold.folds, len(inside))
     parser = Parser(model)
-    found = predict(parser, (sentences[i] for i in inside), lexicon_of(material))
+    found = predict(parser, progress([sentences[i] for i in inside], "parse"), lexicon_of(material))
     lines = [json.dumps({"sentence": i} | as_json(each)) + "\n" for i, each in zip(inside, found, strict=True)]
     return "".join(lines).encode()
 

@@ -1,4 +1,4 @@
-"""Errors in the annotation of a treebank: what ``nonproj audit`` finds, given predictions by models that do not know it.
+"""Errors in the annotation of a treebank, as ``nonproj audit`` finds them.
 
 - `margins`: the exact difference of the best trees without and with an annotated arc
 - `predictions`: what a model predicts for annotated sentences, and how sure it is

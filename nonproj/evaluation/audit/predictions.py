@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +45,7 @@ class Prediction(NamedTuple):
     best_labels : list of str
         Given the annotated heads.
     tags : list of (str, str, str)
-        UPOS, XPOS and FEATS; ``_`` where the model has none.
+        UPOS, XPOS and FEATS; as annotated where the model predicts none.
     tag_margins : list of float
         See `nonproj.tagging.tagger.Tagger.tag_with_margins`.
     lemmas : list of str
@@ -97,23 +98,28 @@ def predict(parser: Parser, sentences: Iterable[Sentence], lexicon: Lexicon) -> 
     for group in batches(sentences, BATCH):
         tags, margins = _tags(parser, group)
         lemmas = _lemmas(parser, group)
-        parses = parser.parse_all(group)
-        for sentence, (tagged, parse), *own in zip(group, parses, tags, margins, lemmas, strict=True):
-            yield _prediction(parser, sentence, tagged, parse, lexicon, *own)
+        for i, (tagged, parse) in enumerate(parser.parse_all(group)):
+            counts = [
+                (lexicon[row[1], row[UPOS], lemma], lexicon[row[1], row[UPOS], row[LEMMA]])
+                for row, lemma in zip(group[i].rows, lemmas[i], strict=True)
+            ]
+            trees, labels = _trees(parser, group[i], tagged, parse), _labels(parser, group[i], tagged)
+            yield Prediction(*trees, *labels, tags[i], margins[i], lemmas[i], counts)
 
 
 def _tags(parser: Parser, group: list[Sentence]) -> tuple[list[list[tuple[str, str, str]]], list[list[float]]]:
     """Return the tags and margins of the words of sentences, as if they had no tags."""
     analyzer = parser.analyzer
     if analyzer is None or analyzer.tagger is None:
-        return [[("_", "_", "_")] * len(s) for s in group], [[0.0] * len(s) for s in group]
+        return [[_tag(row) for row in s.rows] for s in group], [[0.0] * len(s) for s in group]
     rows, margins = analyzer.annotate_with_margins(group, overwrite=True, encoded=parser.encoded_tags)
-    kept = [column in analyzer.tag_columns for column in (UPOS, XPOS, FEATS)]
-    found = [
-        [tuple(value if keep else "_" for value, keep in zip(row[UPOS : FEATS + 1], kept, strict=True)) for row in each]
-        for each in rows
-    ]
-    return found, [np.minimum(each, SURE).tolist() for each in margins]  # type: ignore[return-value]
+    found = [[_tag(row) for row in each] for each in rows]
+    return found, [np.minimum(each, SURE).tolist() for each in margins]
+
+
+def _tag(row: list[str]) -> tuple[str, str, str]:
+    """Return UPOS, XPOS and FEATS of a word."""
+    return row[UPOS], row[XPOS], row[FEATS]
 
 
 def _lemmas(parser: Parser, group: list[Sentence]) -> list[list[str]]:
@@ -125,56 +131,38 @@ def _lemmas(parser: Parser, group: list[Sentence]) -> list[list[str]]:
     return [[row[LEMMA] for row in rows] for rows in analyzer.annotate(bare)]
 
 
-def _prediction(
-    parser: Parser,
-    sentence: Sentence,
-    tagged: Sentence,
-    parse: Parse,
-    lexicon: Lexicon,
-    tags: list[tuple[str, str, str]],
-    tag_margins: list[float],
-    lemmas: list[str],
-) -> Prediction:
-    """Return the prediction for a sentence."""
-    assert sentence.heads is not None
-    tree, heads, sure = sentence.heads, parse.decoded.heads, parse.confidence
-    wanted = np.concatenate([[False], heads != tree[1:]])
-    tokens = parser.encode(tagged)
-    differences: list[float | None] = [None] * len(sentence)
-    certified = [False] * len(sentence)
+_Trees = tuple[list[int], list[str], list[float] | None, list[float] | None, list[float | None], list[bool]]
+"""The first six fields of a prediction."""
+
+
+def _trees(parser: Parser, sentence: Sentence, tagged: Sentence, parse: Parse) -> _Trees:
+    """Return the predicted tree, and how much less the best trees with annotated arcs score."""
+    assert sentence.tree is not None
+    heads, sure, n = parse.decoded.heads, parse.confidence, len(sentence)
+    differences: list[float | None] = [None] * n
+    certified = [False] * n
+    wanted = np.concatenate([[False], heads != sentence.tree[1:]])
     if wanted.any():
-        try:
-            found = head_differences(parser, tokens, tree, wanted)
-        except (SizeError, MemoryError):  # of a huge sentence, which has been parsed over fewer arcs
-            found = None
-        for m in np.flatnonzero(wanted).tolist() if found else ():
-            differences[m - 1] = max(-SURE, min(SURE, float(found.score[m])))
-            certified[m - 1] = bool(found.certified[m])
-    scores = parser.label_scores(tokens, tree)
-    best = parser.label(tokens, tree)
+        # A huge sentence may be parsed over fewer arcs only.
+        with contextlib.suppress(SizeError, MemoryError):
+            found = head_differences(parser, parser.encode(tagged), sentence.tree, wanted)
+            for m in np.flatnonzero(wanted).tolist():
+                differences[m - 1] = max(-SURE, min(SURE, float(found.score[m])))
+                certified[m - 1] = bool(found.certified[m])
+    head_confidence = None if sure is None else _rounded(sure.heads)
+    label_confidence = None if sure is None else _rounded(sure.labels)
+    return heads.tolist(), parse.labels, head_confidence, label_confidence, differences, certified
+
+
+def _labels(parser: Parser, sentence: Sentence, tagged: Sentence) -> tuple[list[float], list[str]]:
+    """Return the margins of the best labels of the annotated tree over the annotated ones, and these labels."""
+    assert sentence.tree is not None
+    tokens, n = parser.encode(tagged), np.arange(len(sentence))
+    scores, best = parser.label_scores(tokens, sentence.tree), parser.label(tokens, sentence.tree)
     number = {label: i for i, label in enumerate(parser.model.labels)}
-    rows = np.arange(len(sentence))
-    given = [number.get(label, -1) for label in sentence.labels]
-    own = np.where(np.array(given) >= 0, scores[rows, given], -np.inf)
-    margins = np.minimum(scores[rows, [number[label] for label in best]] - own, SURE)
-    pairs = [
-        (lexicon[row[1], row[UPOS], lemma], lexicon[row[1], row[UPOS], row[LEMMA]])
-        for row, lemma in zip(sentence.rows, lemmas, strict=True)
-    ]
-    return Prediction(
-        heads.tolist(),
-        parse.labels,
-        None if sure is None else _rounded(sure.heads),
-        None if sure is None else _rounded(sure.labels),
-        differences,
-        certified,
-        margins.tolist(),
-        best,
-        tags,
-        tag_margins,
-        lemmas,
-        pairs,
-    )
+    given = np.array([number.get(label, -1) for label in sentence.labels])
+    own = np.where(given >= 0, scores[n, given], -np.inf)
+    return np.minimum(scores[n, [number[label] for label in best]] - own, SURE).tolist(), best
 
 
 def _rounded(values: np.ndarray) -> list[float]:
