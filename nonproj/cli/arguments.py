@@ -7,7 +7,8 @@ import difflib
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from nonproj.errors import NonprojError, one_line
+from nonproj.cli.values import address, factor, integer, jobs, positive, probability, seconds
+from nonproj.errors import one_line
 
 EXIT_ERROR = 2
 
@@ -146,48 +147,6 @@ def nearest(word: str, known: list[str]) -> str:
     return f"; did you mean {bare[near[0]]}?" if near else ""
 
 
-def jobs(text: str) -> int:
-    """Return a number of processes."""
-    if not text.removeprefix("-").isdecimal() or int(text) not in {-1, *range(1, 1025)}:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 1024, or -1 for one per core")
-    return int(text)
-
-
-def integer(text: str) -> int:
-    """Return an integer."""
-    if not text.removeprefix("-").isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is not an integer")
-    return int(text)
-
-
-def positive(text: str) -> int:
-    """Return a positive integer."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
-    return int(text)
-
-
-def factor(text: str) -> float:
-    """Return a number from 0 to 100."""
-    return _number(text, 100)
-
-
-def probability(text: str) -> float:
-    """Return a probability."""
-    return _number(text, 1)
-
-
-def _number(text: str, largest: int) -> float:
-    """Return a number from 0 on."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= largest:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {largest}")
-    return value
-
-
 def add_reading(parser: Arguments) -> None:
     """Add the options for reading treebanks."""
     add = parser.add_group("treebank input").add_argument
@@ -213,27 +172,6 @@ def add_scheduler(group: Group, add: Callable[..., Any], text: str) -> None:
     add("--scheduler", type=address, metavar="ADDRESS", help=text)
     text = "time to wait for the scheduler and its first worker (default: 10)"
     group.add_argument("--scheduler-timeout", type=seconds, default=10.0, metavar="SECONDS", help=text)
-
-
-def address(text: str) -> str:
-    """Return the address of a scheduler."""
-    from nonproj.workers.cluster import check_address
-
-    try:
-        return check_address(text)
-    except NonprojError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def seconds(text: str) -> float:
-    """Return a number of seconds."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds <= 86400.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, up to a day")
-    return seconds
 
 
 def add_plain_text(parser: Arguments) -> None:
@@ -414,10 +352,3 @@ def add_show(parser: Arguments) -> None:
     add_reading(parser)
     add_tagging(parser)
     add_decoding(parser)
-
-
-def port(text: str) -> int:
-    """Return a port."""
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to 65535")
-    return int(text)

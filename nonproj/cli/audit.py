@@ -35,7 +35,8 @@ FEW = 500
 """A model that learns from fewer sentences predicts so badly that most suspicions are false."""
 
 UNIVERSAL_TAGS = frozenset(
-    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _".split(" ")
+    ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ")
+    + ("SYM", "VERB", "X", "_")
 )
 """The tags of a treebank that the official validator can check."""
 

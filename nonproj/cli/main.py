@@ -28,15 +28,11 @@ from nonproj.cli.arguments import (
     add_tagging,
     add_train,
     add_workers,
-    jobs,
-    port,
-    positive,
-    probability,
-    seconds,
 )
 from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.model_names import is_input, is_terminal, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
+from nonproj.cli.values import jobs, port, positive, probability, seconds
 from nonproj.errors import NonprojError, one_line
 from nonproj.model.installed import DEFAULT
 
