@@ -300,10 +300,12 @@ def add_audit(parser: Arguments) -> None:
     add("treebanks", nargs="+", metavar="TREEBANK", help="files of a treebank with gold heads, CoNLL-X or CoNLL-U")
     text = "folder to write to: report.html, suspicions.csv, and copies of the files with marks in MISC"
     add("-o", "--output", required=True, metavar="FOLDER", help=text)
+    text = "a model that has not learnt from these files, to predict them; by default, models are trained by folds"
+    add("-m", "--model", metavar="MODEL", help=text)
     text = "another file of the treebank (repeatable); it is learnt from, but not audited"
     add("--with", dest="others", action="append", default=[], metavar="FILE", help=text)
     text = "number of folds; a sentence is predicted by a model that learns from the other folds (default: 5)"
-    add("--folds", type=positive, default=5, metavar="N", help=text)
+    add("--folds", type=positive, metavar="N", help=text)
     text = "maximum number of suspicions of each kind on the page and in the marks; the table has all (default: 200)"
     add("--most", type=positive, default=200, metavar="N", help=text)
     text = "levels of the official validator to check, 0 for none (default: 3, for tags of Universal Dependencies)"

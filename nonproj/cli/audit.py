@@ -11,7 +11,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from nonproj.cli.common import check_outputs, reading_rules, worker_pool
+from nonproj.cli.common import check_outputs, load_model, reading_rules, worker_pool
+from nonproj.cli.provenance import digest
 from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
 from nonproj.errors import ConfigError, DependencyError, FileError, one_line
@@ -30,6 +31,9 @@ from nonproj.options.config import Config
 from nonproj.types import Sentence
 from nonproj.workers.partial import Partial, Record, file_digest, task_digest
 from nonproj.workers.pool import InProcess, in_order
+
+FOLDS = 5
+"""How many folds there are by default; with a given model, into how many tasks the work is divided."""
 
 FEW = 500
 """A model that learns from fewer sentences predicts so badly that most suspicions are false."""
@@ -50,7 +54,8 @@ def run(options: argparse.Namespace) -> int:
     for path in (*options.treebanks, *options.others):
         if not Path(path).is_file():
             raise FileError(path, "not a file; a file of a treebank is expected")
-    config, folder = _config(options), _folder(options.output)
+    config = _trained_before(options) if options.model else _config(options)
+    folder = _folder(options.output)
     marks = _outputs(options, folder)
     check_level(options.level or 0, options.language)
     rules = reading_rules(options, require_heads=True)
@@ -77,6 +82,19 @@ def _config(options: argparse.Namespace) -> Config:
     return dataclasses.replace(config, segmenter=dataclasses.replace(config.segmenter, epochs=0))
 
 
+def _trained_before(options: argparse.Namespace) -> Config:
+    """Return the configuration of the given model; raise an error if it has learnt from an audited file."""
+    for name in ("config", "parts", "tags", "encoder", "epochs", "seed", "set", "folds"):
+        if getattr(options, name) not in (None, []):
+            raise ConfigError(f"--{name}", "is about the training of models; --model names a trained one")
+    model = load_model(options.model, options.treebanks[0])
+    learnt = model.meta.get("data", {}).get("train_sha256")
+    for path in options.treebanks:
+        if learnt and learnt == digest(path):
+            raise ConfigError("--model", f"{one_line(options.model)} has learnt from {one_line(path)}, so it repeats errors")
+    return model.config
+
+
 def _folder(output: str) -> Path:
     """Return the folder to write to; make it if it is missing."""
     folder = Path(output)
@@ -96,7 +114,8 @@ def _outputs(options: argparse.Namespace, folder: Path) -> list[Path]:
     marks = [folder / Path(path).name.removesuffix(".gz") for path in options.treebanks]
     named = [folder / REPORT, folder / TABLE, *_temporary(options, folder), *marks]
     inputs: dict[str, str | None] = {f"treebank {path}": path for path in options.treebanks}
-    inputs |= {f"file {path}": path for path in options.others} | {"configuration": options.config}
+    inputs |= {f"file {path}": path for path in options.others}
+    inputs |= {"configuration": options.config, "model": options.model}
     outputs: dict[str, str | None] = {f"output {path.name}": str(path) for path in named}
     if len(outputs) < len(named):
         raise ConfigError("TREEBANK", "two files have the same name; copies of both are written to one folder")
@@ -111,12 +130,14 @@ def _temporary(options: argparse.Namespace, folder: Path) -> list[Path]:
 
 def _check(options: argparse.Namespace, sentences: Sequence[Sentence], others: Sequence[Sentence]) -> None:
     """Raise an error if there are too few sentences; warn of what is legal, but probably a mistake."""
-    if not 2 <= options.folds <= len(sentences):
-        raise ConfigError(
-            "--folds", f"{options.folds} is not a number from 2 to {len(sentences)}, that of the sentences"
-        )
+    if options.model:
+        options.folds = min(FOLDS, len(sentences))
+    elif not 2 <= (options.folds or FOLDS) <= len(sentences):
+        few = f"the treebank has too few sentences ({len(sentences)}) for {options.folds or FOLDS} folds"
+        raise ConfigError("--folds", few if options.folds != 1 else "at least 2 are needed")
+    options.folds = options.folds or FOLDS
     learnt = len(sentences) - len(sentences) // options.folds + len(others)
-    if learnt < FEW:
+    if learnt < FEW and not options.model:
         text = "each model learns from about %d sentences, which are few: expect many false suspicions; "
         log.warning(text + "name more files by --with", learnt)
     known = {tuple(sentence.forms) for sentence in others}
@@ -162,7 +183,7 @@ def predict_all(
     paths, others = tuple(options.treebanks), tuple(options.others)
     checkpoints = [str(path) for path in _temporary(options, folder)[1:]]
     folds = [
-        Fold(paths, others, rules, config, options.folds, k, checkpoint, options.resume)
+        Fold(paths, others, rules, config, options.folds, k, checkpoint, options.resume, options.model or "")
         for k, checkpoint in enumerate(checkpoints)
     ]
     with Partial(folder / PARTIAL, _facts(options, config)) as partial, workers as pool:
@@ -199,7 +220,7 @@ def _facts(options: argparse.Namespace, config: Config) -> dict[str, Any]:
     }
     named |= {name: value for name, value in sections.items() if not isinstance(value, dict)}
     digests = [[file_digest(path) for path in paths] for paths in (options.treebanks, options.others)]
-    return {"model": "", "input": digests, "options": named}
+    return {"model": file_digest(options.model) if options.model else "", "input": digests, "options": named}
 
 
 # -- output ------------------------------------------------------------------------------------------------------------

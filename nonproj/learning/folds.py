@@ -15,6 +15,7 @@ from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.learning.trainer import train
 from nonproj.linear.component import blocks
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
@@ -39,6 +40,8 @@ class Fold(NamedTuple):
         File of the checkpoint of the training, removed at the end.
     resume : bool
         Continue from the checkpoint, if there is one.
+    model : str
+        File of a model that has not learnt from the treebank, and predicts the sentences; empty to train one.
     """
 
     paths: tuple[str, ...]
@@ -49,6 +52,7 @@ class Fold(NamedTuple):
     number: int
     checkpoint: str
     resume: bool
+    model: str = ""
 
 
 def read_all(paths: Sequence[str], rules: Rules) -> list[Sentence]:
@@ -80,24 +84,31 @@ def split(
 
 
 def predict_fold(fold: Fold, progress: Callable[..., Any] | None = None) -> bytes:
-    """Train the model of a fold, and return its predictions: a line of JSON for each sentence, with its number.
+    """Train or load the model of a fold, and return its predictions: a line of JSON for each sentence, with its number.
 
     ``progress(iterable, description)`` wraps the long loops.
     """
     progress = progress or (lambda items, _: items)
     sentences, others = read_all(fold.paths, fold.rules), read_all(fold.others, fold.rules)
     inside, material = split(sentences, others, fold.folds, fold.number)
+    model = Model.load_trained(fold.model) if fold.model else _trained(fold, material, progress)
+    log.info("fold %d of %d: parsing %d sentences", fold.number + 1, fold.folds, len(inside))
+    # Lemmas are counted in what the model has learnt from, which is the other files if it was trained before.
+    learnt = others if fold.model else material
+    found = predict(Parser(model), progress([sentences[i] for i in inside], "parse"), lexicon_of(learnt))
+    lines = [json.dumps({"sentence": i} | as_json(each)) + "\n" for i, each in zip(inside, found, strict=True)]
+    return "".join(lines).encode()
+
+
+def _trained(fold: Fold, material: Sequence[Sentence], progress: Callable[..., Any]) -> Model:
+    """Return the model of a fold."""
     log.info("fold %d of %d: training on %d sentences", fold.number + 1, fold.folds, len(material))
     checkpoint = Path(fold.checkpoint)
     resume = fold.resume and checkpoint.exists()
     model = train(material, fold.config, checkpoint=checkpoint, resume=resume, progress=progress)
     if model.meta["interrupted"]:
         raise KeyboardInterrupt
-    log.info("fold %d of %d: parsing %d sentences", fold.number + 1, fold.folds, len(inside))
-    parser = Parser(model)
-    found = predict(parser, progress([sentences[i] for i in inside], "parse"), lexicon_of(material))
-    lines = [json.dumps({"sentence": i} | as_json(each)) + "\n" for i, each in zip(inside, found, strict=True)]
-    return "".join(lines).encode()
+    return model
 
 
 def read_predictions(lines: Iterator[str], sentences: Sequence[Sentence]) -> list[Prediction]:
