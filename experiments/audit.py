@@ -2,14 +2,13 @@
 
     python -m experiments.audit english-ewt greek        # a stopped run can be resumed
 
-Errors are planted in the development file (`experiments.planting`), which is audited by cross-fitting with models that
-learn from the training file, too.  Writes ``audit.csv`` and ``audit.md`` in the folder of results.
+Errors are planted in the development file (`experiments.planting`), which is audited with a model that has learnt from
+the training file.  Writes ``audit.csv`` and ``audit.md`` in the folder of results.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ from experiments.neural import known
 from experiments.neural_training import development
 from experiments.planting import KINDS, Planted, Usage, plant
 from experiments.provenance import script, stamp
-from experiments.setting import ROOT, Setting, configuration, treebank
+from experiments.setting import ROOT, Setting, configuration, model_file, treebank
 from experiments.store import Row, write_rows
 from experiments.text import LANGUAGES, PARTS, made
 from nonproj.evaluation.audit.nuclei import variations
@@ -35,8 +34,8 @@ from nonproj.io.temporary import replacing
 from nonproj.learning.folds import Fold, predict_fold, read_predictions
 from nonproj.types import Sentence
 
-SHARE, SEED, FOLDS = 0.02, 1, 2
-"""Share of the words with an error of each kind; seed of the choice; folds of the development file."""
+SHARE, SEED = 0.02, 1
+"""Share of the words with an error of each kind; seed of the choice."""
 
 MEASURED = ("english-ewt", "greek", "afrikaans")
 """The treebanks of the page: rankings were chosen on the first."""
@@ -55,14 +54,14 @@ wrong, variation nuclei, and their combination, as ``nonproj audit`` ranks them.
 INTRODUCTION = """# Finding errors in treebanks
 
 `nonproj audit` on development files in which errors are planted: heads, labels and tags of 2 % of the words each, at
-different words, changed plausibly without asking a model (`experiments/planting.py`). Each half of a file is predicted
-by a model that learns from the other half, with its errors, and from the training file; options are the default ones.
-A ranking of one kind has all words of the file; found are planted errors of this kind only, so real errors of the
-annotation, and words beside another planted error, count as mistakes. Precision is that of as many suspicions as there
-are planted errors, and of a quarter of these; average precision is the area under the curve of precision and recall.
-Rankings: by the exact difference of scores (*margin*); by the probability that the head is wrong (*confidence*); by the
-same words in the same context, annotated otherwise (*variation*); and by their sum, as `nonproj audit` does
-(*combined*, `nonproj.evaluation.audit.suspicions`), whose weights were chosen on English.
+different words, changed plausibly without asking a model (`experiments/planting.py`). Predictions are those of a model
+that has learnt from the training file alone (`nonproj audit -m`), the one of `make train LANG=...`. A ranking of one
+kind has all words of the file; found are planted errors of this kind only, so real errors of the annotation, and words
+beside another planted error, count as mistakes. Precision is that of as many suspicions as there are planted errors,
+and of a quarter of these; average precision is the area under the curve of precision and recall. Rankings: by the exact
+difference of scores (*margin*); by the probability that the head is wrong (*confidence*); by the same words in the same
+context, annotated otherwise (*variation*); and by their sum, as `nonproj audit` does (*combined*,
+`nonproj.evaluation.audit.suspicions`), whose weights were chosen on English.
 `python -m experiments.audit` makes this page.
 """
 
@@ -86,7 +85,7 @@ def figures(setting: Setting, language: str) -> list[Row]:
     """Return the precision of each ranking of each kind of error."""
     learnt = list(conll.read(treebank(setting, language)[0], require_heads=True))
     sentences, planted, path = planted_file(setting, language, learnt)
-    predictions = predicted(setting, language, sentences, path)
+    predictions = predicted(setting, language, path)
     suspicions = find_suspicions(sentences, predictions, variations([*sentences, *learnt], len(sentences)))
     words = sum(map(len, sentences))
     rows: list[Row] = []
@@ -151,22 +150,13 @@ def with_columns(sentence: Sentence, rows: Sequence[Sequence[str]]) -> str:
     return "".join(lines)
 
 
-def predicted(setting: Setting, language: str, sentences: Sequence[Sentence], path: Path) -> list[Prediction]:
-    """Return the predictions of the sentences of a file; folds that have been predicted are read again."""
-    config = configuration(setting, language, PARTS).with_overrides({"segmenter.epochs": 0})
-    training, lines = treebank(setting, language)[0], list[str]()
-    content = path.read_bytes() + training.read_bytes() + repr(config.as_dict()).encode()
-    digest = hashlib.blake2b(content, digest_size=4).hexdigest()
-    for number in range(FOLDS):
-        file = setting.models / f"{language}-audit-{digest}-{number}.jsonl"
-        if not file.exists():
-            checkpoint = file.with_suffix(".checkpoint")
-            fold = Fold((str(path),), (str(training),), Rules(), config, FOLDS, number, str(checkpoint), True)
-            found = predict_fold(fold)
-            with replacing(file) as temporary:
-                temporary.write_bytes(found)
-            checkpoint.unlink(missing_ok=True)
-        lines += file.read_text(encoding="utf-8").splitlines()
+def predicted(setting: Setting, language: str, path: Path) -> list[Prediction]:
+    """Return the predictions of the sentences of a file by the model that has learnt from the training file."""
+    training, model = treebank(setting, language)[0], model_file(setting, language, PARTS)
+    config = configuration(setting, language, PARTS)
+    fold = Fold((str(path),), (str(training),), Rules(), config, 1, 0, "", False, str(model))
+    lines = predict_fold(fold).decode().splitlines()
+    sentences = list(conll.read(path, require_heads=True))
     return read_predictions(iter(lines), sentences)
 
 

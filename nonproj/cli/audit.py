@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import logging
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -55,12 +56,14 @@ def run(options: argparse.Namespace) -> int:
         if not Path(path).is_file():
             raise FileError(path, "not a file; a file of a treebank is expected")
     config = _trained_before(options) if options.model else _config(options)
-    folder = _folder(options.output)
+    options.folds = options.folds or FOLDS
+    folder = _checked_folder(options.output)
     marks = _outputs(options, folder)
     check_level(options.level or 0, options.language)
     rules = reading_rules(options, require_heads=True)
     sentences, others = read_all(options.treebanks, rules), read_all(options.others, rules)
     _check(options, sentences, others)
+    folder.mkdir(exist_ok=True)
     broken = _violations(options, sentences)
     predictions = predict_all(options, config, rules, folder, sentences)
     varied = variations([*sentences, *others], len(sentences))
@@ -91,21 +94,21 @@ def _trained_before(options: argparse.Namespace) -> Config:
     learnt = model.meta.get("data", {}).get("train_sha256")
     for path in options.treebanks:
         if learnt and learnt == digest(path):
-            raise ConfigError("--model", f"{one_line(options.model)} has learnt from {one_line(path)}, so it repeats errors")
+            text = f"{one_line(options.model)} has learnt from {one_line(path)}, so it repeats its errors"
+            raise ConfigError("--model", text)
     return model.config
 
 
-def _folder(output: str) -> Path:
-    """Return the folder to write to; make it if it is missing."""
+def _checked_folder(output: str) -> Path:
+    """Return the folder to write to; raise an error if it can be neither made nor written to."""
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise FileError(output, "this is a file; a folder is expected")
-    if not folder.absolute().parent.is_dir():
-        raise FileError(output, f"cannot be made: there is no folder {str(folder.absolute().parent)!r}")
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise FileError(output, f"cannot be made: {(error.strerror or str(error)).lower()}") from None
+    parent = folder if folder.exists() else folder.absolute().parent
+    if not parent.is_dir():
+        raise FileError(output, f"cannot be made: there is no folder {str(parent)!r}")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise FileError(output, "cannot be written: permission denied")
     return folder
 
 
@@ -132,10 +135,12 @@ def _check(options: argparse.Namespace, sentences: Sequence[Sentence], others: S
     """Raise an error if there are too few sentences; warn of what is legal, but probably a mistake."""
     if options.model:
         options.folds = min(FOLDS, len(sentences))
-    elif not 2 <= (options.folds or FOLDS) <= len(sentences):
-        few = f"the treebank has too few sentences ({len(sentences)}) for {options.folds or FOLDS} folds"
-        raise ConfigError("--folds", few if options.folds != 1 else "at least 2 are needed")
-    options.folds = options.folds or FOLDS
+    elif options.folds < 2:
+        raise ConfigError("--folds", "at least 2 are needed")
+    elif options.folds > len(sentences):
+        count = "1 sentence" if len(sentences) == 1 else f"{len(sentences)} sentences"
+        text = f"{options.folds} folds need as many sentences, and the treebank has {count}"
+        raise ConfigError("--folds", f"{text}; --model names a trained model")
     learnt = len(sentences) - len(sentences) // options.folds + len(others)
     if learnt < FEW and not options.model:
         text = "each model learns from about %d sentences, which are few: expect many false suspicions; "
@@ -143,8 +148,8 @@ def _check(options: argparse.Namespace, sentences: Sequence[Sentence], others: S
     known = {tuple(sentence.forms) for sentence in others}
     shared = sum(tuple(sentence.forms) in known for sentence in sentences)
     if shared > len(sentences) / 4:
-        text = "%d of %d sentences are in the files of --with, too, and are not learnt from where they are predicted"
-        log.warning(text, shared, len(sentences))
+        text = "has probably seen them" if options.model else "does not learn from them where it predicts them"
+        log.warning(f"%d of %d sentences are in the files of --with, too; the model {text}", shared, len(sentences))
     columns = {"tags": range(UPOS, FEATS + 1), "lemmas": (LEMMA,), "labels": (7,)}
     for name, numbers in columns.items():
         if not any(row[column] != "_" for sentence in sentences for row in sentence.rows for column in numbers):
