@@ -10,7 +10,8 @@ from pathlib import Path
 
 from attack import campaign
 from attack.lanes import LANES, Entry, make_lane
-from nonproj.cli.arguments import Arguments, seconds
+from nonproj.cli.arguments import Arguments
+from nonproj.cli.values import seconds
 
 WORDS_A_SECOND = 200
 """Words of the lane of load for each second of its time: it parses them three times, while workers are killed."""

@@ -216,6 +216,7 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "neural-training": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "distilling": _grandparents("english-ewt", text=True),
+    "audit": _grandparents("english-ewt", "greek", "afrikaans"),
     "rounding": _grandparents("english-ewt", "greek", "afrikaans", "vietnamese", "tamil", text=True),
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""

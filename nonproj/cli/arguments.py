@@ -7,11 +7,12 @@ import difflib
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from nonproj.errors import NonprojError, one_line
+from nonproj.cli.values import address, factor, integer, jobs, positive, probability, seconds
+from nonproj.errors import one_line
 
 EXIT_ERROR = 2
 
-_FILES = frozenset(("FILE", "FOLDER", "GOLD", "MODEL", "OUT", "PARSE", "TEACHER", "TEXT", "TRAIN", "YAML"))
+_FILES = frozenset(("FILE", "FOLDER", "GOLD", "MODEL", "OUT", "PARSE", "TEACHER", "TEXT", "TRAIN", "TREEBANK", "YAML"))
 """Names of arguments that are files."""
 
 _COMPLETE_FILES = {
@@ -146,48 +147,6 @@ def nearest(word: str, known: list[str]) -> str:
     return f"; did you mean {bare[near[0]]}?" if near else ""
 
 
-def jobs(text: str) -> int:
-    """Return a number of processes."""
-    if not text.removeprefix("-").isdecimal() or int(text) not in {-1, *range(1, 1025)}:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 1024, or -1 for one per core")
-    return int(text)
-
-
-def integer(text: str) -> int:
-    """Return an integer."""
-    if not text.removeprefix("-").isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is not an integer")
-    return int(text)
-
-
-def positive(text: str) -> int:
-    """Return a positive integer."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
-    return int(text)
-
-
-def factor(text: str) -> float:
-    """Return a number from 0 to 100."""
-    return _number(text, 100)
-
-
-def probability(text: str) -> float:
-    """Return a probability."""
-    return _number(text, 1)
-
-
-def _number(text: str, largest: int) -> float:
-    """Return a number from 0 on."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= largest:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {largest}")
-    return value
-
-
 def add_reading(parser: Arguments) -> None:
     """Add the options for reading treebanks."""
     add = parser.add_group("treebank input").add_argument
@@ -213,27 +172,6 @@ def add_scheduler(group: Group, add: Callable[..., Any], text: str) -> None:
     add("--scheduler", type=address, metavar="ADDRESS", help=text)
     text = "time to wait for the scheduler and its first worker (default: 10)"
     group.add_argument("--scheduler-timeout", type=seconds, default=10.0, metavar="SECONDS", help=text)
-
-
-def address(text: str) -> str:
-    """Return the address of a scheduler."""
-    from nonproj.workers.cluster import check_address
-
-    try:
-        return check_address(text)
-    except NonprojError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def seconds(text: str) -> float:
-    """Return a number of seconds."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds <= 86400.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, up to a day")
-    return seconds
 
 
 def add_plain_text(parser: Arguments) -> None:
@@ -313,11 +251,17 @@ def add_training(parser: Arguments) -> None:
     """Add the options of training, but for workers."""
     add = parser.add_argument
     add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
-    add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
-    add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
     add("--test", metavar="FILE", help="treebank to evaluate the trained model on")
     text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
     add("--held-out", metavar="SHARE|FILE", help=text)
+    add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
+    add_configuration(add)
+
+
+def add_configuration(add: Callable[..., Any]) -> None:
+    """Add the options that determine the configuration of a model."""
+    add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
+    add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
     add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
     text = (
         "pretrained encoder to fine-tune: a folder of Hugging Face, or a name to fetch (needs nonproj[train-encoder])"
@@ -325,7 +269,6 @@ def add_training(parser: Arguments) -> None:
     add("--encoder", metavar="FOLDER|NAME", help=text)
     add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
     add("--seed", type=integer, metavar="N", help="seed of all random choices")
-    add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
     text = "set a configuration option (repeatable)"
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
 
@@ -348,6 +291,30 @@ def add_distil(parser: Arguments) -> None:
     add_training(parser)
     text = "number of processes that parse, and that train the models of training.models (default: 1; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
+    add_reading(parser)
+
+
+def add_audit(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj audit``."""
+    add = parser.add_argument
+    add("treebanks", nargs="+", metavar="TREEBANK", help="files of a treebank with gold heads, CoNLL-X or CoNLL-U")
+    text = "folder to write to: report.html, suspicions.csv, and copies of the files with marks in MISC"
+    add("-o", "--output", required=True, metavar="FOLDER", help=text)
+    text = "a model that has not learnt from these files, to predict them; by default, models are trained by folds"
+    add("-m", "--model", metavar="MODEL", help=text)
+    text = "another file of the treebank (repeatable); it is learnt from, but not audited"
+    add("--with", dest="others", action="append", default=[], metavar="FILE", help=text)
+    text = "number of folds; a sentence is predicted by a model that learns from the other folds (default: 5)"
+    add("--folds", type=positive, metavar="N", help=text)
+    text = "maximum number of suspicions of each kind on the page and in the marks; the table has all (default: 200)"
+    add("--most", type=positive, default=200, metavar="N", help=text)
+    text = "levels of the official validator to check, 0 for none (default: 3, for tags of Universal Dependencies)"
+    add("--level", type=integer, choices=range(6), metavar="N", help=text)
+    add("--language", metavar="CODE", help="language of the treebank, as in en, for levels 4 and 5 of the validator")
+    text = "continue an interrupted run: completed folds, and a checkpoint of the current one, are in FOLDER"
+    add("--resume", action="store_true", help=text)
+    add("-j", "--jobs", type=jobs, metavar="N", help="number of folds at a time (default: 1; -1: one per core)")
+    add_configuration(parser.add_group("training of the models").add_argument)
     add_reading(parser)
 
 
@@ -387,10 +354,3 @@ def add_show(parser: Arguments) -> None:
     add_reading(parser)
     add_tagging(parser)
     add_decoding(parser)
-
-
-def port(text: str) -> int:
-    """Return a port."""
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to 65535")
-    return int(text)

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
+    add_audit,
     add_decoding,
     add_distil,
     add_package,
@@ -27,15 +28,11 @@ from nonproj.cli.arguments import (
     add_tagging,
     add_train,
     add_workers,
-    jobs,
-    port,
-    positive,
-    probability,
-    seconds,
 )
 from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.model_names import is_input, is_terminal, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
+from nonproj.cli.values import jobs, port, positive, probability, seconds
 from nonproj.errors import NonprojError, one_line
 from nonproj.model.installed import DEFAULT
 
@@ -77,6 +74,7 @@ def build_parser() -> Arguments:
             "draw trees: a report with errors and certificates (.html), single trees, or in the terminal",
             add_show,
         ),
+        ("audit", "find errors in the annotation of a treebank", add_audit),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
         ("models", "list the installed models", _add_models),
@@ -358,8 +356,10 @@ def _run(words: list[str], last: bool) -> int:
         sys.stdout.write(f"nonproj {__version__}\n")
         return 0
     locate_models(options)
-    start_logging(options, logging.INFO if options.command in ("train", "distil", "serve") else logging.WARNING)
-    with Signals(patient=options.command in ("train", "distil"), last=last):
+    start_logging(
+        options, logging.INFO if options.command in ("train", "distil", "audit", "serve") else logging.WARNING
+    )
+    with Signals(patient=options.command in ("train", "distil", "audit"), last=last):
         command = importlib.import_module(f"nonproj.cli.{options.command}")
         if last:
             import_blas_when_needed()

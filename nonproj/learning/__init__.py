@@ -15,5 +15,6 @@
 - `crossing`: the price of a non-projective tree, on the same sentences
 - `perceptron`: the averaged perceptron over parts
 - `mixing`: the perceptron trained by many workers (iterative parameter mixing)
+- `folds`: a treebank predicted by models that have not learnt from the sentence (cross-fitting)
 - `epochs`: the perceptrons of the parser, epoch by epoch
 """

@@ -11,6 +11,7 @@ import numpy as np
 from nonproj.errors import ConfigError
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.scores import paired
+from nonproj.io.checks import BOM
 from nonproj.pictures.content import Picture, confidence_of, heads_of, picture_of
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
@@ -66,6 +67,7 @@ def comment(sentence: Sentence, name: str) -> str:
     'Det regner'
     """
     for line in sentence.lines:
+        line = line.removeprefix(BOM)
         if line.startswith("#"):
             key, _, value = line[1:].partition("=")
             if key.strip() == name:

@@ -75,7 +75,8 @@ def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str
         strings ``labels``, ``tags`` and ``feats``; ``tiles``, ``tables``; and ``sentences``, each with ``w`` (forms),
         ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i`` (``sent_id``),
         ``p`` (its line), ``c`` (confidence in per cent), ``q`` (confidence of the whole tree), ``s`` (certificate, gap,
-        iterations, nodes), ``r`` (from right to left), and what `nonproj.evaluation.html.courses` adds.
+        iterations, nodes), ``r`` (from right to left), ``n`` (notes of an audit), and what
+        `nonproj.evaluation.html.courses` adds.
     """
     labels, tags, feats = _Numbers({"": 0}), _Numbers({"": 0}), _Numbers({"": 0})
     sentences = [_sentence(item, labels, tags, feats) for item in items]

@@ -202,6 +202,7 @@ function draw(n) {
   line.setAttribute("aria-live", "polite");
   scroll.append(svg);
   item.article.replaceChildren(headOf(sentence, n), scroll, line);
+  if (sentence.n) item.article.append(notesOf(sentence));
   if (sentence.k) item.article.append(courseOf(sentence));
   item.article.style.minHeight = "";
   Object.assign(item, {svg, centers, scroll, line, chosen: -1});
@@ -211,6 +212,13 @@ function draw(n) {
     if (part) choose(item, sentence, Number(part.dataset.word) - 1);
   });
   mark(item, sentence);
+}
+
+/* What an audit says of the words of a sentence. */
+function notesOf(sentence) {
+  const list = make("ul", "notes");
+  list.append(...sentence.n.map((text) => make("li", "", text)));
+  return list;
 }
 
 function mark(item, sentence) {
@@ -304,7 +312,7 @@ function fillCourse(details, sentence) {
 
 /* -- analysis --------------------------------------------------------------------------------------------------------- */
 
-const isText = (column) => ["text", "label", "tag"].includes(column.kind);
+const isText = (column) => ["text", "label", "tag", "sentence"].includes(column.kind);
 
 function cellOf(value, column) {
   const cell = make("td", [column.second ? "second" : "", isText(column) ? "text" : ""].join(" ").trim());
@@ -317,7 +325,12 @@ function cellOf(value, column) {
     if (!column.bare) cell.append(meter);
   } else if (column.kind === "difference") cell.textContent = (value > 0 ? "+" : "") + (100 * value).toFixed(2);
   else if (column.kind === "p") cell.textContent = value.toFixed(4);
-  else if (typeof value === "number") cell.textContent = count(value);
+  else if (column.kind === "sentence") {
+    const [n, word, place] = value, link = make("button", "", place);
+    link.title = "show the sentence";
+    link.addEventListener("click", () => showWord(n, word));
+    cell.append(link);
+  } else if (typeof value === "number") cell.textContent = count(value);
   else if (column.kind === "label" || column.kind === "tag") {
     const link = make("button", "", value || "_");
     link.title = "show the sentences";
@@ -331,6 +344,18 @@ function cellOf(value, column) {
     cell.append(link);
   } else cell.textContent = value;
   return cell;
+}
+
+/* Show a sentence, and choose one of its words unless the number is 0. */
+function showWord(n, word) {
+  find("search").value = state.query = "";
+  Object.assign(state, {label: "", tag: "", wrong: false, crossing: false, uncertified: false});
+  syncControls();
+  view("sentences");
+  update();
+  draw(n);
+  if (word) choose(items.get(n), sentences[n], word - 1);
+  items.get(n).article.scrollIntoView({block: "center"});
 }
 
 function buildTables() {
