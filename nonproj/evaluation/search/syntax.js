@@ -8,7 +8,7 @@ const OF_TREE = ["deprel", "head", "distance", "depth", "children", "root", "hea
 const OF_BOTH = ["differs", "head-differs", "label-differs"];
 const TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split(" ");
 const LONGEST = 4000, MOST_NODES = 100, DEEPEST = 30;
-const BLANKS = " \t\r\n\u00a0", RESERVED = BLANKS + '{}[]()<>=!&|";,', FIRST = "/$~:.-";
+const BLANKS = " \t\r\n\u00a0", RESERVED = BLANKS + '{}[]()<>=!&|";,', NOT_FIRST = "/$~:.-";
 const RELATIONS = ["<<", ">>", "><", ">++", ">--", "<++", "<--", "$++", "$--", "==", "..", "--", ">", "<", "$", ".", "-"];
 const LABELLED = [">", "<", ">++", ">--", "<++", "<--"], RANGED = ["<<", ">>", "..", "--"];
 
@@ -140,7 +140,7 @@ class QueryParser {
     if (sign === "{") condition = this.braces();
     else if (sign === '"') condition = formTest({kind: "text", text: this.quoted()});
     else if (sign === "/") condition = formTest(this.regex());
-    else if (sign && !(RESERVED + FIRST).includes(sign)) {
+    else if (sign && !(RESERVED + NOT_FIRST).includes(sign)) {
       const text = this.run(RESERVED);
       condition = formTest({kind: "fold", text});
       if (TAGS.includes(text)) condition = {kind: "test", attribute: {other: false, heads: 0, kind: "text", key: "upos"}, operator: "=", value: {kind: "text", text}};
@@ -268,7 +268,7 @@ class QueryParser {
   startsElement() {
     let sign = this.skip();
     if (sign === "!") sign = this.chars[this.place + 1] || "";
-    return Boolean(sign) && ('{"/'.includes(sign) || !(RESERVED + FIRST).includes(sign));
+    return Boolean(sign) && ('{"/'.includes(sign) || !(RESERVED + NOT_FIRST).includes(sign));
   }
 
   startsLink() {
