@@ -94,7 +94,7 @@ function go(step) {
 }
 
 /* Go to a sentence by its place in the list; it becomes part of the page's address. */
-function makeCurrent(place) {
+function makeCurrent(place, focus = true) {
   if (place < 0) return;
   current = place;
   document.querySelector("article[aria-current]")?.removeAttribute("aria-current");
@@ -102,7 +102,7 @@ function makeCurrent(place) {
   draw(shown[current]);
   item.article.setAttribute("aria-current", "true");
   item.article.scrollIntoView({block: "start"});
-  item.scroll.focus({preventScroll: true});
+  if (focus) item.scroll.focus({preventScroll: true});
   writeFragment();
 }
 
@@ -193,16 +193,16 @@ addEventListener("beforeprint", () => { for (const n of shown) draw(n); });
 
 try { const theme = localStorage.getItem("nonproj-theme"); if (theme) document.documentElement.dataset.theme = theme; } catch { /* none */ }
 /* Show what the page's address says. */
-function start(first) {
+function start() {
   const old = `${state.above} ${state.beside}`, wanted = readFragment();
-  if (first) fillControls();
   syncControls();
-  if (!first && old !== `${state.above} ${state.beside}`) {
+  if (old !== `${state.above} ${state.beside}`) {
     legend(true, sentences.some((s) => s.c));
     redrawAll();
   } else update();
-  makeCurrent(shown.indexOf(wanted));
+  makeCurrent(shown.indexOf(wanted), false);
 }
 
-addEventListener("hashchange", () => start(false));
-start(true);
+addEventListener("hashchange", start);
+fillControls();
+start();
