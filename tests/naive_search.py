@@ -1,6 +1,7 @@
 """Search from its definition: every assignment of words to the names of a query is tried.
 
 A sentence is a list of ten columns for each word, and a tree a list of heads and one of labels, words counted from 1.
+Patterns are those of `nonproj.evaluation.search.patterns`, told apart by the names of their types.
 """
 
 from __future__ import annotations
@@ -8,8 +9,6 @@ from __future__ import annotations
 import itertools
 import re
 from typing import NamedTuple
-
-from nonproj.evaluation.search.patterns import All, Either, Link, Node, Not, Test
 
 
 class NaiveTree(NamedTuple):
@@ -28,7 +27,7 @@ class NaiveWords(NamedTuple):
     confidence: list[float] | None = None
 
 
-def all_matches(words: NaiveWords, node: Node, names: list[str]) -> list[tuple[int, ...]]:
+def all_matches(words: NaiveWords, node, names: list[str]) -> list[tuple[int, ...]]:
     """Return all pairs of a first word and words for the names that satisfy a pattern."""
     numbers = range(1, len(words.rows) + 1)
     return [
@@ -39,7 +38,7 @@ def all_matches(words: NaiveWords, node: Node, names: list[str]) -> list[tuple[i
     ]
 
 
-def satisfies(words: NaiveWords, node: Node, word: int, named: dict[str, int]) -> bool:
+def satisfies(words: NaiveWords, node, word: int, named: dict[str, int]) -> bool:
     """Return whether a word can be that of a node."""
     if node.name and named[node.name] != word:
         return False
@@ -48,12 +47,13 @@ def satisfies(words: NaiveWords, node: Node, word: int, named: dict[str, int]) -
 
 def holds(words: NaiveWords, formula, word: int, named: dict[str, int]) -> bool:
     """Return whether a formula holds for a word."""
-    if isinstance(formula, Not):
+    kind = type(formula).__name__
+    if kind == "Not":
         return not holds(words, formula.part, word, named)
-    if isinstance(formula, All | Either):
+    if kind in ("All", "Either"):
         found = [holds(words, part, word, named) for part in formula.parts]
-        return all(found) if isinstance(formula, All) else any(found)
-    if isinstance(formula, Link):
+        return all(found) if kind == "All" else any(found)
+    if kind == "Link":
         return any(
             is_related(words, formula.relation, word, other) and satisfies(words, formula.node, other, named)
             for other in range(1, len(words.rows) + 1)
@@ -117,7 +117,7 @@ def equals(text: str, value) -> bool:
     return text.lower() == value.text.lower() if value.kind == "fold" else text == value.text
 
 
-def is_true(words: NaiveWords, test: Test, word: int) -> bool:
+def is_true(words: NaiveWords, test, word: int) -> bool:
     """Return whether a comparison is true."""
     attribute = test.attribute
     tree = words.other if attribute.other else words.tree

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import time
+from pathlib import Path
 
 import pytest
 from naive_search import NaiveTree, NaiveWords, all_matches
@@ -91,6 +92,18 @@ def test_crossing_arcs():
     words = words_of("a:3:x b:4:x c:0:root d:3:x")  # 1-3 and 2-4 cross
     assert Query("{crossing}").find(words).matches == [(1,), (2,), (3,)]  # the arc 2-4 passes above the root
     assert Query("a >< {}=x").find(words).matches == [(1, 2)]
+
+
+def test_queries_of_the_documentation_are_queries():
+    page = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
+    shell = re.findall(r"^nonproj search '(.*?)'", page, re.MULTILINE)
+    named = re.findall(r"^(\S.*?) {3,}\w", page.split("```text")[1].split("```")[0], re.MULTILINE)
+    tables = [
+        cell for line in page.splitlines() if line.startswith("| `") for cell in line.split(" | ")[0].split("`")[1::2]
+    ]
+    assert len(shell) == 4 and len(named) == 3 and len(tables) > 30
+    for text in [*shell, *named, *(cell.replace("\\|", "|") for cell in tables)]:
+        Query(text)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ function draw(n) {
     if (part) choose(item, sentence, Number(part.dataset.word) - 1);
   });
   mark(item, sentence);
+  if (sentence.r && !sentence.found?.length) scroll.scrollLeft = scroll.scrollWidth;
 }
 
 /* What an audit says of the words of a sentence. */
@@ -125,6 +126,7 @@ function mark(item, sentence) {
     word.classList.toggle("part", parts.has(Number(word.dataset.word)) && !first.has(Number(word.dataset.word)));
   }
   for (const arc of item.svg.querySelectorAll(".arc:not(.other), .label:not(.other)")) arc.classList.toggle("found", arcs.has(Number(arc.dataset.word)));
+  if (sentence.found?.length) scrollToWord(item, sentence.found[0][0] - 1);
 }
 
 /* -- trees that are wider than the window ------------------------------------------------------------------------------ */
@@ -159,12 +161,17 @@ function wideButton(item) {
   return button;
 }
 
+/* Scroll a wide tree to a word, counted from 0. */
+function scrollToWord(item, i) {
+  const scale = item.svg.getBoundingClientRect().width / Number(item.svg.getAttribute("width"));
+  item.scroll.scrollLeft = item.centers[i] * scale - item.scroll.clientWidth / 2;
+}
+
 function choose(item, sentence, i) {
   item.chosen = Math.max(0, Math.min(sentence.w.length - 1, i));
   for (const part of item.svg.querySelectorAll("[data-word]")) part.classList.toggle("chosen", Number(part.dataset.word) === item.chosen + 1);
   item.line.textContent = describe(sentence, item.chosen);
-  const scale = item.svg.getBoundingClientRect().width / Number(item.svg.getAttribute("width"));
-  item.scroll.scrollLeft = item.centers[item.chosen] * scale - item.scroll.clientWidth / 2;
+  scrollToWord(item, item.chosen);
 }
 
 /* A word in words: its tag and features, its head and label in each tree, and how certain the head is. */

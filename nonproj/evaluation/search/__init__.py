@@ -1,13 +1,15 @@
 """Structural search in treebanks: a small language over words, arcs and order, documented in ``docs/search.md``.
 
-Each module has a twin in JavaScript, which the report of ``nonproj show`` runs; tests compare the two.
+The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.js`, `query.js`); tests compare the two.
 
 - `regex`: regular expressions that are matched in linear time
-- `syntax`: the grammar of queries and of fields; errors with their column
+- `patterns`: the parts of a parsed query
+- `scanner`: signs, texts and numbers of a query; errors with their column
+- `conditions`, `syntax`: the grammar: words with conditions on attributes; relations, queries and fields
 - `words`: the words of a sentence and their one or two trees, as queries see them
-- `attributes`: the attributes of a word, and conditions on them
+- `attributes`: the attributes of a word, and conditions on them as functions
 - `query`: compiled queries and their matches
-- `output`: sentences found, counts and tables
+- `output`: what is found, as CoNLL-U, tables and counts
 """
 
 import importlib.resources
