@@ -232,6 +232,7 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
     named = {"file": "FILE", "gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED"}
     named["train"] = "TRAIN" if options.command == "train" else "--train"
     named |= {"test": "--test", "held_out": "--held-out", "other": "--other"}
+    named |= {"files": "FILE"} if options.command == "search" else {}
     given = [(name, getattr(options, key, None)) for key, name in named.items()]
     files = [(name, file) for name, value in given for file in (value if isinstance(value, list) else [value])]
     standard = [name for name, file in files if file == "-"]

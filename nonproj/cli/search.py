@@ -13,6 +13,7 @@ from nonproj.cli.common import check_outputs, reading_rules
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError
 from nonproj.evaluation.search.output import Hit, as_conllu, count_groups, search, table_head, table_rows
+from nonproj.evaluation.search.patterns import OF_BOTH
 from nonproj.evaluation.search.query import MOST_STEPS, Query
 from nonproj.evaluation.search.syntax import parse_fields
 from nonproj.io import conll
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the sentences that match a query, a table of the matches, or their counts."""
     query = Query(options.query)
     fields = parse_fields(options.count or options.table or "form", query.names)
-    uses_other = query.uses_other or any(field.attribute.other for field in fields)
+    uses_other = query.uses_other or any(field.attribute.other or field.attribute.key in OF_BOTH for field in fields)
     if uses_other and not options.other:
         raise ConfigError("--other", "the query is about a second tree (~ or differs), which this option gives")
     if options.other and len(options.files) > 1:
