@@ -10,6 +10,7 @@ import pytest
 from browsing import browsing, shown
 from queries import random_query, random_rows
 from shown import write_files
+from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.evaluation.search.query import Query
@@ -389,6 +390,23 @@ def test_two_thousand_words(driver, tmp_path):
     found(driver, "{" + " | ".join(["form:ord1"] * 90) + "}")
     assert shown(driver) == [1]
     assert driver.get_log("browser") == []
+
+
+def test_ten_thousand_sentences_are_searched_quickly(driver, tmp_path):
+    """Far less than a second, and less than five even on a busy machine."""
+    (tmp_path / "toy.conll").write_text(treebank(10_000), encoding="utf-8")
+    assert main(["show", str(tmp_path / "toy.conll"), "-o", str(tmp_path / "report.html")]) == 0
+    open_page(driver, tmp_path)
+    script = """
+    state.query = arguments[0];
+    compileSearch();
+    const start = performance.now();
+    findMatches();
+    return [performance.now() - start, search.matches.filter((matches) => matches.length).length];
+    """
+    for query in ("VERB=v >obj (NOUN=o !> ADJ)", "{crossing}", "{form:/.*(a|b)+.*/; children>0} .. VERB"):
+        milliseconds, found = driver.execute_script(script, query)
+        assert milliseconds < 5000 and 0 < found < 10_000, query
 
 
 def test_a_phone(driver, tmp_path, folder):

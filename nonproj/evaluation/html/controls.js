@@ -136,6 +136,7 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || find("help").open) return;
   const typing = event.target.matches("input[type=search], input[type=text], select, summary");
+  if (event.key === "Escape") find("export").open = false;
   if (event.key === "Escape" && typing) {
     const name = {search: "query", by: "by"}[event.target.id];
     if (name && event.target.value) {
@@ -160,6 +161,7 @@ for (const [id, name] of [["search", "query"], ["by", "by"]]) {
 for (const button of document.querySelectorAll("#export button[data-export]")) {
   button.addEventListener("click", () => { EXPORTS[button.dataset.export](); find("export").open = false; });
 }
+document.addEventListener("click", (event) => { if (!find("export").contains(event.target)) find("export").open = false; });
 find("copy-link").addEventListener("click", () => copy(addressOf(current < 0 ? -1 : shown[current]), find("copy-link")));
 for (const example of document.querySelectorAll("#help button[data-query]")) {
   example.addEventListener("click", () => { find("help").close(); Object.assign(state, NONE, {query: example.dataset.query}); syncControls(); update(); });
