@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from naive_search import NaiveTree, NaiveWords, all_matches
+from pages import run_page
 from queries import random_query, random_rows
 
 from nonproj.evaluation.search.query import Query
@@ -104,6 +105,10 @@ def test_queries_of_the_documentation_are_queries():
     assert len(shell) == 4 and len(named) == 3 and len(tables) > 30
     for text in [*shell, *named, *(cell.replace("\\|", "|") for cell in tables)]:
         Query(text)
+
+
+def test_the_program_of_the_documentation_runs(tmp_path, monkeypatch):
+    run_page("docs/search.md", tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
