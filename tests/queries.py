@@ -47,7 +47,7 @@ def _element(chance: random.Random) -> str:
     if kind < 0.25:
         return "{}"
     if kind < 0.5:
-        return chance.choice((*TAGS, *FORMS, '"Ab"', "/.*b/", "!NOUN"))
+        return chance.choice((*TAGS, *FORMS, '"Ab"', "/.*b/", "!NOUN", "a:b"))
     return "{" + _condition(chance, 0) + "}"
 
 

@@ -29,6 +29,10 @@ RESERVED, FIRST = BLANKS + '{}[]()<>=!&|";,', "/$~:.-"
 """Signs that are not in a bare word, and those that are not at its beginning."""
 
 
+_FORMER = {"label": "deprel", "tag": "upos"}
+"""Attributes in the simple search of earlier reports."""
+
+
 class WordParser(Scanner):
     """A recursive descent parser of words without relations; each method follows a rule of the grammar.
 
@@ -63,7 +67,7 @@ class WordParser(Scanner):
         if self.nodes > MOST_NODES:
             self.fail(f"a query has at most {MOST_NODES} words")
         negative, condition = self.eat("!"), All(())
-        sign = self.here()
+        start, sign, bare = self.place, self.here(), ""
         if sign == "{":
             condition = self.braces()
         elif sign == '"':
@@ -71,14 +75,25 @@ class WordParser(Scanner):
         elif sign == "/":
             condition = _form(self.regex())
         elif sign and sign not in RESERVED + FIRST:
-            text = self.run(RESERVED)
-            tag = Test(Attribute(False, 0, "text", "upos"), "=", Value("text", text))
-            condition = tag if text in TAGS else _form(Value("fold", text))
+            bare = self.run(RESERVED)
+            tag = Test(Attribute(False, 0, "text", "upos"), "=", Value("text", bare))
+            condition = tag if bare in TAGS else _form(Value("fold", bare))
         elif sign:
             self.fail(f"a word is expected, not '{sign}': NOUN, dog, {{lemma:go}}; a sign is in quotation marks")
         else:
             self.fail("a word is expected: NOUN, dog, {lemma:go}; {} is any word")
-        return Node(Not(condition) if negative else condition, self.name())
+        name = self.name()
+        if bare not in TAGS:
+            self.check_bare(bare, name, start)
+        return Node(Not(condition) if negative else condition, name)
+
+    def check_bare(self, text: str, name: str, start: int) -> None:
+        """Report ``upos:NOUN`` and ``Case=Gen`` without braces, which would be a form and a named form."""
+        key, sign, value = text.partition(":")
+        key, value = _FORMER.get(key, key), value or name
+        known = key in (*TEXTS, *NUMBERS, *FLAGS)
+        if (sign and known) or (not sign and name and (known or (key[:1].isupper() and name[:1].isupper()))):
+            self.fail(f"attributes are in braces: {{{key}:{value}}}", start)
 
     def name(self) -> str:
         """Parse the name given to a word."""

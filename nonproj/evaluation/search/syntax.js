@@ -7,6 +7,7 @@ const FLAGS = ["root", "headless", "crossing", "differs", "head-differs", "label
 const OF_TREE = ["deprel", "head", "distance", "depth", "children", "root", "headless", "crossing"];
 const OF_BOTH = ["differs", "head-differs", "label-differs"];
 const TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split(" ");
+const FORMER = {label: "deprel", tag: "upos"};  // attributes in the simple search of earlier reports
 const LONGEST = 4000, MOST_NODES = 100, DEEPEST = 30;
 const BLANKS = " \t\r\n\u00a0", RESERVED = BLANKS + '{}[]()<>=!&|";,', NOT_FIRST = "/$~:.-";
 const RELATIONS = ["<<", ">>", "><", ">++", ">--", "<++", "<--", "$++", "$--", "==", "..", "--", ">", "<", "$", ".", "-"];
@@ -135,19 +136,29 @@ class QueryParser {
   element() {
     this.skip();
     if (++this.nodes > MOST_NODES) this.fail(`a query has at most ${MOST_NODES} words`);
-    const negative = this.eat("!"), sign = this.here();
-    let condition = {kind: "all", parts: []};
+    const negative = this.eat("!"), start = this.place, sign = this.here();
+    let condition = {kind: "all", parts: []}, bare = "";
     if (sign === "{") condition = this.braces();
     else if (sign === '"') condition = formTest({kind: "text", text: this.quoted()});
     else if (sign === "/") condition = formTest(this.regex());
     else if (sign && !(RESERVED + NOT_FIRST).includes(sign)) {
-      const text = this.run(RESERVED);
-      condition = formTest({kind: "fold", text});
-      if (TAGS.includes(text)) condition = {kind: "test", attribute: {other: false, heads: 0, kind: "text", key: "upos"}, operator: "=", value: {kind: "text", text}};
+      bare = this.run(RESERVED);
+      condition = formTest({kind: "fold", text: bare});
+      if (TAGS.includes(bare)) condition = {kind: "test", attribute: {other: false, heads: 0, kind: "text", key: "upos"}, operator: "=", value: {kind: "text", text: bare}};
     } else if (sign) this.fail(`a word is expected, not '${sign}': NOUN, dog, {lemma:go}; a sign is in quotation marks`);
     else this.fail("a word is expected: NOUN, dog, {lemma:go}; {} is any word");
     if (negative) condition = {kind: "not", part: condition};
-    return {kind: "node", condition, name: this.name(), links: {kind: "all", parts: []}};
+    const name = this.name();
+    if (!TAGS.includes(bare)) this.checkBare(bare, name, start);
+    return {kind: "node", condition, name, links: {kind: "all", parts: []}};
+  }
+
+  /* Report upos:NOUN and Case=Gen without braces, which would be a form and a named form. */
+  checkBare(text, name, start) {
+    const colon = text.indexOf(":"), sign = colon >= 0, first = sign ? text.slice(0, colon) : text;
+    const key = Object.hasOwn(FORMER, first) ? FORMER[first] : first, value = (sign && text.slice(colon + 1)) || name;
+    const known = [...TEXTS, ...NUMBERS, ...FLAGS].includes(key), capital = (word) => /^\p{Lu}/u.test(word);
+    if ((sign && known) || (!sign && name && (known || (capital(key) && capital(name))))) this.fail(`attributes are in braces: {${key}:${value}}`, start);
   }
 
   name() {
