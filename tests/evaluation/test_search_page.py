@@ -281,6 +281,9 @@ def test_links_restore_the_view(page, folder):
     WebDriverWait(page, 10).until(lambda page: len(shown(page)) == COUNT)
     assert page.find_element(By.ID, "search").get_attribute("value") == "{root}"
     open_page(page, folder, "#s17")
+    places = "return ['header', '#s17 h2'].map((name) => document.querySelector(name).getBoundingClientRect())"
+    header, title = page.execute_script(places)
+    assert header["bottom"] <= title["top"] < header["bottom"] + 60
     assert page.find_element(By.CSS_SELECTOR, "article[aria-current]").get_attribute("id") == "s17"
 
 

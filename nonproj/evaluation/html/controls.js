@@ -188,9 +188,8 @@ document.querySelector(".tabs").addEventListener("keydown", (event) => {
   view(other);
   find(`tab-${other}`).focus();
 });
-new ResizeObserver(() => {
-  document.documentElement.style.setProperty("--header", `${document.querySelector("header").offsetHeight}px`);
-}).observe(document.querySelector("header"));
+const measureHeader = () => document.documentElement.style.setProperty("--header", `${document.querySelector("header").offsetHeight}px`);
+new ResizeObserver(measureHeader).observe(document.querySelector("header"));
 addEventListener("beforeprint", () => { for (const n of shown) draw(n); });
 
 try { const theme = localStorage.getItem("nonproj-theme"); if (theme) document.documentElement.dataset.theme = theme; } catch { /* none */ }
@@ -202,6 +201,7 @@ function start() {
     legend(true, sentences.some((s) => s.c));
     redrawAll();
   } else update();
+  measureHeader();
   makeCurrent(shown.indexOf(wanted), false);
 }
 
