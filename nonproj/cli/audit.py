@@ -23,6 +23,7 @@ from nonproj.evaluation.audit.predictions import Prediction
 from nonproj.evaluation.audit.report import write_audit_report
 from nonproj.evaluation.audit.suspicions import KINDS, Suspicion, find_suspicions
 from nonproj.evaluation.audit.validation import UNIVERSAL, Violation, check_level, violations
+from nonproj.evaluation.universal import UNIVERSAL_TAGS
 from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
@@ -38,12 +39,6 @@ FOLDS = 5
 
 FEW = 500
 """A model that learns from fewer sentences predicts so badly that most suspicions are false."""
-
-UNIVERSAL_TAGS = frozenset(
-    ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ")
-    + ("SYM", "VERB", "X", "_")
-)
-"""The tags of a treebank that the official validator can check."""
 
 REPORT, TABLE, PARTIAL = "report.html", "suspicions.csv", "audit.partial"
 

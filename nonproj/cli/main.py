@@ -24,6 +24,7 @@ from nonproj.cli.arguments import (
     add_package,
     add_plain_text,
     add_reading,
+    add_search,
     add_show,
     add_tagging,
     add_train,
@@ -74,6 +75,7 @@ def build_parser() -> Arguments:
             "draw trees: a report with errors and certificates (.html), single trees, or in the terminal",
             add_show,
         ),
+        ("search", "find words, arcs and constructions in treebanks and parsed files", add_search),
         ("audit", "find errors in the annotation of a treebank", add_audit),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
@@ -230,6 +232,7 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
     named = {"file": "FILE", "gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED"}
     named["train"] = "TRAIN" if options.command == "train" else "--train"
     named |= {"test": "--test", "held_out": "--held-out", "other": "--other"}
+    named |= {"files": "FILE"} if options.command == "search" else {}
     given = [(name, getattr(options, key, None)) for key, name in named.items()]
     files = [(name, file) for name, value in given for file in (value if isinstance(value, list) else [value])]
     standard = [name for name, file in files if file == "-"]

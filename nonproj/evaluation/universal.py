@@ -25,6 +25,12 @@ METRICS = (
 )
 """The metrics of the shared task, in the order of its table."""
 
+UNIVERSAL_TAGS = frozenset(
+    ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ")
+    + ("SYM", "VERB", "X", "_")
+)
+"""The tags of Universal Dependencies (UPOS), with ``_`` where there is none."""
+
 _DEEPEST = 200_000  # udtools follows the heads of a sentence by recursion
 _SHOWN = 20  # characters
 

@@ -105,11 +105,23 @@ def heads_of(sentence: Sentence) -> np.ndarray:
     >>> heads_of(Sentence([row, ["2", "i", *row[2:6], "_", "_", "_", "_"]]))
     array([ 0, -1], dtype=int32)
     """
+    heads = partial_heads(sentence)
+    if max(heads, default=-1) < 0:
+        raise DataError(sentence.path, sentence.line, "HEAD is absent (_) for all words; a picture needs a tree")
+    return heads
+
+
+def partial_heads(sentence: Sentence) -> np.ndarray:
+    """Return the heads of a sentence, as `heads_of` does, but without an error if all are absent.
+
+    Examples
+    --------
+    >>> partial_heads(Sentence([["1", "Regn", "_", "_", "_", "_", "_", "_", "_", "_"]]))
+    array([-1], dtype=int32)
+    """
     if sentence.heads is not None:
         return sentence.heads
     heads = [-1] + [int(row[6]) if row[6].isdecimal() else -1 for row in sentence.rows]
-    if max(heads) < 0:
-        raise DataError(sentence.path, sentence.line, "HEAD is absent (_) for all words; a picture needs a tree")
     for word in range(1, len(heads)):
         steps, above = 0, word
         while above > 0 and steps < len(heads):

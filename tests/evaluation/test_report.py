@@ -258,3 +258,19 @@ def test_partial_trees(beside, tmp_path, monkeypatch, capsys):
     assert tiles["words with a head"] == "50.00 %"
     assert tiles.get("correct heads among these") == ("100.00 %" if "--gold" in beside else None)
     assert main(["show", "gold.conllu", "--other", "parsed.conllu", "-o", "a.html"]) == 0
+
+
+def test_sentences_without_any_head(tmp_path, monkeypatch, capsys):
+    """They are drawn beside others; a file without any head is an error at its first sentence."""
+    monkeypatch.chdir(tmp_path)
+    row = "1\ta\t_\tX\t_\t_\t{}\t{}\t_\t_\n\n"
+    Path("some.conllu").write_text(row.format("_", "_") * 2 + row.format("0", "root") + row.format("_", "_"), "utf-8")
+    _, data = show("some.conllu")
+    assert [sentence["h"] for sentence in data["sentences"]] == [[[-1]], [[-1]], [[0]], [[-1]]]
+    assert [sentence["p"] for sentence in data["sentences"]] == [1, 3, 5, 7]
+    capsys.readouterr()
+    assert main(["show", "some.conllu", "--sentence", "2"]) == 0
+    assert "?" in capsys.readouterr().out
+    Path("none.conllu").write_text("\n" + row.format("_", "_") * 2, "utf-8")
+    assert main(["show", "none.conllu", "-o", "none.html"]) == 2
+    assert "none.conllu:1: HEAD is absent (_) for all words" in capsys.readouterr().err

@@ -193,34 +193,6 @@ def test_filters_show_what_they_say(page, folder):
     assert shown(page) == [n for n, a in enumerate(files[0], 1) if any(row[3] == "PART" for row in a.rows)]
 
 
-def test_search(page, folder):
-    parsed_sentences = read(folder)[0]
-    search = page.find_element(By.ID, "search")
-    for query, test in (
-        ("KAT", lambda s: any("kat" in form for form in s.forms)),
-        ("kat label:obj", lambda s: any("kat" in form for form in s.forms)),
-        ("tag:PART", lambda s: any(row[3] == "PART" for row in s.rows)),
-    ):
-        search.send_keys(Keys.CONTROL, "a")
-        search.send_keys(query)
-        expected = [n for n, s in enumerate(parsed_sentences, 1) if test(s)]
-        if "label" in query:
-            gold = read(folder)[2]
-            expected = [n for n in expected if "obj" in parsed_sentences[n - 1].labels + gold[n - 1].labels]
-        WebDriverWait(page, 10).until(lambda page, wanted=expected: shown(page) == wanted)
-    search.send_keys(Keys.CONTROL, "a")
-    search.send_keys("nowhere-at-all")
-    WebDriverWait(page, 10).until(lambda page: page.find_element(By.ID, "nothing").is_displayed())
-    page.find_element(By.ID, "reset").click()
-    assert len(shown(page)) == COUNT
-    search.send_keys("toy-17")
-    WebDriverWait(page, 10).until(lambda page: 17 in shown(page) and len(shown(page)) < 20)
-    search.send_keys(Keys.CONTROL, "a")
-    search.send_keys("hund")
-    WebDriverWait(page, 10).until(lambda page: texts(page, "article .hit .form"))
-    assert set(texts(page, "article .hit .form")) == {"hund"}
-
-
 def test_orders(page, folder):
     files = read(folder)
 
@@ -237,11 +209,18 @@ def test_orders(page, folder):
         found = read_statistics(files[0][n - 1])
         return 0.0 if found["certified"] else -1.0 - float(f"{found['gap']:.3g}")
 
+    def sure_error(n: int) -> float:
+        a, b = files[0][n - 1], files[2][n - 1]
+        rows = [row for i, row in enumerate(a.rows, 1) if differences(a, b, i)]
+        return max([round(100 * float(row[9].removeprefix("Confidence="))) for row in rows], default=-1)
+
     order = Select(page.find_element(By.ID, "sort"))
     numbers = range(1, COUNT + 1)
     for value, key in (("wrong", lambda n: -errors(n)), ("unsure", certain), ("certificate", certificate)):
         order.select_by_value(value)
         assert shown(page) == sorted(numbers, key=lambda n, key=key: (key(n), n)), value
+    order.select_by_value("confident")
+    assert shown(page) == sorted(numbers, key=lambda n: (-sure_error(n), n))
     order.select_by_value("long")
     assert shown(page)[0] == max(numbers, key=lambda n: len(files[0][n - 1]))
 

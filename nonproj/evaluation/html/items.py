@@ -12,7 +12,7 @@ from nonproj.errors import ConfigError
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.scores import paired
 from nonproj.io.checks import BOM
-from nonproj.pictures.content import Picture, confidence_of, heads_of, picture_of
+from nonproj.pictures.content import Picture, confidence_of, heads_of, partial_heads, picture_of
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
@@ -97,10 +97,20 @@ def read_statistics(sentence: Sentence) -> dict[str, Any]:
 
 
 def from_files(sentences: Iterable[Sentence]) -> Iterator[Item]:
-    """Yield the sentences of a parsed file, some of whose words may lack heads; raise `DataError` if all do."""
+    """Yield the sentences of a parsed file, in which words may lack heads; raise `DataError` if all words do."""
+    headless: list[Item] = []
+    first = True
     for number, sentence in enumerate(sentences, 1):
         confidence, numbers = confidence_of(sentence), read_statistics(sentence)
-        yield Item(number, sentence, heads_of(sentence), sentence.labels, confidence, numbers)
+        item = Item(number, sentence, partial_heads(sentence), sentence.labels, confidence, numbers)
+        if first and item.heads.max(initial=-1) < 0:
+            headless.append(item)
+            continue
+        yield from headless
+        headless, first = [], False
+        yield item
+    if headless:
+        heads_of(headless[0].sentence)
 
 
 def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[Item]:
@@ -127,7 +137,7 @@ def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> 
         for tree, _ in paired(trees, sentences()):
             yield kept.pop()._replace(gold=tree)
     else:
-        whole = (tree if tree.heads is not None else _with_heads(tree, heads_of(tree)) for tree in trees)
+        whole = (tree if tree.heads is not None else _with_heads(tree, partial_heads(tree)) for tree in trees)
         for _, tree in paired(sentences(), whole):
             yield kept.pop()._replace(other=tree)
 

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple, TextIO
 
 from nonproj.errors import one_line
 from nonproj.evaluation.html.analysis import Table, analyse
+from nonproj.evaluation.html.columns import Numbers, columns_of
 from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import Item
 from nonproj.evaluation.html.plots import CHART
+from nonproj.evaluation.search import search_script
 from nonproj.pictures.content import heads_of
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.svg import tree_script
@@ -57,14 +59,6 @@ class Content(NamedTuple):
     plots: str = ""
 
 
-class _Numbers(dict[str, int]):
-    """The number of each string, in the order of first use."""
-
-    def __missing__(self, text: str) -> int:
-        self[text] = len(self)
-        return self[text]
-
-
 def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str, Any]:
     """Return the data for the page's script.
 
@@ -72,14 +66,14 @@ def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str
     -------
     dict
         ``trees`` with their names; ``pairs`` of trees that can be shown together and the initial one, ``beside``; the
-        strings ``labels``, ``tags`` and ``feats``; ``tiles``, ``tables``; and ``sentences``, each with ``w`` (forms),
-        ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i`` (``sent_id``),
-        ``p`` (its line), ``c`` (confidence in per cent), ``q`` (confidence of the whole tree), ``s`` (certificate, gap,
-        iterations, nodes), ``r`` (from right to left), ``n`` (notes of an audit), and what
-        `nonproj.evaluation.html.courses` adds.
+        strings ``labels``, ``tags``, ``feats`` and ``strings``; ``tiles``, ``tables``; and ``sentences``, each with
+        ``w`` (forms), ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i``
+        (``sent_id``), ``p`` (its line), ``c`` (confidence in per cent), ``q`` (confidence of the whole tree), ``s``
+        (certificate, gap, iterations, nodes), ``r`` (from right to left), ``n`` (notes of an audit), and what
+        `nonproj.evaluation.html.columns` and `nonproj.evaluation.html.courses` add.
     """
-    labels, tags, feats = _Numbers({"": 0}), _Numbers({"": 0}), _Numbers({"": 0})
-    sentences = [_sentence(item, labels, tags, feats) for item in items]
+    labels, tags, feats, strings = Numbers({"": 0}), Numbers({"": 0}), Numbers({"": 0}), Numbers({"_": 0})
+    sentences = [_sentence(item, labels, tags, feats) | columns_of(item, strings, tags) for item in items]
     trees, pairs, beside = _trees(names)
     return {
         "trees": trees,
@@ -88,6 +82,7 @@ def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str
         "labels": list(labels),
         "tags": list(tags),
         "feats": list(feats),
+        "strings": list(strings),
         "tiles": list(content.tiles),
         "tables": list(content.tables),
         "sentences": sentences,
@@ -115,7 +110,7 @@ def _short(path: str) -> str:
     return "standard input" if path == "-" else one_line(PurePath(path).name) or path
 
 
-def _sentence(item: Item, labels: _Numbers, tags: _Numbers, feats: _Numbers) -> dict[str, Any]:
+def _sentence(item: Item, labels: Numbers, tags: Numbers, feats: Numbers) -> dict[str, Any]:
     """Return a sentence as read by the script."""
     rows = item.sentence.rows
     trees = [(item.heads.tolist(), item.labels)]
@@ -156,7 +151,7 @@ def render(data: dict[str, Any], title: str, plots: str = "") -> str:
     """
     files = importlib.resources.files("nonproj.evaluation.html")
     read = {name: files.joinpath(name).read_text(encoding="utf-8") for name in _FILES}
-    script = '\n"use strict";\n' + tree_script() + "\n" + read["report.js"]
+    script = "\n".join(['\n"use strict";', tree_script(), search_script(), *(read[name] for name in SCRIPTS)])
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(read['report.css'])}"
     parts = {
         "policy": f"{policy}; img-src data:; base-uri 'none'; form-action 'none'",
@@ -169,7 +164,19 @@ def render(data: dict[str, Any], title: str, plots: str = "") -> str:
     return re.sub(r"\{(policy|title|style|script|plots|data)\}", lambda match: parts[match[1]], read["report.html"])
 
 
-_FILES = ("report.html", "report.css", "report.js")
+SCRIPTS = (
+    "page.js",
+    "sentences.js",
+    "finding.js",
+    "drawing.js",
+    "course.js",
+    "analysis.js",
+    "export.js",
+    "controls.js",
+)
+"""The page's scripts in the order of execution, after those of trees and of search."""
+
+_FILES = ("report.html", "report.css", *SCRIPTS)
 
 
 def _digest(content: str) -> str:

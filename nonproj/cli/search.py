@@ -1,0 +1,96 @@
+"""``nonproj search``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+from nonproj.cli.common import check_outputs, reading_rules
+from nonproj.cli.signals import heeding
+from nonproj.errors import ConfigError
+from nonproj.evaluation.search.output import Hit, as_conllu, count_groups, search, table_head, table_rows
+from nonproj.evaluation.search.patterns import OF_BOTH
+from nonproj.evaluation.search.query import MOST_STEPS, Query
+from nonproj.evaluation.search.syntax import parse_fields
+from nonproj.io import conll
+from nonproj.io.files import open_output
+
+log = logging.getLogger("nonproj")
+
+
+@dataclass
+class _Totals:
+    """The numbers of the summary."""
+
+    sentences: int = 0
+    found: int = 0
+    matches: int = 0
+    abandoned: int = 0
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the sentences that match a query, a table of the matches, or their counts."""
+    query = Query(options.query)
+    fields = parse_fields(options.count or options.table or "form", query.names)
+    uses_other = query.uses_other or any(field.attribute.other or field.attribute.key in OF_BOTH for field in fields)
+    if uses_other and not options.other:
+        raise ConfigError("--other", "the query is about a second tree (~ or differs), which this option gives")
+    if options.other and len(options.files) > 1:
+        raise ConfigError("--other", f"is about one file; {len(options.files)} are given")
+    inputs = {f"input {path}": path for path in options.files} | {"other file": options.other}
+    check_outputs({"output": options.output}, inputs)
+    totals = _Totals()
+    hits = _counted(heeding(_hits(options, query)), totals)
+    with open_output(options.output) as stream:
+        if options.count:
+            _write_rows(stream, [[field.text for field in fields] + ["matches"]])
+            _write_rows(stream, ([*group, str(number)] for group, number in count_groups(query, fields, hits)))
+        elif options.table:
+            _write_rows(stream, [table_head(query, fields)])
+            _write_rows(stream, (row for hit in hits for row in table_rows(query, fields, hit)))
+        else:
+            for hit in hits:
+                stream.write(as_conllu(query, hit))
+    _report(options, totals)
+    return 0
+
+
+def _hits(options: argparse.Namespace, query: Query) -> Iterator[Hit]:
+    """Yield all sentences with their matches."""
+    for path in options.files:
+        others = conll.read(options.other, reading_rules(options)) if options.other else None
+        yield from search(query, conll.read(path, reading_rules(options)), others)
+
+
+def _counted(hits: Iterable[Hit], totals: _Totals) -> Iterator[Hit]:
+    """Yield the sentences with matches, and count them."""
+    for hit in hits:
+        totals.sentences += 1
+        totals.abandoned += not hit.complete
+        if hit.matches:
+            totals.found += 1
+            totals.matches += len(hit.matches)
+            yield hit
+
+
+def _write_rows(stream: TextIO, rows: Iterable[list[str]]) -> None:
+    """Write rows of a table with tabs between columns."""
+    for row in rows:
+        stream.write("\t".join(cell.replace("\t", " ") for cell in row) + "\n")
+
+
+def _report(options: argparse.Namespace, totals: _Totals) -> None:
+    """Write a summary to standard error."""
+    if totals.abandoned:
+        log.warning(
+            "%d of %d sentences: search abandoned after %d steps; some matches are missing",
+            *(totals.abandoned, totals.sentences, MOST_STEPS),
+        )
+    if not options.quiet:
+        matches = f"{totals.matches:,} match{'es' * (totals.matches != 1)}"
+        sentences = f"{totals.sentences:,} sentence{'s' * (totals.sentences != 1)}"
+        sys.stderr.write(f"{matches} in {totals.found:,} of {sentences}\n")

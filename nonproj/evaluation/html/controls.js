@@ -1,0 +1,210 @@
+/* Filters, keys and the start of the page. */
+
+function fillSelect(select, names, counts) {
+  const order = names.map((name, i) => i).filter((i) => names[i]).sort((a, b) => counts[b] - counts[a]);
+  for (const i of order) {
+    const option = make("option", "", `${names[i]} (${count(counts[i])})`);
+    option.value = names[i];
+    select.append(option);
+  }
+  select.hidden = order.length === 0;
+}
+
+function fillControls() {
+  const labels = data.labels.map(() => 0), tags = data.tags.map(() => 0);
+  for (const sentence of sentences) {
+    for (const label of sentence.l[0]) labels[label]++;
+    for (const tag of sentence.t) tags[tag]++;
+  }
+  fillSelect(find("label"), data.labels, labels);
+  fillSelect(find("tag"), data.tags, tags);
+  const compared = data.trees.length > 1, known = sentences.some((s) => certificateOf(s)), sure = sentences.some((s) => s.c || s.q !== undefined);
+  find("only-wrong").hidden = !compared;
+  find("only-uncertified").hidden = !known;
+  for (const [order, wanted] of [["wrong", compared], ["certificate", known], ["unsure", sure], ["confident", compared && sure]]) find("sort").querySelector(`[value=${order}]`).hidden = !wanted;
+  data.pairs.forEach(([above, beside], i) => {
+    const option = make("option", "", beside < 0 ? data.trees[above].name : `${data.trees[above].name} / ${data.trees[beside].name}`);
+    option.value = i;
+    find("pair").append(option);
+  });
+  find("pair").hidden = data.pairs.length < 2;
+  for (const [value, text, title] of data.tiles) {
+    const tile = make("div", "tile");
+    if (title) tile.title = title;
+    tile.append(make("b", "", value), make("span", "", text));
+    find("tiles").append(tile);
+  }
+  legend(compared, sure);
+  find("tab-analysis").hidden = !data.tables.length;
+}
+
+function legend(compared, sure) {
+  const gold = state.beside >= 0 && data.trees[state.beside].gold, rows = [["cross", "crosses another"]];
+  if (compared && state.beside >= 0) {
+    rows.unshift(["right", gold ? "right" : "in both trees"], ["wrong", gold ? "wrong head" : "another head"], ["label-differs", gold ? "wrong label" : "another label"], ["other", `${data.trees[state.beside].name}, below`]);
+  }
+  if (sure) rows.push(["shade", "uncertain"]);
+  find("legend").replaceChildren(...rows.map(([kind, text]) => {
+    const line = make("li"), svg = shape("svg", {class: "tree", width: 34, height: 14, "aria-hidden": "true"});
+    if (kind === "shade") svg.append(shape("rect", {class: "shade", x: 2, y: 1, width: 30, height: 12, rx: 4, "fill-opacity": 0.6}));
+    else {
+      const group = shape("g", {class: `arc ${kind}`});
+      group.append(shape("path", {class: "line", d: "M1 7H26"}), shape("path", {class: "tip", d: "M33 7L26 3V11Z"}));
+      svg.append(group);
+    }
+    line.append(svg, document.createTextNode(text));
+    return line;
+  }));
+}
+
+function syncControls() {
+  find("search").value = state.query;
+  find("by").value = state.by;
+  for (const name of ["wrong", "crossing", "uncertified"]) find(`only-${name}`).setAttribute("aria-pressed", state[name]);
+  find("label").value = state.label;
+  find("tag").value = state.tag;
+  find("sort").value = state.sort;
+}
+
+function toggle(name) {
+  if (find(`only-${name}`).hidden) return;
+  state[name] = !state[name];
+  syncControls();
+  update();
+}
+
+function view(name) {
+  for (const each of ["sentences", "analysis"]) {
+    find(each).hidden = each !== name;
+    find(`tab-${each}`).setAttribute("aria-selected", each === name);
+    find(`tab-${each}`).tabIndex = each === name ? 0 : -1;
+  }
+  for (const id of ["controls", "errors"]) find(id).hidden = name !== "sentences";
+  if (name === "analysis" && !find("tables").childElementCount) buildTables();
+  scrollTo(0, 0);
+}
+
+function go(step) {
+  if (!shown.length) return;
+  if (current < 0) {
+    const top = shown.findIndex((n) => items.get(n).article.getBoundingClientRect().bottom > document.querySelector("header").offsetHeight + 40);
+    current = top < 0 || scrollY < 5 ? (step > 0 ? 0 : shown.length - 1) : top;
+  } else current = Math.max(0, Math.min(shown.length - 1, current + step));
+  makeCurrent(current);
+}
+
+/* Go to a sentence by its place in the list; it becomes part of the page's address. */
+function makeCurrent(place, focus = true) {
+  if (place < 0) return;
+  current = place;
+  document.querySelector("article[aria-current]")?.removeAttribute("aria-current");
+  const item = items.get(shown[current]);
+  draw(shown[current]);
+  item.article.setAttribute("aria-current", "true");
+  item.article.scrollIntoView({block: "start"});
+  if (focus) item.scroll.focus({preventScroll: true});
+  writeFragment();
+}
+
+function nextTheme() {
+  const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const order = dark ? ["", "light", "dark"] : ["", "dark", "light"], old = root.dataset.theme || "";
+  const theme = order[(order.indexOf(old) + 1) % 3];
+  if (theme) root.dataset.theme = theme;
+  else delete root.dataset.theme;
+  find("theme").setAttribute("aria-label", `colours: ${theme || "as the system"}`);
+  try { localStorage.setItem("nonproj-theme", theme); } catch { /* the page's place has no storage */ }
+}
+
+function nextOrder() {
+  const options = [...find("sort").options].filter((option) => !option.hidden).map((option) => option.value);
+  state.sort = options[(options.indexOf(state.sort) + 1) % options.length];
+  syncControls();
+  update();
+}
+
+const KEYS = {
+  j: () => go(1), k: () => go(-1), "/": () => find("search").focus(), "?": () => find("help").showModal(),
+  w: () => toggle("wrong"), c: () => toggle("crossing"), n: () => toggle("uncertified"), s: nextOrder, t: nextTheme,
+  f: () => {
+    find("list").classList.toggle("fit");
+    for (const item of items.values()) if (item.drawn) showWidth(item);
+  },
+  a: () => { if (data.tables.length) view(find("analysis").hidden ? "analysis" : "sentences"); },
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || find("help").open) return;
+  const typing = event.target.matches("input[type=search], input[type=text], select, summary");
+  if (event.key === "Escape") find("export").open = false;
+  if (event.key === "Escape" && typing) {
+    const name = {search: "query", by: "by"}[event.target.id];
+    if (name && event.target.value) {
+      event.target.value = state[name] = "";
+      state.pick = null;
+      update();
+    }
+    event.target.blur();
+  }
+  if (typing || !(event.key in KEYS)) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+let waiting = 0;
+for (const [id, name] of [["search", "query"], ["by", "by"]]) {
+  find(id).addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { state[name] = find(id).value; state.pick = null; update(); }, 150);
+  });
+}
+for (const button of document.querySelectorAll("#export button[data-export]")) {
+  button.addEventListener("click", () => { EXPORTS[button.dataset.export](); find("export").open = false; });
+}
+document.addEventListener("click", (event) => { if (!find("export").contains(event.target)) find("export").open = false; });
+find("copy-link").addEventListener("click", () => copy(addressOf(current < 0 ? -1 : shown[current]), find("copy-link")));
+for (const example of document.querySelectorAll("#help button[data-query]")) {
+  example.addEventListener("click", () => { find("help").close(); Object.assign(state, NONE, {query: example.dataset.query}); syncControls(); update(); });
+}
+for (const name of ["label", "tag", "sort"]) find(name).addEventListener("change", (event) => { state[name] = event.target.value; update(); });
+for (const name of ["wrong", "crossing", "uncertified"]) find(`only-${name}`).addEventListener("click", () => toggle(name));
+find("pair").addEventListener("change", (event) => {
+  [state.above, state.beside] = data.pairs[Number(event.target.value)];
+  legend(true, sentences.some((s) => s.c));
+  redrawAll();
+});
+find("reset").addEventListener("click", () => {
+  Object.assign(state, NONE);
+  syncControls();
+  update();
+});
+find("theme").addEventListener("click", nextTheme);
+find("help-button").addEventListener("click", () => find("help").showModal());
+for (const name of ["sentences", "analysis"]) find(`tab-${name}`).addEventListener("click", () => view(name));
+document.querySelector(".tabs").addEventListener("keydown", (event) => {
+  if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+  const other = find("analysis").hidden ? "analysis" : "sentences";
+  if (find(`tab-${other}`).hidden) return;
+  view(other);
+  find(`tab-${other}`).focus();
+});
+const measureHeader = () => document.documentElement.style.setProperty("--header", `${document.querySelector("header").offsetHeight}px`);
+new ResizeObserver(measureHeader).observe(document.querySelector("header"));
+addEventListener("beforeprint", () => { for (const n of shown) draw(n); });
+
+try { const theme = localStorage.getItem("nonproj-theme"); if (theme) document.documentElement.dataset.theme = theme; } catch { /* none */ }
+/* Show what the page's address says. */
+function start() {
+  const old = `${state.above} ${state.beside}`, wanted = readFragment();
+  syncControls();
+  if (old !== `${state.above} ${state.beside}`) {
+    legend(true, sentences.some((s) => s.c));
+    redrawAll();
+  } else update();
+  measureHeader();
+  makeCurrent(shown.indexOf(wanted), false);
+}
+
+addEventListener("hashchange", start);
+fillControls();
+start();

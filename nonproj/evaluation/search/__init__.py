@@ -1,0 +1,23 @@
+"""Structural search in treebanks: a small language over words, arcs and order, documented in ``docs/search.md``.
+
+The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.js`, `query.js`); tests compare the two.
+
+- `regex`: regular expressions that are matched in linear time
+- `patterns`: the parts of a parsed query
+- `scanner`: signs, texts and numbers of a query; errors with their column
+- `conditions`, `syntax`: the grammar: words with conditions on attributes; relations, queries and fields
+- `words`: the words of a sentence and their one or two trees, as queries see them
+- `attributes`: the attributes of a word, and conditions on them as functions
+- `query`: compiled queries and their matches
+- `output`: what is found, as CoNLL-U, tables and counts
+"""
+
+import importlib.resources
+
+SCRIPTS = ("regex.js", "syntax.js", "query.js")
+
+
+def search_script() -> str:
+    """Return the scripts that search in a page, in one text."""
+    files = importlib.resources.files("nonproj.evaluation.search")
+    return "\n".join(files.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS)

@@ -1,0 +1,230 @@
+"""The grammar of queries and of fields: a recursive descent parser, whose errors point at their column.
+
+``docs/search.md`` has the grammar in EBNF; the methods of the parser follow its rules.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, NoReturn
+
+from nonproj.evaluation.search.conditions import FIRST, RESERVED, WordParser
+from nonproj.evaluation.search.patterns import (
+    All,
+    Attribute,
+    Either,
+    Formula,
+    Link,
+    Node,
+    Not,
+    Relation,
+    Value,
+    names_of,
+)
+from nonproj.evaluation.search.scanner import BLANKS
+
+_RELATIONS = ("<<", ">>", "><", ">++", ">--", "<++", "<--", "$++", "$--", "==", "..", "--", ">", "<", "$", ".", "-")
+_LABELLED = frozenset((">", "<", ">++", ">--", "<++", "<--"))
+_RANGED = frozenset(("<<", ">>", "..", "--"))
+
+
+class _Parser(WordParser):
+    """A recursive descent parser of queries."""
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        self.blank_after = -1
+
+    def query(self) -> Node:
+        """Parse a phrase or a pattern."""
+        words = [self.element()]
+        while self.starts_element():
+            words.append(self.element())
+        node = words.pop()
+        phrase = bool(words)
+        if phrase:
+            for word in reversed(words):
+                node = word._replace(links=All((Link(Relation("."), node),)))
+        else:
+            node = self.linked(node)
+        if self.skip():
+            self.unexpected(phrase)
+        return node
+
+    def unexpected(self, phrase: bool) -> NoReturn:
+        """Report what cannot continue a query."""
+        sign = self.here()
+        if sign in ")]}":
+            self.fail(f"'{sign}' closes nothing")
+        if phrase and self.starts_link():
+            self.fail("words side by side are a phrase, without relations; write A . B for a word after another")
+        if self.starts_element() and self.blank_after >= 0:
+            self.fail("no blank before a label: >obj", self.blank_after)
+        if self.starts_element():
+            self.fail("a relation to this word is expected, such as > or ..")
+        self.fail(f"'{sign}' is unexpected; a relation such as >obj or .. is expected")
+
+    def starts_element(self) -> bool:
+        """Return whether a word comes next, after blanks."""
+        sign = self.skip()
+        if sign == "!":
+            sign = self.text[self.place + 1 : self.place + 2]
+        return bool(sign) and (sign in '{"/' or sign not in RESERVED + FIRST)
+
+    def starts_link(self) -> bool:
+        """Return whether a relation comes next, after blanks."""
+        sign = self.skip()
+        if sign == "!":
+            sign = self.text[self.place + 1 : self.place + 2]
+        return bool(sign) and sign in "<>$.-=~["
+
+    # -- relations -----------------------------------------------------------------------------------------------------
+
+    def linked(self, node: Node) -> Node:
+        """Parse the relations of a word."""
+        return node._replace(links=self.either()) if self.starts_link() else node
+
+    def either(self) -> Formula:
+        """Parse alternative relations."""
+        parts = [self.all()]
+        while self.skip() == "|":
+            self.place += 1
+            parts.append(self.all())
+        return parts[0] if len(parts) == 1 else Either(tuple(parts))
+
+    def all(self) -> Formula:
+        """Parse relations that must all hold; ``&`` between them is optional."""
+        parts = [self.link()]
+        while self.starts_link() or self.here() == "&":
+            self.eat("&")
+            parts.append(self.link())
+        return All(tuple(parts))
+
+    def link(self) -> Formula:
+        """Parse a relation and the word that it leads to, or relations in brackets."""
+        self.skip()
+        start = self.place
+        if self.eat("!"):
+            return Not(self.link_or_group(start))
+        return self.link_or_group(start)
+
+    def link_or_group(self, start: int) -> Formula:
+        """Parse a relation, or relations in brackets."""
+        opened = self.place
+        if self.eat("["):
+            self.deeper(opened)
+            part = self.either()
+            self.close("]", opened)
+            return part
+        relation = self.relation(start)
+        self.skip()
+        opened = self.place
+        if not self.eat("("):
+            return Link(relation, self.element())
+        self.deeper(opened)
+        node = self.linked(self.element())
+        self.close(")", opened)
+        return Link(relation, node)
+
+    def relation(self, start: int) -> Relation:
+        """Parse a relation."""
+        other = self.eat("~")
+        sign = next((sign for sign in _RELATIONS if self.eat(sign)), "")
+        if not sign:
+            self.fail("a relation is expected, such as >obj, <, >>, .. or $", start)
+        if other and sign in ("==", "..", "--", ".", "-"):
+            self.fail(f"~ is the other tree, but '{sign}' is about the order of words", start)
+        if sign in _RANGED:
+            return Relation(sign, other, None, *self.distances())
+        label = None
+        if sign in _LABELLED and self.here() and self.here() not in RESERVED + "~$.-:":
+            label = self.regex() if self.here() == "/" else Value("text", self.run(RESERVED + ".~/$"))
+        elif sign in _LABELLED and self.here() and self.here() in BLANKS:
+            self.blank_after = self.place
+        elif self.starts_label(sign):
+            self.fail(f"'{sign}' has no label; write {sign} {{deprel:obj}}")
+        return Relation(sign, other, label)
+
+    def starts_label(self, sign: str) -> bool:
+        """Return whether a word is attached to a sign that takes no label."""
+        return sign in ("$", "$++", "$--", "><") and bool(self.here()) and self.here().isalpha()
+
+    def distances(self) -> tuple[int, int]:
+        """Parse a range of distances: ``5`` for at most 5, ``2-5``, or ``2-`` for at least 2."""
+        start = self.place
+        first = self.number()
+        if first is None:
+            if self.here().isalpha():
+                self.fail("this relation has no label; write >> {deprel:obj}")
+            return 1, 0
+        low, high = 1, first
+        if self.eat("-"):
+            low, high = first, self.number() or 0
+        if low < 1 or (high and high < low) or first < 1:
+            self.fail("a range of distances is 5 (at most), 2-5, or 2- (at least)", start)
+        return low, high
+
+
+def parse(text: str) -> Node:
+    """Return the pattern of a query.
+
+    Raises
+    ------
+    QueryError
+        The query is malformed.
+
+    Examples
+    --------
+    >>> node = parse("VERB >obj {lemma:dog}=o")
+    >>> node.links.parts[0].relation.label.text, node.links.parts[0].node.name
+    ('obj', 'o')
+    >>> parse("VERB )")
+    Traceback (most recent call last):
+    nonproj.evaluation.search.scanner.QueryError: query: column 6: ')' closes nothing
+    """
+    parser = _Parser(text)
+    node = parser.query()
+    bound = names_of(node, bound=True)
+    for name in names_of(node):
+        if name not in bound:
+            place = text.find("=" + name)
+            parser.fail(f"'{name}' is used only under ! or |; name a word that is always found, too", max(place, 0))
+    return node
+
+
+class Field(NamedTuple):
+    """An attribute of a named word, or of the first word of the query if the name is empty; ``text`` as written."""
+
+    name: str
+    attribute: Attribute
+    text: str
+
+
+def parse_fields(text: str, names: list[str]) -> list[Field]:
+    """Return the fields in a list separated by commas, such as ``deprel, head.upos, o.lemma``.
+
+    Parameters
+    ----------
+    text : str
+    names : list of str
+        The named words of the query.
+
+    Raises
+    ------
+    QueryError
+        The list is malformed.
+
+    Examples
+    --------
+    >>> [(field.name, field.attribute.key) for field in parse_fields("deprel, o.lemma", ["o"])]
+    [('', 'deprel'), ('o', 'lemma')]
+    """
+    scanner, found = _Parser(text), []
+    while True:
+        scanner.skip()
+        start, name = scanner.place, next((name for name in names if scanner.eat(f"{name}.")), "")
+        attribute = scanner.attribute(BLANKS + ",")
+        found.append(Field(name, attribute, text[start : scanner.place]))
+        if not scanner.skip():
+            return found
+        if not scanner.eat(","):
+            scanner.fail("fields are separated by commas")
