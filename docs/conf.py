@@ -38,6 +38,7 @@ templates_path = [str(ROOT / "docs" / "_templates")]
 html_theme = "furo"
 html_title = f"nonproj {version}"
 html_extra_path = ["_extra"]
+html_static_path = [str(ROOT / "docs" / "_static")]
 html_copy_source = False
 
 myst_enable_extensions = ["dollarmath", "deflist"]
@@ -71,7 +72,14 @@ def _skip_fields(app, what: str, name: str, obj, skip: bool, options) -> bool | 
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
+def _style_start_page(app, pagename: str, templatename: str, context: dict, doctree) -> None:
+    """Show the tables at the top of the start page as cards."""
+    if pagename == root_doc:
+        app.add_css_file("start.css")
+
+
 def setup(app) -> None:
     """Register the handlers above."""
     app.connect("source-read", _plain_links)
     app.connect("autodoc-skip-member", _skip_fields)
+    app.connect("html-page-context", _style_start_page)
