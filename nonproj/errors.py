@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -141,13 +142,12 @@ def _origin() -> dict[str, Any]:
     import json
     from importlib.metadata import PackageNotFoundError, distribution  # takes 20 ms
 
-    try:
-        found = json.loads(distribution("nonproj").read_text("direct_url.json") or "{}")
-    except PackageNotFoundError:  # on the path, but not installed
-        folder = Path(__file__).resolve().parents[1]
-        return {"url": folder.as_uri(), "dir_info": {}} if (folder / "pyproject.toml").is_file() else {}
-    except (OSError, ValueError):
-        return {}
+    found: Any = None
+    with contextlib.suppress(PackageNotFoundError, OSError, ValueError):
+        found = json.loads(distribution("nonproj").read_text("direct_url.json") or "null")
+    folder = Path(__file__).resolve().parents[1]
+    if not found and (folder / "pyproject.toml").is_file():  # a checkout on the path
+        return {"url": folder.as_uri(), "dir_info": {}}
     usable = isinstance(found, dict) and all(isinstance(found.get(f"{kind}_info", {}), dict) for kind in ("dir", "vcs"))
     return found if usable else {}
 
