@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,13 @@ def test_pages_name_extras_instead_of_commands():
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     found = {path.name for path in pages if "install 'nonproj[" in path.read_text(encoding="utf-8")}
     assert found <= {"installation.md", "production.md"}
+
+
+def test_the_page_on_installation_names_every_dependency_and_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
+    for requirement in project["dependencies"]:
+        name = re.match(r"[\w-]+", requirement)[0]
+        assert re.search(rf"^\| [\w, -]*\b{name}\b", page, re.MULTILINE), name
+    for extra in project["optional-dependencies"]:
+        assert f"`{extra}`" in page, extra
