@@ -20,23 +20,35 @@ from browsing import browsing  # noqa: E402
 
 import nonproj  # noqa: E402
 from nonproj.cli.main import main as nonproj_main  # noqa: E402
+from nonproj.pictures.content import picture_of  # noqa: E402
 from nonproj.pictures.svg import to_svg  # noqa: E402
 
 FOLDER = ROOT / "docs" / "gallery"
-SURE = "I met the teacher of my daughter yesterday who lives in Paris."
-DOUBTFUL = "She saw the man with the telescope from the window."
+SENTENCE = "She saw the man with the telescope from the window."
 SIZES = {"report": (1200, 760, "light"), "report-dark": (1200, 760, "dark"), "report-narrow": (420, 760, "light")}
 
 
 def draw_trees(model: str) -> None:
-    """Write a tree with the confidence of each word, and the three best trees of a sentence."""
-    nlp = nonproj.load(model, projective=False)
-    for name, text in (("crossing", SURE), ("confidence", DOUBTFUL)):
-        (sentence,) = nlp(text).sentences
-        (FOLDER / f"{name}.svg").write_text(to_svg(sentence.picture()), encoding="utf-8")
-    for rank, tree in enumerate(nlp.nbest(DOUBTFUL, 3)[0], 1):
+    """Write a tree with the confidence of each word, and the three best trees of its sentence."""
+    nlp = nonproj.load(model)
+    (sentence,) = nlp(SENTENCE).sentences
+    (FOLDER / "confidence.svg").write_text(to_svg(sentence.picture()), encoding="utf-8")
+    for rank, tree in enumerate(nlp.nbest(SENTENCE, 3)[0], 1):
         sys.stdout.write(f"{rank}: score {tree.score:.2f}, bound {tree.bound:.2f}, certified: {tree.certified}\n")
         (FOLDER / f"nbest-{rank}.svg").write_text(to_svg(tree.picture()), encoding="utf-8")
+
+
+def draw_crossing(test: str) -> None:
+    """Write the first short gold tree of a treebank that has crossing arcs."""
+    short = (sentence for sentence in nonproj.read(test) if 8 <= len(sentence) <= 16)
+    sentence = next(sentence for sentence in short if crosses([0, *sentence.heads.tolist()]))
+    (FOLDER / "crossing.svg").write_text(to_svg(picture_of(sentence)), encoding="utf-8")
+
+
+def crosses(heads: list[int]) -> bool:
+    """Return whether two arcs cross, given the head of each word, from 1."""
+    arcs = [tuple(sorted((word, head))) for word, head in enumerate(heads) if word]
+    return any(a < c < b < d for a, b in arcs for c, d in arcs)
 
 
 def draw_report(model: str, test: str) -> None:
@@ -67,6 +79,7 @@ def main() -> int:
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
     draw_trees(options.model)
+    draw_crossing(options.test)
     draw_report(options.model, options.test)
     return 0
 
