@@ -72,8 +72,8 @@ def _plain_links(app, docname: str, source: list[str]) -> None:
 
 
 def _skip_fields(app, what: str, name: str, obj, skip: bool, options) -> bool | None:
-    """Leave out the fields of named tuples, which the docstrings of their classes describe, and variables of types."""
-    return True if type(obj).__name__ in ("_tuplegetter", "TypeVar", "ParamSpec") else None
+    """Leave out the fields of named tuples, which the docstrings of their classes describe, and names of types."""
+    return True if type(obj).__name__ in ("_tuplegetter", "GenericAlias", "TypeVar", "ParamSpec") else None
 
 
 def _style_start_page(app, pagename: str, templatename: str, context: dict, doctree) -> None:
