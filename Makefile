@@ -23,6 +23,7 @@ SECONDS = 1800
 CONSTRAINTS =
 UDPIPE = none
 SEED = 1
+TAG =
 
 unexport LANG PYTHONDONTWRITEBYTECODE
 export LC_ALL = C.UTF-8
@@ -68,7 +69,7 @@ BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual pipeline/test_joint_
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 
-.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python test-encoder attack bench bench-text bench-text-all bench-full reproduce docs dist kernels check-container lint types clean
+.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python test-encoder attack bench bench-text bench-text-all bench-full reproduce docs dist kernels release-check check-container lint types clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [ENCODER=e5-small] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
@@ -177,6 +178,7 @@ $(SITE): $(READY)
 docs: $(WARM) $(SITE) ## build the documentation site, build/docs/index.html, and run its tutorials
 	@"$(BIN)/python" docs/reference.py
 	@"$(BIN)/python" data_scripts/fetch.py turkish --out data
+	@"$(BIN)/python" data_scripts/fetch.py english-ewt --out data
 	@PYTHONPATH="$(CURDIR)" "$(BIN)/python" -m sphinx --quiet --fail-on-warning --keep-going -c docs . build/docs
 	@echo "build/docs/index.html"
 
@@ -192,6 +194,9 @@ dist: $(PACKAGING) ## build wheel and sdist into dist/, and test each in an empt
 	@"$(BIN)/python" -m build --outdir dist .
 	@"$(BIN)/python" -m twine check --strict dist/*
 	@"$(BIN)/python" tests/installed.py dist/*.whl dist/*.tar.gz
+
+release-check: $(READY) ## check that versions, changelog and interface are those of a release: TAG=v1.0.0
+	@"$(BIN)/python" release/check.py "$(TAG)"
 
 check-container: $(READY) ## run the steps of deploy/Containerfile without a container; 5 minutes, needs the network
 	@"$(BIN)/python" deploy/check.py

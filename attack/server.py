@@ -329,7 +329,7 @@ class Live:
         threading.Thread(target=self._read, daemon=True).start()
         deadline = time.monotonic() + 300.0
         while not self.port:
-            if self.process.poll() is not None and "is missing; pip install" in "".join(self.messages):
+            if self.process.poll() is not None and "the server needs the package" in "".join(self.messages):
                 raise UnavailableError(self.messages[-1].strip())
             require(self.process.poll() is None, f"the server has ended: {''.join(self.messages)[-1500:]}")
             require(time.monotonic() < deadline, "the server does not start")

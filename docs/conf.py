@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,6 +39,7 @@ templates_path = [str(ROOT / "docs" / "_templates")]
 html_theme = "furo"
 html_title = f"nonproj {version}"
 html_extra_path = ["_extra"]
+html_static_path = [str(ROOT / "docs" / "_static")]
 html_copy_source = False
 
 myst_enable_extensions = ["dollarmath", "deflist"]
@@ -49,6 +51,9 @@ nb_merge_streams = True
 copybutton_exclude = ".linenos, .gp, .go"
 
 autosummary_generate = True
+_NEED_TORCH = ["checkpoint", "module", "training"]
+_LEFT_OUT = [] if find_spec("torch") else [f"nonproj.learning.encoders.{name}" for name in _NEED_TORCH]
+autosummary_context = {"left_out": _LEFT_OUT}  # PyTorch takes gigabytes
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 default_role = "py:obj"
@@ -67,11 +72,18 @@ def _plain_links(app, docname: str, source: list[str]) -> None:
 
 
 def _skip_fields(app, what: str, name: str, obj, skip: bool, options) -> bool | None:
-    """Leave out the fields of named tuples, which the docstrings of their classes describe."""
-    return True if type(obj).__name__ == "_tuplegetter" else None
+    """Leave out the fields of named tuples, which the docstrings of their classes describe, and names of types."""
+    return True if type(obj).__name__ in ("_tuplegetter", "GenericAlias", "TypeVar", "ParamSpec") else None
+
+
+def _style_start_page(app, pagename: str, templatename: str, context: dict, doctree) -> None:
+    """Show the tables at the top of the start page as cards."""
+    if pagename == root_doc:
+        app.add_css_file("start.css")
 
 
 def setup(app) -> None:
     """Register the handlers above."""
     app.connect("source-read", _plain_links)
     app.connect("autodoc-skip-member", _skip_fields)
+    app.connect("html-page-context", _style_start_page)

@@ -2,7 +2,7 @@
 
 python examples/biaffine.py train.conllu test.conllu --epochs 2
 
-Needs torch (pip install 'nonproj[torch]').  docs/own-scores.md explains it.  The scorer is that of Dozat and Manning
+Needs torch (the extra torch).  docs/own-scores.md explains it.  The scorer is that of Dozat and Manning
 (2017), smaller: embeddings of words and tags, a bidirectional LSTM, and a biaffine form for each arc.  It is trained by
 the likelihood of the gold tree among all trees with a single root (Koo et al. 2007).
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _MODULES = {
     "Confidence": "confidence.classifier",

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
 
 class NonprojError(Exception):
     """Base class of all errors caused by input, options or the environment rather than a bug.
@@ -92,3 +97,79 @@ class ClusterError(NonprojError):
 
 class DependencyError(NonprojError):
     """An optional package is missing; the message says how to install it."""
+
+
+def needs(what: str, package: str, extra: str) -> str:
+    """Return the message for a missing optional package.
+
+    Parameters
+    ----------
+    what : str
+        What needs it, with the verb, as in ``encoders need``.
+    package, extra : str
+        Its name, and the extra of nonproj to which it belongs.
+
+    Examples
+    --------
+    >>> needs("encoders need", "tokenizers", "encoder")  # doctest: +ELLIPSIS
+    "encoders need the package tokenizers; run: pip install ...[encoder]'"
+    """
+    return f"{what} the package {package}; run: {install_command(extra)}"
+
+
+def install_command(extra: str) -> str:
+    """Return the command of pip that adds an extra to this installation.
+
+    A package that was not installed from an index records where it came from (PEP 610): a folder, such as a checkout,
+    an archive, or a repository.  The index may not have it, so the command names the same source.
+    """
+    origin = _origin()
+    url = str(origin.get("url", ""))
+    if "dir_info" in origin and (folder := _local(url)).is_dir():
+        where = "." if _same(folder, Path()) else str(folder)
+        editable = "--editable " if origin["dir_info"].get("editable") else ""
+        return f"pip install {editable}{_quoted(f'{where}[{extra}]')}"
+    if "vcs_info" in origin:
+        system = origin["vcs_info"].get("vcs", "git")
+        return f"pip install {_quoted(f'nonproj[{extra}] @ {system}+{url}')}"
+    if "archive_info" in origin and (not url.startswith("file:") or _local(url).is_file()):
+        return f"pip install {_quoted(f'nonproj[{extra}] @ {url}')}"
+    return f"pip install {_quoted(f'nonproj[{extra}]')}"
+
+
+def _origin() -> dict[str, Any]:
+    """Return where nonproj was installed from, as pip records it; nothing if that was an index."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution  # takes 20 ms
+
+    found: Any = None
+    with contextlib.suppress(PackageNotFoundError, OSError, ValueError):
+        found = json.loads(distribution("nonproj").read_text("direct_url.json") or "null")
+    folder = Path(__file__).resolve().parents[1]
+    if not found and (folder / "pyproject.toml").is_file():  # a checkout on the path
+        return {"url": folder.as_uri(), "dir_info": {}}
+    usable = isinstance(found, dict) and all(isinstance(found.get(f"{kind}_info", {}), dict) for kind in ("dir", "vcs"))
+    return found if usable else {}
+
+
+def _local(url: str) -> Path:
+    """Return the path in a URL of a file."""
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    return Path(url2pathname(urlsplit(url).path))
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Return whether both are the same folder; the current one may have been removed."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _quoted(text: str) -> str:
+    """Return a word of a shell command, always in quotation marks, because shells expand brackets."""
+    import shlex
+
+    return shlex.quote(text) if "'" in text else f"'{text}'"

@@ -1,6 +1,6 @@
 """Check that a wheel or an sdist is complete: install it into an empty environment and use it outside the checkout.
 
-    python tests/installed.py dist/nonproj-0.1.0-py3-none-any.whl dist/nonproj-0.1.0.tar.gz
+    python tests/installed.py dist/nonproj-1.0.0-py3-none-any.whl dist/nonproj-1.0.0.tar.gz
 
 Trains a small model, parses a file and a text, and compares the data files with those of the checkout.
 """

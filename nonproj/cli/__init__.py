@@ -4,7 +4,7 @@
 - `arguments`: the argument parser, groups of options
 - `values`: types of values of options
 - `train`, `distil`, `parse`, `evaluate`, `show`, `search`, `audit`, `inspect`, `package`, `models`, `compile`,
-  `serve`: one module per command, with a function ``run``
+  `clean`, `serve`: one module per command, with a function ``run``
 - `model_names`: models named on the command line
 - `resumable`: ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP

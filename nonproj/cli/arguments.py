@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from nonproj.cli.values import address, factor, integer, jobs, positive, probability, seconds
+from nonproj.cli.values import address, factor, integer, jobs, positive, probability, seconds, whole
 from nonproj.errors import one_line
 
 EXIT_ERROR = 2
@@ -349,6 +349,18 @@ def add_package(parser: Arguments) -> None:
     add("--rounding", type=factor, default=1.0, metavar="R", help=text)
     add("--test", metavar="FILE", help="treebank to evaluate the rounded model on, for its card")
     add_reading(parser)
+
+
+def add_clean(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj clean``."""
+    add = parser.add_argument
+    add("--dry-run", action="store_true", help="list only, remove nothing")
+    text = "remove compiled kernels of other installations and versions that were not used for N days (default: 30)"
+    add("--unused", type=whole, default=30, metavar="N", help=text)
+    text = "remove all compiled kernels, those of this installation, too; it compiles them again when they are needed"
+    add("--all", action="store_true", help=text)
+    add("--models", action="store_true", help="remove models downloaded from a hub, too, after asking")
+    add("--yes", action="store_true", help="with --models: do not ask")
 
 
 def add_show(parser: Arguments) -> None:

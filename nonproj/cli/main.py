@@ -19,6 +19,7 @@ from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
     add_audit,
+    add_clean,
     add_decoding,
     add_distil,
     add_package,
@@ -85,6 +86,7 @@ def build_parser() -> Arguments:
             "compile all kernels in advance, for example in a container image, and print the cache folder",
             lambda _: None,
         ),
+        ("clean", "list the caches, with sizes, and remove what is not used any more", add_clean),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
     parser.add_commands("command", "COMMAND", table)

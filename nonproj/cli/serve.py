@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nonproj.cli.common import decoding_options
-from nonproj.errors import ConfigError, NonprojError
+from nonproj.errors import ConfigError, DependencyError, needs
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.workers.parsing import ModelRef
@@ -38,7 +38,7 @@ def _run(options: argparse.Namespace) -> int:
         from nonproj.server.hosts import check_host, check_origin
         from nonproj.server.run import ServerOptions, run_server
     except ModuleNotFoundError as error:
-        raise NonprojError(f"the package {error.name} is missing; pip install 'nonproj[server]'") from None
+        raise DependencyError(needs("the server needs", str(error.name), "server")) from None
     from nonproj.workers.processes import cores
 
     hosts, origins = list(map(check_host, options.allowed_host)), list(map(check_origin, options.allowed_origin))

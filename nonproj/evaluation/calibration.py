@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import DataError, DependencyError, FileError, ModelError
+from nonproj.errors import DataError, DependencyError, FileError, ModelError, needs
 from nonproj.evaluation.alignment import Verdict, judge_text
 from nonproj.io.files import check_folder
 from nonproj.pipeline.parser import Parser
@@ -175,8 +175,7 @@ def check_diagram(path: str | Path) -> None:
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
-        message = "a reliability diagram needs the package matplotlib; pip install 'nonproj[pictures]'"
-        raise DependencyError(message) from None
+        raise DependencyError(needs("a reliability diagram needs", "matplotlib", "pictures")) from None
     if Path(path).suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
         raise FileError(str(path), _ENDINGS)
     check_folder(path)

@@ -1,6 +1,6 @@
 """The scores of the CoNLL 2018 shared task (Zeman et al. 2018), computed by its official script.
 
-The script is the PyPI package ``udtools`` (optional: ``pip install 'nonproj[ud]'``).  It aligns the tokens and words of
+The script is the PyPI package ``udtools`` (the extra ``ud``).  It aligns the tokens and words of
 two files by their characters, so the files may differ in tokens, words and sentences, but not in text.  This module
 reads files for it, including compressed ones, and turns its messages into errors with a location.
 """
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from nonproj.errors import DataError, DependencyError
+from nonproj.errors import DataError, DependencyError, install_command
 from nonproj.io.files import Source, open_input, stream_error, text_lines
 
 METRICS = (
@@ -98,7 +98,7 @@ def _official_code() -> ModuleType:
     try:
         return importlib.import_module("udtools.udeval")
     except ImportError as error:
-        message = f"the official evaluation cannot be imported ({error}); run: pip install 'nonproj[ud]'"
+        message = f"the official evaluation cannot be imported ({error}); run: {install_command('ud')}"
         raise DependencyError(message) from None
 
 

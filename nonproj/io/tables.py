@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
-from nonproj.errors import FileError, NonprojError
+from nonproj.errors import DependencyError, FileError, needs
 from nonproj.io.checks import Rules
 from nonproj.io.conll import read
 from nonproj.io.files import Source, open_binary, open_output
@@ -261,7 +261,7 @@ def _parquet(path: str) -> Iterator[_ParquetTable]:
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError:
-        raise NonprojError("the package pyarrow is missing; pip install pyarrow") from None
+        raise DependencyError(needs("Parquet needs", "pyarrow", "columns")) from None
     if path == "-":
         raise FileError("-", "Parquet needs a file to write: -o OUT")
     if path.endswith(".gz"):

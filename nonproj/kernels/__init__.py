@@ -2,6 +2,7 @@
 
 - `kernel`: the only use of numba's ``njit``, and the folder of the compiled code
 - `cache`: the files in that folder, shared by environments with the same sources
+- `cleaning`: which folders of compiled code there are, and their removal
 - `shipped`: kernels that come compiled in a package of their own
 - `threads`: objects that each thread has for itself
 """

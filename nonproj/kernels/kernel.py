@@ -41,6 +41,7 @@ _R = TypeVar("_R")
 
 _PACKAGE = Path(__file__).parents[1]
 _FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
+_DAY = 86400.0
 _MAKES_KERNELS = re.compile(rb"\nfrom nonproj\.kernels\.kernel import .*kernel")
 _IMPORT = re.compile(rb"\n(?:from|import) (\.*)([\w.]*)(?: import (\([^)]*\)|.*))?")
 
@@ -99,26 +100,47 @@ def cache_folder(user: tuple[str, Path] | None = None) -> Path | None:
     """
     digest = source_digest(user=user)
     try:
-        base = (
-            os.environ.get("NONPROJ_CACHE")
-            or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nonproj"
-        )
-        folder = Path(base) / digest
+        folder = own_folder() / digest
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
-            return folder
-    except (OSError, RuntimeError):  # RuntimeError: neither HOME nor a user of this number
+            return _used(folder)
+    except (OSError, RuntimeError):
         pass
     try:
-        shared = Path(tempfile.gettempdir()) / f"nonproj-{os.geteuid()}"
+        shared = shared_folder()
         if _make_private(shared) and _make_private(shared / digest):
-            return shared / digest
+            return _used(shared / digest)
         folder = Path(tempfile.mkdtemp(prefix="nonproj-"))
     except OSError:
         return None
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     text = "others can write to %s, so compiled code is not kept; set NONPROJ_CACHE to a folder of your own"
     logging.getLogger("nonproj").warning(text, shared)
+    return folder
+
+
+def own_folder() -> Path:
+    """Return the parent of the user's folders of compiled code, which need not exist.
+
+    Raises
+    ------
+    RuntimeError
+        There is neither ``HOME`` nor a user of this number.
+    """
+    base = os.environ.get("NONPROJ_CACHE")
+    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nonproj"
+
+
+def shared_folder() -> Path:
+    """Return the parent of this user's folders among the temporary files, which need not exist."""
+    return Path(tempfile.gettempdir()) / f"nonproj-{os.geteuid()}"
+
+
+def _used(folder: Path) -> Path:
+    """Record that a folder is in use, once a day, as the time of its last change; return it."""
+    with contextlib.suppress(OSError):
+        if time.time() - os.stat(folder).st_mtime > _DAY:
+            os.utime(folder)
     return folder
 
 

@@ -40,11 +40,14 @@ from nonproj.io.strings import NAME, fits
 from nonproj.io.temporary import reason
 
 FORMAT = 7
-"""The version of the format that is written and read; models of earlier versions must be retrained."""
+"""The version of the format that is written."""
+
+READ = (7,)
+"""The versions that are read: each one since release 1.0, which wrote version 7."""
 
 _START = 8
-_BEGINNING = MODEL_MAGIC + str(FORMAT).encode() + b'","checksum":"'
-_DIGITS = slice(len(_BEGINNING), len(_BEGINNING) + 64)
+_BEGINNINGS = tuple(MODEL_MAGIC + str(version).encode() + b'","checksum":"' for version in READ)
+_DIGITS = slice(len(_BEGINNINGS[0]), len(_BEGINNINGS[0]) + 64)
 """The place of the checksum in a header."""
 
 _VERSION = re.compile(re.escape(MODEL_MAGIC) + rb'([0-9]{1,9})"')
@@ -251,7 +254,7 @@ def _header(data: bytearray | mmap.mmap, path: str) -> tuple[bytes | bytearray, 
         raise ModelError(
             f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, install a newer one"
         )
-    if version < FORMAT:
+    if version not in READ:
         raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
     end = _START + length
     if length > MAX_HEADER:
@@ -259,7 +262,7 @@ def _header(data: bytearray | mmap.mmap, path: str) -> tuple[bytes | bytearray, 
     if end > len(data):
         raise ModelError(f"{path}: incomplete: {len(data)} bytes, the header alone has {end}")
     header = data[_START:end]
-    if not header.startswith(_BEGINNING) or header[_DIGITS] != _checksum(data[:_START], header):
+    if not header.startswith(_BEGINNINGS) or header[_DIGITS] != _checksum(data[:_START], header):
         raise ModelError(f"{path}: damaged: the header does not match its checksum")
     return header, end
 

@@ -10,7 +10,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from nonproj.errors import ModelError, one_line
+from nonproj.errors import ModelError, needs, one_line
 
 PREFIX = "hf:"
 
@@ -61,7 +61,7 @@ def from_hub(name: str) -> Path:
     except ImportError as error:
         if error.name and error.name.partition(".")[0] != "huggingface_hub":
             raise
-        raise ModelError(f"{name}: models on the Hub need huggingface_hub: pip install huggingface_hub") from None
+        raise ModelError(f"{name}: {needs('models on the Hub need', 'huggingface_hub', 'hub')}") from None
     try:
         path = Path(hf_hub_download(parts[1], FILE, revision=parts[2]))
     except LocalEntryNotFoundError:

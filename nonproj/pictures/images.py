@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from nonproj.errors import DependencyError
+from nonproj.errors import DependencyError, needs
 from nonproj.pictures.content import Picture
 from nonproj.pictures.svg import to_svg
 
@@ -23,8 +23,7 @@ def converter() -> ModuleType:
     try:
         import vl_convert
     except ImportError:
-        text = "PNG, PDF and plots need the package vl-convert-python; pip install 'nonproj[pictures]'"
-        raise DependencyError(text) from None
+        raise DependencyError(needs("PNG, PDF and plots need", "vl-convert-python", "pictures")) from None
     return vl_convert
 
 

@@ -1,4 +1,4 @@
-"""Linear and integer programs of parsing, solved by HiGHS (optional: ``pip install 'nonproj[programs]'``).
+"""Linear and integer programs of parsing, solved by HiGHS (the extra ``programs``).
 
 - `solver`: a program that can grow by columns and rows, over HiGHS
 - `tree_polytope`: rows of the arborescence polytope and its flow relaxations (Martins et al. 2009)

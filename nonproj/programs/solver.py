@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nonproj.errors import needs
 from nonproj.parts.constraints import Rows
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _highspy() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "highspy":
             raise
-        raise ImportError("linear programs need HiGHS: pip install nonproj[programs]") from None
+        raise ImportError(needs("linear programs need", "highspy", "programs")) from None
     return highspy
 
 

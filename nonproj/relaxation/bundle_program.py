@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.errors import needs
+
 ITERATIONS = 100
 """Maximum number of HiGHS iterations for a quadratic program, per row and column."""
 
@@ -183,5 +185,5 @@ def highspy() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "highspy":
             raise
-        raise ImportError("the bundle method needs HiGHS: pip install nonproj[programs]") from None
+        raise ImportError(needs("the bundle method needs", "highspy", "programs")) from None
     return highspy

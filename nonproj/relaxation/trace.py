@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nonproj.errors import needs
+
 
 @dataclass
 class Trace:
@@ -121,5 +123,5 @@ def _axes(n: int) -> Any:
     try:
         import matplotlib.pyplot as pyplot
     except ImportError:
-        raise ImportError("plots need matplotlib: pip install matplotlib") from None
+        raise ImportError(needs("plots need", "matplotlib", "pictures")) from None
     return pyplot.subplots(1, n, figsize=(5 * n, 3.5), squeeze=False, layout="constrained")[1][0]

@@ -34,7 +34,7 @@ def describe(version: str, models: Sequence[str]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> sorted(describe("0.1.0", ["danish"])["paths"])
+    >>> sorted(describe("1.0.0", ["danish"])["paths"])
     ['/', '/health', '/metrics', '/models', '/openapi.json', '/process']
     """
     return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, install_command
 from nonproj.text.languages import PATTERNS, Language
 
 _ENTRY = re.compile(r"(?!\d+\.)[\w.'/&-]{2,29}")
@@ -44,7 +44,7 @@ def _blank(code: str) -> Any:
     try:
         import spacy
     except ImportError:
-        message = f"there are no rules for {code!r} without spaCy; pip install spacy, or set it to null"
+        message = f"there are no rules for {code!r} without spaCy; run: {install_command('spacy')}, or set it to null"
         raise ConfigError("segmenter.language", message) from None
     try:
         return spacy.blank(code)

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nonproj import __version__
-from nonproj.errors import ClusterError, NonprojError
+from nonproj.errors import ClusterError, NonprojError, needs
 from nonproj.workers.pool import LostError
 
 CONNECT_TIMEOUT = 10.0
@@ -87,7 +87,7 @@ class Cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise ClusterError("Dask is not installed; run: pip install 'nonproj[cluster]'") from None
+            raise ClusterError(needs("--scheduler needs", "distributed", "cluster")) from None
         _silence()
         try:
             asyncio.run(_greet(self.address, self.timeout))

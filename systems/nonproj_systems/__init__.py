@@ -9,4 +9,4 @@
 - `tsp`: shortest tours of the travelling salesman, by 1-trees
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

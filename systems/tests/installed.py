@@ -1,6 +1,6 @@
 """Check that a wheel or an sdist of the systems is complete: install it into an empty environment and use it there.
 
-    python systems/tests/installed.py dist/nonproj-0.1.0-py3-none-any.whl dist/nonproj_systems-0.1.0-py3-none-any.whl
+    python systems/tests/installed.py dist/nonproj-1.0.0-py3-none-any.whl dist/nonproj_systems-1.0.0-py3-none-any.whl
 
 The first is nonproj itself, which is installed with each of the others.
 """

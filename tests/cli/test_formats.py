@@ -12,6 +12,7 @@ from toy import raw_treebank
 
 from nonproj.cli import main as command_line
 from nonproj.cli.main import main
+from nonproj.errors import needs
 from nonproj.io.tables import FORMATS, read_frame
 from nonproj.model.model import Model
 
@@ -105,4 +106,4 @@ def test_the_command_line_knows_the_formats():
 def test_a_missing_package_is_named(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert parse(folder, tmp_path / "out.parquet") == 2
-    assert capsys.readouterr().err == "nonproj: the package pyarrow is missing; pip install pyarrow\n"
+    assert capsys.readouterr().err == f"nonproj: {needs('Parquet needs', 'pyarrow', 'columns')}\n"

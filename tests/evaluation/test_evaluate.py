@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nonproj.cli.main import main
-from nonproj.errors import DataError
+from nonproj.errors import DataError, needs
 from nonproj.evaluation.scores import Evaluation, evaluate, is_punctuation, nonprojective
 from nonproj.io import conll
 from nonproj.types import Decoded, Sentence
@@ -394,7 +394,7 @@ def test_a_rejected_sentence_is_not_counted():
 @pytest.mark.parametrize(
     ("library", "diagram", "message"),
     [
-        (False, "a.png", "a reliability diagram needs the package matplotlib; pip install 'nonproj[pictures]'"),
+        (False, "a.png", needs("a reliability diagram needs", "matplotlib", "pictures")),
         (True, "a.txt", "a.txt: a picture needs the extension .png, .svg or .pdf"),
         (True, "none/a.png", "none/a.png: cannot be written: there is no folder 'none'"),
     ],

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nonproj.cli.main import main
-from nonproj.errors import DataError, DependencyError
+from nonproj.errors import DataError, DependencyError, install_command
 from nonproj.evaluation.universal import METRICS, ud_scores
 
 pytest.importorskip("udtools")
@@ -195,7 +195,7 @@ def test_without_the_package_one_line_says_how_to_install_it(tmp_path, monkeypat
         ud_scores("a", "b")
     assert main(["evaluate", "--ud", "a", "b"]) == 2
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and error.endswith("run: pip install 'nonproj[ud]'\n")
+    assert error.count("\n") == 1 and error.endswith(f"run: {install_command('ud')}\n")
 
 
 def test_nothing_of_the_package_is_imported_otherwise(tmp_path):

@@ -146,5 +146,5 @@ def test_a_file_with_such_a_name_is_a_file(tmp_path, monkeypatch):
 
 def test_without_the_client_the_message_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ModelError, match=r"models on the Hub need huggingface_hub: pip install huggingface_hub"):
+    with pytest.raises(ModelError, match=r"models on the Hub need the package huggingface_hub; run: pip install "):
         from_hub("hf:someone/danish")

@@ -17,7 +17,7 @@ pytest.importorskip("tokenizers")
 from encoders import WORDS, random_scorer, write_folder  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
-from nonproj.errors import ModelError  # noqa: E402
+from nonproj.errors import ModelError, install_command, needs  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.io.objects import from_words  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
@@ -118,7 +118,7 @@ def test_a_missing_package_is_named(file, tmp_path, monkeypatch, capsys):
     conll.write(((sentence, np.zeros(len(sentence), np.int32)) for sentence in sentences_of(1)), source)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     assert main(["parse", str(file), str(source)]) == 2
-    assert "pip install 'nonproj[encoder]'" in capsys.readouterr().err
+    assert install_command("encoder") in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "value"), [("scale", 0.0), ("label_scale", -1.0), ("scale", float("nan"))])
@@ -157,7 +157,7 @@ def test_training_names_what_is_missing_before_it_begins(package, train_with, tm
     folder = write_folder(tmp_path / "encoder")
     monkeypatch.setitem(sys.modules, package, None)
     assert train_with(folder) == 2
-    assert f"{package} is not installed; run pip install 'nonproj[train-encoder]'" in capsys.readouterr().err
+    assert needs("fine-tuning needs", package, "train-encoder") in capsys.readouterr().err
 
 
 def test_training_refuses_what_is_no_encoder_before_it_begins(train_with, tmp_path, monkeypatch, capsys):

@@ -261,7 +261,7 @@ def test_errors_name_the_invalid_argument():
 
 def test_without_highs_the_error_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "highspy", None)
-    with pytest.raises(ImportError, match=r"linear programs need HiGHS: pip install nonproj\[programs\]"):
+    with pytest.raises(ImportError, match=r"linear programs need the package highspy; run: pip install .*\[programs\]"):
         Program()
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import gzip
 import importlib.util
+import os
 import re
+import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +30,8 @@ from nonproj.parts.registry import PART_TYPES, register
 from nonproj.parts.space import part_space, restrict, tree_indicators, tree_score
 from nonproj.pipeline.parser import Parser
 from nonproj.programs.linear_program import LinearOptions, linear_program
+from nonproj.workers.cluster import Cluster
+from nonproj.workers.pool import in_order
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
@@ -52,7 +58,7 @@ def run(name: str, folder: Path, *words: str) -> str:
 def load(name: str):
     """Import an example."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -85,6 +91,70 @@ def test_train_and_parse(folder):
 def test_parse_conllu_objects(folder):
     output = run("parse_conllu_objects.py", folder, "my.nonproj", "test.conllu")
     assert re.search(r"^\. <-punct- \d+$", output, re.MULTILINE)
+
+
+# -- a cluster --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def texts(folder, tmp_path) -> Path:
+    """Return a folder of texts, one of them compressed, one empty."""
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for number in range(6):
+        lines = [" ".join(row.split("\t")[1] for row in block.splitlines()) for block in blocks_of(number)]
+        (texts / f"{number}.txt").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    with gzip.open(texts / "6.txt.gz", "wt", encoding="utf-8") as stream:
+        stream.write("den hund ser kat.\n")
+    (texts / "7.txt").touch()
+    return texts
+
+
+def blocks_of(seed: int) -> list[str]:
+    """Return sentences in CoNLL format."""
+    return treebank(40, seed).strip().split("\n\n")
+
+
+def rows_of(path: Path) -> list[tuple]:
+    """Return words and heads of a table."""
+    table = pytest.importorskip("pyarrow.parquet").read_table(path).to_pydict()
+    return list(zip(table["form"], table["head"], strict=True))
+
+
+def test_corpus(folder, texts, tmp_path):
+    """Tables are those of the command line, and those that exist are not made again."""
+    pytest.importorskip("distributed")
+    pytest.importorskip("pyarrow")
+    output = run("corpus.py", folder, "my.nonproj", str(texts), str(tmp_path / "tables"), "--workers", "1")
+    assert "8 of 8 texts to parse" in output
+    tables = sorted((tmp_path / "tables").iterdir())
+    assert [path.name for path in tables] == [f"{number}.parquet" for number in range(8)]
+    with contextlib.chdir(tmp_path):
+        expected = main(["parse", str(folder / "my.nonproj"), "--text", str(texts / "0.txt"), "-o", "0.parquet"])
+    assert expected == 0 and rows_of(tables[0]) == rows_of(tmp_path / "0.parquet")
+    assert [form for form, _ in rows_of(tables[6])] == ["den", "hund", "ser", "kat", "."] and rows_of(tables[7]) == []
+    tables[3].unlink()
+    output = run("corpus.py", folder, "my.nonproj", str(texts), str(tmp_path / "tables"), "--workers", "1")
+    assert "1 of 8 texts to parse" in output and tables[3].exists()
+
+
+def test_the_texts_of_a_killed_worker_are_parsed_by_another(folder, texts, tmp_path, cluster):
+    """Killed with its queue full; no incomplete table remains."""
+    pytest.importorskip("pyarrow")
+    parse_file = load("corpus").parse_file
+    model, tables = str(folder / "my.nonproj"), tmp_path / "tables"
+    tables.mkdir()
+    tasks = [(model, str(path), str(tables / f"{path.name}.parquet")) for path in sorted(texts.iterdir())]
+    with Cluster(cluster.scheduler_address) as workers:
+        workers.client.wait_for_workers(2, timeout=100)
+        workers.client.upload_file(str(ROOT / "examples" / "corpus.py"))
+        done = in_order(workers, parse_file, tasks)
+        found = [next(done)[0]]
+        os.kill(min(workers.client.run(os.getpid).values()), signal.SIGKILL)
+        found += [path for path, _, _ in done]
+    assert found == [target for _, _, target in tasks]
+    assert sorted(map(str, tables.iterdir())) == found
+    assert all(len(rows_of(Path(path))) > 100 for path in found[:6])
 
 
 # -- your own scores --------------------------------------------------------------------------------------------------

@@ -1,8 +1,12 @@
-"""The workflow of continuous integration, which runs elsewhere: the files it names exist, and it is complete."""
+"""The workflows, which run elsewhere: the files they name exist, and they are complete."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,9 +14,22 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
-JOBS = WORKFLOW["jobs"]
-RUNS = [(name, step["run"]) for name, job in JOBS.items() for step in job["steps"] if "run" in step]
+
+
+def load(name: str):
+    """Import a program of the checkout."""
+    spec = importlib.util.spec_from_file_location(Path(name).stem, ROOT / name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FOLDER = ROOT / ".github" / "workflows"
+WORKFLOW, RELEASE = (yaml.safe_load((FOLDER / f"{name}.yml").read_text(encoding="utf-8")) for name in ("ci", "release"))
+JOBS, PUBLISHING = WORKFLOW["jobs"], RELEASE["jobs"]
+STEPS = [(name, step) for jobs in (JOBS, PUBLISHING) for name, job in jobs.items() for step in job["steps"]]
+RUNS = [(name, step["run"]) for name, step in STEPS if "run" in step]
+check = load("release/check.py")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MAKEFILE = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "systems/targets.mk"))
 
@@ -54,3 +71,81 @@ def test_the_lowest_versions_are_those_of_the_project():
 def test_make_installs_by_the_constraints():
     line = MAKEFILE.replace("\\\n", " ")
     assert re.search(r'\$\(CONSTRAINTS:%=--constraint "%"\) --editable', line)
+
+
+# -- the release -------------------------------------------------------------------------------------------------------
+
+
+def test_only_a_tag_starts_a_release():
+    assert RELEASE[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads the key `on` as true
+    assert RELEASE["concurrency"]["cancel-in-progress"] is False
+
+
+def test_only_the_job_that_publishes_may_ask_for_a_token_and_it_runs_no_code_of_ours():
+    """Trusted publishing: no secret is named anywhere, and what builds the packages has no rights."""
+    assert RELEASE["permissions"] == {"contents": "read"}
+    for name, job in PUBLISHING.items():
+        assert job.get("permissions") == ({"id-token": "write"} if name == "publish" else None)
+        assert ("environment" in job) == (name == "publish")
+    assert PUBLISHING["publish"]["environment"]["name"] == "pypi"
+    assert not [step for step in PUBLISHING["publish"]["steps"] if "run" in step]
+    text = (FOLDER / "release.yml").read_text(encoding="utf-8")
+    assert "secrets." not in text and "password" not in re.sub("#.*", "", text)
+    steps = [step for job in PUBLISHING.values() for step in job["steps"]]
+    checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout")]
+    assert checkouts and all(step["with"] == {"persist-credentials": False} for step in checkouts)
+
+
+def test_everything_that_is_published_was_built_and_checked_before():
+    assert set(PUBLISHING["publish"]["needs"]) == {"build", "kernels"}
+    runs = [step["run"] for step in PUBLISHING["build"]["steps"] if "run" in step]
+    assert runs == ['make release-check TAG="$GITHUB_REF_NAME"', "make dist-systems"]  # which depends on dist
+    uploads = [step["with"]["name"] for _, step in STEPS if step.get("uses", "").startswith("actions/upload-artifact")]
+    for each in PUBLISHING["publish"]["strategy"]["matrix"]["include"]:
+        assert any(re.match(each["artifacts"].replace("*", ".*") + "$", name) for name in uploads), each
+    assert PUBLISHING["kernels"]["strategy"]["matrix"]["python"] == JOBS["test"]["strategy"]["matrix"]["python"]
+
+
+def test_workflows_follow_the_schema_of_the_host():
+    """By its published schema, where the program that has it is installed: pip install check-jsonschema."""
+    program = shutil.which("check-jsonschema", path=str(Path(sys.executable).parent)) or shutil.which(
+        "check-jsonschema"
+    )
+    if program is None:
+        pytest.skip("check-jsonschema is not installed")
+    files = sorted(map(str, FOLDER.glob("*.yml")))
+    done = subprocess.run(
+        [program, "--builtin-schema", "vendor.github-workflows", *files], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def copied(folder: Path) -> Path:
+    """Copy the files that a release compares."""
+    for name in [*check.SAYS_VERSION, "pyproject.toml", "systems/pyproject.toml"]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    changelog = folder / "CHANGELOG.md"
+    changelog.write_text(changelog.read_text().replace("not released yet", "2026-01-31", 1), encoding="utf-8")
+    return folder
+
+
+def test_a_release_says_its_version_everywhere(tmp_path):
+    assert check.problems(f"v{PROJECT['version']}", copied(tmp_path)) == []
+    assert check.problems("v9.9.9", tmp_path) == [f"the tag is v9.9.9; pyproject.toml: v{PROJECT['version']}"]
+
+
+@pytest.mark.parametrize("name", [*check.SAYS_VERSION, "systems/pyproject.toml"])
+def test_another_version_in_any_place_is_found(name, tmp_path):
+    path = copied(tmp_path) / name
+    path.write_text(path.read_text().replace(PROJECT["version"], "0.9.9", 1), encoding="utf-8")
+    (problem,) = check.problems(f"v{PROJECT['version']}", tmp_path)
+    assert problem.startswith(f"{name}: ") and "0.9.9" in problem
+
+
+def test_a_changelog_without_a_date_is_found(tmp_path):
+    path = copied(tmp_path) / "CHANGELOG.md"
+    path.write_text(path.read_text().replace("2026-01-31", "not released yet", 1), encoding="utf-8")
+    assert check.problems(f"v{PROJECT['version']}", tmp_path) == [
+        f"CHANGELOG.md: '## {PROJECT['version']}, not released yet': a date as in 2026-01-31 expected"
+    ]

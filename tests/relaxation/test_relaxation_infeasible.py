@@ -130,7 +130,7 @@ def test_only_a_missing_highs_is_reported_as_missing(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", fail)
     for run in (lambda: solve(small(), Bundle()), Program):
-        with pytest.raises(ImportError, match="needs? HiGHS: pip install"):
+        with pytest.raises(ImportError, match="needs? the package highspy; run: pip install"):
             run()
     for error in (ImportError("libm is damaged"), ModuleNotFoundError("No module named 'x'", name="x")):
         for run in (lambda: solve(small(), Bundle()), Program):

@@ -1,6 +1,6 @@
 """What the official validator of Universal Dependencies rejects, by level.
 
-The validator is the PyPI package ``udtools`` (optional: ``pip install 'nonproj[ud]'``).  Its levels 1 and 2 are about
+The validator is the PyPI package ``udtools`` (the extra ``ud``).  Its levels 1 and 2 are about
 the format, 3 about the universal guidelines, 4 and 5 about those of a language.
 """
 
@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nonproj.errors import ConfigError, DependencyError
+from nonproj.errors import ConfigError, DependencyError, install_command
 from nonproj.types import Sentence
 
 LEVELS = (1, 2, 3, 4, 5)
@@ -100,7 +100,7 @@ def _validator(level: int, language: str | None) -> Any:
     try:
         module = importlib.import_module("udtools.validator")
     except ImportError as error:
-        message = f"the official validator cannot be imported ({error}); run: pip install 'nonproj[ud]'"
+        message = f"the official validator cannot be imported ({error}); run: {install_command('ud')}"
         raise DependencyError(f"{message}, or omit it: --level 0") from None
     try:
         validator = module.Validator(lang=language or "ud", level=level, output=None)

@@ -1,6 +1,6 @@
 """Fine-tuning a pretrained encoder together with the layers that score parts from it.
 
-Optional: ``pip install 'nonproj[train-encoder]'``.  Only `stage` is imported where PyTorch is not installed.
+Optional: the extra ``train-encoder``.  Only `stage` is imported where PyTorch is not installed.
 
 - `stage`: the stage of training
 - `module`: the encoder and its layers in PyTorch

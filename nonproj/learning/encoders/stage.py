@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.errors import ConfigError
+from nonproj.errors import needs as needs_package
 from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State, load
@@ -19,7 +20,7 @@ from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.types import Sentence
 
-INSTALL = "pip install 'nonproj[train-encoder]'"
+EXTRA = "train-encoder"
 
 _PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
 
@@ -46,7 +47,7 @@ class EncoderStage(Stage):
         if self.path is not None:
             missing = [name for name in _PACKAGES if find_spec(name) is None]
             if missing:
-                raise ConfigError("encoder.folder", f"{missing[0]} is not installed; run {INSTALL}")
+                raise ConfigError("encoder.folder", needs_package("fine-tuning needs", missing[0], EXTRA))
             read_folder(self.path)
 
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
@@ -91,7 +92,7 @@ def find_folder(name: str) -> Path:
     except ImportError:
         raise ConfigError(
             "encoder.folder",
-            f"there is no folder {name!r}, and huggingface_hub is not installed to fetch it; run {INSTALL}",
+            f"there is no folder {name!r}; {needs_package('fetching it needs', 'huggingface_hub', EXTRA)}",
         ) from None
     patterns = ["config.json", "tokenizer.json", "*.safetensors", "README.md", "LICENSE*"]
     try:

@@ -1,6 +1,6 @@
 """Pretrained encoders (BERT, RoBERTa, XLM-R) by ONNX Runtime: words in, one vector for each word out.
 
-Optional: ``pip install 'nonproj[encoder]'``.
+Optional: the extra ``encoder``.
 
 - `architecture`: the sizes of an encoder; its tensors, under our own names, from a folder of Hugging Face
 - `quantisation`: matrices of eight bits, with a scale for each block

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import DependencyError, ModelError
+from nonproj.errors import DependencyError, ModelError, needs
 
 ARRAYS: dict[str, tuple[str, ...]] = {
     "words": ("pieces", "hidden"),
@@ -288,7 +288,7 @@ def _read_arrays(path: Path, architecture: Architecture, layout: Layout) -> dict
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:
-        raise DependencyError("encoders need the package safetensors; pip install 'nonproj[encoder]'") from None
+        raise DependencyError(needs("encoders need", "safetensors", "encoder")) from None
     if not path.is_file():
         raise ModelError(f"{path}: no such file; an encoder in the safetensors format is expected")
     weights, size = sum(prod(architecture.shape(name)) for name in ARRAYS), path.stat().st_size

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import DependencyError, ModelError
+from nonproj.errors import DependencyError, ModelError, needs
 from nonproj.scoring.encoders.tokenizer import parse, special_names, special_pieces, steps
 
 _MOST_WORDS = 1 << 16
@@ -109,7 +109,7 @@ def _compiled(settings: dict[str, Any]) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise DependencyError("encoders need the package tokenizers; pip install 'nonproj[encoder]'") from None
+        raise DependencyError(needs("encoders need", "tokenizers", "encoder")) from None
     special = special_names(settings)
     model = dict(settings["model"])
 

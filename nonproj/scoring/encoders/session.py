@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import DependencyError, ModelError
+from nonproj.errors import DependencyError, ModelError, needs
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.component import Schema, State
 from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, LARGEST_NUMBER, MATRICES, Architecture, check_sizes
@@ -174,7 +174,7 @@ class Encoder:
         try:
             import onnxruntime
         except ImportError:
-            raise DependencyError("encoders need the package onnxruntime; pip install 'nonproj[encoder]'") from None
+            raise DependencyError(needs("encoders need", "onnxruntime", "encoder")) from None
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # see `graph`

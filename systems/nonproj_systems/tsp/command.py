@@ -7,7 +7,7 @@ import json
 import math
 import sys
 
-from nonproj.errors import ConfigError, DependencyError, one_line
+from nonproj.errors import ConfigError, DependencyError, needs, one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             import matplotlib  # noqa: F401
         except ImportError:
-            raise DependencyError("--picture needs matplotlib: pip install matplotlib") from None
+            raise DependencyError(needs("--picture needs", "matplotlib", "pictures")) from None
     limits = Options(options.seconds, kicks=options.kicks, cuts=not options.no_cuts, seed=options.seed)
     for path in options.files:
         instance = read(path)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nonproj.errors import one_line
+from nonproj.errors import needs, one_line
 from nonproj.io.files import open_output
 from nonproj.io.temporary import replacing
 from nonproj_systems.tsp.instance import Instance
@@ -99,7 +99,7 @@ def plot(instance: Instance, result: TourResult, axes=None):
         try:
             import matplotlib.pyplot as pyplot
         except ImportError:
-            raise ImportError("plots need matplotlib: pip install matplotlib") from None
+            raise ImportError(needs("plots need", "matplotlib", "pictures")) from None
         axes = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")[1]
     points, closed = positions(instance), np.append(result.tour, result.tour[0])
     for i, j in edges_of(evaluate(instance, result.multipliers)[2]):

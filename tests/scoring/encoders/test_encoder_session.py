@@ -14,7 +14,7 @@ import naive_windows
 import numpy as np
 import pytest
 
-from nonproj.errors import DependencyError, ModelError
+from nonproj.errors import DependencyError, ModelError, needs
 from nonproj.linear.component import load
 from nonproj.model import container
 from nonproj.scoring.encoders.architecture import read_folder
@@ -287,10 +287,10 @@ def test_missing_packages_are_named(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(DependencyError) as caught:
         encoder.vectors([["dog"]])
-    assert str(caught.value) == "encoders need the package onnxruntime; pip install 'nonproj[encoder]'"
+    assert str(caught.value) == needs("encoders need", "onnxruntime", "encoder")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(DependencyError, match=r"the package tokenizers; pip install 'nonproj\[encoder\]'"):
+    with pytest.raises(DependencyError, match=r"the package tokenizers; run: pip install .*\[encoder\]'"):
         load(Encoder, encoder.state())
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    with pytest.raises(DependencyError, match=r"the package safetensors; pip install 'nonproj\[encoder\]'"):
+    with pytest.raises(DependencyError, match=r"the package safetensors; run: pip install .*\[encoder\]'"):
         read_folder(small)

@@ -1,0 +1,182 @@
+"""The public interface as text: Python names with their parameters, commands, options, addresses of the server.
+
+    python tests/compatibility/interface.py          # write interface.txt
+    python tests/compatibility/interface.py --check  # fail unless it is complete, as before a release
+
+Later versions must provide everything that is listed (`missing`); they may provide more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = Path(__file__).with_suffix(".txt")
+sys.path.insert(0, str(ROOT))  # the checkout's package, not an installed one
+
+import nonproj  # noqa: E402
+from nonproj.cli.arguments import Arguments  # noqa: E402
+from nonproj.cli.main import build_parser  # noqa: E402
+from nonproj.options.config import options  # noqa: E402
+from nonproj.server.description import describe  # noqa: E402
+
+MADE_BY_USERS = ("Config", "DependencyParser", "Evaluation", "Parser", "Sentence")
+"""The classes whose objects users make by calling them; those of others are results, whose attributes are public."""
+
+ONLY = {
+    "Model": ("config", "describe", "from_bytes", "is_trained", "labels", "load", "load_trained", "meta", "save")
+    + ("to_bytes", "verify"),
+    "Parse": ("changed", "confidence", "decoded", "labels", "others", "sentence"),
+    "Parser": ("parse", "parse_all", "with_nbest"),
+}
+"""The public attributes of classes that have others, which the stages of the parser share."""
+
+
+def listing() -> list[str]:
+    """Return the lines of the public interface."""
+    lines = [*_python(), *_command_line(build_parser()), *(f"option {name}" for name, _ in options())]
+    return [*lines, *_addresses()]
+
+
+def _python() -> Iterator[str]:
+    """Yield a line for each public function, class, method and attribute."""
+    for name in nonproj.__all__:
+        value = getattr(nonproj, name)
+        if not isinstance(value, type):
+            yield f"python {name}{_parameters(value)}" if callable(value) else f"python {name}"
+            continue
+        yield f"python {name}{_parameters(value)}" if name in MADE_BY_USERS else f"python {name}"
+        if issubclass(value, Exception):
+            yield f"python {name} is {next(base.__name__ for base in value.__mro__[1:])}"
+        for member in sorted(_members(value)):
+            found = inspect.getattr_static(value, member, None)
+            function = getattr(found, "__func__", found)
+            is_method = isinstance(function, types.FunctionType)
+            yield f"python {name}.{member}{_parameters(function, isinstance(found, staticmethod)) if is_method else ''}"
+
+
+def _members(value: type) -> set[str]:
+    """Return the public attributes of a class that it or another class of ours declares."""
+    found: set[str] = set()
+    for base in value.__mro__:
+        if base.__module__.startswith("nonproj."):
+            found |= vars(base).keys() | getattr(base, "__annotations__", {}).keys()
+    return {name for name in found if not name.startswith("_") and name in ONLY.get(value.__name__, found)}
+
+
+def _parameters(function: object, bound: bool = True) -> str:
+    """Return the parameters in parentheses, without types; each default is an ellipsis."""
+    found = []
+    for number, parameter in enumerate(inspect.signature(function).parameters.values()):
+        if number == 0 and parameter.name in ("self", "cls"):
+            continue
+        default = parameter.empty if parameter.default is parameter.empty else ...
+        found.append(parameter.replace(annotation=parameter.empty, default=default))
+    return str(inspect.Signature(found)).replace("Ellipsis", "...")
+
+
+def _command_line(parser: Arguments) -> Iterator[str]:
+    """Yield a line for each argument of each command."""
+    for name, command in parser.commands.items():
+        yield f"command {name}"
+        for action in command.arguments:
+            if action.help is argparse.SUPPRESS:
+                continue
+            value = (
+                ""
+                if action.nargs == 0
+                else f" {{{','.join(map(str, action.choices))}}}"
+                if action.choices
+                else " VALUE"
+            )
+            value += "?" if action.nargs == "?" and action.option_strings else ""
+            for text in action.option_strings or [f"<{action.metavar}> {action.nargs or 1}"]:
+                yield f"command {name} {text}{value if action.option_strings else ''}"
+
+
+def _addresses() -> Iterator[str]:
+    """Yield a line for each address of the server, its methods and parameters."""
+    for path, methods in describe("", ["model"])["paths"].items():
+        for method, facts in methods.items():
+            yield f"server {method.upper()} {path}"
+            for parameter in facts.get("parameters", ()):
+                yield f"server {method.upper()} {path} {parameter['name']}"
+
+
+def missing(old: list[str], new: list[str]) -> list[str]:
+    """Return the lines of an earlier version that a later one does not satisfy."""
+    known, by_name = set(new), {line.partition("(")[0]: line for line in new}
+    return [line for line in old if line not in known and not _satisfies(line, by_name.get(_name(line)), known)]
+
+
+def _name(line: str) -> str:
+    return line.partition("(")[0]
+
+
+def _satisfies(old: str, new: str | None, known: set[str]) -> bool:
+    """Return whether a changed line still allows everything that the old one does."""
+    if old.startswith("python ") and "(" in old:
+        return new is not None and "(" in new and accepts(_signature(new), _signature(old))
+    if old.startswith("command ") and old.endswith("}"):
+        head, _, choices = old[:-1].partition(" {")
+        wider = [line[len(head) + 2 : -1].split(",") for line in known if line.startswith(f"{head} {{")]
+        return f"{head} VALUE" in known or any(set(choices.split(",")) <= set(each) for each in wider)
+    return False
+
+
+def _signature(line: str) -> inspect.Signature:
+    """Return the signature in a line."""
+    names: dict[str, object] = {}
+    exec(f"def function({line.partition('(')[2]}: pass", names)  # lines of our own file
+    return inspect.signature(names["function"])
+
+
+def accepts(new: inspect.Signature, old: inspect.Signature) -> bool:
+    """Return whether every call that an old signature accepts is accepted, with the same meaning, by a new one.
+
+    Examples
+    --------
+    >>> from inspect import signature
+    >>> accepts(signature(lambda a, b=..., *, c=...: 0), signature(lambda a, b=...: 0))
+    True
+    >>> accepts(signature(lambda b, a=...: 0), signature(lambda a, b=...: 0))
+    False
+    """
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    after, before = new.parameters, old.parameters
+    for name, parameter in before.items():
+        found = after.get(name)
+        if found is None or (parameter.default is not parameter.empty and found.default is found.empty):
+            return False
+        if found.kind != parameter.kind and not (
+            parameter.kind is inspect.Parameter.KEYWORD_ONLY and found.kind in positional
+        ):
+            return False
+    order = [name for name, parameter in after.items() if parameter.kind in positional]
+    wanted = [name for name, parameter in before.items() if parameter.kind in positional]
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    added = [parameter for name, parameter in after.items() if name not in before]
+    return order[: len(wanted)] == wanted and all(
+        parameter.default is not parameter.empty or parameter.kind in variable for parameter in added
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file, or check it; return the exit code."""
+    lines = listing()
+    if "--check" not in arguments:
+        FILE.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return 0
+    listed = FILE.read_text(encoding="utf-8").splitlines()
+    for line in sorted({*missing(listed, lines), *(set(lines) - set(listed))}):
+        sys.stdout.write(f"{'not listed' if line in lines else 'missing'}: {line}\n")
+    return int(set(listed) != set(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

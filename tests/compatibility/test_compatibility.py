@@ -1,0 +1,218 @@
+"""What docs/compatibility.md promises: models of earlier releases, and names and options that stay."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+import subprocess
+import sys
+from inspect import signature
+from pathlib import Path
+
+import pytest
+from compatibility.interface import FILE, accepts, listing, missing
+from compatibility.make import FOLDER, RUNS, install, model_in, parse
+
+from nonproj.errors import ModelError
+from nonproj.model import container
+from nonproj.model.installed import located
+from nonproj.model.model import Model
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+RELEASES = sorted(path.name for path in FOLDER.iterdir() if path.name[0].isdigit())
+DIGESTS = {"1.0": "aaaa5c026b4f7353f41f988d2abfdaa2fe4c42db16c1de70cfb96988ad654f25"}
+"""SHA-256 of the package of each release: made once, never again."""
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """The installed model of each release, by the folder into which pip has installed it."""
+    sites = {name: tmp_path_factory.mktemp("site") for name in RELEASES}
+    for name, site in sites.items():
+        install(FOLDER / name, site)
+    return sites
+
+
+def test_every_release_has_a_model_which_is_never_made_again():
+    assert set(RELEASES) == set(DIGESTS)
+    for name in RELEASES:
+        (wheel,) = (FOLDER / name).glob("*.whl")
+        assert hashlib.sha256(wheel.read_bytes()).hexdigest() == DIGESTS[name], f"{wheel} has been changed"
+        assert wheel.stat().st_size < 50_000
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_models_of_earlier_releases_load_and_have_all_components(release, models, monkeypatch):
+    """Found by name, as users find it; the digests of its arrays are right."""
+    monkeypatch.syspath_prepend(str(models[release]))
+    path = located("toy")
+    assert str(path) == model_in(models[release])
+    model = Model.verify(path)
+    assert {"segmenter", "tagger", "clusters", "network", "confidence"} <= model.components.keys()
+    assert model.meta["version"].startswith(release)
+
+
+def shown(path):
+    """Return what a CoNLL-U file says of sentences and words, without scores, which may change in their last digits."""
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"^# nonproj (?!rank)\w+ = .*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"\b(Label)?Confidence=[\d.]+\|?", "", text)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("name", RUNS)
+def test_models_of_earlier_releases_parse_to_the_same_trees(release, name, models, tmp_path):
+    parse(name, FOLDER / release, model_in(models[release]), tmp_path)
+    assert shown(tmp_path / f"{name}.conllu") == shown(FOLDER / release / f"{name}.conllu")
+
+
+FIRM = {"id", "form", "lemma", "upos", "xpos", "feats", "head", "label", "text", "sent_id", "certified", "rank"}
+
+
+def check_record(new, old, place):
+    """Check that a record of an earlier release is contained in a later one, with equal values of its firm keys."""
+    assert type(new) is type(old), place
+    if isinstance(old, dict):
+        assert old.keys() <= new.keys(), place
+        for key, value in old.items():
+            check_record(new[key], value, f"{place}.{key}")
+            assert key not in FIRM or new[key] == value, f"{place}.{key}"
+    elif isinstance(old, list):
+        assert len(new) == len(old), place
+        for number, (one, other) in enumerate(zip(new, old, strict=True)):
+            check_record(one, other, f"{place}[{number}]")
+    elif isinstance(old, float):
+        assert new == pytest.approx(old, rel=1e-3, abs=0.011), place
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("name", RUNS)
+def test_lines_of_json_keep_their_keys(release, name, models, tmp_path):
+    parse(name, FOLDER / release, model_in(models[release]), tmp_path)
+    new, old = ((folder / f"{name}.jsonl").read_text().splitlines() for folder in (tmp_path, FOLDER / release))
+    assert len(new) == len(old) > 5
+    for number, (one, other) in enumerate(zip(new, old, strict=True), 1):
+        check_record(json.loads(one), json.loads(other), f"line {number}")
+
+
+def test_the_comparison_of_records_finds_changes():
+    check_record({"head": 2, "more": 1}, {"head": 2}, "")
+    for new in ({}, {"head": 3}, {"head": "2"}, {"head": None}):
+        with pytest.raises(AssertionError):
+            check_record(new, {"head": 2}, "")
+
+
+def test_formats_that_a_release_wrote_are_read():
+    assert container.FORMAT in container.READ
+    assert min(container.READ) == 7
+
+
+@pytest.mark.parametrize("version", [6, 8])
+def test_other_formats_are_refused_with_a_remedy(version, models, tmp_path):
+    data = Path(model_in(models["1.0"])).read_bytes()
+    path = tmp_path / "other.nonproj"
+    path.write_bytes(data.replace(b'"nonproj":"7"', f'"nonproj":"{version}"'.encode(), 1))
+    with pytest.raises(ModelError, match="train the model again" if version < 7 else "install a newer one"):
+        Model.load(path)
+
+
+def test_a_later_version_reads_all_its_formats(models, monkeypatch, tmp_path):
+    """A version that writes format 8 and reads 7, too, as one will."""
+    beginnings = tuple(b'{"__metadata__":{"nonproj":"%d","checksum":"' % version for version in (7, 8))
+    monkeypatch.setattr(container, "READ", (7, 8))
+    monkeypatch.setattr(container, "FORMAT", 8)
+    monkeypatch.setattr(container, "_BEGINNINGS", beginnings)
+    old = Model.load(model_in(models["1.0"]))
+    old.save(tmp_path / "new.nonproj")
+    assert b'"nonproj":"8"' in (tmp_path / "new.nonproj").read_bytes()[:64]
+    new = Model.load(tmp_path / "new.nonproj")
+    assert new.labels == old.labels and new.to_bytes() == old.to_bytes()
+
+
+# -- names and options -------------------------------------------------------------------------------------------------
+
+
+def test_everything_that_was_public_still_is():
+    """A change of the interface on purpose waits for the next major version: docs/compatibility.md."""
+    lost = missing(FILE.read_text(encoding="utf-8").splitlines(), listing())
+    assert not lost, "lost, or changed incompatibly: " + "; ".join(lost)
+
+
+def test_the_listing_has_the_whole_interface():
+    import nonproj
+
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(set(lines)) > 400
+    for name in nonproj.__all__:
+        assert any(re.match(rf"python {name}\b", line) for line in lines), name
+    for line in ("command parse --nbest VALUE", "option decoding.max_words", "server POST /process"):
+        assert line in lines
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("python f(a, *, b=...)", "python f(a, b=..., c=...)"),
+        ("python f(a)", "python f(a, *more, **options)"),
+        ("python f(a)", "python f(a=...)"),
+        ("command parse --on-error {skip,stop}", "command parse --on-error {copy,skip,stop}"),
+        ("command parse --on-error {skip,stop}", "command parse --on-error VALUE"),
+        ("option a.b", "option a.b"),
+    ],
+)
+def test_additions_are_compatible(old, new):
+    assert not missing([old], [new, "python g(x)"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("python f(a)", "python f(b)"),
+        ("python f(a)", "python f(a, b)"),
+        ("python f(a, b)", "python f(b, a)"),
+        ("python f(a=...)", "python f(a)"),
+        ("python f(a)", "python f(*, a)"),
+        ("python f(a)", "python f"),
+        ("python f.x", "python f.y"),
+        ("python f(**more)", "python f(more=...)"),
+        ("command parse --on-error {skip,stop}", "command parse --on-error {skip}"),
+        ("command parse --nbest VALUE", "command parse --nbest"),
+        ("command parse --full", "command parse --full VALUE"),
+        ("option a.b", "option a.c"),
+    ],
+)
+def test_what_breaks_callers_is_found(old, new):
+    assert missing([old], [new, "python g(x)"]) == [old]
+
+
+def test_signatures_accept_what_they_accepted():
+    assert accepts(signature(lambda a, b=1: 0), signature(lambda a: 0))
+    assert not accepts(signature(lambda a: 0), signature(lambda a, b=1: 0))
+
+
+def test_the_listing_is_reproducible():
+    program = [sys.executable, str(FOLDER / "interface.py"), "--check"]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "missing" not in done.stdout and not done.stderr
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_names_what_exists():
+    """Commands, environment variables, entry points and exit codes that it promises."""
+    from nonproj.kernels.kernel import IGNORED
+    from nonproj.model.installed import GROUP
+
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "nonproj").rglob("*.py"))
+    variables = set(re.findall(r"`(NONPROJ_\w+)`", PAGE))
+    assert {"NONPROJ_CACHE", IGNORED} <= variables
+    assert all(name in source or name in (ROOT / "Makefile").read_text() for name in variables)
+    assert f"`{GROUP}`" in PAGE
+    assert set(map(int, re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE))) == {0, 1, 2, 129, 130, 141, 143}
+    for module in re.findall(r"`(nonproj(?:\.\w+)+)`", PAGE):
+        if module != GROUP:
+            importlib.import_module(module)
