@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from nonproj.cli.values import address, factor, integer, jobs, positive, probability, seconds
+from nonproj.cli.values import address, factor, integer, jobs, port, positive, probability, seconds
 from nonproj.errors import one_line
 
 EXIT_ERROR = 2
@@ -291,6 +291,18 @@ def add_distil(parser: Arguments) -> None:
     add_training(parser)
     text = "number of processes that parse, and that train the models of training.models (default: 1; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
+    add_reading(parser)
+
+
+def add_annotate(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj annotate``."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="a CoNLL-X or CoNLL-U file, with or without heads; the edits are written to it")
+    text = "a model, which predicts what is not decided; without one, trees are edited by hand"
+    add("-m", "--model", metavar="MODEL", help=text)
+    text = "heads of FILE that are decisions: of sentences that are done; all; none, and they are predicted again"
+    add("--trust", choices=("done", "all", "none"), default="done", help=f"{text} (default: done)")
+    add("--port", type=port, default=0, metavar="N", help="port (default: any free one)")
     add_reading(parser)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
+    add_annotate,
     add_audit,
     add_decoding,
     add_distil,
@@ -74,6 +75,7 @@ def build_parser() -> Arguments:
             "draw trees: a report with errors and certificates (.html), single trees, or in the terminal",
             add_show,
         ),
+        ("annotate", "correct trees in the browser, with a model that decodes the rest of the tree again", add_annotate),
         ("audit", "find errors in the annotation of a treebank", add_audit),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
@@ -357,7 +359,7 @@ def _run(words: list[str], last: bool) -> int:
         return 0
     locate_models(options)
     start_logging(
-        options, logging.INFO if options.command in ("train", "distil", "audit", "serve") else logging.WARNING
+        options, logging.INFO if options.command in ("train", "distil", "annotate", "audit", "serve") else logging.WARNING
     )
     with Signals(patient=options.command in ("train", "distil", "audit"), last=last):
         command = importlib.import_module(f"nonproj.cli.{options.command}")

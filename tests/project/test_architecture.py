@@ -32,6 +32,7 @@ LEVELS = (
     "workers",
     "learning nlp",
     "integrations server",
+    "annotation",
     "cli",
     "__main__",
 )

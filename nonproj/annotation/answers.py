@@ -1,0 +1,101 @@
+"""What is sent to the page: plain values of sentences."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+from nonproj.annotation.draft import COLUMNS, DEPS, FORM, ID, MISC, UPOS, Draft
+from nonproj.annotation.history import Unit
+from nonproj.annotation.structure import surface
+from nonproj.annotation.views import View, heads_of
+
+TEXT_CHARACTERS = 200
+"""How much of a sentence's text is in the list."""
+
+_TAGS = COLUMNS[FORM : UPOS + 3]
+
+
+def sentence_answer(i: int, count: int, unit: Unit, view: View) -> dict[str, Any]:
+    """Return a sentence with its tree."""
+    shown, found = view.shown, view.suggestion
+    proof = None
+    if found is not None and view.is_suggested:
+        proof = {"certified": found.certified, "gap": found.gap, "score": found.score, "constrained": found.constrained}
+    text = shown.comment("text") or surface(shown)
+    return {
+        "i": i,
+        "n": count,
+        "version": unit.version,
+        "id": shown.comment("sent_id") or str(i + 1),
+        "text": text,
+        "comments": [line.rstrip("\r\n") for line in shown.comments if line.startswith("#")],
+        "done": view.decisions.done,
+        "rtl": is_right_to_left(text),
+        "can_undo": bool(unit.past),
+        "can_redo": bool(unit.future),
+        "words": [_word(view, word, row) for word, row in enumerate(shown.words, 1)],
+        "multiword": [_multiword(row) for row in shown.rows if "-" in row[ID]],
+        "empty": [dict(zip(COLUMNS, row, strict=True)) for row in shown.rows if "." in row[ID]],
+        "proof": proof,
+        "problem": view.problem or None,
+        "other": None,
+        "differs": None,
+    }
+
+
+def _word(view: View, word: int, row: list[str]) -> dict[str, Any]:
+    """Return a word."""
+    decisions = view.decisions
+    decided = ["head"] * (word in decisions.heads) + ["deprel"] * (word in decisions.labels)
+    p, q = view.confidence(word) if "head" not in decided else (None, None)
+    return {
+        "id": row[ID],
+        **dict(zip(_TAGS, row[FORM : UPOS + 3], strict=True)),
+        "head": heads_of(view.shown)[word - 1],
+        "deprel": row[7],
+        "deps": row[DEPS],
+        "misc": row[MISC],
+        "decided": decided,
+        "forbidden": sorted(decisions.forbidden.get(word, ())),
+        "given": view.is_given(word),
+        "p": None if p is None else {"head": p, "label": q},
+    }
+
+
+def _multiword(row: list[str]) -> dict[str, Any]:
+    """Return a multiword token."""
+    first, last = map(int, row[ID].split("-"))
+    return {"first": first, "last": last, "form": row[FORM], "misc": row[MISC]}
+
+
+def row_answer(unit: Unit, view: View) -> dict[str, Any]:
+    """Return the row of a sentence in the list."""
+    return {
+        "text": text_of(view.filed),
+        "words": len(view.filed.places),
+        "done": int(view.decisions.done),
+        "decided": view.decisions.count,
+        "doubt": unit.doubt,
+        "differs": None,
+    }
+
+
+def text_of(draft: Draft) -> str:
+    """Return the text of a sentence for the list."""
+    return (draft.comment("text") or surface(draft))[:TEXT_CHARACTERS]
+
+
+def is_right_to_left(text: str) -> bool:
+    """Return whether the first letter with a direction is one that is written from right to left.
+
+    Examples
+    --------
+    >>> is_right_to_left("123 שלום"), is_right_to_left("Regn")
+    (True, False)
+    """
+    for character in text:
+        kind = unicodedata.bidirectional(character)
+        if kind in ("L", "R", "AL"):
+            return kind != "L"
+    return False
