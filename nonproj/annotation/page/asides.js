@@ -4,8 +4,9 @@
 
 /* The certificate in words. */
 function proofOf() {
-  const {proof, words} = sentence, decisions = words.reduce((sum, each) => sum + (each.decided.length || (each.forbidden || []).length ? 1 : 0), 0);
-  if (!proof) return {kind: "", text: file.model ? "" : "no model: heads are not predicted"};
+  const {proof, words, done, problem} = sentence, decisions = words.reduce((sum, each) => sum + (each.decided.length || (each.forbidden || []).length ? 1 : 0), 0);
+  if (done) return {kind: "good", text: "✓ accepted: all its arcs are decided"};
+  if (!proof) return {kind: problem ? "open" : "", text: problem ? `△ ${problem}` : file.model ? "the tree of the file, which is not the model's best one" : "no model: heads are not predicted"};
   const obeys = decisions ? ` that obeys your ${several(decisions, "decision")}` : "";
   if (proof.certified) return {kind: "good", text: `✓ no tree${obeys} scores higher`};
   return {kind: "open", text: proof.gap === null ? `○ another tree${obeys} may score higher` : `○ another tree${obeys} may score up to ${Number(proof.gap).toPrecision(2)} higher`};
@@ -21,15 +22,18 @@ function showProof() {
 /* -- changes --------------------------------------------------------------------------------------------------------- */
 
 /* A value of a column in words. */
-const shownValue = (column, value) => (column === "head" ? (value === null ? "none" : nameOf(value)) : absent(value) || "_");
+const shownValue = (column, value) => {
+  if (column !== "head") return absent(value) || "_";
+  const head = absent(value);
+  return head === "" ? "none" : Number(head) > sentence.words.length ? head : nameOf(Number(head));
+};
 
 function showChanges(changes) {
   find("changes-part").hidden = !changes.length;
   find("changes").replaceChildren(...changes.map(({word: m, column, before, after}) => {
     const row = make("li"), link = button("", "choose the word", () => select(m), "line");
     link.append(make("b", "", sentence.words[m - 1] ? nameOf(m) : String(m)), make("span", "faint", ` ${column.toUpperCase()} `));
-    if (column === "head" && sentence.words.length < Math.max(before ?? 0, after ?? 0)) link.append(make("span", "", `${before} → ${after}`));
-    else link.append(make("s", "", shownValue(column, before)), make("span", "", " → "), make("span", "", shownValue(column, after)));
+    link.append(make("s", "", shownValue(column, before)), make("span", "", " → "), make("span", "", shownValue(column, after)));
     row.append(link);
     return row;
   }));
@@ -51,7 +55,8 @@ function refreshAsides(wait) {
     else {
       await ask(`sentence/${sentence.i}/best?k=5`).then((answer) => { if (current()) showBest(answer.trees); }, (error) => { if (current()) asideFails("best", error); });
     }
-    if (!current()) return;
+    find("messages-part").hidden = !file.validator;
+    if (!current() || !file.validator) return;
     await ask(`sentence/${sentence.i}/check`).then((answer) => { if (current()) showMessages(answer.messages); }, (error) => { if (current()) asideFails("messages", error); });
   }, wait);
 }

@@ -41,7 +41,7 @@ class Refusal extends Error {
 class Lost extends Error {}
 
 async function ask(path, body) {
-  const options = {headers: {"X-Token": token}, cache: "no-store", signal: AbortSignal.timeout(120000)};
+  const options = {headers: {"X-Token": token}, cache: "no-store", signal: AbortSignal.timeout(body === undefined ? 30000 : 180000)};
   if (body !== undefined) {
     Object.assign(options, {method: "POST", body: JSON.stringify(body)});
     options.headers["Content-Type"] = "application/json";

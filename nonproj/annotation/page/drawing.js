@@ -5,7 +5,7 @@ const drawn = {svg: null, centers: [], top: 0, arcs: [], preview: null, changed:
 let chosen = 0;
 
 const word = (m) => sentence.words[m - 1];
-const nameOf = (m) => (m ? `${m} ${word(m).form}` : "the root");
+const nameOf = (m) => (m ? `${m} ${sentence.rtl ? `\u2068${word(m).form}\u2069` : word(m).form}` : "the root");
 const isDecided = (m) => word(m).decided.includes("head");
 const isUnsure = (m) => !isDecided(m) && !word(m).given && word(m).p !== null && word(m).p !== undefined && Math.min(word(m).p.head, word(m).p.label ?? 1) < UNSURE;
 
@@ -120,7 +120,7 @@ function showWidth() {
   if (!svg) return;
   const natural = Number(svg.getAttribute("width")), wide = natural > scroll.clientWidth + 1;
   find("picture").classList.toggle("fit", drawn.fit && wide);
-  find("picture").classList.toggle("wide-tree", wide && !drawn.fit);
+  showEdges();
   find("wide-sign").hidden = !wide;
   if (!wide) return;
   const share = scroll.clientWidth / natural;
@@ -129,12 +129,20 @@ function showWidth() {
   find("fit").setAttribute("aria-pressed", drawn.fit);
 }
 
+/* Shades the edges beyond which the tree goes on. */
+function showEdges() {
+  const {scrollLeft, scrollWidth, clientWidth} = find("scroll");
+  find("picture").classList.toggle("more-left", scrollLeft > 2);
+  find("picture").classList.toggle("more-right", scrollLeft + clientWidth < scrollWidth - 2);
+}
+
 function toggleFit() {
   drawn.fit = !drawn.fit;
   showWidth();
   if (chosen) reveal(chosen);
 }
 
+find("scroll").addEventListener("scroll", showEdges, {passive: true});
 find("fit").addEventListener("click", toggleFit);
 new ResizeObserver(() => showWidth()).observe(find("scroll"));
 
@@ -143,10 +151,10 @@ new ResizeObserver(() => showWidth()).observe(find("scroll"));
 function showLegend() {
   const rows = [["decided", "decided"], ["given", "in the file"]];
   if (file.model) rows.push(["predicted", "predicted"]);
-  if (file.confidence) rows.push(["predicted unsure", "unsure"], ["predicted doubtful", "doubtful"]);
+  if (file.confidence) rows.push(["predicted fair", "fairly sure"], ["predicted unsure", "unsure"], ["predicted doubtful", "doubtful"]);
   if (file.model) rows.push(["predicted changed", "changed"], ["forbidden", "not allowed"]);
   if (file.compare) rows.push(["other", `differs in ${file.compare.second}`]);
-  find("legend").replaceChildren(...rows.map(([kind, text]) => {
+  const made = () => rows.map(([kind, text]) => {
     const line = make("li"), svg = shape("svg", {class: "tree", width: 34, height: 14, "aria-hidden": "true"}), group = shape("g", {class: `arc ${kind}`});
     if (kind.includes("changed")) group.append(shape("path", {class: "glow", d: "M2 7H26"}));
     group.append(shape("path", {class: "line", d: "M1 7H26"}), shape("path", {class: "tip", d: "M33 7L26 3V11Z"}));
@@ -154,5 +162,6 @@ function showLegend() {
     svg.append(group);
     line.append(svg, make("span", "", text));
     return line;
-  }));
+  });
+  for (const place of ["legend", "help-legend"]) find(place).replaceChildren(...made());
 }

@@ -20,7 +20,10 @@ function edit(change) {
 async function send() {
   if (sending || !queue.length) return;
   sending = true;
-  const item = queue[0];
+  const item = queue[0], slow = setTimeout(() => {
+    find("proof").className = "proof open";
+    find("proof").textContent = "searching for the best tree …";
+  }, 400);
   try {
     const answer = await ask(`sentence/${item.i}`, {version: sentence.version, edit: item.change});
     queue.shift();
@@ -35,7 +38,9 @@ async function send() {
       if (error.status === 409 && error.body.sentence) superseded(error.body.sentence, item);
       else notice(error.message, null, "bad");
     }
+    showProof();
   } finally {
+    clearTimeout(slow);
     sending = false;
     if (!queue.length) for (const action of drained.splice(0)) action();
   }
@@ -48,13 +53,15 @@ const whenDrained = () => (queue.length ? new Promise((resolve) => drained.push(
 async function receive({sentence: newer, changed, file: listed, row, revision: number}, item) {
   const changes = changed || [], counts = item.change.op === "done" ? [] : changes;
   notice("");
-  if (number !== undefined) revision = number;
+  const missed = number > revision + 1;
+  revision = number;
   present(newer, new Set(counts.filter(({column}) => column === "head" || column === "deprel").map((each) => each.word)));
   showChanges(counts);
   performance.measure(`edit ${item.change.op}`, {start: item.start, end: performance.now()});
   requestAnimationFrame(() => setTimeout(() => performance.measure(`shown ${item.change.op}`, {start: item.start, end: performance.now()})));
   if (listed) return loadFile(listed.revision);
   updateRow(row);
+  if (missed) refresh().catch(report);
 }
 
 /* Another window was first: its sentence is shown, and the edit is made again only if one wants it. */

@@ -8,7 +8,7 @@ const KEYS = [
   ["Decide", [
     ["a", "attach the word: then a number or arrows, and Enter", startAttach], ["l", "choose its label", () => chooseLabel(chosen)],
     ["Space", "accept its arc, and go to the next word", keep], ["x", "not this head", forbid], ["d", "withdraw the decisions on it", () => edit({op: "free", word: chosen})],
-    ["D", "withdraw all decisions", () => edit({op: "free_all"})], ["1 – 9", "take the best, second best … tree", null],
+    ["D", "withdraw all decisions", () => edit({op: "free_all"})], ["r", "predict all undecided arcs again", () => edit({op: "decode"})], ["1 – 9", "take the best, second best … tree", null],
     [",", "two annotators: take the first one's", () => takeSide(chosen, "first")], [".", "the second one's", () => takeSide(chosen, "second")],
     ["u", "undo; also Ctrl+z", () => edit({op: "undo"})], ["U", "redo; also Ctrl+y", () => edit({op: "redo"})],
   ]],
@@ -100,18 +100,23 @@ document.addEventListener("keydown", (event) => {
 
 /* -- buttons --------------------------------------------------------------------------------------------------------- */
 
+/* Splitting and joining, from a list. */
+function chooseToken() {
+  const rows = KEYS.find(([title]) => title === "Tokens")[1], names = rows.map(([key, text]) => `${text} (${/[A-Z]/.test(key) ? `Shift+${key.toLowerCase()}` : key})`);
+  choose({title: nameOf(chosen), anchor: find("tools").lastElementChild, options: names, pick: (name) => rows[names.indexOf(name)][2]()});
+}
+
 /* The tools of the chosen word, for mouse and touch. */
 function buildTools() {
   const tools = [
     ["Attach", "a", startAttach], ["Label", "l", () => chooseLabel(chosen)], ["Keep", "Space", keep, "head"], ["Not this head", "x", forbid, "head"],
     ["Free", "d", () => edit({op: "free", word: chosen}), "decision"], ["Next unsure", "n", () => nextUnsure(1)],
-    ["Split", "s", splitWord], ["Join", "o", () => edit({op: "join_words", word: chosen}), "next"], ["Token", "w", () => chooseMultiword(chosen)],
-    ["Split sentence", "Shift+s", () => edit({op: "split_sentence", word: chosen}), "next"], ["Join sentences", "Shift+o", () => edit({op: "join_sentences"})],
+    ["Tokens …", "", chooseToken],
   ];
   find("tools").replaceChildren(...tools.map(([name, key, action, needs]) => {
-    const tool = button(name, `${name.toLowerCase()} (${key})`, () => { if (chosen) action(); });
+    const tool = button(name, key ? `${name.toLowerCase()} (${key})` : "split and join words, tokens and sentences", () => { if (chosen) action(); });
     tool.dataset.needs = needs || "";
-    tool.append(make("kbd", "", key));
+    if (key) tool.append(make("kbd", "", key));
     return tool;
   }));
 }
@@ -160,13 +165,13 @@ async function loadFile() {
   if (sentence) markRow();
 }
 
-let polling = 0;
+let polling = 0, clock = 0;
 
 /* Asks once in a while whether anything has changed: by another window, by training, or at all. */
 async function poll() {
   clearTimeout(polling);
   try {
-    const status = await ask(`status?since=${revision ?? 0}`);
+    const status = await ask(`status?since=${clock}`);
     showStatus(status);
     if (!pending() && status.revision !== revision && revision !== null) await refresh();
   } catch (error) {
@@ -185,7 +190,8 @@ async function refresh() {
   notice("This sentence was changed elsewhere; its newer state is shown.");
 }
 
-function showStatus({saved, training, model, doubt}) {
+function showStatus({saved, training, model, doubt, clock: now}) {
+  clock = now ?? 0;
   const failed = saved !== true && saved !== undefined;
   find("saved").textContent = failed ? `not saved: ${saved}` : "✓ saved";
   find("saved").classList.toggle("bad", failed);

@@ -66,8 +66,8 @@ function sign(className, text, title) {
 
 function doubtMeter(doubt) {
   const meter = make("span", "meter doubt"), bar = make("i");
-  meter.title = `the tree has an error with probability ${doubt.toFixed(2)}`;
-  bar.style.width = percent(doubt);
+  meter.title = `the least certain head is wrong with probability ${doubt.toFixed(2)}`;
+  bar.style.width = `${100 * doubt}%`;
   meter.append(bar);
   return meter;
 }

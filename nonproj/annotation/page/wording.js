@@ -3,7 +3,7 @@
 const LINE = 33;
 const COLUMNS = [
   {name: "id", title: "ID"}, {name: "form", title: "FORM"}, {name: "lemma", title: "LEMMA"}, {name: "upos", title: "UPOS"}, {name: "xpos", title: "XPOS"},
-  {name: "feats", title: "FEATS"}, {name: "head", title: "HEAD"}, {name: "deprel", title: "DEPREL"}, {name: "deps", title: "DEPS"}, {name: "misc", title: "MISC"},
+  {name: "feats", title: "FEATS"}, {name: "head", title: "HEAD"}, {name: "deprel", title: "DEPREL"}, {name: "sure", title: "SURE"}, {name: "deps", title: "DEPS"}, {name: "misc", title: "MISC"},
 ];
 const table = {columns: [], rows: [], active: "form"};
 
@@ -21,7 +21,7 @@ function rowsOf() {
 }
 
 function showTable() {
-  const used = (name) => sentence.words.some((each) => absent(each[name])), columns = COLUMNS.filter(({name}) => name !== "deps" || used("deps"));
+  const used = (name) => sentence.words.some((each) => absent(each[name])), columns = COLUMNS.filter(({name}) => (name === "deps" ? used("deps") : name !== "sure" || file.confidence));
   table.rows = rowsOf();
   if (columns.length !== table.columns.length) {
     table.columns = columns;
@@ -29,7 +29,7 @@ function showTable() {
       const cell = make("th", name, title);
       cell.scope = "col";
       return cell;
-    }), make("th", "sure", file.confidence ? "SURE" : ""));
+    }));
   }
   find("table").firstElementChild.setAttribute("aria-rowcount", table.rows.length + 1);
   linesInView.show(table.rows.length);
@@ -49,6 +49,10 @@ function fillWord(line, m) {
   line.classList.toggle("chosen", m === chosen);
   line.classList.toggle("changed", drawn.changed.has(m));
   for (const {name} of table.columns) {
+    if (name === "sure") {
+      line.append(sureness(m));
+      continue;
+    }
     const value = name === "head" ? each.head : name === "id" ? each.id : absent(each[name]), cell = make("td", name, value === null ? "" : String(value));
     cell.dataset.column = name;
     cell.tabIndex = m === chosen && name === table.active ? 0 : -1;
@@ -58,9 +62,13 @@ function fillWord(line, m) {
     if (differing.includes(name) && other) cell.append(make("span", "second", `≠ ${absent(other[name]) || "_"}`));
     line.append(cell);
   }
-  const {p} = each, sure = make("td", "sure", p && !isDecided(m) ? percent(p.head) : "");
-  if (isUnsure(m)) sure.classList.add("low");
-  line.append(sure);
+}
+
+/* How certain the head of a word is. */
+function sureness(m) {
+  const {p} = word(m), cell = make("td", "sure", p && !isDecided(m) ? percent(p.head) : "");
+  if (isUnsure(m)) cell.classList.add("low");
+  return cell;
 }
 
 function fillToken(line, {kind, token, node}) {
@@ -70,7 +78,6 @@ function fillToken(line, {kind, token, node}) {
     cell.dir = "auto";
     line.append(cell);
   }
-  line.append(make("td", "sure", ""));
   if (kind !== "multiword") return;
   line.dataset.token = token.first;
   line.title = "one token in the text: click to change or remove it";
@@ -81,7 +88,7 @@ function placeLines(first, lines, after) {
   const focused = document.activeElement?.closest?.("#words td")?.dataset.column, pad = (count) => {
     const line = make("tr", "pad"), cell = make("td");
     line.setAttribute("aria-hidden", "true");
-    cell.colSpan = table.columns.length + 1;
+    cell.colSpan = table.columns.length;
     cell.style.height = `${LINE * count}px`;
     line.append(cell);
     return line;
@@ -119,7 +126,7 @@ function editColumn(m, name, anchor) {
     note: name === "head" ? "the number of the head, 0 for the root; empty to leave it to the parser" : undefined,
     pick: (text) => setColumn(m, name, text.trim()),
     move: (step) => {
-      const names = table.columns.map((column) => column.name).filter((each) => each !== "id"), at = names.indexOf(name) + step;
+      const names = table.columns.map((column) => column.name).filter((each) => each !== "id" && each !== "sure"), at = names.indexOf(name) + step;
       if (names[at]) editColumn(m, names[at]);
       else if (m + step >= 1 && m + step <= sentence.words.length) {
         select(m + step);
@@ -165,7 +172,7 @@ find("words").addEventListener("click", (event) => {
 find("words").addEventListener("keydown", (event) => {
   const cell = event.target.closest("td[data-column]");
   if (!cell || event.ctrlKey || event.altKey || event.metaKey) return;
-  const names = table.columns.map((column) => column.name), at = names.indexOf(table.active);
+  const names = table.columns.map((column) => column.name).filter((each) => each !== "sure"), at = names.indexOf(table.active);
   const moves = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]};
   if (event.key in moves) {
     const [down, right] = moves[event.key];
