@@ -63,6 +63,12 @@ class Page:
         self.wait(lambda: self.run("return Boolean(sentence && document.querySelector('svg.tree .word'))"))
         return self
 
+    def leave(self, *expected: str) -> None:
+        """Leave the page, before its server stops; nothing but messages with these texts may be in the console."""
+        self.browser.get("about:blank")
+        said = [each["message"] for each in self.browser.get_log("browser")]
+        assert [text for text in said if not any(each in text for each in expected)] == []
+
     def wait(self, condition, seconds: float = 30) -> object:
         """Wait until a condition holds, and return its value."""
         return WebDriverWait(self.browser, seconds, 0.03).until(lambda _: condition())
@@ -125,7 +131,7 @@ class Page:
         """The head of each word as the arcs of the drawing have it, None without one."""
         script = """
         const heads = sentence.words.map(() => null);
-        for (const arc of document.querySelectorAll("svg.tree .arc:not(.other):not(.forbidden)"))
+        for (const arc of document.querySelectorAll("#scroll .arc:not(.other):not(.forbidden)"))
           heads[Number(arc.dataset.word) - 1] = Number(arc.dataset.head);
         return heads;
         """
@@ -136,7 +142,7 @@ class Page:
         """The labels as drawn."""
         script = """
         const labels = sentence.words.map(() => "");
-        for (const label of document.querySelectorAll("svg.tree .label:not(.other):not(.forbidden)"))
+        for (const label of document.querySelectorAll("#scroll .label:not(.other):not(.forbidden)"))
           labels[Number(label.dataset.word) - 1] = label.textContent;
         return labels;
         """
@@ -149,11 +155,11 @@ class Page:
 
     def form(self, word: int):
         """Return the element of a word's form in the tree."""
-        return self.one(f"svg.tree .word[data-word='{word}'] .form")
+        return self.one(f"#scroll .word[data-word='{word}'] .form")
 
     def label(self, word: int):
         """Return the element of a word's label in the tree."""
-        return self.one(f"svg.tree .label[data-word='{word}']:not(.other):not(.forbidden)")
+        return self.one(f"#scroll .label[data-word='{word}']:not(.other):not(.forbidden)")
 
     def drop(self, word: int, head: int) -> Page:
         """Drag a word to its new head, 0 for the bar of the root, and wait for the answer."""

@@ -64,9 +64,9 @@ function fillWord(line, m) {
   }
 }
 
-/* How certain the head of a word is. */
+/* How certain the arc of a word is: the less certain one of head and label. */
 function sureness(m) {
-  const {p} = word(m), cell = make("td", "sure", p && !isDecided(m) ? percent(p.head) : "");
+  const {p} = word(m), cell = make("td", "sure", p && !isDecided(m) ? percent(Math.min(p.head, p.label ?? 1)) : "");
   if (isUnsure(m)) cell.classList.add("low");
   return cell;
 }
