@@ -75,7 +75,7 @@ def row_answer(unit: Unit, view: View) -> dict[str, Any]:
         "text": text_of(view.filed),
         "words": len(view.filed.places),
         "done": int(view.decisions.done),
-        "decided": view.decisions.count,
+        "decided": view.decisions.size,
         "doubt": unit.doubt,
         "differs": None,
     }

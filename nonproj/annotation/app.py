@@ -49,6 +49,10 @@ def make_app(session: Session, token: str) -> ASGIApp:
         Route("/api/sentence/{i:int}", _answer(lambda session, request: session.sentence(_i(request)))),
         Route("/api/sentence/{i:int}", _edit, methods=["POST"]),
         Route("/api/sentence/{i:int}/best", _answer(_best), methods=["GET"]),
+        Route("/api/sentence/{i:int}/check", _answer(lambda session, request: session.check(_i(request)))),
+        Route("/api/check", _answer(lambda session, _: session.check_all()), methods=["GET"]),
+        Route("/api/agreement", _answer(lambda session, _: session.agreement()), methods=["GET"]),
+        Route("/api/retrain", _answer(lambda session, _: session.retrain()), methods=["POST"]),
         Route("/api/export", _export, methods=["GET"]),
     ]
     handlers: dict[Any, Any] = {HTTPException: _http_error, NonprojError: _error, Exception: _unexpected}

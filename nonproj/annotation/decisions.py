@@ -45,7 +45,7 @@ class Decisions(NamedTuple):
     done: bool = False
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """The number of words with a decision."""
         return len(self.heads.keys() | self.labels.keys() | self.forbidden.keys())
 
@@ -58,7 +58,7 @@ class Decisions(NamedTuple):
         """Return the decisions on all other words."""
         found = self.copy()
         for given in (found.heads, found.labels, found.forbidden):
-            given.pop(word, None)  # type: ignore[attr-defined]
+            given.pop(word, None)
         return found
 
 
@@ -141,7 +141,7 @@ def store(draft: Draft, decisions: Decisions, trust: str = "done") -> None:
         if decisions.done:
             draft.set_comment(COMMENT, DONE)
         return
-    if decisions.count or trust == "all" or draft.comment(COMMENT) is not None:
+    if decisions.size or trust == "all" or draft.comment(COMMENT) is not None:
         draft.set_comment(COMMENT, OPEN)
     store_marks(draft, decisions)
 

@@ -22,7 +22,7 @@ from nonproj.annotation.structure import with_form
 
 
 def set_arc(row: list[str], head: int | None, label: str | None) -> None:
-    """Change head and label in a word's row, and the same edge in DEPS; None for a label leaves it, and for a head ``_``.
+    """Change head and label in a word's row, and the same edge in DEPS; a head None is absent, a label None stays.
 
     Examples
     --------
@@ -113,10 +113,10 @@ def with_tree(draft: Draft, heads: Sequence[int], labels: Sequence[str], decisio
 
 
 def move(draft: Draft, word: int, head: int, decisions: Decisions) -> Draft:
-    """Return the draft with another head of a word, without a model: what else has to change to avoid a cycle, changes.
+    """Return the draft with another head of a word, without a model, and without the cycle that it would make.
 
-    If the head is below the word, the first undecided arc on the path from the head up to the word is replaced: its word
-    gets the old head of the moved word.
+    If the head is below the word, the first undecided arc on the path from the head up to the word is replaced: its
+    word gets the old head of the moved word.
 
     Raises
     ------

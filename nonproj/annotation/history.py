@@ -53,17 +53,17 @@ class Change(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """What a change does to the list of sentences: ``count`` of them from ``at`` on are replaced.
+    """What a change does to the list of sentences: ``removed`` of them from ``at`` on are replaced.
 
     Attributes
     ----------
-    at, count : int
+    at, removed : int
     units : sequence of Unit
     texts : sequence of str
     """
 
     at: int
-    count: int
+    removed: int
     units: Sequence[Unit]
     texts: Sequence[str]
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from nonproj.annotation import structure
+from nonproj.annotation.agreement import forms_of
+from nonproj.annotation.comparison import SOURCES, take_sentence
 from nonproj.annotation.decisions import (
     Decisions,
     check,
@@ -16,12 +18,13 @@ from nonproj.annotation.decisions import (
     store,
     store_marks,
 )
-from nonproj.annotation.draft import DEPREL, MISC, Draft, EditError, check_value
+from nonproj.annotation.draft import DEPREL, DEPS, HEAD, LEMMA, MISC, Draft, EditError, check_value
 from nonproj.annotation.editing import label_of, move, number_of, set_arc, set_column, set_comments, with_tree
 from nonproj.annotation.suggesting import Suggester
 from nonproj.annotation.views import View, heads_of
 
 Edit: TypeAlias = "Mapping[str, Any]"
+Sources: TypeAlias = "Callable[[str], Draft]"
 
 
 @dataclasses.dataclass
@@ -38,13 +41,17 @@ class Work:
         Whether the tree is decoded again.
     moved : int
         The word that got another head.
+    deps : dict of int to str
+        The column DEPS of words, in the end.
     """
 
     draft: Draft
     decisions: Decisions
     suggester: Suggester | None
+    sources: Sources | None = None
     decodes: bool = True
     moved: int = 0
+    deps: dict[int, str] = dataclasses.field(default_factory=dict)
 
     @property
     def words(self) -> int:
@@ -52,8 +59,8 @@ class Work:
         return len(self.draft.places)
 
 
-def apply(edit: Edit, view: View, suggester: Suggester | None, trust: str) -> tuple[Draft, Draft]:
-    """Return what was shown, and the sentence after an edit.
+def apply(edit: Edit, view: View, suggester: Suggester | None, trust: str, sources: Sources | None = None) -> Draft:
+    """Return the sentence after an edit.
 
     Parameters
     ----------
@@ -62,6 +69,8 @@ def apply(edit: Edit, view: View, suggester: Suggester | None, trust: str) -> tu
     view : View
     suggester : Suggester or None
     trust : str
+    sources : callable, optional
+        Returns the sentence by one of two annotators, by ``first`` or ``second``.
 
     Raises
     ------
@@ -72,19 +81,21 @@ def apply(edit: Edit, view: View, suggester: Suggester | None, trust: str) -> tu
     --------
     >>> from nonproj.annotation.views import view_of
     >>> text = "".join(f"{i}\\ta\\t_\\t_\\t_\\t_\\t{h}\\tx\\t_\\t_\\n" for i, h in ((1, 0), (2, 1), (3, 2)))
-    >>> before, after = apply({"op": "head", "word": 3, "head": 1}, view_of(text, None, "done"), None, "done")
+    >>> after = apply({"op": "head", "word": 3, "head": 1}, view_of(text, None, "done"), None, "done")
     >>> after.text().splitlines()[-1].split("\\t")[6:]
     ['1', 'x', '_', 'Head=1']
     """
     operation = OPERATIONS.get(str(edit.get("op")))
     if operation is None:
         raise EditError(f"op is {edit.get('op')!r}, one of {', '.join(OPERATIONS)} expected")
-    work = Work(view.shown.copy(), view.decisions.copy(), suggester)
+    work = Work(view.shown.copy(), view.decisions.copy(), suggester, sources)
     operation(work, edit)
     _finish(work)
+    for word, deps in work.deps.items():
+        work.draft.words[word - 1][DEPS] = deps
     store(work.draft, work.decisions, trust)
     work.draft.check()
-    return view.shown, work.draft
+    return work.draft
 
 
 def _finish(work: Work) -> None:
@@ -204,6 +215,44 @@ def _done(work: Work, edit: Edit) -> None:
     work.decisions = work.decisions._replace(done=True, forbidden={})
 
 
+def _source(work: Work, edit: Edit) -> Draft:
+    """Return the sentence by an annotator."""
+    if work.sources is None:
+        raise EditError("start with --compare to take the trees of two annotators")
+    if edit.get("source") not in SOURCES:
+        raise EditError(f"source is {edit.get('source')!r}, one of {' and '.join(SOURCES)} expected")
+    return work.sources(edit["source"])
+
+
+def _take(work: Work, edit: Edit) -> None:
+    source, word = _source(work, edit), number_of(edit, "word", 1, work.words)
+    if forms_of(source) != forms_of(work.draft):
+        raise EditError("the words of the two sentences differ; take the whole sentence")
+    row = source.words[word - 1]
+    work.draft.words[word - 1][LEMMA:HEAD] = row[LEMMA:HEAD]
+    work.deps[word] = row[DEPS]
+    _take_arc(work, source, word)
+
+
+def _take_arc(work: Work, source: Draft, word: int) -> None:
+    """Decide head and label of a word as in another sentence."""
+    head, label = heads_of(source)[word - 1], source.words[word - 1][DEPREL]
+    if head is None:
+        raise EditError(f"word {word} has no head there")
+    _decide(work, word, head)
+    work.decisions.labels.pop(word, None)
+    if label != "_":
+        work.decisions.labels[word] = label
+
+
+def _take_all(work: Work, edit: Edit) -> None:
+    source = _source(work, edit)
+    work.draft, work.decisions = take_sentence(work.draft, source), Decisions({}, {}, {})
+    for word in range(1, work.words + 1):
+        _take_arc(work, source, word)
+    work.decodes = False
+
+
 # -- columns and words -------------------------------------------------------------------------------------------------
 
 
@@ -292,6 +341,8 @@ OPERATIONS: dict[str, Callable[[Work, Edit], None]] = {
     "keep_all": _keep_all,
     "tree": _tree,
     "done": _done,
+    "take": _take,
+    "take_all": _take_all,
     "column": _column,
     "retag": _retag,
     "decode": _decode,

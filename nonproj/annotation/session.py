@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import logging
+import functools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from nonproj.annotation import structure
 from nonproj.annotation.answers import row_answer, sentence_answer
-from nonproj.annotation.decisions import cleaned, decisions_of, store, store_marks
-from nonproj.annotation.draft import Draft, EditError
-from nonproj.annotation.editing import changes, number_of, with_tree
+from nonproj.annotation.background import Walker
+from nonproj.annotation.checking import Checker
+from nonproj.annotation.comparison import Comparison
+from nonproj.annotation.decisions import cleaned
+from nonproj.annotation.draft import EditError
+from nonproj.annotation.editing import changes, number_of
 from nonproj.annotation.history import (
     Change,
     Replacement,
@@ -28,19 +30,17 @@ from nonproj.annotation.history import (
     undoable,
 )
 from nonproj.annotation.operations import apply
+from nonproj.annotation.retraining import Retraining
+from nonproj.annotation.sentences import Completing, join, split
 from nonproj.annotation.storage import Storage
 from nonproj.annotation.suggesting import Suggester
 from nonproj.annotation.treebank import Treebank, offered
 from nonproj.annotation.views import View, view_of
+from nonproj.annotation.writing import Writer
 from nonproj.errors import NonprojError
 
 KEPT_VIEWS = 512
 """Number of sentences whose view is kept."""
-
-WRITING_DELAY, LONGEST_DELAY = 1.0, 5.0
-"""Seconds without edits after which the file is written, and seconds after which it is written in any case."""
-
-log = logging.getLogger("nonproj")
 
 
 class ChangedError(NonprojError):
@@ -56,6 +56,12 @@ class Session:
     suggester : Suggester or None
     trust : str
         See `nonproj.annotation.decisions.TRUST`.
+    make_checker : callable, optional
+        Returns what is checked for a format, ``conllu`` or ``conllx``.
+    comparison : Comparison, optional
+        The two annotators whose differences are adjudicated in the file; sentence by sentence, they have the same
+        number.
+    retraining : Retraining, optional
 
     Attributes
     ----------
@@ -64,21 +70,54 @@ class Session:
         Changes with every edit.
     """
 
-    def __init__(self, storage: Storage, suggester: Suggester | None = None, trust: str = "done"):
+    def __init__(
+        self,
+        storage: Storage,
+        suggester: Suggester | None = None,
+        trust: str = "done",
+        *,
+        make_checker: Callable[[str], Checker] | None = None,
+        comparison: Comparison | None = None,
+        retraining: Retraining | None = None,
+    ):
         self.storage, self.suggester, self.trust = storage, suggester, trust
         self.treebank = Treebank(storage.texts, trust)
         self.form = self.treebank.form
         self.revision = time.time_ns() // 1_000_000
         self.clock = 0
-        self.saved: bool | str = True
         self.last_edit = 0.0
+        self.checker = make_checker(self.form) if make_checker else Checker(0)
+        self.comparison, self.retraining = comparison, retraining
+        self._messages: dict[Unit, int] = {}
+        self._differing: dict[Unit, tuple[str, int]] = {}
+        self._doubts = Walker(
+            lambda: self.treebank.units, self._measure, self._measured, self._edited_at, "nonproj-doubt"
+        )
+        self._checks = Walker(
+            lambda: self.treebank.units, self._count_messages, lambda unit: unit.text, self._edited_at, "nonproj-checks"
+        )
         self._views: OrderedDict[tuple[str, int], View] = OrderedDict()
         self._models = 0
         self._views_lock, self._lock = threading.Lock(), threading.RLock()
-        self._dirty, self._dirty_since = storage.repeated > 0, time.monotonic()
-        self._stopping = threading.Event()
-        self._writer = threading.Thread(target=self._write_when_idle, daemon=True, name="nonproj-writer")
+        self._writer = Writer(storage, self._snapshot, self._lock, self._edited_at)
         self._writer.start()
+        if suggester is not None and suggester.has_confidence:
+            self._doubts.start()
+        if retraining is not None:
+            retraining.exchange = self.exchange
+            retraining.start_when_due(lambda: self.treebank.texts, self.treebank.count_done())
+
+    def _measured(self, unit: Unit) -> object:
+        """Return what the doubt of a sentence depends on."""
+        return unit.text, self._models
+
+    def _snapshot(self) -> list[str]:
+        """Return the lines of each sentence."""
+        return self.treebank.texts
+
+    def _edited_at(self) -> float:
+        """Return the time of the last edit."""
+        return self.last_edit
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
@@ -93,13 +132,13 @@ class Session:
             "confidence": bool(suggester and suggester.has_confidence),
             "labels": offered(values["labels"], suggester.labels if suggester else ()),
             **{name: offered(values[name]) for name in ("upos", "xpos", "feats")},
-            "validator": False,
-            "retrain": False,
-            "compare": None,
+            "validator": self.checker.level > 0,
+            "retrain": self.retraining is not None,
+            "compare": self.comparison.names if self.comparison else None,
             "n": len(self.treebank.units),
             "revision": self.revision,
             "clock": self.clock,
-            "sentences": self.treebank.columns(),
+            "sentences": self.treebank.columns() | ({"differs": self._differences()} if self.comparison else {}),
         }
 
     def status(self, since: int = 0) -> dict[str, Any]:
@@ -110,9 +149,9 @@ class Session:
         return {
             "revision": self.revision,
             "clock": clock,
-            "saved": self.saved,
+            "saved": self._writer.saved,
             "model": model,
-            "training": None,
+            "training": self.retraining.state if self.retraining else None,
             "doubt": doubt,
         }
 
@@ -128,7 +167,22 @@ class Session:
         return self.treebank.units[i]
 
     def _answer(self, i: int, unit: Unit, view: View) -> dict[str, Any]:
-        return sentence_answer(i, len(self.treebank.units), unit, view)
+        answer = sentence_answer(i, len(self.treebank.units), unit, view)
+        if self.comparison:
+            self.comparison.add_to(answer, i, view)
+        return answer
+
+    def _differences(self) -> list[int]:
+        """Return the number of words of each sentence on which the annotators differ, and that are not settled."""
+        return [self._count_differences(i, unit) for i, unit in enumerate(self.treebank.units)]
+
+    def _count_differences(self, i: int, unit: Unit) -> int:
+        assert self.comparison is not None
+        known = self._differing.get(unit)
+        if known is None or known[0] != unit.text:
+            known = unit.text, self.comparison.count(i, unit, self.trust)
+            self._differing[unit] = known
+        return known[1]
 
     def best(self, i: int, k: int) -> dict[str, Any]:
         """Return up to k trees under the decisions, best first."""
@@ -166,9 +220,7 @@ class Session:
             self._views[key] = found
             while len(self._views) > KEPT_VIEWS:
                 self._views.popitem(last=False)
-        if unit.text == text and unit.doubt != found.doubt:
-            self.clock += 1
-            unit.doubt, unit.stamp = found.doubt, self.clock
+        self._set_doubt(unit, text, found)
         return found
 
     def export(self, clean: bool = False) -> str:
@@ -202,11 +254,16 @@ class Session:
             unit = self.treebank.units[at]
             view = self.view(unit)
             self.last_edit = time.monotonic()
-        whole = replacement.count != 1 or len(replacement.units) != 1
+        whole = replacement.removed != 1 or len(replacement.units) != 1
         same = not whole and len(before.places) == len(view.shown.places)
+        if edit.get("op") == "done" and self.retraining:
+            self.retraining.start_when_due(lambda: self.treebank.texts, self.treebank.count_done())
+        row = row_answer(unit, view)
+        if self.comparison:
+            row["differs"] = self._count_differences(at, unit)
         return {
             "sentence": self._answer(at, unit, view),
-            "row": row_answer(unit, view),
+            "row": row,
             "changed": changes(before, view.shown) if same else [],
             "milliseconds": round(1000 * (time.perf_counter() - start), 2),
             "revision": self.revision,
@@ -222,12 +279,11 @@ class Session:
         if operation == "redo":
             change = redoable(unit)
             return self._store(forward(self.treebank.units, change), change, record_redone)
-        if operation == "split_sentence":
-            change = self._split(unit, edit)
-        elif operation == "join_sentences":
-            change = self._join(i, unit)
+        if operation in ("split_sentence", "join_sentences"):
+            change = self._resentenced(i, unit, edit)
         else:
-            _, draft = apply(edit, self.view(unit), self.suggester, self.trust)
+            sources = functools.partial(self.comparison.source, i) if self.comparison else None
+            draft = apply(edit, self.view(unit), self.suggester, self.trust, sources)
             change = Change([unit], [unit.text], [unit], [draft.text()])
             if unit.text == change.new_texts[0]:
                 return Replacement(i, 1, [unit], [unit.text])
@@ -235,84 +291,84 @@ class Session:
 
     def _store(self, replacement: Replacement, change: Change, record: Any) -> Replacement:
         """Write a change to the journal, then make it."""
-        self.storage.add(replacement.at, replacement.count, replacement.texts)
+        self.storage.add(replacement.at, replacement.removed, replacement.texts)
         self.treebank.replace(replacement)
         record(change)
         self.revision += 1
-        if not self._dirty:
-            self._dirty, self._dirty_since = True, time.monotonic()
+        self._writer.request()
         return replacement
 
-    def _split(self, unit: Unit, edit: Mapping[str, Any]) -> Change:
-        """Return the change that splits a sentence."""
-        view = self.view(unit)
-        draft = view.shown.copy()
-        word = number_of(edit, "word", 1, len(draft.places))
-        store_marks(draft, view.decisions)
-        names = [row.id for row in map(self.treebank.row, self.treebank.units)]
-        parts = structure.split_sentence(draft, word, names)
-        texts = [self._completed(part) for part in parts]
-        return Change([unit], [unit.text], [Unit(text) for text in texts], texts)
-
-    def _join(self, i: int, unit: Unit) -> Change:
-        """Return the change that joins a sentence and the next one."""
+    def _resentenced(self, i: int, unit: Unit, edit: Mapping[str, Any]) -> Change:
+        """Return the change that splits a sentence, or joins it and the next one."""
+        if self.comparison:
+            raise EditError("sentences cannot be split or joined while two annotators are compared")
+        completing = Completing(self.suggester, self.trust)
+        if edit["op"] == "split_sentence":
+            view = self.view(unit)
+            word = number_of(edit, "word", 1, len(view.shown.places))
+            names = [row.id for row in map(self.treebank.row, self.treebank.units)]
+            texts = split(view, word, names, completing)
+            return Change([unit], [unit.text], [Unit(text) for text in texts], texts)
         if i + 1 >= len(self.treebank.units):
             raise EditError("there is no sentence after the last one")
         other = self.treebank.units[i + 1]
-        drafts = []
-        for view in (self.view(unit), self.view(other)):
-            draft = view.shown.copy()
-            store_marks(draft, view.decisions)
-            drafts.append(draft)
-        first, second = drafts
-        joined = structure.join_sentences(first, second)
-        roots = [row for row in joined.words if row[6] == "0"]
-        before = sum(row[6] == "0" for row in first.words)
-        for row in roots[max(before, 1) :]:  # the roots of the second sentence are roots no longer
-            row[6:8] = ["_", "_"]
-            row[9] = "|".join(item for item in row[9].split("|") if item.split("=")[0] not in ("Head", "Deprel")) or "_"
-        text = self._completed(joined)
+        text = join(self.view(unit), self.view(other), completing)
         return Change([unit, other], [unit.text, other.text], [Unit(text)], [text])
 
-    def _completed(self, draft: Draft) -> str:
-        """Return the lines of a sentence with new words: decisions from its marks, the rest decoded."""
-        bare = draft.copy()
-        bare.comments = []
-        decisions = decisions_of(bare, "none")
-        draft.set_comment("annotation", None)
-        if self.suggester is not None:
-            draft = self.suggester.tag(draft)
-            found = self.suggester.decode(draft, decisions)
-            draft = with_tree(draft, found.heads, found.labels, decisions)
-        store(draft, decisions, self.trust)
-        draft.check()
-        return draft.text()
+    # -- the model -----------------------------------------------------------------------------------------------------
+
+    def exchange(self, suggester: Suggester) -> None:
+        """Suggest trees by another model from now on; what was edited and decided stays."""
+        with self._lock:
+            self.suggester = suggester
+            self._models += 1
+            self.revision += 1
+        if suggester.has_confidence:
+            self._doubts.start()
+
+    def retrain(self) -> dict[str, Any]:
+        """Start training in the background."""
+        if self.retraining is None:
+            raise EditError("start with --retrain to train models")
+        self.retraining.start(self.treebank.texts)
+        return {"training": self.retraining.state}
+
+    def _measure(self, unit: Unit) -> None:
+        """Compute the doubt of a sentence in the background."""
+        text, suggester = unit.text, self.suggester
+        with contextlib.suppress(EditError):
+            self._set_doubt(unit, text, view_of(text, suggester, self.trust))
+
+    def _set_doubt(self, unit: Unit, text: str, view: View) -> None:
+        """Set the doubt of a sentence, if it is still the one that is shown."""
+        with self._views_lock:
+            if unit.text == text and unit.doubt != view.doubt:
+                self.clock += 1
+                unit.doubt, unit.stamp = view.doubt, self.clock
+
+    # -- messages and agreement ----------------------------------------------------------------------------------------
+
+    def check(self, i: int) -> dict[str, Any]:
+        """Return the messages on a sentence as it is shown."""
+        view = self.view(self.unit(i))
+        return {"messages": self.checker.messages(view.shown.text())}
+
+    def check_all(self) -> dict[str, Any]:
+        """Return the number of messages of each sentence that has any, as far as they have been counted."""
+        self._checks.start()
+        counts = {i: n for i, unit in enumerate(self.treebank.units) if (n := self._messages.get(unit, 0))}
+        return {"done": self._checks.done, "counts": counts}
+
+    def _count_messages(self, unit: Unit) -> None:
+        self._messages[unit] = len(self.checker.messages(unit.text))
+
+    def agreement(self) -> dict[str, Any]:
+        """Return the agreement of the two annotators."""
+        if self.comparison is None:
+            raise EditError("start with --compare to compare two annotators")
+        return self.comparison.agreement()
 
     # -- the file ------------------------------------------------------------------------------------------------------
-
-    def _write_when_idle(self) -> None:
-        """Write the file a moment after the last edit."""
-        while not self._stopping.wait(0.2):
-            now = time.monotonic()
-            due = now - self.last_edit >= WRITING_DELAY or now - self._dirty_since >= LONGEST_DELAY
-            if self._dirty and due:
-                self.save()
-
-    def save(self) -> None:
-        """Write the file; `saved` says whether it succeeded."""
-        try:
-            with self._lock:
-                texts, revision = self.treebank.texts, self.revision
-                digest = self.storage.mark(texts)
-                self._dirty, self._dirty_since = False, time.monotonic()
-            self.storage.write(texts, digest)
-            with self._lock:
-                if self.revision == revision:
-                    self.storage.forget()
-            self.saved = True
-        except NonprojError as error:
-            self.saved, self._dirty = str(error), True
-            self._dirty_since = time.monotonic()
 
     def close(self) -> None:
         """Write the file, and release its lock.
@@ -322,14 +378,16 @@ class Session:
         LockError, FileError
             The file cannot be written; the journal keeps the edits.
         """
-        self._stopping.set()
-        self._writer.join()
+        self._doubts.stop()
+        self._checks.stop()
+        if self.retraining is not None:
+            self.retraining.stop()
+        self._writer.stop()
         with self._lock:
-            self.storage.close(self.treebank.texts if self._dirty else None)
+            self.storage.close(self.treebank.texts if self._writer.is_due else None)
 
     def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *error: object) -> None:
-        with contextlib.ExitStack():
-            self.close()
+        self.close()

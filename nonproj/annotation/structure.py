@@ -6,17 +6,15 @@ if it was the text of the words before.  A reference to a word that is gone disa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
 
-from nonproj.annotation.decisions import NAMES, renumbered
-from nonproj.annotation.draft import DEPREL, DEPS, FORM, HEAD, ID, LEMMA, MISC, Draft, EditError
+from nonproj.annotation.decisions import NAMES
+from nonproj.annotation.draft import DEPREL, DEPS, FORM, HEAD, ID, MISC, Draft, EditError
+from nonproj.annotation.references import Row, edge_key, edges_of, items_of, refer, renumber, without_items
 
 _NO_SPACE = "SpaceAfter=No"
 _SPACES = ("SpaceAfter", "SpacesAfter")
 _OF_ONE_SENTENCE = ("sent_id", "text", "newdoc", "newpar", "annotation")
-
-Row: TypeAlias = "list[str]"
 
 
 def split_word(draft: Draft, word: int, forms: Sequence[str]) -> Draft:
@@ -45,17 +43,17 @@ def split_word(draft: Draft, word: int, forms: Sequence[str]) -> Draft:
     old = draft.rows[place]
     first, second = [*old[:FORM], forms[0], *"____", *old[HEAD:]], [*old[:FORM], forms[1], *"____", *"____"]
     if range_of(draft, word) is None:
-        spaces = [item for item in _items(old[MISC]) if item.partition("=")[0] in _SPACES]
+        spaces = [item for item in items_of(old[MISC]) if item.partition("=")[0] in _SPACES]
         second[MISC] = "|".join(spaces) or "_"
-        first[MISC] = "|".join([item for item in _items(old[MISC]) if item not in spaces] + [_NO_SPACE])
+        first[MISC] = "|".join([item for item in items_of(old[MISC]) if item not in spaces] + [_NO_SPACE])
         if f"{forms[0]} {forms[1]}" == old[FORM]:
-            first[MISC] = _without_items(first[MISC], (_NO_SPACE,))
+            first[MISC] = without_items(first[MISC], (_NO_SPACE,))
     new = draft.copy()
     new.rows[place : place + 1] = [first, second]
     new.endings[place : place + 1] = [draft.ending, draft.endings[place]]
     olds = [[row[ID]] for row in draft.rows]
     olds[place : place + 1] = [[old[ID]], []]
-    _renumber(new, olds, {old[ID]: 1})
+    renumber(new, olds, {old[ID]: 1})
     new.words[word][HEAD] = str(word)
     return _with_text(draft, new)
 
@@ -84,21 +82,21 @@ def join_words(draft: Draft, word: int, form: str | None = None) -> Draft:
     covering = range_of(draft, word)
     if covering != range_of(draft, word + 1):
         raise EditError("the two words belong to different tokens; remove the multiword token first")
-    apart = covering is None and _NO_SPACE not in _items(first[MISC])
+    apart = covering is None and _NO_SPACE not in items_of(first[MISC])
     outer = second if _governs(draft.words, word + 1, word) else first
     joined = [first[ID], form or first[FORM] + " " * apart + second[FORM], *"____", *outer[HEAD : DEPREL + 1]]
-    edges = {*_edges(first[DEPS]), *_edges(second[DEPS])}
-    joined += ["|".join(sorted(edges, key=_edge_key)) or "_", _joined_misc(first, second, outer)]
+    edges = {*edges_of(first[DEPS]), *edges_of(second[DEPS])}
+    joined += ["|".join(sorted(edges, key=edge_key)) or "_", _joined_misc(first, second, outer)]
     new = draft.copy()
     new.rows[a], new.rows[b : b + 1], new.endings[b : b + 1] = joined, [], []
     new.endings[-1] = draft.endings[-1]
     olds = [[row[ID]] for row in draft.rows]
     olds[a] += olds.pop(b)
-    _renumber(new, olds, {})
+    renumber(new, olds, {})
     self_edge = f"{word}:"
     row = new.words[word - 1]
-    row[DEPS] = "|".join(edge for edge in _edges(row[DEPS]) if not edge.startswith(self_edge)) or "_"
-    row[MISC] = "|".join(item for item in _items(row[MISC]) if item not in _own_marks(word)) or "_"
+    row[DEPS] = "|".join(edge for edge in edges_of(row[DEPS]) if not edge.startswith(self_edge)) or "_"
+    row[MISC] = "|".join(item for item in items_of(row[MISC]) if item not in _own_marks(word)) or "_"
     return _with_text(draft, _without_short_range(new, word, form))
 
 
@@ -131,8 +129,8 @@ def set_multiword(draft: Draft, first: int, last: int, form: str | None) -> Draf
             raise EditError("one of the words is in a multiword token; remove it first")
         misc, words = "_", new.words[first - 1 : last]
         for word in words:
-            spaces = [item for item in _items(word[MISC]) if item.partition("=")[0] in _SPACES]
-            word[MISC] = _without_items(word[MISC], spaces)
+            spaces = [item for item in items_of(word[MISC]) if item.partition("=")[0] in _SPACES]
+            word[MISC] = without_items(word[MISC], spaces)
             misc = "|".join(spaces) or "_"  # those of the last word
         place = draft.places[first - 1]
         new.rows.insert(place, [name, form, *"_______", misc])
@@ -173,7 +171,7 @@ def split_sentence(draft: Draft, word: int, taken: Iterable[str] = ()) -> tuple[
         (draft.rows[place:], draft.endings[place:]),
     ):
         part = Draft("", [], [row.copy() for row in rows], endings.copy(), [draft.ending])
-        _renumber(part, [[row[ID]] for row in rows], {})
+        renumber(part, [[row[ID]] for row in rows], {})
         parts.append(part)
     first, second = parts
     first.before, first.comments = draft.before, draft.comments.copy()
@@ -181,7 +179,9 @@ def split_sentence(draft: Draft, word: int, taken: Iterable[str] = ()) -> tuple[
     name = draft.comment("sent_id")
     if name is not None:
         known = set(taken)
-        second.set_comment("sent_id", next(new for i in range(2, len(known) + 3) if (new := f"{name}-{i}") not in known))
+        second.set_comment(
+            "sent_id", next(new for i in range(2, len(known) + 3) if (new := f"{name}-{i}") not in known)
+        )
     if draft.comment("text") == surface(draft):
         first.set_comment("text", surface(first))
         second.set_comment("text", surface(second))
@@ -212,7 +212,7 @@ def join_sentences(first: Draft, second: Draft) -> Draft:
             row[ID] = "-".join(str(int(number) + count) for number in row[ID].split("-"))
         else:
             row[ID] = numbers[row[ID]] or ""
-        _refer(row, numbers)
+        refer(row, numbers)
     new = Draft(first.before, first.comments.copy(), [row.copy() for row in first.rows], first.endings.copy(), [])
     new.endings[-1] = new.endings[-1] or first.ending
     new.rows, new.endings, new.after = new.rows + shifted, new.endings + second.endings, second.after.copy()
@@ -223,7 +223,7 @@ def join_sentences(first: Draft, second: Draft) -> Draft:
             new.comments.append(line)
         if line.startswith("#") and key.split(" ")[0] == "newpar":
             row = new.words[count]
-            row[MISC] = "|".join([*_items(row[MISC]), "NewPar=Yes"])
+            row[MISC] = "|".join([*items_of(row[MISC]), "NewPar=Yes"])
     if first.comment("text") == surface(first) and second.comment("text") == surface(second):
         new.set_comment("text", surface(new))
     elif first.comment("text") is not None and second.comment("text") is not None:
@@ -245,7 +245,7 @@ def surface(draft: Draft) -> str:
             inside = int(row[ID].partition("-")[2])
         elif "." in row[ID] or int(row[ID]) <= inside:
             continue
-        text += row[FORM] + " " * (_NO_SPACE not in _items(row[MISC]))
+        text += row[FORM] + " " * (_NO_SPACE not in items_of(row[MISC]))
     return text.removesuffix(" ")
 
 
@@ -276,82 +276,6 @@ def _check_word(draft: Draft, word: object, message: str = "") -> None:
         raise EditError(message or f"{word!r} is not the number of a word, from 1 to {count}")
 
 
-def _items(misc: str) -> list[str]:
-    """Return the attributes of a column MISC."""
-    return [] if misc == "_" else misc.split("|")
-
-
-def _without_items(misc: str, items: Iterable[str]) -> str:
-    """Return a column MISC without some attributes."""
-    gone = set(items)
-    return "|".join(item for item in _items(misc) if item not in gone) or "_"
-
-
-def _edges(deps: str) -> list[str]:
-    """Return the edges of a column DEPS; none in CoNLL-X, where it is a head."""
-    return deps.split("|") if ":" in deps else []
-
-
-def _edge_key(edge: str) -> tuple[int, int, str]:
-    """Return the position of an edge in DEPS, which is ordered by heads."""
-    head, _, label = edge.partition(":")
-    whole, _, part = head.partition(".")
-    return int(whole) if whole.isdecimal() else 0, int(part) if part.isdecimal() else 0, label
-
-
-def _refer(row: Row, numbers: Mapping[str, str | None]) -> None:
-    """Renumber the references in a row: HEAD, DEPS and the decisions in MISC."""
-    if row[HEAD] in numbers:
-        head = numbers[row[HEAD]]
-        row[HEAD], row[DEPREL] = (head, row[DEPREL]) if head is not None else ("_", "_")
-    if ":" in row[DEPS]:
-        pairs = [edge.partition(":")[::2] for edge in row[DEPS].split("|")]
-        kept = [(numbers.get(head, head), label) for head, label in pairs]
-        row[DEPS] = "|".join(f"{head}:{label}" for head, label in kept if head is not None) or "_"
-    row[MISC] = renumbered(row[MISC], numbers)
-
-
-def _renumber(draft: Draft, olds: Sequence[Sequence[str]], longer: Mapping[str, int]) -> None:
-    """Number the rows of a draft, and renumber the references in them.
-
-    Parameters
-    ----------
-    draft : Draft
-        Its words in their new order; changed.
-    olds : sequence of sequence of str
-        The old IDs of each row; references to IDs of no row are removed.
-    longer : mapping of str to int
-        By how many words a multiword token that ends with a word, by its old ID, now extends beyond it.
-    """
-    numbers: dict[str, str | None] = {"0": "0"}
-    word = empty = 0
-    for row, ids in zip(draft.rows, olds, strict=True):
-        if "-" in row[ID]:
-            continue
-        if "." in row[ID]:
-            empty += 1
-            new = f"{word}.{empty}"
-        else:
-            word, empty = word + 1, 0
-            new = str(word)
-        row[ID] = new
-        numbers |= dict.fromkeys(ids, new)
-    referred = {row[HEAD] for row in draft.rows} | {
-        edge.partition(":")[0] for row in draft.rows for edge in _edges(row[DEPS])
-    }
-    referred |= {
-        item.partition("=")[2] for row in draft.rows for item in row[MISC].split("|") if item.partition("=")[0] in NAMES
-    }
-    for old in referred:
-        if old[:1].isdigit():
-            numbers.setdefault(old, None)
-    for row in draft.rows:
-        if "-" in row[ID]:
-            first, last = row[ID].split("-")
-            row[ID] = f"{numbers[first]}-{int(numbers[last] or 0) + longer.get(last, 0)}"
-        _refer(row, numbers)
-
-
 def _governs(words: Sequence[Row], head: int, word: int) -> bool:
     """Return whether a word is above another one in the tree."""
     for _ in range(len(words)):
@@ -366,13 +290,13 @@ def _governs(words: Sequence[Row], head: int, word: int) -> bool:
 
 def _joined_misc(first: Row, second: Row, outer: Row) -> str:
     """Return the column MISC of a joined word: decisions of the word that keeps its head, blanks of the second."""
-    items = [item for item in _items(first[MISC]) if item.partition("=")[0] not in (*_SPACES, *NAMES)]
+    items = [item for item in items_of(first[MISC]) if item.partition("=")[0] not in (*_SPACES, *NAMES)]
     known = {item.partition("=")[0] for item in items}
-    for item in _items(second[MISC]):
+    for item in items_of(second[MISC]):
         name = item.partition("=")[0]
         if name in _SPACES or (name not in known and name not in NAMES):
             items.append(item)
-    items += [item for item in _items(outer[MISC]) if item.partition("=")[0] in NAMES]
+    items += [item for item in items_of(outer[MISC]) if item.partition("=")[0] in NAMES]
     return "|".join(items) or "_"
 
 
@@ -396,8 +320,8 @@ def _remove_range(draft: Draft, place: int) -> None:
     row = draft.rows.pop(place)
     draft.endings.pop(place)
     last = draft.words[int(row[ID].partition("-")[2]) - 1]
-    spaces = [item for item in _items(row[MISC]) if item.partition("=")[0] in _SPACES]
-    last[MISC] = "|".join([*_items(last[MISC]), *spaces]) or "_"
+    spaces = [item for item in items_of(row[MISC]) if item.partition("=")[0] in _SPACES]
+    last[MISC] = "|".join([*items_of(last[MISC]), *spaces]) or "_"
 
 
 def _empty_nodes(draft: Draft, word: int) -> int:
@@ -410,8 +334,3 @@ def _with_text(old: Draft, new: Draft) -> Draft:
     if old.comment("text") == surface(old):
         new.set_comment("text", surface(new))
     return new
-
-
-def clear_tags(draft: Draft, word: int) -> None:
-    """Empty lemma and tags of a word."""
-    draft.words[word - 1][LEMMA:HEAD] = ["_"] * (HEAD - LEMMA)

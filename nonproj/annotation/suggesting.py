@@ -132,10 +132,12 @@ def _explained(error: DataError, decisions: Decisions) -> str:
 def _suggestion(parse: Parse, decisions: Decisions) -> Suggestion:
     """Return the tree of a parse."""
     best, confidence = parse.decoded, parse.confidence
-    constrained = bool(decisions.count)
+    constrained = bool(decisions.size)
     probabilities: Sequence[list[float] | None] = (None, None)
     if confidence is not None:
         probabilities = (confidence.heads.tolist(), confidence.labels.tolist())
     gap = max(0.0, float(best.bound) - float(best.score))
     heads = [int(head) for head in best.heads]
-    return Suggestion(heads, list(parse.labels), bool(best.certified), gap, float(best.score), constrained, *probabilities)
+    return Suggestion(
+        heads, list(parse.labels), bool(best.certified), gap, float(best.score), constrained, *probabilities
+    )

@@ -62,7 +62,7 @@ class Treebank:
         """Replace some sentences by others."""
         for unit, text in zip(replacement.units, replacement.texts, strict=True):
             unit.text = text
-        self.units[replacement.at : replacement.at + replacement.count] = replacement.units
+        self.units[replacement.at : replacement.at + replacement.removed] = replacement.units
 
     def row(self, unit: Unit) -> Row:
         """Return a sentence's row in the list, without its number."""
@@ -71,6 +71,16 @@ class Treebank:
             known = unit.text, row_of(unit.text, self.trust)
             self._rows[unit] = known
         return known[1]
+
+    @property
+    def is_unmarked(self) -> bool:
+        """Whether there are heads, but no decisions and no sentences that are done."""
+        rows = list(map(self.row, self.units))
+        return bool(self.values["labels"]) and not any(row.done or row.decided for row in rows)
+
+    def count_done(self) -> int:
+        """Return the number of sentences that are done."""
+        return sum(self.row(unit).done for unit in self.units)
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the list of sentences, column by column."""
@@ -98,7 +108,7 @@ def row_of(text: str, trust: str) -> Row:
     if "Head=" in text or "Deprel=" in text or COMMENT in values or trust == "all" or "text" not in values:
         draft = Draft.of(text)
         decided = decisions_of(draft, trust)
-        return Row(values.get("sent_id", ""), text_of(draft), len(draft.places), int(decided.done), decided.count)
+        return Row(values.get("sent_id", ""), text_of(draft), len(draft.places), int(decided.done), decided.size)
     words = sum(line.partition("\t")[0].isdecimal() for line in text.removeprefix(BOM).split("\n"))
     return Row(values.get("sent_id", ""), values["text"][:TEXT_CHARACTERS], words, int(values.get(COMMENT) == DONE), 0)
 

@@ -49,7 +49,7 @@ class View(NamedTuple):
 
     @property
     def doubt(self) -> float | None:
-        """One minus the probability of the least certain undecided head; None if unknown, or if the sentence is done."""
+        """One minus the probability of the least certain undecided head; None if unknown, or if all is done."""
         if self.decisions.done:
             return None
         n = len(self.shown.places)

@@ -302,8 +302,22 @@ def add_annotate(parser: Arguments) -> None:
     add("-m", "--model", metavar="MODEL", help=text)
     text = "heads of FILE that are decisions: of sentences that are done; all; none, and they are predicted again"
     add("--trust", choices=("done", "all", "none"), default="done", help=f"{text} (default: done)")
-    add("--port", type=port, default=0, metavar="N", help="port (default: any free one)")
+    text = "another file to write; FILE stays as it is (with --compare: the file of the adjudicated trees)"
+    add("-o", "--output", metavar="OUT", help=text)
+    text = "the same sentences by a second annotator: show where the two differ, and adjudicate"
+    add("--compare", metavar="FILE", help=text)
+    add("--port", type=port, default=0, metavar="N", help="port of this machine (default: any free one)")
+    group = parser.add_group("validation, by the package udtools").add_argument
+    text = "highest level of the official validator, 0 for none (default: 3, with --language 5; none for CoNLL-X)"
+    group("--level", type=integer, choices=range(6), metavar="N", help=text)
+    group("--language", metavar="CODE", help="language of the treebank, as in en")
+    add = parser.add_group("training in the background").add_argument
+    text = "train a model on demand, and after each N sentences that are newly done; it is written to FILE.nonproj"
+    add("--retrain", type=positive, nargs="?", const=0, metavar="N", help=text)
+    add("--retrain-with", metavar="TREEBANK", help="a treebank to learn from, too")
+    add("-c", "--config", metavar="YAML", help="configuration of the training (default: that of MODEL)")
     add_reading(parser)
+    add_decoding(parser)
 
 
 def add_audit(parser: Arguments) -> None:
