@@ -17,7 +17,7 @@ OPTIONS |= {"confidence.share": 0.4, "confidence.epochs": 2}
 
 @pytest.fixture(scope="session")
 def noisy_model(tmp_path_factory) -> Path:
-    """A model of the toy language, with a tagger and with confidences; it cannot know the head of every other adjective."""
+    """A model of the toy language with a tagger and with confidences, unsure of the heads of adjectives."""
     path = tmp_path_factory.mktemp("models") / "noisy.nonproj"
     train(noisy_sentences(200), Config().with_overrides(OPTIONS)).save(path)
     return path

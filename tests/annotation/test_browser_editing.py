@@ -17,8 +17,18 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 from nonproj.io import conll  # noqa: E402
 
-LILLE = [("den", "DET", None, "_"), ("lille", "ADJ", None, "_"), ("hund", "NOUN", None, "_"), ("ser", "VERB", None, "_")]
-LILLE += [("stor", "ADJ", None, "_"), ("kat", "NOUN", None, "_"), ("sovende", "PART", None, "_"), (".", "PUNCT", None, "_")]
+LILLE = [
+    ("den", "DET", None, "_"),
+    ("lille", "ADJ", None, "_"),
+    ("hund", "NOUN", None, "_"),
+    ("ser", "VERB", None, "_"),
+]
+LILLE += [
+    ("stor", "ADJ", None, "_"),
+    ("kat", "NOUN", None, "_"),
+    ("sovende", "PART", None, "_"),
+    (".", "PUNCT", None, "_"),
+]
 SHORT = [("mand", "NOUN", None, "_"), ("kender", "VERB", None, "_"), (".", "PUNCT", None, "_")]
 
 
@@ -197,13 +207,19 @@ def test_unsure_words_look_unsure_and_are_found_by_a_key(page):
         assert ("unsure" in kinds or "doubtful" in kinds) == (p < 0.8)
     page.press(Keys.HOME, "n")
     assert page.chosen == next(i for i in unsure if i > 1)
-    dashes = page.run(f"return getComputedStyle(document.querySelector(\".arc[data-word='{unsure[0]}'] .line\")).strokeDasharray")
+    dashes = page.run(
+        f"return getComputedStyle(document.querySelector(\".arc[data-word='{unsure[0]}'] .line\")).strokeDasharray"
+    )
     assert dashes != "none"
 
 
 def test_the_table_edits_every_column(page, annotator):
-    page.set_cell(3, "lemma", "hundehvalp").set_cell(3, "upos", "PROPN").set_cell(3, "xpos", "x").set_cell(3, "feats", "A=1")
-    page.set_cell(6, "head", "3").set_cell(6, "deprel", "nmod").set_cell(1, "misc", "Note=a b").set_cell(2, "form", "ganske")
+    page.set_cell(3, "lemma", "hundehvalp").set_cell(3, "upos", "PROPN").set_cell(3, "xpos", "x").set_cell(
+        3, "feats", "A=1"
+    )
+    page.set_cell(6, "head", "3").set_cell(6, "deprel", "nmod").set_cell(1, "misc", "Note=a b").set_cell(
+        2, "form", "ganske"
+    )
     row = page.sentence["words"][2]
     assert [row[name] for name in ("lemma", "upos", "xpos", "feats")] == ["hundehvalp", "PROPN", "x", "A=1"]
     assert page.heads[5] == 3 and page.labels[5] == "nmod"

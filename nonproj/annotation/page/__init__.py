@@ -46,7 +46,9 @@ def load_page() -> tuple[str, dict[str, str]]:
     (True, False)
     """
     files = importlib.resources.files("nonproj.annotation.page")
-    read = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("annotate.html", "annotate.css", *SCRIPTS)}
+    read = {
+        name: files.joinpath(name).read_text(encoding="utf-8") for name in ("annotate.html", "annotate.css", *SCRIPTS)
+    }
     style = tree_style() + read["annotate.css"]
     script = "\n".join(['\n"use strict";', tree_script(), *(read[name] for name in SCRIPTS)])
     parts = {"style": style, "script": script}
