@@ -16,6 +16,9 @@ from nonproj.io.checks import Rules, checked
 FORMAT = 2
 """The validator's highest level that is about the format alone."""
 
+OF_FILES = ("edeps-identical-to-basic-trees",)
+"""The validator's rules that are about a whole file."""
+
 _lock = threading.Lock()
 """Held while the validator works."""
 
@@ -64,7 +67,8 @@ class Checker(NamedTuple):
             sentence = checked(split_lines(text), "sentence", 1, Rules(ignore_heads=True, max_line=1 << 30))
             with _lock:
                 theirs = violations([sentence], self.level, self.language)
-            found += [_message(each.level, each.word or None, each.rule, each.message) for each in theirs]
+            own = (each for each in theirs if each.rule not in OF_FILES)
+            found += [_message(each.level, each.word or None, each.rule, each.message) for each in own]
         return found
 
 
