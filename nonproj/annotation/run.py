@@ -30,7 +30,8 @@ def listen(port: int) -> socket.socket:
     FileError
         The port is in use.
     """
-    listener = socket.socket()
+    # asyncio turns Nagle's algorithm off only for sockets that name the protocol; with it, an answer takes 40 ms more
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
