@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from nonproj.annotation.decisions import NAMES, renumbered
+from nonproj.annotation.decisions import renumbered
 from nonproj.annotation.draft import DEPREL, DEPS, HEAD, ID, MISC, Draft
 
 Row: TypeAlias = "list[str]"
@@ -73,9 +73,6 @@ def renumber(draft: Draft, olds: Sequence[Sequence[str]], longer: Mapping[str, i
         numbers |= dict.fromkeys(ids, new)
     referred = {row[HEAD] for row in draft.rows} | {
         edge.partition(":")[0] for row in draft.rows for edge in edges_of(row[DEPS])
-    }
-    referred |= {
-        item.partition("=")[2] for row in draft.rows for item in row[MISC].split("|") if item.partition("=")[0] in NAMES
     }
     for old in referred:
         if old[:1].isdigit():

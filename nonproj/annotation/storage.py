@@ -115,8 +115,9 @@ class Storage:
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         with open(os.dup(self._descriptor), "rb") as stream:
             lines = stream.read().split(b"\n")
+        os.ftruncate(self._descriptor, sum(len(line) + 1 for line in lines[:-1]))  # the last one is incomplete
         records = []
-        for line in lines[:-1]:  # the last one is empty, or incomplete
+        for line in lines[:-1]:
             with contextlib.suppress(ValueError, TypeError):
                 record = json.loads(line)
                 if isinstance(record, dict):
