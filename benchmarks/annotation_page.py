@@ -92,6 +92,7 @@ def drops(browser: Any, count: int, seed: int = 0) -> dict[str, list[float]]:
     """
     browser.execute_script(script)
     shown = "return [performance.getEntriesByName('shown head').length, performance.getEntriesByName('shown undo').length]"
+    idle = "return !pending() && (best.trees.length > 0 || !file.model)"  # as it is when a person has looked at the tree
     done, wait = [0, 0], WebDriverWait(browser, 60, 0.02)
     n = browser.execute_script("return sentence.words.length")
     while done[0] < count:
@@ -99,6 +100,7 @@ def drops(browser: Any, count: int, seed: int = 0) -> dict[str, list[float]]:
         heads = browser.execute_script("return sentence.words.map((each) => each.head)")
         if heads[word - 1] == head:
             continue
+        wait.until(lambda _: browser.execute_script(idle))
         places = [browser.find_element(By.CSS_SELECTOR, f"#scroll .word[data-word='{m}'] .form") for m in (word, head)]
         ActionChains(browser, duration=30).click_and_hold(places[0]).move_to_element(places[1]).release().perform()
         wait.until(lambda _: browser.execute_script("return !pending()"))

@@ -50,10 +50,10 @@ function draw() {
   made.arcs.forEach((arc, k) => finishArc(groups[k], arc));
   for (const each of made.svg.querySelectorAll(".word")) finishWord(each);
   drawMultiword(made);
+  markChosen();
   const scroll = find("scroll"), {scrollLeft} = scroll;
   scroll.replaceChildren(made.svg);
   scroll.scrollLeft = scrollLeft;
-  markChosen();
   showWidth();
 }
 

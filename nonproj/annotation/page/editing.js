@@ -26,8 +26,8 @@ async function send() {
   }, 400);
   try {
     const answer = await ask(`sentence/${item.i}`, {version: sentence.version, edit: item.change});
-    queue.shift();
     await receive(answer, item);
+    queue.shift();
   } catch (error) {
     if (error instanceof Lost) {
       item.kept = true;
@@ -55,10 +55,12 @@ async function receive({sentence: newer, changed, file: listed, row, revision: n
   notice("");
   const missed = number > revision + 1;
   revision = number;
-  present(newer, new Set(counts.filter(({column}) => column === "head" || column === "deprel").map((each) => each.word)));
-  showChanges(counts);
+  const same = presentTree(newer, new Set(counts.filter(({column}) => column === "head" || column === "deprel").map((each) => each.word)));
   performance.measure(`edit ${item.change.op}`, {start: item.start, end: performance.now()});
-  requestAnimationFrame(() => setTimeout(() => performance.measure(`shown ${item.change.op}`, {start: item.start, end: performance.now()})));
+  await nextFrame();
+  performance.measure(`shown ${item.change.op}`, {start: item.start, end: performance.now()});
+  presentRest(same);
+  showChanges(counts);
   if (listed) return loadFile(listed.revision);
   updateRow(row);
   if (missed) refresh().catch(report);
@@ -96,8 +98,20 @@ function updateRow(row) {
 
 /* -- showing a sentence ---------------------------------------------------------------------------------------------- */
 
+/* Resolves when the next frame has been shown, or at once if nobody sees it. */
+const nextFrame = () => new Promise((resolve) => {
+  if (document.hidden) return resolve();
+  const timer = setTimeout(resolve, 100);
+  requestAnimationFrame(() => setTimeout(() => { clearTimeout(timer); resolve(); }));
+});
+
 /* Shows a state of a sentence; words in `changed` are marked in the tree. */
 function present(newer, changed) {
+  presentRest(presentTree(newer, changed));
+}
+
+/* Shows the tree, and returns whether it is that of the same sentence as before. */
+function presentTree(newer, changed) {
   const same = sentence && sentence.i === newer.i;
   sentence = newer;
   drawn.changed = changed;
@@ -107,8 +121,13 @@ function present(newer, changed) {
   chosen = Math.min(same ? chosen : 1, newer.words.length) || (newer.words.length ? 1 : 0);
   draw();
   if (!same) Object.assign(find("scroll"), {scrollLeft: newer.rtl ? 1e6 : 0, scrollTop: 1e6});
-  showTitle();
   showProof();
+  return Boolean(same);
+}
+
+/* Shows everything else. */
+function presentRest(same) {
+  showTitle();
   showTable();
   if (!same) find("table").scrollTop = 0;
   showDiffers();
