@@ -55,8 +55,7 @@ function refreshAsides(wait) {
     else {
       await ask(`sentence/${sentence.i}/best?k=5`).then((answer) => { if (current()) showBest(answer.trees); }, (error) => { if (current()) asideFails("best", error); });
     }
-    find("messages-part").hidden = !file.validator;
-    if (!current() || !file.validator) return;
+    if (!current()) return;
     await ask(`sentence/${sentence.i}/check`).then((answer) => { if (current()) showMessages(answer.messages); }, (error) => { if (current()) asideFails("messages", error); });
   }, wait);
 }
@@ -99,7 +98,7 @@ function showMessages(messages) {
   const marked = new Set(messages.map((each) => each.word).filter(Boolean));
   for (const part of drawn.svg.querySelectorAll(".word")) part.classList.toggle("faulty", marked.has(Number(part.dataset.word)));
   find("messages").replaceChildren(...messages.slice(0, 100).map(({word: m, text, id, level}) => {
-    const row = make("li", level ? `level-${level}` : ""), link = button("", id || "", () => { if (m) select(m); }, "line");
+    const row = make("li", level < 3 ? "serious" : ""), link = button("", id || "", () => { if (m) select(m); }, "line");
     if (m && sentence.words[m - 1]) link.append(make("b", "", `${nameOf(m)}: `));
     link.append(make("span", "", text));
     row.append(link);
@@ -111,22 +110,25 @@ function showMessages(messages) {
 
 /* The columns of a word in which the two annotators differ. */
 const differencesOf = (m) => (sentence.differs || []).filter((each) => each.word === m).map((each) => each.column);
+const isDisputed = (m) => (sentence.differs || []).some((each) => each.word === m && !each.settled);
+const sameWords = () => !(sentence.differs || []).some((each) => each.word === 0);
 
 function showDiffers() {
   find("differs-part").hidden = !file.compare;
   if (!file.compare) return;
   const words = [...new Set((sentence.differs || []).map((each) => each.word))];
-  find("take-first").textContent = `Take all of ${file.compare.first}`;
-  find("take-second").textContent = `of ${file.compare.second}`;
-  find("differs").replaceChildren(...(words.length ? words.map(differingRow) : [make("li", "good", "✓ both are the same")]));
+  find("take-first").textContent = `All of ${file.compare.first}`;
+  find("take-second").textContent = `All of ${file.compare.second}`;
+  if (!sameWords()) find("differs").replaceChildren(make("li", "", "The two have different words here: take the sentence of one of them."));
+  else find("differs").replaceChildren(...(words.length ? words.map(differingRow) : [make("li", "good", "✓ both are the same")]));
 }
 
 function differingRow(m) {
-  const row = make("li"), one = word(m), two = sentence.other.words[m - 1], columns = differencesOf(m), text = (each) => {
+  const row = make("li", isDisputed(m) ? "" : "settled"), one = sentence.first ? sentence.first.words[m - 1] : word(m), two = sentence.other.words[m - 1], columns = differencesOf(m), text = (each) => {
     const arc = columns.includes("head") || columns.includes("deprel") ? [`${absent(each.deprel) || "_"} of ${each.head === null ? "none" : nameOf(each.head)}`] : [];
     return [...arc, ...columns.filter((name) => name !== "head" && name !== "deprel").map((name) => `${name.toUpperCase()} ${absent(each[name]) || "_"}`)].join(", ");
   };
-  row.append(button(nameOf(m), "choose the word", () => select(m), "line strong"));
+  row.append(button(isDisputed(m) ? nameOf(m) : `✓ ${nameOf(m)}: ${text(word(m))}`, "choose the word", () => select(m), "line strong"));
   for (const [source, each] of [["first", one], ["second", two]]) {
     const take = button("", `take the ${source} annotator's (${source === "first" ? "," : "."})`, () => takeSide(m, source), `side ${source}`);
     take.append(make("kbd", "", source === "first" ? "," : "."), make("span", "", text(each)));
@@ -136,7 +138,8 @@ function differingRow(m) {
 }
 
 function takeSide(m, source) {
-  if (m && file.compare) edit({op: "take", word: m, source});
+  if (!m || !file.compare) return;
+  edit(sameWords() ? {op: "take", word: m, source} : {op: "take_all", source});
 }
 
 /* A click on an arc below the words: of a suggestion, or of the other annotator. */

@@ -9,13 +9,16 @@ const nameOf = (m) => (m ? `${m} ${sentence.rtl ? `\u2068${word(m).form}\u2069` 
 const isDecided = (m) => word(m).decided.includes("head");
 const isUnsure = (m) => !isDecided(m) && !word(m).given && word(m).p !== null && word(m).p !== undefined && Math.min(word(m).p.head, word(m).p.label ?? 1) < UNSURE;
 
-/* The kinds of an arc: decided; as in the file; predicted, with the level of its confidence. */
+/* The kinds of an arc: decided; as in the file; predicted, with the level of its confidence. Where two annotators are
+compared, only the words on which they differ stand out. */
 function kindOf(m) {
   const {given, p, decided} = word(m), kinds = [];
-  if (decided.includes("head")) kinds.push("decided");
+  if (file.compare && isDisputed(m)) kinds.push("disputed");
+  else if (file.compare && !differencesOf(m).length && !drawn.changed.has(m)) kinds.push("predicted");
+  else if (decided.includes("head")) kinds.push("decided");
   else if (given) kinds.push("given");
   else kinds.push("predicted", !p ? "" : p.head >= SURE ? "" : p.head >= UNSURE ? "fair" : p.head >= DOUBTFUL ? "unsure" : "doubtful");
-  if (decided.includes("deprel")) kinds.push("named");
+  if (decided.includes("deprel") && (!file.compare || differencesOf(m).length)) kinds.push("named");
   if (drawn.changed.has(m)) kinds.push("changed");
   return kinds.filter(Boolean).join(" ");
 }
@@ -23,7 +26,7 @@ function kindOf(m) {
 /* Above the words the tree; below them what differs in the other annotator's tree or in a suggestion, and heads that
 are not allowed. */
 function arcsOfSentence() {
-  const above = [], below = [], beside = drawn.preview || sentence.other;
+  const above = [], below = [], beside = drawn.preview || (sameWords() ? sentence.other : null);
   sentence.words.forEach(({head, deprel, forbidden}, k) => {
     if (head !== null) above.push({head, word: k + 1, label: absent(deprel), kind: kindOf(k + 1)});
     for (const other of forbidden || []) below.push({head: other, word: k + 1, label: "✕", kind: "forbidden"});
@@ -149,11 +152,11 @@ new ResizeObserver(() => showWidth()).observe(find("scroll"));
 /* -- legend ---------------------------------------------------------------------------------------------------------- */
 
 function showLegend() {
-  const rows = [["decided", "decided"], ["given", "in the file"]];
-  if (file.model) rows.push(["predicted", "predicted"]);
+  const rows = [["decided", "decided"]];
+  if (file.compare) rows.push(["predicted", "both agree"], ["disputed", file.compare.first], ["other", file.compare.second]);
+  else rows.push(["given", "in the file"], ["predicted", file.model ? "predicted" : "not decided"]);
   if (file.confidence) rows.push(["predicted fair", "fairly sure"], ["predicted unsure", "unsure"], ["predicted doubtful", "doubtful"]);
   if (file.model) rows.push(["predicted changed", "changed"], ["forbidden", "not allowed"]);
-  if (file.compare) rows.push(["other", `differs in ${file.compare.second}`]);
   const made = () => rows.map(([kind, text]) => {
     const line = make("li"), svg = shape("svg", {class: "tree", width: 34, height: 14, "aria-hidden": "true"}), group = shape("g", {class: `arc ${kind}`});
     if (kind.includes("changed")) group.append(shape("path", {class: "glow", d: "M2 7H26"}));

@@ -91,7 +91,7 @@ function isApplied({op, word: m, head, value, column}) {
 function updateRow(row) {
   const {i, words, text, done} = sentence, rows = file.sentences;
   const decided = words.filter((each) => each.decided.length).length;
-  const values = row || {text: (text || words.map(({form}) => form).join(" ")).slice(0, 200), words: words.length, done: done ? 1 : 0, decided, differs: sentence.differs ? new Set(sentence.differs.map((each) => each.word)).size : undefined};
+  const values = row || {text: (text || words.map(({form}) => form).join(" ")).slice(0, 200), words: words.length, done: done ? 1 : 0, decided, differs: sentence.differs ? new Set(sentence.differs.filter((each) => !each.settled).map((each) => each.word)).size : undefined};
   for (const [name, value] of Object.entries(values)) if (rows[name] && value !== undefined) rows[name][i] = value;
   markRow();
 }
@@ -138,6 +138,7 @@ function presentRest(same) {
 function showTitle() {
   const {i, id, done, can_undo: undo, can_redo: redo, comments, text, words} = sentence;
   find("sentence-name").replaceChildren(make("b", "", `${i + 1}`), make("small", "", id ? ` ${id}` : ""));
+  find("sentence-name").title = id || "";
   find("text").textContent = text || words.map(({form}) => form).join(" ");
   find("text").dir = sentence.rtl ? "rtl" : "auto";
   find("accept").textContent = done ? "✓ Accepted" : "Accept";
@@ -200,7 +201,7 @@ function showWordbar() {
 
 /* The next word whose arc is unsure, or that differs; without one, the least confident. */
 function nextUnsure(step) {
-  const n = sentence.words.length, wanted = file.compare ? (m) => differencesOf(m).length > 0 : (m) => isUnsure(m) || word(m).head === null;
+  const n = sentence.words.length, wanted = file.compare ? isDisputed : (m) => isUnsure(m) || word(m).head === null;
   for (let k = 1; k <= n; k++) {
     const m = ((((chosen - 1 + step * k) % n) + n) % n) + 1;
     if (wanted(m)) return select(m);

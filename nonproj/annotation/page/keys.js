@@ -126,10 +126,11 @@ find("accept").addEventListener("click", () => (sentence?.done ? reopen() : acce
 
 find("export").addEventListener("click", async () => {
   try {
-    const response = await fetch("api/export", {headers: {"X-Token": token}});
+    const response = await fetch("api/export?clean=1", {headers: {"X-Token": token}});
     if (!response.ok) throw new Error(`the file cannot be downloaded: status ${response.status}`);
     const link = make("a"), address = URL.createObjectURL(await response.blob());
-    Object.assign(link, {href: address, download: find("file").textContent});
+    const [, stem, ending] = /^(.*?)(\.[^.]*)?(?:\.gz)?$/.exec(file.path.split("/").pop());
+    Object.assign(link, {href: address, download: `${stem}-clean${ending || ""}`});
     link.click();
     setTimeout(() => URL.revokeObjectURL(address), 10000);
   } catch (error) {

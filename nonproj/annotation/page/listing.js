@@ -49,7 +49,7 @@ function buildRow(k) {
   row.classList.toggle("done", Boolean(done[i]));
   head.append(make("b", "", `${i + 1}`), make("span", "row-id", id[i] || ""), make("span", "grow", ""));
   if (differs && differs[i]) head.append(sign("differs", `≠ ${differs[i]}`, several(differs[i], "differing word")));
-  if (decided[i] && !done[i]) head.append(sign("decided", `● ${decided[i]}`, several(decided[i], "decision")));
+  if (decided[i] && !done[i] && !file.compare) head.append(sign("decided", `● ${decided[i]}`, several(decided[i], "decision")));
   if (done[i]) head.append(sign("good", "✓ done", "accepted"));
   else if (doubt[i] !== null && doubt[i] !== undefined) head.append(doubtMeter(doubt[i]));
   head.append(make("span", "faint", several(words[i], "word")));

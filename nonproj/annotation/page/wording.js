@@ -44,7 +44,7 @@ function buildLine(k) {
 }
 
 function fillWord(line, m) {
-  const each = word(m), other = sentence.other?.words[m - 1], differing = differencesOf(m);
+  const each = word(m), other = sameWords() ? sentence.other?.words[m - 1] : null, differing = isDisputed(m) ? differencesOf(m) : [];
   line.dataset.m = m;
   line.classList.toggle("chosen", m === chosen);
   line.classList.toggle("changed", drawn.changed.has(m));
@@ -53,12 +53,12 @@ function fillWord(line, m) {
       line.append(sureness(m));
       continue;
     }
-    const value = name === "head" ? each.head : name === "id" ? each.id : absent(each[name]), cell = make("td", name, value === null ? "" : String(value));
+    const value = name === "head" ? each.head : name === "id" ? each.id : name === "misc" ? bareMisc(each.misc) : absent(each[name]), cell = make("td", name, value === null ? "" : String(value));
     cell.dataset.column = name;
     cell.tabIndex = m === chosen && name === table.active ? 0 : -1;
     if (name === "form" || name === "lemma") cell.dir = "auto";
     if (name === "head" && each.head) cell.append(make("span", "faint", ` ${word(each.head).form}`));
-    if (each.decided.includes(name)) cell.classList.add("decided");
+    if (each.decided.includes(name) && (!file.compare || differencesOf(m).length)) cell.classList.add("decided");
     if (differing.includes(name) && other) cell.append(make("span", "second", `≠ ${absent(other[name]) || "_"}`));
     line.append(cell);
   }
@@ -112,12 +112,17 @@ function showRow(m) {
 
 /* -- editing --------------------------------------------------------------------------------------------------------- */
 
+/* MISC without the attributes in which decisions are stored, and these alone: they are not edited by hand. */
+const isMark = (item) => /^(Head|NotHead|Deprel)=/.test(item);
+const bareMisc = (misc) => absent(misc).split("|").filter((item) => !isMark(item)).join("|");
+const marksOf = (misc) => absent(misc).split("|").filter(isMark).join("|");
+
 const LISTS = {upos: "upos", xpos: "xpos", feats: "feats", deprel: "labels"};
 
 /* Opens the field for a column of a word; Tab goes on to the next column. */
 function editColumn(m, name, anchor) {
   if (name === "id" || !sentence) return;
-  const each = word(m), value = name === "head" ? (each.head === null ? "" : String(each.head)) : absent(each[name]), known = LISTS[name] && file[LISTS[name]];
+  const each = word(m), value = name === "head" ? (each.head === null ? "" : String(each.head)) : name === "misc" ? bareMisc(each.misc) : absent(each[name]), known = LISTS[name] && file[LISTS[name]];
   if (!file.editable) return notice("The file is open for reading only.", null, "bad");
   table.active = name;
   const spot = anchor || cellOf(m, name) || find("about");
@@ -145,7 +150,8 @@ function setColumn(m, name, text) {
   }
   if (name === "deprel") return edit({op: "deprel", word: m, value: text || "_"});
   if (name === "form" && !text) return notice("A word must have a form; join it with another one instead.", null, "bad");
-  return edit({op: "column", word: m, column: name, value: text || "_"});
+  const value = name === "misc" ? [text, marksOf(word(m).misc)].filter(Boolean).join("|") : text;
+  return edit({op: "column", word: m, column: name, value: value || "_"});
 }
 
 function chooseLabel(m, anchor) {
