@@ -1,4 +1,4 @@
-"""Edits of sentences from their definition: words are objects that refer to one another, and get numbers when written."""
+"""Edits of sentences from their definition: words are objects that refer to one another, numbered when written."""
 
 from __future__ import annotations
 
@@ -186,7 +186,9 @@ def join_words(text: str, word: int) -> str | None:
 def split_sentence(text: str, word: int) -> tuple[str, str] | None:
     """Two sentences; None within a multiword token."""
     first, second = Sentence(text), Sentence(text)
-    if first.range_of(first.words[word - 1]) and first.range_of(first.words[word - 1]) is first.range_of(first.words[word]):
+    if first.range_of(first.words[word - 1]) and first.range_of(first.words[word - 1]) is first.range_of(
+        first.words[word]
+    ):
         return None
     followed = first.comment("text") == first.surface()
     ends = [sentence.nodes.index(sentence.words[word]) for sentence in (first, second)]

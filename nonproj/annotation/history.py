@@ -85,22 +85,23 @@ def backward(units: Sequence[Unit], change: Change) -> Replacement:
     return Replacement(_place(units, change.new), len(change.new), change.old, change.old_texts)
 
 
-def undoable(unit: Unit) -> Change:
-    """Return the change that is undone next, or raise `EditError`."""
+def undoable(units: Sequence[Unit], unit: Unit) -> Change:
+    """Return the change of a sentence in the list that is undone next, or raise `EditError`."""
     if not unit.past:
         raise EditError("there is nothing to undo")
     change = unit.past[-1]
-    if any(not each.past or each.past[-1] is not change for each in change.new):
+    if not _are_there(units, change.new) or any(not each.past or each.past[-1] is not change for each in change.new):
         raise EditError("undo the later edits of the other sentence first")
     return change
 
 
-def redoable(unit: Unit) -> Change:
-    """Return the change that is done again next, or raise `EditError`."""
+def redoable(units: Sequence[Unit], unit: Unit) -> Change:
+    """Return the change of a sentence in the list that is done again next, or raise `EditError`."""
     if not unit.future:
         raise EditError("there is nothing to do again")
     change = unit.future[-1]
-    if any(not each.future or each.future[-1] is not change for each in change.old):
+    lost = any(not each.future or each.future[-1] is not change for each in change.old)
+    if lost or not _are_there(units, change.old):
         raise EditError("the other sentence has been edited since; this cannot be done again")
     return change
 
@@ -126,6 +127,14 @@ def record_redone(change: Change) -> None:
         unit.future.pop()
     for unit in change.new:
         unit.past.append(change)
+
+
+def _are_there(units: Sequence[Unit], wanted: Sequence[Unit]) -> bool:
+    """Return whether sentences are in the list, one after the other."""
+    if all(unit is not wanted[0] for unit in units):
+        return False
+    at = _place(units, wanted)
+    return list(map(id, units[at : at + len(wanted)])) == list(map(id, wanted))
 
 
 def _place(units: Sequence[Unit], wanted: Sequence[Unit]) -> int:

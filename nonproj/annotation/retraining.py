@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from nonproj.annotation.decisions import cleaned, decisions_of
-from nonproj.annotation.draft import DEPREL, HEAD, Draft
+from nonproj.annotation.draft import DEPREL, HEAD, Draft, EditError
 from nonproj.annotation.editing import set_arc
 from nonproj.annotation.suggesting import Suggester
 from nonproj.errors import NonprojError, one_line
@@ -83,7 +83,7 @@ class Retraining:
             self.learnt = done
         if self.every and not self.is_running and done - self.learnt >= self.every:
             self.learnt = done
-            with contextlib.suppress(NonprojError):  # too few sentences
+            with contextlib.suppress(EditError):  # too few sentences
                 self.start(texts())
 
     def start(self, texts: Sequence[str]) -> None:
@@ -91,15 +91,15 @@ class Retraining:
 
         Raises
         ------
-        NonprojError
+        EditError
             A model is being trained already, or there are too few sentences.
         """
         with self._lock:
             if self.is_running:
-                raise NonprojError("a model is being trained already")
+                raise EditError("a model is being trained already")
             chosen = training_texts(texts)
             if len(chosen) < FEWEST and not self.others:
-                raise NonprojError(f"{len(chosen)} sentences are done; at least {FEWEST} are needed to train a model")
+                raise EditError(f"{len(chosen)} sentences are done; at least {FEWEST} are needed to train a model")
             self.state = {"state": "running", "sentences": len(chosen), "message": ""}
             self._thread = threading.Thread(target=self._train, args=(chosen,), daemon=True, name="nonproj-training")
             self._thread.start()

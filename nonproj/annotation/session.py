@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from nonproj.annotation.answers import row_answer, sentence_answer
 from nonproj.annotation.background import Walker
@@ -47,6 +47,23 @@ class ChangedError(NonprojError):
     """The sentence is not what it was when the edit was made."""
 
 
+class Given(NamedTuple):
+    """What a session may have besides a file and a model.
+
+    Attributes
+    ----------
+    make_checker : callable
+        Returns what is checked for a format, ``conllu`` or ``conllx``.
+    comparison : Comparison or None
+        The two annotators whose differences are adjudicated in the file, which has the same number of sentences.
+    retraining : Retraining or None
+    """
+
+    make_checker: Callable[[str], Checker] = lambda _: Checker(0)
+    comparison: Comparison | None = None
+    retraining: Retraining | None = None
+
+
 class Session:
     """A file that is annotated; threads may share it.
 
@@ -56,12 +73,7 @@ class Session:
     suggester : Suggester or None
     trust : str
         See `nonproj.annotation.decisions.TRUST`.
-    make_checker : callable, optional
-        Returns what is checked for a format, ``conllu`` or ``conllx``.
-    comparison : Comparison, optional
-        The two annotators whose differences are adjudicated in the file; sentence by sentence, they have the same
-        number.
-    retraining : Retraining, optional
+    given : Given, optional
 
     Attributes
     ----------
@@ -75,10 +87,7 @@ class Session:
         storage: Storage,
         suggester: Suggester | None = None,
         trust: str = "done",
-        *,
-        make_checker: Callable[[str], Checker] | None = None,
-        comparison: Comparison | None = None,
-        retraining: Retraining | None = None,
+        given: Given | None = None,
     ):
         self.storage, self.suggester, self.trust = storage, suggester, trust
         self.treebank = Treebank(storage.texts, trust)
@@ -86,8 +95,9 @@ class Session:
         self.revision = time.time_ns() // 1_000_000
         self.clock = 0
         self.last_edit = 0.0
-        self.checker = make_checker(self.form) if make_checker else Checker(0)
-        self.comparison, self.retraining = comparison, retraining
+        given = given or Given()
+        self.checker = given.make_checker(self.form)
+        self.comparison, self.retraining = given.comparison, given.retraining
         self._messages: dict[Unit, int] = {}
         self._differing: dict[Unit, tuple[str, int]] = {}
         self._doubts = Walker(
@@ -103,9 +113,9 @@ class Session:
         self._writer.start()
         if suggester is not None and suggester.has_confidence:
             self._doubts.start()
-        if retraining is not None:
-            retraining.exchange = self.exchange
-            retraining.start_when_due(lambda: self.treebank.texts, self.treebank.count_done())
+        if self.retraining is not None:
+            self.retraining.exchange = self.exchange
+            self.retraining.start_when_due(lambda: self.treebank.texts, self.treebank.count_done())
 
     def _measured(self, unit: Unit) -> object:
         """Return what the doubt of a sentence depends on."""
@@ -274,16 +284,18 @@ class Session:
         """Make, store and record a change."""
         operation = edit.get("op")
         if operation == "undo":
-            change = undoable(unit)
+            change = undoable(self.treebank.units, unit)
             return self._store(backward(self.treebank.units, change), change, record_undone)
         if operation == "redo":
-            change = redoable(unit)
+            change = redoable(self.treebank.units, unit)
             return self._store(forward(self.treebank.units, change), change, record_redone)
         if operation in ("split_sentence", "join_sentences"):
             change = self._resentenced(i, unit, edit)
         else:
             sources = functools.partial(self.comparison.source, i) if self.comparison else None
-            draft = apply(edit, self.view(unit), self.suggester, self.trust, sources)
+            view = self.view(unit)
+            suggester = self.suggester if self.suggester and self.suggester.reaches(view.filed) else None
+            draft = apply(edit, view, suggester, self.trust, sources)
             change = Change([unit], [unit.text], [unit], [draft.text()])
             if unit.text == change.new_texts[0]:
                 return Replacement(i, 1, [unit], [unit.text])

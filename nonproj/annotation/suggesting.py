@@ -76,6 +76,10 @@ class Suggester:
         """The labels of the model."""
         return list(self.parser.model.labels)
 
+    def reaches(self, draft: Draft) -> bool:
+        """Return whether a sentence is not too long for the model."""
+        return len(draft.places) <= self.parser.max_words
+
     def tag(self, draft: Draft) -> Draft:
         """Return the draft with the tags, features and lemmas that are absent, as far as the model predicts them."""
         [tagged] = self.parser.tag([draft.sentence()])

@@ -78,6 +78,9 @@ def view_of(text: str, suggester: Suggester | None, trust: str) -> View:
     decisions = decisions_of(filed, trust)
     if suggester is None:
         return View(filed, filed, decisions)
+    if not suggester.reaches(filed):
+        limit = f"at most {suggester.parser.max_words}: decoding.max_words"
+        return View(filed, filed, decisions, None, f"the model suggests no tree for {len(filed.places)} words, {limit}")
     try:
         tagged = suggester.tag(filed)
         given = {word: head for word, head in enumerate(heads_of(filed), 1) if head is not None}

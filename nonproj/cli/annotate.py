@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from nonproj.cli.common import check_outputs, compile_ahead, decoding_options, load_model, reading_rules
 from nonproj.errors import ConfigError, DataError, FileError, NonprojError, one_line
+from nonproj.evaluation.audit.validation import check_level
 from nonproj.io.checks import Rules
 from nonproj.io.files import open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
@@ -37,22 +38,16 @@ def run(options: argparse.Namespace) -> int:
     from nonproj.annotation.app import make_app
     from nonproj.annotation.checking import Checker
     from nonproj.annotation.run import listen, serve
-    from nonproj.annotation.session import Session
+    from nonproj.annotation.session import Given, Session
     from nonproj.annotation.storage import Storage
 
     _check(options)
     rules, suggester = reading_rules(options), _suggester(options)
     with listen(options.port) as listener:
         path, comparison = _opened(options, rules)
-        storage = Storage(path, rules)
-        with Session(
-            storage,
-            suggester,
-            options.trust,
-            make_checker=functools.partial(Checker.of, level=options.level, language=options.language),
-            comparison=comparison,
-            retraining=_retraining(options, path, suggester),
-        ) as session:
+        make_checker = functools.partial(Checker.of, level=options.level, language=options.language)
+        given = Given(make_checker, comparison, _retraining(options, path, suggester))
+        with Session(Storage(path, rules), suggester, options.trust, given) as session:
             _report(session, options)
             token = os.environ.get("NONPROJ_TOKEN") or secrets.token_urlsafe(16)
             address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={token}"
@@ -71,6 +66,7 @@ def _check(options: argparse.Namespace) -> None:
         raise ConfigError("--compare", "needs -o OUT, the file that gets the adjudicated trees")
     if options.retrain_with and options.retrain is None:
         raise ConfigError("--retrain-with", "needs --retrain")
+    check_level(options.level or 0, options.language)
     inputs = {"file": options.file, "second file": options.compare, "model": options.model}
     inputs["treebank of --retrain-with"] = options.retrain_with
     check_outputs({"output": options.output}, inputs)

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from nonproj.annotation.app import make_app
-from nonproj.annotation.session import Session
+from nonproj.annotation.session import Given, Session
 from nonproj.annotation.storage import Storage
 from nonproj.annotation.suggesting import Suggester
 from nonproj.model.model import Model
@@ -71,5 +71,6 @@ def opened(path: Path, text: str | None = None, model: Suggester | None = None, 
     """Open a file, which is made if a text is given, and close it at the end."""
     if text is not None:
         path.write_text(text, encoding="utf-8", newline="")
-    with Session(Storage(path), model, **options) as session:
+    trust = options.pop("trust", "done")
+    with Session(Storage(path), model, trust, Given(**options)) as session:
         yield Client(session)

@@ -25,10 +25,16 @@ TEXT = sentence(2, 0, 2)
 @given(st.data())
 def test_decisions_survive_the_file(data):
     """What is stored is read again, and the other attributes stay, in their order."""
-    draft = Draft.of(row(1, "a", 2, "x", misc="SpaceAfter=No|X") + row(2, "b", 0, "y") + row(3, "c", 2, "z", misc="A=1") + "\n")
-    heads = {w: data.draw(st.sampled_from([h for h in range(4) if h != w])) for w in data.draw(st.sets(st.integers(1, 3)))}
+    draft = Draft.of(
+        row(1, "a", 2, "x", misc="SpaceAfter=No|X") + row(2, "b", 0, "y") + row(3, "c", 2, "z", misc="A=1") + "\n"
+    )
+    heads = {
+        w: data.draw(st.sampled_from([h for h in range(4) if h != w])) for w in data.draw(st.sets(st.integers(1, 3)))
+    }
     labels = {w: data.draw(st.sampled_from(["x", "nsubj:pass", "a=b"])) for w in data.draw(st.sets(st.integers(1, 3)))}
-    forbidden = {w: {data.draw(st.sampled_from([h for h in range(4) if h != w]))} for w in data.draw(st.sets(st.integers(1, 3)))}
+    forbidden = {
+        w: {data.draw(st.sampled_from([h for h in range(4) if h != w]))} for w in data.draw(st.sets(st.integers(1, 3)))
+    }
     decisions = Decisions(heads, labels, forbidden)
     store(draft, decisions)
     assert decisions_of(Draft.of(draft.text())) == decisions

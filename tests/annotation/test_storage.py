@@ -68,7 +68,9 @@ def test_compressed_files(tmp_path):
     path.write_bytes(gzip.compress("".join(TEXTS).encode()))
     with opened(path) as client:
         client.edit(0, "done", value=True)
-    assert gzip.decompress(path.read_bytes()).decode() == TEXTS[0].replace("# a\n", "# a\n# annotation = done\n") + "".join(TEXTS[1:])
+    assert gzip.decompress(path.read_bytes()).decode() == TEXTS[0].replace(
+        "# a\n", "# a\n# annotation = done\n"
+    ) + "".join(TEXTS[1:])
     (tmp_path / "b.conllu").write_bytes(path.read_bytes())
     with pytest.raises(FileError, match="is compressed by gzip; rename it"):
         Storage(tmp_path / "b.conllu")

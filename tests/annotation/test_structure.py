@@ -9,6 +9,18 @@ from nonproj.annotation import structure
 from nonproj.annotation.draft import Draft, EditError
 
 
+def draw_ranges(draw, n):
+    """The first and last words of multiword tokens."""
+    ranges, word = {}, 1
+    while word < n:
+        last = draw(st.integers(word, min(n, word + 2)))
+        if last > word and draw(st.booleans()):
+            ranges[word] = last
+            word = last
+        word += 1
+    return ranges
+
+
 @st.composite
 def sentences(draw, most=7):
     """Lines of a sentence: words with any references, multiword tokens, empty nodes, and comments."""
@@ -17,25 +29,17 @@ def sentences(draw, most=7):
     empties = [draw(st.integers(0, 2)) if draw(st.integers(0, 4)) == 0 else 0 for _ in range(n + 1)]
     names = ["0", *map(str, range(1, n + 1))]
     nodes = names + [f"{w}.{k}" for w, count in enumerate(empties) for k in range(1, count + 1)]
-    ranges, word = {}, 1
-    while word < n:
-        last = draw(st.integers(word, min(n, word + 2)))
-        if last > word and draw(st.booleans()):
-            ranges[word] = last
-            word = last
-        word += 1
-    lines = []
+    ranges, lines = draw_ranges(draw, n), []
 
     def deps():
-        key = lambda edge: (
-            int(edge.split(":")[0].partition(".")[0]),
-            int(edge.split(":")[0].partition(".")[2] or 0),
-            edge,
-        )  # noqa: E731
+        def place(edge):
+            whole, _, part = edge.split(":")[0].partition(".")
+            return int(whole), int(part or 0), edge
+
         edges = draw(
             st.sets(st.sampled_from([f"{node}:{label}" for node in nodes for label in ("x", "y:z")]), max_size=3)
         )
-        return "|".join(sorted(edges, key=key)) or "_"
+        return "|".join(sorted(edges, key=place)) or "_"
 
     def misc(word):
         items = (
@@ -49,8 +53,8 @@ def sentences(draw, most=7):
         return "|".join(items) or "_"
 
     def empty_nodes(word):
-        for k in range(1, empties[word] + 1):
-            lines.append("\t".join([f"{word}.{k}", "e", *"_____", "_", deps(), misc(0)]))
+        numbers = range(1, empties[word] + 1)
+        lines.extend("\t".join([f"{word}.{k}", "e", *"_____", "_", deps(), misc(0)]) for k in numbers)
 
     empty_nodes(0)
     for word, form in enumerate(forms, 1):
@@ -163,8 +167,8 @@ def test_the_last_sentence_of_a_file_without_an_end_of_line():
 
 
 def test_multiword_tokens():
-    text = "1\tde\t_\tP\t_\t_\t2\tx\t_\t_\n2\tel\t_\tD\t_\t_\t0\troot\t_\tSpaceAfter=No|A=b\n3\t.\t_\t_\t_\t_\t2\tp\t_\t_\n\n"
-    text = "# text = de el.\n" + text
+    text = "# text = de el.\n1\tde\t_\tP\t_\t_\t2\tx\t_\t_\n2\tel\t_\tD\t_\t_\t0\troot\t_\tSpaceAfter=No|A=b\n"
+    text += "3\t.\t_\t_\t_\t_\t2\tp\t_\t_\n\n"
     made = structure.set_multiword(Draft.of(text), 1, 2, "del")
     assert "# text = del.\n1-2\tdel\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n1\tde" in made.text()
     assert "\tA=b\n" in made.text()
