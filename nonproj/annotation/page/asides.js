@@ -6,6 +6,10 @@
 function proofOf() {
   const {proof, words, done, problem} = sentence, decisions = words.reduce((sum, each) => sum + (each.decided.length || (each.forbidden || []).length ? 1 : 0), 0);
   if (done) return {kind: "good", text: "✓ accepted: all its arcs are decided"};
+  if (!proof && file.compare && !problem) {
+    const left = new Set((sentence.differs || []).filter((each) => !each.settled).map((each) => each.word)).size;
+    return left ? {kind: "open", text: `≠ ${several(left, "differing word")} left`} : {kind: "good", text: "✓ no word differs any more"};
+  }
   if (!proof) return {kind: problem ? "open" : "", text: problem ? `△ ${problem}` : file.model ? "the tree of the file, which is not the model's best one" : "no model: heads are not predicted"};
   const obeys = decisions ? ` that obeys your ${several(decisions, "decision")}` : "";
   if (proof.certified) return {kind: "good", text: `✓ no tree${obeys} scores higher`};
@@ -64,11 +68,13 @@ function asideFails(name, error) {
   if (!(error instanceof Lost)) find(name).replaceChildren(make("li", "faint", error.message));
 }
 
+const rounded = (score) => (score < 100 ? score.toPrecision(2) : Math.round(score).toLocaleString("en"));
+
 function showBest(trees) {
   best.trees = trees;
   find("best").replaceChildren(...trees.map((tree, k) => {
     const row = make("li"), take = button("", `take this tree (${k + 1})`, () => takeTree(k), "tree-choice"), differs = tree.differs || [];
-    const head = make("span", "choice-head"), difference = tree.difference ? `−${Math.abs(tree.difference).toPrecision(3)}` : k ? "the same score" : "best";
+    const head = make("span", "choice-head"), difference = tree.difference ? `−${rounded(Math.abs(tree.difference))}` : k ? "the same score" : "best";
     head.append(make("kbd", "", `${k + 1}`), make("b", "", difference));
     if (!tree.certified) head.append(make("span", "faint", " not proven"));
     take.append(head);
@@ -97,13 +103,25 @@ function showMessages(messages) {
   if (!messages.length) return find("messages").replaceChildren(make("li", "good", "✓ nothing to report"));
   const marked = new Set(messages.map((each) => each.word).filter(Boolean));
   for (const part of drawn.svg.querySelectorAll(".word")) part.classList.toggle("faulty", marked.has(Number(part.dataset.word)));
-  find("messages").replaceChildren(...messages.slice(0, 100).map(({word: m, text, id, level}) => {
+  const kinds = Map.groupBy ? Map.groupBy(messages, ({id}) => id) : new Map([["", messages]]);
+  find("messages").replaceChildren(...[...kinds.values()].flatMap(messageRows));
+}
+
+/* The rows of the messages of a kind, of which all but the first are folded away if they are many. */
+function messageRows(messages) {
+  const rows = messages.slice(0, 500).map(({word: m, text, id, level}) => {
     const row = make("li", level < 3 ? "serious" : ""), link = button("", id || "", () => { if (m) select(m); }, "line");
     if (m && sentence.words[m - 1]) link.append(make("b", "", `${nameOf(m)}: `));
     link.append(make("span", "", text));
     row.append(link);
     return row;
-  }));
+  });
+  if (rows.length < 4) return rows;
+  const row = make("li"), folded = make("details"), inside = make("ul");
+  inside.append(...rows.slice(1));
+  folded.append(make("summary", "", `${messages.length - 1} more of this kind`), inside);
+  row.append(folded);
+  return [rows[0], row];
 }
 
 /* -- two annotators -------------------------------------------------------------------------------------------------- */

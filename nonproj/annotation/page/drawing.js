@@ -7,7 +7,7 @@ let chosen = 0;
 const word = (m) => sentence.words[m - 1];
 const nameOf = (m) => (m ? `${m} ${sentence.rtl ? `\u2068${word(m).form}\u2069` : word(m).form}` : "the root");
 const isDecided = (m) => word(m).decided.includes("head");
-const isUnsure = (m) => !isDecided(m) && !word(m).given && word(m).p !== null && word(m).p !== undefined && Math.min(word(m).p.head, word(m).p.label ?? 1) < UNSURE;
+const isUnsure = (m) => !isDecided(m) && word(m).p !== null && word(m).p !== undefined && Math.min(word(m).p.head, word(m).p.label ?? 1) < UNSURE;
 
 /* The kinds of an arc: decided; as in the file; predicted, with the level of its confidence. Where two annotators are
 compared, only the words on which they differ stand out. */
@@ -16,7 +16,7 @@ function kindOf(m) {
   if (file.compare && isDisputed(m)) kinds.push("disputed");
   else if (file.compare && !differencesOf(m).length && !drawn.changed.has(m)) kinds.push("predicted");
   else if (decided.includes("head")) kinds.push("decided");
-  else if (given) kinds.push("given");
+  else if (given && !p) kinds.push("given");
   else kinds.push("predicted", !p ? "" : p.head >= SURE ? "" : p.head >= UNSURE ? "fair" : p.head >= DOUBTFUL ? "unsure" : "doubtful");
   if (decided.includes("deprel") && (!file.compare || differencesOf(m).length)) kinds.push("named");
   if (drawn.changed.has(m)) kinds.push("changed");
@@ -39,7 +39,7 @@ function arcsOfSentence() {
 
 function pictureOf() {
   const {above, below} = arcsOfSentence(), {words} = sentence;
-  const sure = words.map(({p, given}, k) => (!p || given || isDecided(k + 1) ? 1 : p.head));
+  const sure = words.map(({p}, k) => (!p || isDecided(k + 1) ? 1 : p.head));
   return {
     forms: words.map(({form}) => form), tags: words.map(({upos, xpos}) => absent(upos) || absent(xpos)), above, below,
     confidence: sure.some((share) => share < 1) ? sure : null, rightToLeft: sentence.rtl, title: `Dependency tree: ${sentence.text || words.map(({form}) => form).join(" ")}`,
@@ -111,7 +111,7 @@ function reveal(m) {
 function describe(m) {
   const {head, deprel, upos, feats, p, given, forbidden} = word(m);
   const arc = head === null ? "no head" : head ? `${absent(deprel) || "a dependent"} of ${nameOf(head)}` : `${absent(deprel) || "root"} (the root)`;
-  const how = isDecided(m) ? "decided" : given ? "as in the file" : p ? `head ${percent(p.head)}${p.label === null || p.label === undefined ? "" : `, label ${percent(p.label)}`}` : head === null ? "" : "predicted";
+  const how = isDecided(m) ? "decided" : given && !p ? "as in the file" : p ? `head ${percent(p.head)}${p.label === null || p.label === undefined ? "" : `, label ${percent(p.label)}`}` : head === null ? "" : "predicted";
   const not = forbidden && forbidden.length ? `not allowed: ${forbidden.map(nameOf).join(", ")}` : "";
   return [nameOf(m), absent(upos), absent(feats), arc, how, not].filter(Boolean).join(" · ");
 }
@@ -154,10 +154,10 @@ new ResizeObserver(() => showWidth()).observe(find("scroll"));
 function showLegend() {
   const rows = [["decided", "decided"]];
   if (file.compare) rows.push(["predicted", "both agree"], ["disputed", file.compare.first], ["other", file.compare.second]);
-  else rows.push(["given", "in the file"], ["predicted", file.model ? "predicted" : "not decided"]);
+  else rows.push(...(file.confidence ? [] : [["given", "in the file"]]), ["predicted", file.model ? "predicted" : "not decided"]);
   if (file.confidence) rows.push(["predicted fair", "fairly sure"], ["predicted unsure", "unsure"], ["predicted doubtful", "doubtful"]);
   if (file.model) rows.push(["predicted changed", "changed"], ["forbidden", "not allowed"]);
-  const made = () => rows.map(([kind, text]) => {
+  const made = (shown) => shown.map(([kind, text]) => {
     const line = make("li"), svg = shape("svg", {class: "tree", width: 34, height: 14, "aria-hidden": "true"}), group = shape("g", {class: `arc ${kind}`});
     if (kind.includes("changed")) group.append(shape("path", {class: "glow", d: "M2 7H26"}));
     group.append(shape("path", {class: "line", d: "M1 7H26"}), shape("path", {class: "tip", d: "M33 7L26 3V11Z"}));
@@ -166,5 +166,6 @@ function showLegend() {
     line.append(svg, make("span", "", text));
     return line;
   });
-  for (const place of ["legend", "help-legend"]) find(place).replaceChildren(...made());
+  find("legend").replaceChildren(...made(rows.filter(([kind]) => kind !== "forbidden")));
+  find("help-legend").replaceChildren(...made(rows));
 }

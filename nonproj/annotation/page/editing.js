@@ -137,7 +137,7 @@ function presentRest(same) {
 
 function showTitle() {
   const {i, id, done, can_undo: undo, can_redo: redo, comments, text, words} = sentence;
-  find("sentence-name").replaceChildren(make("b", "", `${i + 1}`), make("small", "", id ? ` ${id}` : ""));
+  find("sentence-name").replaceChildren(make("b", "", `${i + 1}`), make("small", "", id && id !== String(i + 1) ? ` ${id}` : ""));
   find("sentence-name").title = id || "";
   find("text").textContent = text || words.map(({form}) => form).join(" ");
   find("text").dir = sentence.rtl ? "rtl" : "auto";

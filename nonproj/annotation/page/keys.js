@@ -106,15 +106,17 @@ function chooseToken() {
   choose({title: nameOf(chosen), anchor: find("tools").lastElementChild, options: names, pick: (name) => rows[names.indexOf(name)][2]()});
 }
 
+const TITLES = {Attach: "attach to another head", Keep: "accept the arc", "Not this": "not this head", Free: "withdraw the decisions", "Next unsure": "go to the next unsure word", Label: "choose the label"};
+
 /* The tools of the chosen word, for mouse and touch. */
 function buildTools() {
   const tools = [
-    ["Attach", "a", startAttach], ["Label", "l", () => chooseLabel(chosen)], ["Keep", "Space", keep, "head"], ["Not this head", "x", forbid, "head"],
+    ["Attach", "a", startAttach], ["Label", "l", () => chooseLabel(chosen)], ["Keep", "Space", keep, "head"], ["Not this", "x", forbid, "head"],
     ["Free", "d", () => edit({op: "free", word: chosen}), "decision"], ["Next unsure", "n", () => nextUnsure(1)],
     ["Tokens …", "", chooseToken],
   ];
   find("tools").replaceChildren(...tools.map(([name, key, action, needs]) => {
-    const tool = button(name, key ? `${name.toLowerCase()} (${key})` : "split and join words, tokens and sentences", () => { if (chosen) action(); });
+    const tool = button(name, key ? `${TITLES[name] || name.toLowerCase()} (${key})` : "split and join words, tokens and sentences", () => { if (chosen) action(); });
     tool.dataset.needs = needs || "";
     if (key) tool.append(make("kbd", "", key));
     return tool;

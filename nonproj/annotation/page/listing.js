@@ -47,7 +47,7 @@ function buildRow(k) {
   row.setAttribute("aria-setsize", listing.shown.length);
   row.setAttribute("aria-posinset", k + 1);
   row.classList.toggle("done", Boolean(done[i]));
-  head.append(make("b", "", `${i + 1}`), make("span", "row-id", id[i] || ""), make("span", "grow", ""));
+  head.append(make("b", "", `${i + 1}`), make("span", "row-id", id[i] && id[i] !== String(i + 1) ? id[i] : ""), make("span", "grow", ""));
   if (differs && differs[i]) head.append(sign("differs", `≠ ${differs[i]}`, several(differs[i], "differing word")));
   if (decided[i] && !done[i] && !file.compare) head.append(sign("decided", `● ${decided[i]}`, several(decided[i], "decision")));
   if (done[i]) head.append(sign("good", "✓ done", "accepted"));
