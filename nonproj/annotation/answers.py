@@ -34,7 +34,7 @@ def sentence_answer(i: int, count: int, unit: Unit, view: View) -> dict[str, Any
         "rtl": is_right_to_left(text),
         "can_undo": bool(unit.past),
         "can_redo": bool(unit.future),
-        "words": [_word(view, word, row) for word, row in enumerate(shown.words, 1)],
+        "words": _words(view),
         "multiword": [_multiword(row) for row in shown.rows if "-" in row[ID]],
         "empty": [dict(zip(COLUMNS, row, strict=True)) for row in shown.rows if "." in row[ID]],
         "proof": proof,
@@ -44,23 +44,30 @@ def sentence_answer(i: int, count: int, unit: Unit, view: View) -> dict[str, Any
     }
 
 
-def _word(view: View, word: int, row: list[str]) -> dict[str, Any]:
-    """Return a word."""
-    decisions = view.decisions
-    decided = ["head"] * (word in decisions.heads) + ["deprel"] * (word in decisions.labels)
-    p, q = view.confidence(word) if "head" not in decided else (None, None)
-    return {
-        "id": row[ID],
-        **dict(zip(_TAGS, row[FORM : UPOS + 3], strict=True)),
-        "head": heads_of(view.shown)[word - 1],
-        "deprel": row[7],
-        "deps": row[DEPS],
-        "misc": row[MISC],
-        "decided": decided,
-        "forbidden": sorted(decisions.forbidden.get(word, ())),
-        "given": view.is_given(word),
-        "p": None if p is None else {"head": p, "label": q},
-    }
+def _words(view: View) -> list[dict[str, Any]]:
+    """Return the words."""
+    decisions, rows = (
+        view.decisions,
+        zip(view.shown.words, heads_of(view.shown), view.confidences, view.given, strict=True),
+    )
+    words = []
+    for word, (row, head, (p, q), given) in enumerate(rows, 1):
+        decided = ["head"] * (word in decisions.heads) + ["deprel"] * (word in decisions.labels)
+        words.append(
+            {
+                "id": row[ID],
+                **dict(zip(_TAGS, row[FORM : UPOS + 3], strict=True)),
+                "head": head,
+                "deprel": row[7],
+                "deps": row[DEPS],
+                "misc": row[MISC],
+                "decided": decided,
+                "forbidden": sorted(decisions.forbidden.get(word, ())),
+                "given": given,
+                "p": None if p is None or "head" in decided else {"head": p, "label": q},
+            }
+        )
+    return words
 
 
 def _multiword(row: list[str]) -> dict[str, Any]:

@@ -110,8 +110,8 @@ def _finish(work: Work) -> None:
         return
     if work.moved in work.decisions.heads:
         work.draft = move(work.draft, work.moved, work.decisions.heads[work.moved], work.decisions)
-    for word, row in enumerate(work.draft.words, 1):
-        set_arc(row, work.decisions.heads.get(word, heads_of(work.draft)[word - 1]), work.decisions.labels.get(word))
+    for word, (row, head) in enumerate(zip(work.draft.words, heads_of(work.draft), strict=True), 1):
+        set_arc(row, work.decisions.heads.get(word, head), work.decisions.labels.get(word))
 
 
 # -- decisions ---------------------------------------------------------------------------------------------------------

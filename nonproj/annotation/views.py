@@ -37,33 +37,40 @@ class View(NamedTuple):
         """Whether the tree shown is the model's best one under the decisions."""
         return self.suggestion is not None and heads_of(self.shown) == self.suggestion.heads
 
-    def confidence(self, word: int) -> tuple[float | None, float | None]:
-        """Return the probability that head and label of an undecided word are correct, or the most that it can be."""
-        found = self.suggestion
+    @property
+    def confidences(self) -> list[tuple[float | None, float | None]]:
+        """The probability that head and label of each undecided word are correct, or the most that it can be."""
+        words, found = self.shown.words, self.suggestion
         if found is None or found.head_confidence is None or found.label_confidence is None:
-            return None, None
-        row, p, q = self.shown.words[word - 1], found.head_confidence[word - 1], found.label_confidence[word - 1]
-        if head_of(row, len(found.heads)) != found.heads[word - 1]:
-            return 1.0 - p, 1.0 - p
-        return p, q if row[DEPREL] == found.labels[word - 1] else max(0.0, p - q)
+            return [(None, None)] * len(words)
+        values = list[tuple[float | None, float | None]]()
+        for i, row in enumerate(words):
+            p, q = found.head_confidence[i], found.label_confidence[i]
+            if head_of(row, len(words)) != found.heads[i]:
+                values.append((1.0 - p, 1.0 - p))
+            else:
+                values.append((p, q if row[DEPREL] == found.labels[i] else max(0.0, p - q)))
+        return values
 
     @property
     def doubt(self) -> float | None:
         """One minus the probability of the least certain undecided head; None if unknown, or if all is done."""
         if self.decisions.done:
             return None
-        n = len(self.shown.places)
-        found = [self.confidence(word)[0] for word in range(1, n + 1) if word not in self.decisions.heads]
+        values = enumerate(self.confidences, 1)
+        found = [value for word, (value, _) in values if word not in self.decisions.heads]
         known = [p for p in found if p is not None]
         return round(1.0 - min(known), 4) if known else 0.0 if not found else None
 
-    def is_given(self, word: int) -> bool:
-        """Whether the head of a word is the file's, and not one that was predicted earlier."""
-        if word in self.decisions.heads:
-            return True
-        row = self.filed.words[word - 1]
-        same = head_of(row, len(self.filed.places)) == head_of(self.shown.words[word - 1], len(self.filed.places))
-        return head_of(row, len(self.filed.places)) is not None and same and self.filed.comment(COMMENT) != OPEN
+    @property
+    def given(self) -> list[bool]:
+        """Whether the head of each word is the file's, and not one that was predicted earlier."""
+        kept = self.filed.comment(COMMENT) != OPEN
+        pairs = zip(heads_of(self.filed), heads_of(self.shown), strict=True)
+        return [
+            word in self.decisions.heads or (filed is not None and filed == shown and kept)
+            for word, (filed, shown) in enumerate(pairs, 1)
+        ]
 
 
 def view_of(text: str, suggester: Suggester | None, trust: str) -> View:
