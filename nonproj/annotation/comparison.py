@@ -43,6 +43,7 @@ class Comparison:
             if not Path(path).is_file():
                 raise FileError(path, "no such file" if not Path(path).exists() else "not a file")
         self._texts = [read_texts(path, Path(path), given) for path in paths]
+        self._counts: dict[int, tuple[str, int]] = {}
         first, second = map(len, self._texts)
         if first != second:
             message = f"has {second} sentences, {paths[0]} has {first}; the same sentences are expected"
@@ -100,9 +101,13 @@ class Comparison:
         """Return the number of differing words of a sentence that are not settled."""
         if self._texts[0][i] == self._texts[1][i]:
             return 0
-        draft = Draft.of(unit.text)
-        found = self.differs(i, decisions_of(draft, trust), draft)
-        return len({each["word"] for each in found if not each["settled"]})
+        known = self._counts.get(i)
+        if known is None or known[0] != unit.text:
+            draft = Draft.of(unit.text)
+            found = self.differs(i, decisions_of(draft, trust), draft)
+            known = unit.text, len({each["word"] for each in found if not each["settled"]})
+            self._counts[i] = known
+        return known[1]
 
     def add_to(self, answer: dict[str, Any], i: int, view: View) -> None:
         """Add the second annotator's tree and the differences to the answer for a sentence."""

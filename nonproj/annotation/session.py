@@ -99,7 +99,6 @@ class Session:
         self.checker = given.make_checker(self.form)
         self.comparison, self.retraining = given.comparison, given.retraining
         self._messages: dict[Unit, int] = {}
-        self._differing: dict[Unit, tuple[str, int]] = {}
         self._doubts = Walker(
             lambda: self.treebank.units, self._measure, self._measured, self._edited_at, "nonproj-doubt"
         )
@@ -148,7 +147,7 @@ class Session:
             "n": len(self.treebank.units),
             "revision": self.revision,
             "clock": self.clock,
-            "sentences": self.treebank.columns() | ({"differs": self._differences()} if self.comparison else {}),
+            "sentences": self.treebank.columns() | self._differences(),
         }
 
     def status(self, since: int = 0) -> dict[str, Any]:
@@ -170,6 +169,12 @@ class Session:
         unit = self.unit(i)
         return self._answer(i, unit, self.view(unit))
 
+    def _differences(self) -> dict[str, list[int]]:
+        """Return the column of the list with the differences between two annotators, if they are compared."""
+        if self.comparison is None:
+            return {}
+        return {"differs": [self.comparison.count(i, unit, self.trust) for i, unit in enumerate(self.treebank.units)]}
+
     def unit(self, i: int) -> Unit:
         """Return a sentence; `IndexError` if there is none."""
         if i < 0:
@@ -181,18 +186,6 @@ class Session:
         if self.comparison:
             self.comparison.add_to(answer, i, view)
         return answer
-
-    def _differences(self) -> list[int]:
-        """Return the number of words of each sentence on which the annotators differ, and that are not settled."""
-        return [self._count_differences(i, unit) for i, unit in enumerate(self.treebank.units)]
-
-    def _count_differences(self, i: int, unit: Unit) -> int:
-        assert self.comparison is not None
-        known = self._differing.get(unit)
-        if known is None or known[0] != unit.text:
-            known = unit.text, self.comparison.count(i, unit, self.trust)
-            self._differing[unit] = known
-        return known[1]
 
     def best(self, i: int, k: int) -> dict[str, Any]:
         """Return up to k trees under the decisions, best first."""
@@ -270,7 +263,7 @@ class Session:
             self.retraining.start_when_due(lambda: self.treebank.texts, self.treebank.count_done())
         row = row_answer(unit, view)
         if self.comparison:
-            row["differs"] = self._count_differences(at, unit)
+            row["differs"] = self.comparison.count(at, unit, self.trust)
         return {
             "sentence": self._answer(at, unit, view),
             "row": row,

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from opening import opened, row, sentence
 
@@ -25,6 +25,7 @@ def compared(tmp_path):
     return comparison, tmp_path / "out.conllu", "".join(comparison.start())
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=30))
 def test_kappa_from_its_definition(pairs):
     """Observed agreement, beyond that of annotators who choose independently with their own frequencies."""

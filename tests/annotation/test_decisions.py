@@ -1,7 +1,7 @@
 """Decisions in MISC and comments."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from opening import row, sentence
 
@@ -22,6 +22,7 @@ from nonproj.types import Sentence
 TEXT = sentence(2, 0, 2)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_decisions_survive_the_file(data):
     """What is stored is read again, and the other attributes stay, in their order."""
@@ -76,6 +77,7 @@ def test_a_file_of_decisions_stays_as_it_is():
     assert draft.text().startswith("# annotation = open\n") and decisions_of(draft, "all").heads == {2: 0, 3: 2}
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=6))
 def test_cycles_are_found(heads):
     """By following each word up: a word that comes back to itself is in a cycle."""
