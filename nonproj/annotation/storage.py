@@ -18,6 +18,7 @@ import hashlib
 import json
 import logging
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,10 @@ class Storage:
                 descriptor = os.open(self.journal, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             except OSError as error:
                 raise FileError(str(self.journal), f"cannot be written: {reason(error)}") from None
+            facts = os.fstat(descriptor)
+            if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
+                os.close(descriptor)
+                raise FileError(str(self.journal), "is not a file that belongs to you alone; remove it")
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -241,3 +241,19 @@ def test_threads_edit_at_once(path):
 
 def test_reading_is_that_of_the_project(path):
     assert "".join(read_texts("x", path, Rules(ignore_heads=True))) == read(path)
+
+
+def test_a_journal_of_somebody_else_is_not_used(path):
+    journal = path.with_name(path.name + storage.SUFFIX)
+    journal.write_text("")
+    journal.chmod(0o666)
+    with pytest.raises(FileError, match="is not a file that belongs to you alone"):
+        Storage(path)
+    journal.unlink()
+    journal.symlink_to(path)
+    with pytest.raises(FileError, match="cannot be written"):
+        Storage(path)
+    journal.unlink()
+    os.mkfifo(journal, 0o600)
+    with pytest.raises(FileError, match="is not a file that belongs to you alone"):
+        Storage(path)
