@@ -56,8 +56,8 @@ function listChoices(text) {
     row.id = `choice-${k}`;
     row.setAttribute("role", "option");
     if (!options.includes(option)) row.append(make("span", "faint", " new"));
-    row.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
+    row.addEventListener("mousedown", (event) => event.preventDefault());  // the field keeps the focus
+    row.addEventListener("click", () => {
       choosing.at = k;
       take();
     });

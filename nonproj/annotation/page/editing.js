@@ -276,8 +276,8 @@ function stopAttach() {
 function splitWord() {
   const {form} = word(chosen), m = chosen;
   choose({title: `Split ${nameOf(m)}`, anchor: cellOf(m, "form") || find("about"), value: form, note: "type a blank where the word ends and the next one begins", pick: (text) => {
-    const forms = text.trim().split(/\s+/);
-    if (forms.length !== 2) return notice("One blank was expected, between the two words.", null, "bad");
+    const forms = text.trim().split(text.includes("|") ? /\s*\|\s*/ : /\s+/).filter(Boolean);
+    if (forms.length !== 2) return notice("One blank was expected, between the two words (or |, if they contain blanks).", null, "bad");
     edit({op: "split_word", word: m, forms});
   }});
 }

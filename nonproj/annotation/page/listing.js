@@ -30,6 +30,8 @@ function list() {
     kept.sort((a, b) => keys.get(b) - keys.get(a) || a - b);
   }
   listing.shown = kept;
+  find("nothing").hidden = kept.length > 0;
+  find("nothing").textContent = file.n ? "No sentence is like that." : "The file has no sentences.";
   find("count").textContent = kept.length === file.n ? several(file.n, "sentence") : `${kept.length.toLocaleString("en")} of ${several(file.n, "sentence")}`;
   find("rows-inside").style.height = `${ROW * kept.length}px`;
   rowsInView.show(kept.length);
@@ -132,6 +134,12 @@ find("rows").addEventListener("click", (event) => {
 });
 find("rows").addEventListener("keydown", (event) => {
   const steps = {ArrowDown: 1, ArrowUp: -1};
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    event.stopPropagation();
+    openList(false);
+    return find("scroll").focus();
+  }
   if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return;
   event.preventDefault();
   event.stopPropagation();
