@@ -91,8 +91,8 @@ def drops(browser: Any, count: int, seed: int = 0) -> dict[str, list[float]]:
     draw();
     """
     browser.execute_script(script)
-    shown = "return [performance.getEntriesByName('shown head').length, performance.getEntriesByName('shown undo').length]"
-    idle = "return !pending() && (best.trees.length > 0 || !file.model)"  # as it is when a person has looked at the tree
+    shown = "return ['head', 'undo'].map((op) => performance.getEntriesByName(`shown ${op}`).length)"
+    idle = "return !pending() && (best.trees.length > 0 || !file.model)"  # as when a person has looked at the tree
     done, wait = [0, 0], WebDriverWait(browser, 60, 0.02)
     n = browser.execute_script("return sentence.words.length")
     while done[0] < count:
@@ -118,11 +118,17 @@ def drops(browser: Any, count: int, seed: int = 0) -> dict[str, list[float]]:
     return times
 
 
+def say(line: str) -> None:
+    """Print a line."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def report(name: str, milliseconds: list[float]) -> None:
     """Print the median, the ninth decile and the maximum."""
     ordered = sorted(milliseconds)
     tenth = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
-    print(f"{name:44} p50 {statistics.median(ordered):7.1f} ms   p90 {tenth:7.1f} ms   max {ordered[-1]:7.1f} ms")
+    say(f"{name:44} p50 {statistics.median(ordered):7.1f} ms   p90 {tenth:7.1f} ms   max {ordered[-1]:7.1f} ms")
 
 
 def main() -> int:
@@ -143,7 +149,7 @@ def main() -> int:
             open_page(browser, address)
             times = drops(browser, options.drops)
             browser.get("about:blank")
-        print(f"{options.drops} drops in a sentence of {len(sentence)} words")
+        say(f"{options.drops} drops in a sentence of {len(sentence)} words")
         report("from the drop to the new tree, laid out", times["edit head"])
         report("from the drop to the frame with it", times["shown head"])
         report("of it on the server", times["server"])
@@ -159,7 +165,7 @@ def main() -> int:
                 for name, value in zip(opened, browser.execute_script(script), strict=True):
                     opened[name].append(value)
             browser.get("about:blank")
-        print(f"{options.sentences} sentences opened 5 times")
+        say(f"{options.sentences} sentences opened 5 times")
         for name, values in opened.items():
             report(name, values)
     return 0

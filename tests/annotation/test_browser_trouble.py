@@ -225,8 +225,7 @@ def test_a_telephone(started):
     page.label(1).click()
     options = page.all("#choices [role=option]")
     tap(page, next(option for option in options if option.text == "obj"))
-    page.settled()
-    assert page.labels[0] == "obj"
+    page.wait(lambda: page.labels[0] == "obj")
     page.label(1).click()
     box = page.run("return document.getElementById('chooser').getBoundingClientRect().toJSON()")
     assert box["left"] >= 0 and box["right"] <= 360
