@@ -263,6 +263,11 @@ def _column(work: Work, edit: Edit) -> None:
     work.decodes = name not in ("deps", "misc")
     new = work.draft.words[word - 1][MISC]
     if marks_of(old) != marks_of(new):  # somebody has written decisions by hand
+        for given, value in marks_of(new):
+            if given == "Deprel":
+                label_of({"value": value})
+            elif value not in map(str, range(work.words + 1)) or value == str(word):
+                raise EditError(f"{given}={value} is not the number of another word or 0")
         typed, others = decisions_of(_only_marks(work.draft, word)), work.decisions.without(word)
         for mine, theirs in zip(others[:3], typed[:3], strict=True):
             mine.update(theirs)  # type: ignore[attr-defined]
@@ -281,6 +286,7 @@ def _only_marks(draft: Draft, word: int) -> Draft:
 def _retag(work: Work, edit: Edit) -> None:
     if work.suggester is None:
         raise EditError("there is no model to predict tags; start with -m MODEL")
+    work.draft = work.suggester.tag(work.draft, everything=True)
 
 
 def _decode(work: Work, edit: Edit) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nonproj.annotation.decisions import Decisions, as_columns
-from nonproj.annotation.draft import FEATS, LEMMA, Draft, EditError
+from nonproj.annotation.draft import FEATS, LEMMA, UPOS, XPOS, Draft, EditError
 from nonproj.errors import DataError
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
@@ -80,16 +80,27 @@ class Suggester:
         """Return whether a sentence is not too long for the model."""
         return len(draft.places) <= self.parser.max_words
 
-    def tag(self, draft: Draft) -> Draft:
-        """Return the draft with the tags, features and lemmas that are absent, as far as the model predicts them."""
-        [tagged] = self.parser.tag([draft.sentence()])
+    def tag(self, draft: Draft, everything: bool = False) -> Draft:
+        """Return the draft with the lemmas, tags and features that the model predicts.
+
+        Parameters
+        ----------
+        draft : Draft
+        everything : bool
+            Whether all that is absent is filled in, or only what is absent of words without any tag: in other words,
+            an absent lemma or an absence of features may be the annotator's.
+        """
         new = draft.copy()
+        if not everything and not any(_is_untagged(row) for row in new.words):
+            return new
+        [tagged] = self.parser.tag([draft.sentence()])
         for row, predicted in zip(new.words, tagged.rows, strict=True):
-            row[LEMMA : FEATS + 1] = predicted[LEMMA : FEATS + 1]
+            if everything or _is_untagged(row):
+                row[LEMMA : FEATS + 1] = predicted[LEMMA : FEATS + 1]
         return new
 
     def decode(self, draft: Draft, decisions: Decisions) -> Suggestion:
-        """Return the best tree of a tagged draft under the decisions.
+        """Return the best tree of a draft under the decisions; tags that it lacks are predicted.
 
         Raises
         ------
@@ -109,11 +120,16 @@ class Suggester:
         return [_suggestion(parse, decisions) for parse in (first, *(first.others or ()))]
 
     def _parse(self, parser: Parser, draft: Draft, decisions: Decisions) -> Parse:
-        sentence = Sentence(as_columns(decisions, draft.words), path="sentence")
+        [sentence] = self.parser.tag([Sentence(as_columns(decisions, draft.words), path="sentence")])
         try:
             return parser.parse(sentence)
         except DataError as error:
             raise EditError(_explained(error, decisions)) from None
+
+
+def _is_untagged(row: list[str]) -> bool:
+    """Return whether a word has no tag."""
+    return row[UPOS] == row[XPOS] == "_"
 
 
 def _obeying(parser: Parser) -> Parser:

@@ -232,6 +232,26 @@ def test_missing_tags_are_predicted_and_given_ones_stay(path, model):
     assert [row[3] for row in columns(path)] == ["NOUN", "VERB", "NOUN", "PUNCT"]
 
 
+def test_what_may_be_the_annotators_absence_stays(path, model):
+    """A word with a tag keeps its absent lemma and features, until they are asked for."""
+    with opened(path, BARE, model) as client:
+        client.edit(0, "head", word=1, head=2)
+        assert [word["lemma"] for word in client.get("sentence/0")["words"]] == ["_"] * 4
+        client.edit(0, "retag")
+    assert [row[2] for row in columns(path)] == [form for form, _ in WORDS]
+
+
+def test_decisions_written_by_hand(path, model):
+    with opened(path, BARE, model) as client:
+        client.edit(0, "column", word=1, column="misc", value="X=y|Head=3|Deprel=obj")
+        word = client.get("sentence/0")["words"][0]
+        assert (word["head"], word["deprel"], word["decided"]) == (3, "obj", ["head", "deprel"])
+        for value in ("Head=7", "Head=1", "NotHead=x", "Deprel="):
+            assert client.refused(0, "column", word=1, column="misc", value=value)
+        client.edit(0, "column", word=1, column="misc", value="X=y")
+        assert client.heads() == TREE and client.get("file")["sentences"]["decided"] == [0]
+
+
 def test_trust(path, model):
     wrong = (
         "".join(
