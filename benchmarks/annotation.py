@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from nonproj.annotation.session import Session
-from nonproj.annotation.storage import Storage
 from nonproj.io import conll
 from nonproj.io.checks import Rules
+from nonproj.server.annotation.session import Session
+from nonproj.server.annotation.storage import Storage
 
 SHORTEST, LONGEST = 36, 44
 """The lengths of the sentences in words."""

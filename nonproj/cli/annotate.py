@@ -22,10 +22,10 @@ from nonproj.options.config import Config
 from nonproj.workers.parsing import make_parser
 
 if TYPE_CHECKING:
-    from nonproj.annotation.comparison import Comparison
-    from nonproj.annotation.retraining import Retraining
-    from nonproj.annotation.session import Session
-    from nonproj.annotation.suggesting import Suggester
+    from nonproj.server.annotation.comparison import Comparison
+    from nonproj.server.annotation.retraining import Retraining
+    from nonproj.server.annotation.session import Session
+    from nonproj.server.annotation.suggesting import Suggester
 
 log = logging.getLogger("nonproj")
 
@@ -35,11 +35,11 @@ def run(options: argparse.Namespace) -> int:
     for package in ("starlette", "uvicorn"):
         if importlib.util.find_spec(package) is None:
             raise NonprojError(f"the package {package} is missing; pip install 'nonproj[server]'")
-    from nonproj.annotation.app import make_app
-    from nonproj.annotation.checking import Checker
-    from nonproj.annotation.run import listen, serve
-    from nonproj.annotation.session import Given, Session
-    from nonproj.annotation.storage import Storage
+    from nonproj.server.annotation.app import make_app
+    from nonproj.server.annotation.checking import Checker
+    from nonproj.server.annotation.run import listen, serve
+    from nonproj.server.annotation.session import Given, Session
+    from nonproj.server.annotation.storage import Storage
 
     _check(options)
     rules, suggester = reading_rules(options), _suggester(options)
@@ -74,8 +74,8 @@ def _check(options: argparse.Namespace) -> None:
 
 def _opened(options: argparse.Namespace, rules: Rules) -> tuple[str, Comparison | None]:
     """Return the file to edit, which is made if it is another one than the input, and the annotators to compare."""
-    from nonproj.annotation.comparison import Comparison
-    from nonproj.annotation.storage import SUFFIX, read_texts
+    from nonproj.server.annotation.comparison import Comparison
+    from nonproj.server.annotation.storage import SUFFIX, read_texts
 
     comparison = None
     try:
@@ -126,7 +126,7 @@ def _suggester(options: argparse.Namespace) -> Suggester | None:
 
 def _load(options: argparse.Namespace, path: str) -> Suggester:
     """Return what suggests trees by the model in a file."""
-    from nonproj.annotation.suggesting import Suggester
+    from nonproj.server.annotation.suggesting import Suggester
 
     model = load_model(path, options.file)
     decoding = decoding_options(model.config.decoding, options)
@@ -139,7 +139,7 @@ def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | N
     """Return what trains models in the background."""
     if options.retrain is None:
         return None
-    from nonproj.annotation.retraining import Retraining
+    from nonproj.server.annotation.retraining import Retraining
 
     config = Config.load(options.config) if options.config else None
     if config is None and suggester is not None:

@@ -9,12 +9,12 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from nonproj.annotation.app import make_app
-from nonproj.annotation.session import Given, Session
-from nonproj.annotation.storage import Storage
-from nonproj.annotation.suggesting import Suggester
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
+from nonproj.server.annotation.app import make_app
+from nonproj.server.annotation.session import Given, Session
+from nonproj.server.annotation.storage import Storage
+from nonproj.server.annotation.suggesting import Suggester
 
 TOKEN = "a-token-for-tests"
 

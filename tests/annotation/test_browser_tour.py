@@ -20,8 +20,8 @@ from annotating import Annotator, Page, emulate  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from toy import noisy_sentences  # noqa: E402
 
-from nonproj.annotation.retraining import learns_from_partial_trees  # noqa: E402
 from nonproj.io import conll  # noqa: E402
+from nonproj.server.annotation.retraining import learns_from_partial_trees  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "annotate-tour.md").read_text(encoding="utf-8"), re.DOTALL)

@@ -5,9 +5,9 @@ import time
 import pytest
 from opening import opened, row, sentence
 
-from nonproj.annotation.checking import Checker, own_messages
-from nonproj.annotation.draft import Draft
 from nonproj.errors import ConfigError
+from nonproj.server.annotation.checking import Checker, own_messages
+from nonproj.server.annotation.draft import Draft
 
 
 @pytest.mark.parametrize(

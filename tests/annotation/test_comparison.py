@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opening import opened, row, sentence
 
-from nonproj.annotation.agreement import agreement, coefficients
-from nonproj.annotation.comparison import Comparison
 from nonproj.errors import FileError
+from nonproj.server.annotation.agreement import agreement, coefficients
+from nonproj.server.annotation.comparison import Comparison
 
 SECOND = row(1, "w1", 0, "x") + row(2, "w2", 1, "y") + row(3, "w3", 2, "x", "N") + "\n"
 FILES = [sentence(0, 1) + sentence(0, 1, 1) + sentence(0), sentence(0, 1) + SECOND + row(1, "v1", 0, "z") + "\n"]

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opening import row, sentence
 
-from nonproj.annotation.decisions import (
+from nonproj.io.constraints import read_constraints
+from nonproj.server.annotation.decisions import (
     Decisions,
     as_columns,
     check,
@@ -15,8 +16,7 @@ from nonproj.annotation.decisions import (
     marks_of,
     store,
 )
-from nonproj.annotation.draft import Draft, EditError
-from nonproj.io.constraints import read_constraints
+from nonproj.server.annotation.draft import Draft, EditError
 from nonproj.types import Sentence
 
 TEXT = sentence(2, 0, 2)

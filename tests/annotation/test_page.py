@@ -10,11 +10,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from nonproj.annotation.page import SCRIPTS, load_page
 from nonproj.pictures.svg import tree_script, tree_style
+from nonproj.server.annotation.page import SCRIPTS, load_page
 
 TEXT, HEADERS = load_page()
-FILES = importlib.resources.files("nonproj.annotation.page")
+FILES = importlib.resources.files("nonproj.server.annotation.page")
 
 
 @pytest.mark.parametrize("tag", ["script", "style"])

@@ -7,9 +7,9 @@ from command import ROOT
 from opening import opened, row, sentence, suggester_of
 from toy import treebank
 
-from nonproj.annotation import retraining
-from nonproj.annotation.retraining import Retraining, training_texts
 from nonproj.options.config import Config
+from nonproj.server.annotation import retraining
+from nonproj.server.annotation.retraining import Retraining, training_texts
 
 
 @pytest.fixture(scope="module")

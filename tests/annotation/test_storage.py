@@ -10,10 +10,10 @@ import threading
 import pytest
 from opening import opened, sentence
 
-from nonproj.annotation import storage
-from nonproj.annotation.storage import LockError, Storage, read_texts
 from nonproj.errors import DataError, FileError
 from nonproj.io.checks import Rules
+from nonproj.server.annotation import storage
+from nonproj.server.annotation.storage import LockError, Storage, read_texts
 
 TEXTS = ["# a\n" + sentence(0, 1), sentence(2, 0), "\n" + sentence(0)]
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opening import opened, suggester_of
-from test_structure import sentences
+from strategies import sentences
 from toy import raw_treebank
 
-from nonproj.annotation.decisions import decisions_of
-from nonproj.annotation.draft import Draft, EditError, head_of
+from nonproj.server.annotation.decisions import decisions_of
+from nonproj.server.annotation.draft import Draft, EditError, head_of
 
 SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -32,7 +32,6 @@ LEVELS = (
     "workers",
     "learning nlp",
     "integrations server",
-    "annotation",
     "cli",
     "__main__",
 )

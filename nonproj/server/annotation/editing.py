@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nonproj.annotation.decisions import Decisions, find_cycle
-from nonproj.annotation.draft import (
+from nonproj.server.annotation.decisions import Decisions, find_cycle
+from nonproj.server.annotation.draft import (
     COLUMNS,
     DEPREL,
     DEPS,
@@ -18,7 +18,7 @@ from nonproj.annotation.draft import (
     check_value,
     head_of,
 )
-from nonproj.annotation.structure import with_form
+from nonproj.server.annotation.structure import with_form
 
 
 def set_arc(row: list[str], head: int | None, label: str | None) -> None:

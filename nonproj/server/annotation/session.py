@@ -10,14 +10,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from nonproj.annotation.answers import row_answer, sentence_answer
-from nonproj.annotation.background import Walker
-from nonproj.annotation.checking import Checker
-from nonproj.annotation.comparison import Comparison
-from nonproj.annotation.decisions import cleaned
-from nonproj.annotation.draft import EditError
-from nonproj.annotation.editing import changes, number_of
-from nonproj.annotation.history import (
+from nonproj.errors import NonprojError
+from nonproj.server.annotation.answers import row_answer, sentence_answer
+from nonproj.server.annotation.background import Walker
+from nonproj.server.annotation.checking import Checker
+from nonproj.server.annotation.comparison import Comparison
+from nonproj.server.annotation.decisions import cleaned
+from nonproj.server.annotation.draft import EditError
+from nonproj.server.annotation.editing import changes, number_of
+from nonproj.server.annotation.history import (
     Change,
     Replacement,
     Unit,
@@ -29,15 +30,14 @@ from nonproj.annotation.history import (
     redoable,
     undoable,
 )
-from nonproj.annotation.operations import apply
-from nonproj.annotation.retraining import Retraining
-from nonproj.annotation.sentences import Completing, join, split
-from nonproj.annotation.storage import Storage
-from nonproj.annotation.suggesting import Suggester
-from nonproj.annotation.treebank import Treebank, offered
-from nonproj.annotation.views import View, view_of
-from nonproj.annotation.writing import Writer
-from nonproj.errors import NonprojError
+from nonproj.server.annotation.operations import apply
+from nonproj.server.annotation.retraining import Retraining
+from nonproj.server.annotation.sentences import Completing, join, split
+from nonproj.server.annotation.storage import Storage
+from nonproj.server.annotation.suggesting import Suggester
+from nonproj.server.annotation.treebank import Treebank, offered
+from nonproj.server.annotation.views import View, view_of
+from nonproj.server.annotation.writing import Writer
 
 KEPT_VIEWS = 512
 """Number of sentences whose view is kept."""
@@ -72,7 +72,7 @@ class Session:
     storage : Storage
     suggester : Suggester or None
     trust : str
-        See `nonproj.annotation.decisions.TRUST`.
+        See `nonproj.server.annotation.decisions.TRUST`.
     given : Given, optional
 
     Attributes

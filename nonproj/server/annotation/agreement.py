@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nonproj.annotation.decisions import decisions_of
-from nonproj.annotation.draft import COLUMNS, DEPREL, FEATS, FORM, HEAD, LEMMA, UPOS, XPOS, Draft
+from nonproj.server.annotation.decisions import decisions_of
+from nonproj.server.annotation.draft import COLUMNS, DEPREL, FEATS, FORM, HEAD, LEMMA, UPOS, XPOS, Draft
 
 MOST_CONFUSED = 20
 """How many pairs of labels are listed."""

@@ -45,7 +45,7 @@ def load_page() -> tuple[str, dict[str, str]]:
     >>> text.startswith("<!doctype html>"), "unsafe" in headers["Content-Security-Policy"]
     (True, False)
     """
-    files = importlib.resources.files("nonproj.annotation.page")
+    files = importlib.resources.files("nonproj.server.annotation.page")
     read = {
         name: files.joinpath(name).read_text(encoding="utf-8") for name in ("annotate.html", "annotate.css", *SCRIPTS)
     }

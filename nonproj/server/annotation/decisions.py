@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nonproj.annotation.draft import DEPREL, HEAD, MISC, Draft, EditError, head_of
+from nonproj.server.annotation.draft import DEPREL, HEAD, MISC, Draft, EditError, head_of
 
 TRUST = ("done", "all", "none")
 """Which heads of the file count as decisions, besides those with attributes and those of sentences that are done: no
@@ -87,7 +87,7 @@ def decisions_of(draft: Draft, trust: str = "done") -> Decisions:
             if name == "Deprel":
                 found.labels[word] = value
             elif not 0 <= number <= len(words) or number == word:
-                continue  # `nonproj.annotation.checking` reports it
+                continue  # `nonproj.server.annotation.checking` reports it
             elif name == "Head":
                 found.heads[word] = number
             else:
@@ -200,7 +200,7 @@ def check(decisions: Decisions, words: int, single_root: bool) -> None:
     --------
     >>> check(Decisions({1: 2, 2: 1}, {}, {}), 2, True)
     Traceback (most recent call last):
-    nonproj.annotation.draft.EditError: the decided arcs form a cycle: 2 → 1 → 2; free one of the words 1, 2
+    nonproj.server.annotation.draft.EditError: the decided arcs form a cycle: 2 → 1 → 2; free one of the words 1, 2
     """
     for word, heads in decisions.forbidden.items():
         if decisions.heads.get(word) in heads:

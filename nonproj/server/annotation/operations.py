@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from nonproj.annotation import structure
-from nonproj.annotation.agreement import forms_of
-from nonproj.annotation.comparison import SOURCES, take_sentence
-from nonproj.annotation.decisions import (
+from nonproj.server.annotation import structure
+from nonproj.server.annotation.agreement import forms_of
+from nonproj.server.annotation.comparison import SOURCES, take_sentence
+from nonproj.server.annotation.decisions import (
     Decisions,
     check,
     decisions_of,
@@ -18,10 +18,10 @@ from nonproj.annotation.decisions import (
     store,
     store_marks,
 )
-from nonproj.annotation.draft import DEPREL, DEPS, HEAD, LEMMA, MISC, Draft, EditError, check_value
-from nonproj.annotation.editing import label_of, move, number_of, set_arc, set_column, set_comments, with_tree
-from nonproj.annotation.suggesting import Suggester
-from nonproj.annotation.views import View, heads_of
+from nonproj.server.annotation.draft import DEPREL, DEPS, HEAD, LEMMA, MISC, Draft, EditError, check_value
+from nonproj.server.annotation.editing import label_of, move, number_of, set_arc, set_column, set_comments, with_tree
+from nonproj.server.annotation.suggesting import Suggester
+from nonproj.server.annotation.views import View, heads_of
 
 Edit: TypeAlias = "Mapping[str, Any]"
 Sources: TypeAlias = "Callable[[str], Draft]"
@@ -79,7 +79,7 @@ def apply(edit: Edit, view: View, suggester: Suggester | None, trust: str, sourc
 
     Examples
     --------
-    >>> from nonproj.annotation.views import view_of
+    >>> from nonproj.server.annotation.views import view_of
     >>> text = "".join(f"{i}\\ta\\t_\\t_\\t_\\t_\\t{h}\\tx\\t_\\t_\\n" for i, h in ((1, 0), (2, 1), (3, 2)))
     >>> after = apply({"op": "head", "word": 3, "head": 1}, view_of(text, None, "done"), None, "done")
     >>> after.text().splitlines()[-1].split("\\t")[6:]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from nonproj.annotation.decisions import renumbered
-from nonproj.annotation.draft import DEPREL, DEPS, HEAD, ID, MISC, Draft
+from nonproj.server.annotation.decisions import renumbered
+from nonproj.server.annotation.draft import DEPREL, DEPS, HEAD, ID, MISC, Draft
 
 Row: TypeAlias = "list[str]"
 

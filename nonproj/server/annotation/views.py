@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nonproj.annotation.decisions import COMMENT, OPEN, Decisions, decisions_of, find_cycle
-from nonproj.annotation.draft import DEPREL, Draft, EditError, head_of
-from nonproj.annotation.editing import with_tree
-from nonproj.annotation.suggesting import Suggester, Suggestion
+from nonproj.server.annotation.decisions import COMMENT, OPEN, Decisions, decisions_of, find_cycle
+from nonproj.server.annotation.draft import DEPREL, Draft, EditError, head_of
+from nonproj.server.annotation.editing import with_tree
+from nonproj.server.annotation.suggesting import Suggester, Suggestion
 
 
 class View(NamedTuple):

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nonproj.annotation.agreement import agreement, differences, forms_of
-from nonproj.annotation.decisions import Decisions, decisions_of, store, without_marks
-from nonproj.annotation.draft import COLUMNS, DEPREL, FORM, MISC, Draft
-from nonproj.annotation.history import Unit
-from nonproj.annotation.storage import read_texts
-from nonproj.annotation.views import View, heads_of
 from nonproj.errors import FileError
 from nonproj.io.checks import Rules
+from nonproj.server.annotation.agreement import agreement, differences, forms_of
+from nonproj.server.annotation.decisions import Decisions, decisions_of, store, without_marks
+from nonproj.server.annotation.draft import COLUMNS, DEPREL, FORM, MISC, Draft
+from nonproj.server.annotation.history import Unit
+from nonproj.server.annotation.storage import read_texts
+from nonproj.server.annotation.views import View, heads_of
 
 SOURCES = ("first", "second")
 
@@ -79,7 +79,7 @@ class Comparison:
         return first.text()
 
     def agreement(self) -> dict[str, Any]:
-        """Return the agreement of the two: see `nonproj.annotation.agreement.agreement`."""
+        """Return the agreement of the two: see `nonproj.server.annotation.agreement.agreement`."""
         return agreement(zip(*self._texts, strict=True))
 
     def differs(self, i: int, decisions: Decisions, draft: Draft) -> list[dict[str, Any]]:

@@ -16,13 +16,13 @@ from typing import Any
 
 import yaml
 
-from nonproj.annotation.decisions import cleaned, decisions_of
-from nonproj.annotation.draft import DEPREL, HEAD, Draft, EditError
-from nonproj.annotation.editing import set_arc
-from nonproj.annotation.suggesting import Suggester
 from nonproj.errors import NonprojError, one_line
 from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig
+from nonproj.server.annotation.decisions import cleaned, decisions_of
+from nonproj.server.annotation.draft import DEPREL, HEAD, Draft, EditError
+from nonproj.server.annotation.editing import set_arc
+from nonproj.server.annotation.suggesting import Suggester
 
 NICENESS = 10
 """The priority of the training: edits come first."""

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from nonproj.annotation.history import Unit
+from nonproj.server.annotation.history import Unit
 
 QUIET = 0.5
 """Seconds after an edit in which nothing is computed in the background, so that edits are answered at once."""

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nonproj.annotation.draft import EditError
+from nonproj.server.annotation.draft import EditError
 
 
 @dataclasses.dataclass(eq=False, slots=True)

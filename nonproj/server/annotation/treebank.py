@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from nonproj.annotation.answers import TEXT_CHARACTERS, text_of
-from nonproj.annotation.decisions import COMMENT, DONE, decisions_of
-from nonproj.annotation.draft import DEPREL, FEATS, UPOS, XPOS, Draft
-from nonproj.annotation.history import Replacement, Unit
 from nonproj.io.checks import BOM
+from nonproj.server.annotation.answers import TEXT_CHARACTERS, text_of
+from nonproj.server.annotation.decisions import COMMENT, DONE, decisions_of
+from nonproj.server.annotation.draft import DEPREL, FEATS, UPOS, XPOS, Draft
+from nonproj.server.annotation.history import Replacement, Unit
 
 MOST_VALUES = 1000
 """The most values of a column that are offered, the most frequent ones."""
@@ -34,7 +34,7 @@ class Treebank:
     texts : sequence of str
         The lines of each sentence.
     trust : str
-        See `nonproj.annotation.decisions.TRUST`.
+        See `nonproj.server.annotation.decisions.TRUST`.
 
     Attributes
     ----------

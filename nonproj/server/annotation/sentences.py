@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nonproj.annotation import structure
-from nonproj.annotation.decisions import COMMENT, check, decisions_of, store, store_marks, without_marks
-from nonproj.annotation.draft import DEPREL, HEAD, MISC, Draft
-from nonproj.annotation.editing import with_tree
-from nonproj.annotation.suggesting import Suggester
-from nonproj.annotation.views import View
+from nonproj.server.annotation import structure
+from nonproj.server.annotation.decisions import COMMENT, check, decisions_of, store, store_marks, without_marks
+from nonproj.server.annotation.draft import DEPREL, HEAD, MISC, Draft
+from nonproj.server.annotation.editing import with_tree
+from nonproj.server.annotation.suggesting import Suggester
+from nonproj.server.annotation.views import View
 
 
 class Completing(NamedTuple):

@@ -6,12 +6,12 @@ import importlib.util
 import threading
 from typing import Any, NamedTuple
 
-from nonproj.annotation.decisions import decisions_of, find_cycle, marks_of
-from nonproj.annotation.draft import HEAD, MISC, Draft, split_lines
-from nonproj.annotation.structure import surface
-from nonproj.annotation.views import heads_of
 from nonproj.evaluation.audit.validation import check_level, violations
 from nonproj.io.checks import Rules, checked
+from nonproj.server.annotation.decisions import decisions_of, find_cycle, marks_of
+from nonproj.server.annotation.draft import HEAD, MISC, Draft, split_lines
+from nonproj.server.annotation.structure import surface
+from nonproj.server.annotation.views import heads_of
 
 FORMAT = 2
 """The validator's highest level that is about the format alone."""

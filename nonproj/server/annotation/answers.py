@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from nonproj.annotation.draft import COLUMNS, DEPS, FORM, ID, MISC, UPOS, Draft
-from nonproj.annotation.history import Unit
-from nonproj.annotation.structure import surface
-from nonproj.annotation.views import View, heads_of
+from nonproj.server.annotation.draft import COLUMNS, DEPS, FORM, ID, MISC, UPOS, Draft
+from nonproj.server.annotation.history import Unit
+from nonproj.server.annotation.structure import surface
+from nonproj.server.annotation.views import View, heads_of
 
 TEXT_CHARACTERS = 200
 """How much of a sentence's text is in the list."""

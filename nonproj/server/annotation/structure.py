@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nonproj.annotation.decisions import NAMES
-from nonproj.annotation.draft import DEPREL, DEPS, FORM, HEAD, ID, MISC, Draft, EditError
-from nonproj.annotation.references import Row, edge_key, edges_of, items_of, refer, renumber, without_items
+from nonproj.server.annotation.decisions import NAMES
+from nonproj.server.annotation.draft import DEPREL, DEPS, FORM, HEAD, ID, MISC, Draft, EditError
+from nonproj.server.annotation.references import Row, edge_key, edges_of, items_of, refer, renumber, without_items
 
 _NO_SPACE = "SpaceAfter=No"
 _SPACES = ("SpaceAfter", "SpacesAfter")

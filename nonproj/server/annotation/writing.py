@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
-from nonproj.annotation.storage import Storage
 from nonproj.errors import NonprojError
+from nonproj.server.annotation.storage import Storage
 
 DELAY, LONGEST_DELAY = 1.0, 5.0
 """Seconds without edits after which the file is written, and seconds after which it is written in any case."""

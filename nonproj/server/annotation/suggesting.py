@@ -7,11 +7,11 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nonproj.annotation.decisions import Decisions, as_columns
-from nonproj.annotation.draft import FEATS, LEMMA, UPOS, XPOS, Draft, EditError
 from nonproj.errors import DataError
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
+from nonproj.server.annotation.decisions import Decisions, as_columns
+from nonproj.server.annotation.draft import FEATS, LEMMA, UPOS, XPOS, Draft, EditError
 from nonproj.types import Sentence
 
 MOST_TREES = 50

@@ -17,11 +17,11 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from nonproj.annotation.draft import EditError
-from nonproj.annotation.page import load_page
-from nonproj.annotation.session import ChangedError, Session
-from nonproj.annotation.storage import LockError
 from nonproj.errors import NonprojError, one_line
+from nonproj.server.annotation.draft import EditError
+from nonproj.server.annotation.page import load_page
+from nonproj.server.annotation.session import ChangedError, Session
+from nonproj.server.annotation.storage import LockError
 from nonproj.server.hosts import HostCheck
 
 MOST_BYTES = 1 << 22
