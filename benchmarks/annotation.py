@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
 import random
 import resource
 import subprocess
@@ -65,9 +64,9 @@ class Server:
         return response.status, json.loads(text), 1000 * (time.perf_counter() - start)
 
     def processor(self) -> float:
-        """Return the processor seconds of the server so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Return the processor milliseconds of the server's threads so far (Linux)."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
 
     def end(self) -> None:
         """End the process."""
@@ -86,17 +85,16 @@ def serving(*words: str) -> Iterator[Server]:
         server.end()
 
 
-def drops(server: Server, count: int, chance: random.Random) -> tuple[list[float], float]:
-    """Return the milliseconds of some accepted drops, and the server's processor milliseconds for each on average.
+def drops(server: Server, count: int, chance: random.Random) -> np.ndarray:
+    """Return the milliseconds of some accepted drops, and those of the server's processor time, (count, 2).
 
-    Before them are others, in which what is needed is loaded, and the refused drops count in the average.
+    Before them are others, in which what is needed is loaded.
     """
     lengths = server.ask("file")[1]["sentences"]["words"]
     chosen = [i for i, n in enumerate(lengths) if SHORTEST <= n <= LONGEST]
     if not chosen:
         raise SystemExit(f"the treebank has no sentence of {SHORTEST} to {LONGEST} words")
-    found: list[float] = []
-    edits, used, warm = 0, 0.0, False
+    found: list[tuple[float, float]] = []
     for i in cycle(chosen):
         sentence = server.ask(f"sentence/{i}")[1]
         words = chance.sample(range(1, len(sentence["words"]) + 1), 8)
@@ -105,15 +103,11 @@ def drops(server: Server, count: int, chance: random.Random) -> tuple[list[float
             edit = {"version": sentence["version"], "edit": {"op": "head", "word": word, "head": head}}
             before = server.processor()
             status, answer, milliseconds = server.ask(f"sentence/{i}", edit)
-            if warm:
-                edits, used = edits + 1, used + server.processor() - before
             if status == 200:
-                found.append(milliseconds)
+                found.append((milliseconds, server.processor() - before))
                 sentence = answer["sentence"]
-        if not warm and len(found) >= WARM_UP:
-            found, warm = [], True
-        if len(found) >= count:
-            return found[:count], 1000 * used / edits
+        if len(found) >= count + WARM_UP:
+            return np.array(found[WARM_UP : WARM_UP + count])
     raise AssertionError
 
 
@@ -142,18 +136,18 @@ def main() -> None:
     parser.add_argument("--drops", type=int, default=400)
     options = parser.parse_args()
     texts = ["".join(sentence.lines) for sentence in conll.read(options.treebank, Rules(ignore_heads=True))]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         for model in options.models:
             path = folder / "trees.conllu"
             path.write_text("".join(texts), encoding="utf-8", newline="")
             with serving(str(path), "-m", model) as server:
-                measured, processor = drops(server, options.drops, random.Random(1))
-                times = np.array(measured)
-            p50, p99 = np.percentile(times, [50, 99])
+                times = drops(server, options.drops, random.Random(1))
             line = f"{Path(model).name}: {len(times)} drops, {SHORTEST} to {LONGEST} words: "
-            line += f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, longest {times.max():.1f} ms"
-            sys.stdout.write(f"{line}; {processor:.1f} ms of the server's processor time on average\n")
+            for name, column in (("from request to answer", 0), ("processor time", 1)):
+                p50, p99 = np.percentile(times[:, column], [50, 99])
+                line += f"{name}: p50 {p50:.1f} ms, p99 {p99:.1f} ms; "
+            sys.stdout.write(f"{line.removesuffix('; ')}\n")
         opened, listed = opening(texts, folder)
     sys.stdout.write(f"{LARGE} sentences: {opened:.2f} s of processor time to open, {listed:.2f} s to list\n")
 
