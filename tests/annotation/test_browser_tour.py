@@ -108,6 +108,11 @@ def adjudicate(browser, annotator: Annotator, folder: Path) -> None:
     assert page.text("count") == "1 of 12 sentences"
     page.visit(page.run("return listing.shown[0]") + 1)
     page.press("n", ".").settled()
+    first, second = (each.text for each in page.all("#differs .side"))
+    assert first[1:] != second[1:]
+    page.press(",").settled()
+    assert page.sentence["words"][page.chosen - 1]["head"] == page.sentence["first"]["words"][page.chosen - 1]["head"]
+    page.press(".").settled()
     page.wait(lambda: page.run("return file.sentences.differs[sentence.i]") == 0)
     page.one("#agreement-button").click()
     page.wait(lambda: "kappa" in page.one("#agreement").text)

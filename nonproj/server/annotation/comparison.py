@@ -110,16 +110,16 @@ class Comparison:
         return known[1]
 
     def add_to(self, answer: dict[str, Any], i: int, view: View) -> None:
-        """Add the second annotator's tree and the differences to the answer for a sentence."""
-        second = self.source(i, "second")
-        heads = heads_of(second)
+        """Add both annotators' columns and the differences to the answer for a sentence."""
         names = ("deprel", "upos", "xpos", "feats", "lemma")
-        answer["other"] = {
-            "words": [
-                {"head": head, **{name: row[COLUMNS.index(name)] for name in names}}
-                for row, head in zip(second.words, heads, strict=True)
-            ]
-        }
+        for key, source in (("first", "first"), ("other", "second")):
+            draft = self.source(i, source)
+            answer[key] = {
+                "words": [
+                    {"head": head, **{name: row[COLUMNS.index(name)] for name in names}}
+                    for row, head in zip(draft.words, heads_of(draft), strict=True)
+                ]
+            }
         answer["differs"] = self.differs(i, view.decisions, view.shown)
 
 
