@@ -109,11 +109,11 @@ function reveal(m) {
 
 /* A word in words. */
 function describe(m) {
-  const {head, deprel, upos, feats, p, given, forbidden} = word(m);
+  const {head, deprel, upos, p, given, forbidden} = word(m);
   const arc = head === null ? "no head" : head ? `${absent(deprel) || "a dependent"} of ${nameOf(head)}` : `${absent(deprel) || "root"} (the root)`;
   const how = isDecided(m) ? "decided" : given && !p ? "as in the file" : p ? `head ${percent(p.head)}${p.label === null || p.label === undefined ? "" : `, label ${percent(p.label)}`}` : head === null ? "" : "predicted";
   const not = forbidden && forbidden.length ? `not allowed: ${forbidden.map(nameOf).join(", ")}` : "";
-  return [nameOf(m), absent(upos), absent(feats), arc, how, not].filter(Boolean).join(" · ");
+  return [nameOf(m), absent(upos), arc, how, not].filter(Boolean).join(" · ");
 }
 
 /* -- wide trees ------------------------------------------------------------------------------------------------------ */

@@ -237,7 +237,7 @@ function showAttach() {
   if (!drawn.svg) return;
   markTarget(m ? target : -1);
   if (!m) return;
-  find("mode").textContent = `Attach ${nameOf(m)} to ${digits ? `${digits}: ` : ""}${target < 0 ? "…" : nameOf(target)} — a number, arrows, or a click; 0 is the root; Enter sets it, Esc leaves`;
+  find("mode").textContent = `Attach ${nameOf(m)} to ${target < 0 ? `${digits}…` : nameOf(target)} — a number, arrows, or a click; 0 is the root; Enter sets it, Esc leaves`;
   if (target > 0) reveal(target);
 }
 
