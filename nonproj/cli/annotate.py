@@ -147,6 +147,8 @@ def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | N
     output = f"{path}.nonproj"
     if options.retrain_with:
         _existing(options.retrain_with)
+    elif options.model:
+        log.warning("new models learn from %s alone; --retrain-with TREEBANK adds other sentences", one_line(path))
     return Retraining(output, config, options.retrain, options.retrain_with, functools.partial(_load, options))
 
 

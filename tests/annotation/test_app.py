@@ -378,3 +378,52 @@ def test_undo_of_a_split_sentence(path):
         client.edit(0, "join_sentences")
         client.edit(0, "undo")
     assert path.read_text() == text
+
+
+# -- files of other programs -------------------------------------------------------------------------------------------
+
+ARBORATOR = (
+    "# sent_id = fr_1\n# text = Il parle du temps.\n# user_id = kim\n# timestamp = 1650000000000\n"
+    "1\tIl\til\tPRON\t_\tGender=Masc|Number=Sing\t2\tsubj\t_\tGloss=he\n"
+    "2\tparle\tparler\tVERB\t_\tMood=Ind\t0\troot\t_\tAlignBegin=120|AlignEnd=300\n"
+    "3-4\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    "3\tde\tde\tADP\t_\t_\t2\tcomp:obl\t_\t_\n"
+    "4\tle\tle\tDET\t_\tDefinite=Def\t5\tdet\t_\t_\n"
+    "5\ttemps\ttemps\tNOUN\t_\tGender=Masc\t3\tcomp:obj\t_\tSpaceAfter=No\n"
+    "6\t.\t.\tPUNCT\t_\t_\t2\tpunct\t_\t_\n\n"
+)
+"""Comments of users and times, MISC with alignments, labels of surface-syntactic dependencies."""
+
+INCEPTION = (
+    "#text=Er kam, sah und siegte\n"
+    "1\tEr\t_\tPRON\tPPER\t_\t2\tnsubj\t2:nsubj|4:nsubj\t_\n"
+    "2\tkam\t_\tVERB\tVVFIN\t_\t0\troot\t0:root\tSpaceAfter=No\n"
+    "3\t,\t_\tPUNCT\t$,\t_\t2\tpunct\t2:punct\t_\n"
+    "4\tsah\t_\tVERB\tVVFIN\t_\t2\tconj\t2:conj\t_\n"
+    "5\tund\t_\tCCONJ\tKON\t_\t_\t_\t_\t_\n"
+    "6\tsiegte\t_\tVERB\tVVFIN\t_\t_\t_\t_\t_\n\n"
+)
+"""A comment without blanks, no lemmas, enhanced edges, words without heads."""
+
+
+@pytest.mark.parametrize(
+    ("text", "edits"),
+    [
+        (ARBORATOR, [(5, 2, "comp:obj"), (3, 5, "mod")]),
+        (INCEPTION, [(5, 6, "cc"), (6, 2, "conj")]),
+    ],
+)
+def test_files_of_other_programs_round_trip(path, text, edits):
+    """Only the edited cells change; everything else survives, byte for byte."""
+    with opened(path, text * 2) as client:
+        for word, head, value in edits:
+            client.edit(0, "arc", word=word, head=head, value=value)
+        client.edit(0, "done", value=True)
+        found = client.http.get("/api/export?clean=1", headers=client.headers).text
+    before, after = text.splitlines(), found[: -len(text)].splitlines()
+    assert found.endswith(text) and len(before) == len(after)
+    changed = {int(a.split("\t")[0]) for a, b in zip(before, after, strict=True) if a != b}
+    assert changed == {word for word, _, _ in edits}
+    for a, b in zip(before, after, strict=True):
+        cells = [i for i, (x, y) in enumerate(zip(a.split("\t"), b.split("\t"), strict=True)) if x != y]
+        assert set(cells) <= {6, 7}

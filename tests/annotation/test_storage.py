@@ -1,18 +1,20 @@
 """The file on disk: bytes, lock, journal."""
 
 import gzip
+import itertools
 import json
 import os
 import shutil
 import stat
 import threading
+import time
 
 import pytest
 from opening import opened, sentence
 
 from nonproj.errors import DataError, FileError
 from nonproj.io.checks import Rules
-from nonproj.server.annotation import storage
+from nonproj.server.annotation import storage, writing
 from nonproj.server.annotation.storage import LockError, Storage, read_texts
 
 TEXTS = ["# a\n" + sentence(0, 1), sentence(2, 0), "\n" + sentence(0)]
@@ -257,3 +259,28 @@ def test_a_journal_of_somebody_else_is_not_used(path):
     os.mkfifo(journal, 0o600)
     with pytest.raises(FileError, match="is not a file that belongs to you alone"):
         Storage(path)
+
+
+def test_a_failure_to_write_is_tried_again_after_a_while(path, monkeypatch):
+    """Not at once, which would fill the journal; when it succeeds, the error is gone."""
+    monkeypatch.setattr(writing, "LONGEST_DELAY", 0.5)
+    monkeypatch.setattr(writing, "DELAY", 0.0)
+    attempts = []
+
+    def failing(self, texts, digest):
+        attempts.append(time.monotonic())
+        raise FileError("trees.conllu", "cannot be written: no space left on device")
+
+    with opened(path) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(Storage, "write", failing)
+            client.edit(0, "done", value=True)
+            while len(attempts) < 3:
+                time.sleep(0.05)
+            assert "no space left" in client.get("status")["saved"]
+        assert min(b - a for a, b in itertools.pairwise(attempts)) >= 0.5
+        deadline = time.monotonic() + 30
+        while client.get("status")["saved"] is not True:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert "annotation" in read(path)

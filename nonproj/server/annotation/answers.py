@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from typing import Any
 
@@ -21,7 +22,8 @@ def sentence_answer(i: int, count: int, unit: Unit, view: View) -> dict[str, Any
     shown, found = view.shown, view.suggestion
     proof = None
     if found is not None and view.is_suggested:
-        proof = {"certified": found.certified, "gap": found.gap, "score": found.score, "constrained": found.constrained}
+        gap = found.gap if math.isfinite(found.gap) else None
+        proof = {"certified": found.certified, "gap": gap, "score": found.score, "constrained": found.constrained}
     text = shown.comment("text") or surface(shown)
     return {
         "i": i,

@@ -48,7 +48,7 @@ class Writer:
         self._storage, self._texts, self._lock, self._last_edit = storage, texts, lock, last_edit
         self.is_due = storage.repeated > 0
         self.saved: bool | str = True
-        self._since = time.monotonic()
+        self._since = self._not_before = time.monotonic()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="nonproj-writer")
 
@@ -69,7 +69,11 @@ class Writer:
     def _run(self) -> None:
         while not self._stopping.wait(STEP):
             now = time.monotonic()
-            if self.is_due and (now - self._last_edit() >= DELAY or now - self._since >= LONGEST_DELAY):
+            if (
+                self.is_due
+                and now >= self._not_before
+                and (now - self._last_edit() >= DELAY or now - self._since >= LONGEST_DELAY)
+            ):
                 self.write()
 
     def write(self) -> None:
@@ -87,3 +91,4 @@ class Writer:
         except NonprojError as error:
             with self._lock:
                 self.is_due, self._since, self.saved = True, time.monotonic(), str(error)
+                self._not_before = time.monotonic() + LONGEST_DELAY
