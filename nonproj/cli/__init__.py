@@ -3,8 +3,8 @@
 - `main`: the commands, their arguments, and error reporting
 - `arguments`: the argument parser, groups of options
 - `values`: types of values of options
-- `train`, `distil`, `parse`, `evaluate`, `show`, `search`, `audit`, `inspect`, `package`, `models`, `compile`,
-  `clean`, `serve`: one module per command, with a function ``run``
+- `train`, `distil`, `parse`, `evaluate`, `show`, `search`, `annotate`, `audit`, `inspect`, `package`, `models`,
+  `compile`, `clean`, `serve`: one module per command, with a function ``run``
 - `model_names`: models named on the command line
 - `resumable`: ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from nonproj.cli.values import address, factor, integer, jobs, positive, probability, seconds, whole
+from nonproj.cli.values import address, factor, integer, jobs, port, positive, probability, seconds, whole
 from nonproj.errors import one_line
 
 EXIT_ERROR = 2
@@ -292,6 +292,32 @@ def add_distil(parser: Arguments) -> None:
     text = "number of processes that parse, and that train the models of training.models (default: 1; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_reading(parser)
+
+
+def add_annotate(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj annotate``."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="a CoNLL-X or CoNLL-U file, with or without heads; the edits are written to it")
+    text = "a model, which predicts what is not decided; without one, trees are edited by hand"
+    add("-m", "--model", metavar="MODEL", help=text)
+    text = "heads of FILE that are decisions: of sentences that are done; all; none, and they are predicted again"
+    add("--trust", choices=("done", "all", "none"), default="done", help=f"{text} (default: done)")
+    text = "another file to write; FILE stays as it is (with --compare: the file of the adjudicated trees)"
+    add("-o", "--output", metavar="OUT", help=text)
+    text = "the same sentences by a second annotator: show where the two differ, and adjudicate"
+    add("--compare", metavar="FILE", help=text)
+    add("--port", type=port, default=0, metavar="N", help="port of this machine (default: any free one)")
+    group = parser.add_group("validation, by the package udtools").add_argument
+    text = "highest level of the official validator, 0 for none (default: 3, with --language 5; none for CoNLL-X)"
+    group("--level", type=integer, choices=range(6), metavar="N", help=text)
+    group("--language", metavar="CODE", help="language of the treebank, as in en")
+    add = parser.add_group("training in the background").add_argument
+    text = "train a model on demand, and after each N sentences that are newly done; it is written to FILE.nonproj"
+    add("--retrain", type=positive, nargs="?", const=0, metavar="N", help=text)
+    add("--retrain-with", metavar="TREEBANK", help="a treebank to learn from, too")
+    add("-c", "--config", metavar="YAML", help="configuration of the training (default: that of MODEL)")
+    add_reading(parser)
+    add_decoding(parser)
 
 
 def add_audit(parser: Arguments) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
+    add_annotate,
     add_audit,
     add_clean,
     add_decoding,
@@ -77,6 +78,7 @@ def build_parser() -> Arguments:
             add_show,
         ),
         ("search", "find words, arcs and constructions in treebanks and parsed files", add_search),
+        ("annotate", "correct trees in the browser; a model decodes the rest of the tree again", add_annotate),
         ("audit", "find errors in the annotation of a treebank", add_audit),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
@@ -361,9 +363,8 @@ def _run(words: list[str], last: bool) -> int:
         sys.stdout.write(f"nonproj {__version__}\n")
         return 0
     locate_models(options)
-    start_logging(
-        options, logging.INFO if options.command in ("train", "distil", "audit", "serve") else logging.WARNING
-    )
+    talkative = options.command in ("train", "distil", "annotate", "audit", "serve")
+    start_logging(options, logging.INFO if talkative else logging.WARNING)
     with Signals(patient=options.command in ("train", "distil", "audit"), last=last):
         command = importlib.import_module(f"nonproj.cli.{options.command}")
         if last:

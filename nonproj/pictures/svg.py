@@ -76,6 +76,11 @@ def tree_script() -> str:
     return importlib.resources.files("nonproj.pictures").joinpath("tree.js").read_text(encoding="utf-8")
 
 
+def tree_style() -> str:
+    """Return the style sheet `tree.css`: the colours of pages with trees, and those of the parts of a tree."""
+    return importlib.resources.files("nonproj.pictures").joinpath("tree.css").read_text(encoding="utf-8")
+
+
 def description(picture: Picture) -> str:
     """Return a description of a picture in words, for screen readers.
 

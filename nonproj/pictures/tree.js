@@ -153,7 +153,8 @@ function arcPath({head, start, end, foot, top, up}) {
 }
 
 /* Draws {forms, tags, above, below, confidence, rightToLeft, title}; parts have the class of their kind and, as
-data-word, the number of their word. */
+data-word, the number of their word. Returns the picture, the middle of each word, the top of all words, and the arcs
+with their places, in the order of the elements with the class "arc". */
 function drawTree(picture) {
   const {width, height, centers, top, arcs} = layOut(picture);
   const w = Math.ceil(width), h = Math.ceil(height);
@@ -180,5 +181,5 @@ function drawTree(picture) {
     labels.append(shape("text", {class: `label ${arc.kind}${arc.crosses ? " cross" : ""}`, "data-word": arc.word, x: arc.labelAt, y: at}, arc.label));
   }
   svg.append(labels);
-  return {svg, centers};
+  return {svg, centers, top, arcs};
 }

@@ -15,4 +15,5 @@
 - `app`: paths and error responses
 - `systemd`: sockets passed by a service manager, and notifications to it
 - `run`: sockets, signals, and shutdown
+- `annotation`: another server, of one user, for the annotation of a treebank
 """

@@ -6,6 +6,7 @@ the format, 3 about the universal guidelines, 4 and 5 about those of a language.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -93,8 +94,9 @@ def check_level(level: int, language: str | None) -> None:
         _validator(level, language)
 
 
+@functools.lru_cache(maxsize=8)
 def _validator(level: int, language: str | None) -> Any:
-    """Return the official validator."""
+    """Return the official validator, which keeps all that it knows of a file in a state."""
     if level > UNIVERSAL and not language:
         raise ConfigError("--level", f"level {level} needs the code of the language, as in --language en")
     try:

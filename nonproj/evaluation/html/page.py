@@ -21,7 +21,7 @@ from nonproj.evaluation.html.plots import CHART
 from nonproj.evaluation.search import search_script
 from nonproj.pictures.content import heads_of
 from nonproj.pictures.fonts import is_right_to_left
-from nonproj.pictures.svg import tree_script
+from nonproj.pictures.svg import tree_script, tree_style
 from nonproj.pipeline.parser import Parser
 
 
@@ -152,11 +152,12 @@ def render(data: dict[str, Any], title: str, plots: str = "") -> str:
     files = importlib.resources.files("nonproj.evaluation.html")
     read = {name: files.joinpath(name).read_text(encoding="utf-8") for name in _FILES}
     script = "\n".join(['\n"use strict";', tree_script(), search_script(), *(read[name] for name in SCRIPTS)])
-    policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(read['report.css'])}"
+    style = tree_style() + read["report.css"]
+    policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}"
     parts = {
         "policy": f"{policy}; img-src data:; base-uri 'none'; form-action 'none'",
         "title": escape(one_line(title)),
-        "style": read["report.css"],
+        "style": style,
         "script": script,
         "plots": plots,
         "data": embedded(data),

@@ -1,0 +1,398 @@
+"""A file that is annotated: sentences, model, storage, and the work in the background."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from nonproj.errors import NonprojError
+from nonproj.server.annotation.answers import row_answer, sentence_answer
+from nonproj.server.annotation.background import Walker
+from nonproj.server.annotation.checking import Checker
+from nonproj.server.annotation.comparison import Comparison
+from nonproj.server.annotation.decisions import cleaned
+from nonproj.server.annotation.draft import EditError
+from nonproj.server.annotation.editing import changes, number_of
+from nonproj.server.annotation.history import (
+    Change,
+    Replacement,
+    Unit,
+    backward,
+    forward,
+    record_new,
+    record_redone,
+    record_undone,
+    redoable,
+    undoable,
+)
+from nonproj.server.annotation.operations import apply
+from nonproj.server.annotation.retraining import Retraining
+from nonproj.server.annotation.sentences import Completing, join, split
+from nonproj.server.annotation.storage import Storage
+from nonproj.server.annotation.suggesting import Suggester
+from nonproj.server.annotation.treebank import Treebank, offered
+from nonproj.server.annotation.views import View, view_of
+from nonproj.server.annotation.writing import Writer
+
+KEPT_VIEWS = 512
+"""Number of sentences whose view is kept."""
+
+
+class ChangedError(NonprojError):
+    """The sentence is not what it was when the edit was made."""
+
+
+class Given(NamedTuple):
+    """What a session may have besides a file and a model.
+
+    Attributes
+    ----------
+    make_checker : callable
+        Returns what is checked for a format, ``conllu`` or ``conllx``.
+    comparison : Comparison or None
+        The two annotators whose differences are adjudicated in the file, which has the same number of sentences.
+    retraining : Retraining or None
+    """
+
+    make_checker: Callable[[str], Checker] = lambda _: Checker(0)
+    comparison: Comparison | None = None
+    retraining: Retraining | None = None
+
+
+class Session:
+    """A file that is annotated; threads may share it.
+
+    Parameters
+    ----------
+    storage : Storage
+    suggester : Suggester or None
+    trust : str
+        See `nonproj.server.annotation.decisions.TRUST`.
+    given : Given, optional
+
+    Attributes
+    ----------
+    treebank : Treebank
+    revision : int
+        Changes with every edit.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        suggester: Suggester | None = None,
+        trust: str = "done",
+        given: Given | None = None,
+    ):
+        self.storage, self.suggester, self.trust = storage, suggester, trust
+        self.treebank = Treebank(storage.texts, trust)
+        self.form = self.treebank.form
+        self.revision = time.time_ns() // 1_000_000
+        self.clock = 0
+        self.last_edit = 0.0
+        given = given or Given()
+        self.checker = given.make_checker(self.form)
+        self.comparison, self.retraining = given.comparison, given.retraining
+        self._messages: dict[Unit, int] = {}
+        self._doubts = Walker(
+            lambda: self.treebank.units, self._measure, self._measured, self._edited_at, "nonproj-doubt"
+        )
+        self._checks = Walker(
+            lambda: self.treebank.units, self._count_messages, lambda unit: unit.text, self._edited_at, "nonproj-checks"
+        )
+        self._views: OrderedDict[tuple[str, int], View] = OrderedDict()
+        self._models = 0
+        self._views_lock, self._lock = threading.Lock(), threading.RLock()
+        self._writer = Writer(storage, self._snapshot, self._lock, self._edited_at)
+        self._writer.start()
+        if suggester is not None and suggester.has_confidence:
+            self._doubts.start()
+        if self.retraining is not None:
+            self.retraining.exchange = self.exchange
+            self.retraining.start_when_due(lambda: self.treebank.texts, self.treebank.count_done())
+
+    def _measured(self, unit: Unit) -> object:
+        """Return what the doubt of a sentence depends on."""
+        return unit.text, self._models
+
+    def _snapshot(self) -> list[str]:
+        """Return the lines of each sentence."""
+        return self.treebank.texts
+
+    def _edited_at(self) -> float:
+        """Return the time of the last edit."""
+        return self.last_edit
+
+    # -- answers -------------------------------------------------------------------------------------------------------
+
+    def file(self) -> dict[str, Any]:
+        """Return the facts of the file, and the list of its sentences."""
+        values, suggester = self.treebank.values, self.suggester
+        return {
+            "path": self.storage.name,
+            "format": self.form,
+            "editable": True,
+            "model": suggester.name if suggester else None,
+            "confidence": bool(suggester and suggester.has_confidence),
+            "labels": offered(values["labels"], suggester.labels if suggester else ()),
+            **{name: offered(values[name]) for name in ("upos", "xpos", "feats")},
+            "validator": self.checker.level > 0,
+            "retrain": self.retraining is not None,
+            "compare": self.comparison.names if self.comparison else None,
+            "n": len(self.treebank.units),
+            "revision": self.revision,
+            "clock": self.clock,
+            "sentences": self.treebank.columns() | self._differences(),
+        }
+
+    def status(self, since: int = 0) -> dict[str, Any]:
+        """Return what has changed; ``since`` is an earlier ``clock``."""
+        clock = self.clock
+        doubt = {i: unit.doubt for i, unit in enumerate(self.treebank.units) if since < unit.stamp <= clock}
+        model = self.suggester.name if self.suggester else None
+        return {
+            "revision": self.revision,
+            "clock": clock,
+            "saved": self._writer.saved,
+            "model": model,
+            "training": self.retraining.state if self.retraining else None,
+            "doubt": doubt,
+        }
+
+    def sentence(self, i: int) -> dict[str, Any]:
+        """Return a sentence; `IndexError` if there is none."""
+        unit = self.unit(i)
+        return self._answer(i, unit, self.view(unit))
+
+    def _differences(self) -> dict[str, list[int]]:
+        """Return the column of the list with the differences between two annotators, if they are compared."""
+        if self.comparison is None:
+            return {}
+        return {"differs": [self.comparison.count(i, unit, self.trust) for i, unit in enumerate(self.treebank.units)]}
+
+    def unit(self, i: int) -> Unit:
+        """Return a sentence; `IndexError` if there is none."""
+        if i < 0:
+            raise IndexError(i)
+        return self.treebank.units[i]
+
+    def _answer(self, i: int, unit: Unit, view: View) -> dict[str, Any]:
+        answer = sentence_answer(i, len(self.treebank.units), unit, view)
+        if self.comparison:
+            self.comparison.add_to(answer, i, view)
+        return answer
+
+    def best(self, i: int, k: int) -> dict[str, Any]:
+        """Return up to k trees under the decisions, best first."""
+        view, suggester = self.view(self.unit(i)), self.suggester
+        if suggester is None:
+            raise EditError("there is no model to suggest trees; start with -m MODEL")
+        found = suggester.best(view.shown, view.decisions, k)[:k]
+        shown = view.shown.words
+        trees = []
+        for each in found:
+            pairs = zip(shown, each.heads, each.labels, strict=True)
+            differs = [word for word, (row, head, label) in enumerate(pairs, 1) if row[6:8] != [str(head), label]]
+            difference = found[0].score - each.score
+            trees.append(
+                {
+                    "heads": each.heads,
+                    "labels": each.labels,
+                    "difference": difference,
+                    "differs": differs,
+                    "certified": each.certified,
+                }
+            )
+        return {"trees": trees}
+
+    def view(self, unit: Unit) -> View:
+        """Return what is shown of a sentence."""
+        text, suggester = unit.text, self.suggester
+        key = text, self._models
+        with self._views_lock:
+            if key in self._views:
+                self._views.move_to_end(key)
+                return self._views[key]
+        found = view_of(text, suggester, self.trust)
+        with self._views_lock:
+            self._views[key] = found
+            while len(self._views) > KEPT_VIEWS:
+                self._views.popitem(last=False)
+        self._set_doubt(unit, text, found)
+        return found
+
+    def export(self, clean: bool = False) -> str:
+        """Return the content of the file, on demand without decisions and comments of annotation."""
+        texts = self.treebank.texts
+        return "".join(map(cleaned, texts) if clean else texts)
+
+    # -- edits ---------------------------------------------------------------------------------------------------------
+
+    def edit(self, i: int, version: object, edit: Mapping[str, Any]) -> dict[str, Any]:
+        """Edit a sentence, and return the answer.
+
+        Raises
+        ------
+        EditError
+            The edit is refused.
+        ChangedError
+            The sentence has another version.
+        LockError, FileError
+            The edit cannot be stored, and is lost.
+        """
+        start = time.perf_counter()
+        with self._lock:
+            self.last_edit = time.monotonic()
+            unit = self.unit(i)
+            if version != unit.version:
+                raise ChangedError("the sentence has changed meanwhile")
+            before = self.view(unit).shown
+            replacement = self._replacement(i, unit, edit)
+            at = replacement.at
+            unit = self.treebank.units[at]
+            view = self.view(unit)
+            self.last_edit = time.monotonic()
+        whole = replacement.removed != 1 or len(replacement.units) != 1
+        same = not whole and len(before.places) == len(view.shown.places)
+        if edit.get("op") == "done" and self.retraining:
+            self.retraining.start_when_due(lambda: self.treebank.texts, self.treebank.count_done())
+        row = row_answer(unit, view)
+        if self.comparison:
+            row["differs"] = self.comparison.count(at, unit, self.trust)
+        return {
+            "sentence": self._answer(at, unit, view),
+            "row": row,
+            "changed": changes(before, view.shown) if same else [],
+            "milliseconds": round(1000 * (time.perf_counter() - start), 2),
+            "revision": self.revision,
+            "file": {"revision": self.revision} if whole else None,
+        }
+
+    def _replacement(self, i: int, unit: Unit, edit: Mapping[str, Any]) -> Replacement:
+        """Make, store and record a change."""
+        operation = edit.get("op")
+        if operation == "undo":
+            change = undoable(self.treebank.units, unit)
+            return self._store(backward(self.treebank.units, change), change, record_undone)
+        if operation == "redo":
+            change = redoable(self.treebank.units, unit)
+            return self._store(forward(self.treebank.units, change), change, record_redone)
+        if operation in ("split_sentence", "join_sentences"):
+            change = self._resentenced(i, unit, edit)
+        else:
+            sources = functools.partial(self.comparison.source, i) if self.comparison else None
+            view = self.view(unit)
+            suggester = self.suggester if self.suggester and self.suggester.reaches(view.filed) else None
+            draft = apply(edit, view, suggester, self.trust, sources)
+            change = Change([unit], [unit.text], [unit], [draft.text()])
+            if unit.text == change.new_texts[0]:
+                return Replacement(i, 1, [unit], [unit.text])
+        return self._store(forward(self.treebank.units, change), change, record_new)
+
+    def _store(self, replacement: Replacement, change: Change, record: Any) -> Replacement:
+        """Write a change to the journal, then make it."""
+        self.storage.add(replacement.at, replacement.removed, replacement.texts)
+        self.treebank.replace(replacement)
+        record(change)
+        self.revision += 1
+        self._writer.request()
+        return replacement
+
+    def _resentenced(self, i: int, unit: Unit, edit: Mapping[str, Any]) -> Change:
+        """Return the change that splits a sentence, or joins it and the next one."""
+        if self.comparison:
+            raise EditError("sentences cannot be split or joined while two annotators are compared")
+        completing = Completing(self.suggester, self.trust)
+        if edit["op"] == "split_sentence":
+            view = self.view(unit)
+            word = number_of(edit, "word", 1, len(view.shown.places))
+            names = [row.id for row in map(self.treebank.row, self.treebank.units)]
+            texts = split(view, word, names, completing)
+            return Change([unit], [unit.text], [Unit(text) for text in texts], texts)
+        if i + 1 >= len(self.treebank.units):
+            raise EditError("there is no sentence after the last one")
+        other = self.treebank.units[i + 1]
+        text = join(self.view(unit), self.view(other), completing)
+        return Change([unit, other], [unit.text, other.text], [Unit(text)], [text])
+
+    # -- the model -----------------------------------------------------------------------------------------------------
+
+    def exchange(self, suggester: Suggester) -> None:
+        """Suggest trees by another model from now on; what was edited and decided stays."""
+        with self._lock:
+            self.suggester = suggester
+            self._models += 1
+            self.revision += 1
+        if suggester.has_confidence:
+            self._doubts.start()
+
+    def retrain(self) -> dict[str, Any]:
+        """Start training in the background."""
+        if self.retraining is None:
+            raise EditError("start with --retrain to train models")
+        self.retraining.start(self.treebank.texts)
+        return {"training": self.retraining.state}
+
+    def _measure(self, unit: Unit) -> None:
+        """Compute the doubt of a sentence in the background."""
+        text, suggester = unit.text, self.suggester
+        with contextlib.suppress(EditError):
+            self._set_doubt(unit, text, view_of(text, suggester, self.trust))
+
+    def _set_doubt(self, unit: Unit, text: str, view: View) -> None:
+        """Set the doubt of a sentence, if it is still the one that is shown."""
+        with self._views_lock:
+            if unit.text == text and unit.doubt != view.doubt:
+                self.clock += 1
+                unit.doubt, unit.stamp = view.doubt, self.clock
+
+    # -- messages and agreement ----------------------------------------------------------------------------------------
+
+    def check(self, i: int) -> dict[str, Any]:
+        """Return the messages on a sentence as it is shown."""
+        view = self.view(self.unit(i))
+        return {"messages": self.checker.messages(view.shown.text())}
+
+    def check_all(self) -> dict[str, Any]:
+        """Return the number of messages of each sentence that has any, as far as they have been counted."""
+        self._checks.start()
+        counts = {i: n for i, unit in enumerate(self.treebank.units) if (n := self._messages.get(unit, 0))}
+        return {"done": self._checks.done, "counts": counts}
+
+    def _count_messages(self, unit: Unit) -> None:
+        self._messages[unit] = len(self.checker.messages(unit.text))
+
+    def agreement(self) -> dict[str, Any]:
+        """Return the agreement of the two annotators."""
+        if self.comparison is None:
+            raise EditError("start with --compare to compare two annotators")
+        return self.comparison.agreement()
+
+    # -- the file ------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Write the file, and release its lock.
+
+        Raises
+        ------
+        LockError, FileError
+            The file cannot be written; the journal keeps the edits.
+        """
+        self._doubts.stop()
+        self._checks.stop()
+        if self.retraining is not None:
+            self.retraining.stop()
+        self._writer.stop()
+        with self._lock:
+            self.storage.close(self.treebank.texts if self._writer.is_due else None)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

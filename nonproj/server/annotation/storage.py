@@ -1,0 +1,261 @@
+"""The file on disk: a lock, a journal, and the file itself, which is written soon after.
+
+Each edit is appended to a journal beside the file before it is answered, so a killed process loses nothing; the file is
+rewritten atomically a moment later, because that takes long for a large one.  The journal is locked while the file is
+open, and disappears at the end.  Its lines are JSON:
+
+- ``{"state": DIGEST}``: here, the sentences are those of the file with this digest
+- ``{"at": I, "remove": K, "insert": [TEXT, ...]}``: K sentences from I on are replaced
+
+When a file is opened whose journal is there, the edits after the last state that is the file's are repeated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nonproj.errors import FileError, NonprojError, one_line
+from nonproj.io import conll
+from nonproj.io.checks import Rules
+from nonproj.io.files import check_folder, open_input, open_output, unpacked
+from nonproj.io.temporary import reason
+
+SUFFIX = ".journal"
+"""What is appended to the name of a file for its journal."""
+
+log = logging.getLogger("nonproj")
+
+
+class LockError(NonprojError):
+    """The file is open in another process, or was changed by another program."""
+
+
+class Storage:
+    """A file that is open for annotation.
+
+    Parameters
+    ----------
+    path : str or Path
+        A CoNLL-U or CoNLL-X file, possibly compressed if its name ends in ``.gz``.
+    rules : Rules
+        By which it is read; heads may have any values.
+
+    Attributes
+    ----------
+    texts : list of str
+        The lines of each sentence when the file was opened, with the edits of the journal.
+    repeated : int
+        The number of edits of an earlier process, which was killed, that have been repeated.
+
+    Raises
+    ------
+    LockError
+        Another process has the file open, or the journal is of another file.
+    FileError, DataError
+        The file cannot be read or written, or is malformed.
+    """
+
+    def __init__(self, path: str | Path, rules: Rules | None = None):
+        self.name, self.path = str(path), Path(os.path.realpath(path))
+        self.journal = self.path.with_name(self.path.name + SUFFIX)
+        if not self.path.is_file():
+            raise FileError(self.name, "no such file" if not self.path.exists() else "not a file")
+        if not os.access(self.path, os.W_OK):
+            raise FileError(self.name, "cannot be written: permission denied; -o OUT writes another file")
+        check_folder(self.path)
+        self._descriptor = self._lock()
+        self.repeated = 0
+        try:
+            self._facts = _facts(self.path)
+            self.texts = read_texts(self.name, self.path, (rules or Rules())._replace(ignore_heads=True))
+            self._digest = digest_of(self.texts)
+            self._repeat()
+            self._mark()
+        except BaseException:
+            self._release(keep=True)
+            raise
+
+    # -- the journal ---------------------------------------------------------------------------------------------------
+
+    def _lock(self) -> int:
+        """Open and lock the journal; return its descriptor."""
+        while True:
+            try:
+                descriptor = os.open(self.journal, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            except OSError as error:
+                raise FileError(str(self.journal), f"cannot be written: {reason(error)}") from None
+            facts = os.fstat(descriptor)
+            if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
+                os.close(descriptor)
+                raise FileError(str(self.journal), "is not a file that belongs to you alone; remove it")
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                raise LockError(self.name, "is open in another 'nonproj annotate'; end it first") from None
+            except OSError as error:  # some file systems have no locks
+                log.warning("%s cannot be locked: %s", one_line(self.name), reason(error))
+            if self._is_ours(descriptor):
+                return descriptor
+            os.close(descriptor)
+
+    def _is_ours(self, descriptor: int) -> bool:
+        """Return whether the journal is still the file that was opened."""
+        with contextlib.suppress(OSError):
+            ours, named = os.fstat(descriptor), os.stat(self.journal, follow_symlinks=False)
+            return (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)
+        return False
+
+    def _repeat(self) -> None:
+        """Repeat the edits in the journal that are not in the file."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        with open(os.dup(self._descriptor), "rb") as stream:
+            lines = stream.read().split(b"\n")
+        os.ftruncate(self._descriptor, sum(len(line) + 1 for line in lines[:-1]))  # the last one is incomplete
+        records = []
+        for line in lines[:-1]:
+            with contextlib.suppress(ValueError, TypeError):
+                record = json.loads(line)
+                if isinstance(record, dict):
+                    records.append(record)
+        states = [i for i, record in enumerate(records) if record.get("state") == self._digest]
+        edits = [record for record in records[states[-1] if states else 0 :] if "at" in record]
+        if not states and edits:
+            message = f"was changed by another program after {len(edits)} edits that are only in {self.journal}"
+            raise LockError(self.name, f"{message}: restore the file, or remove the journal, which loses the edits")
+        try:
+            for record in edits:
+                at, count = record["at"], record["remove"]
+                self.texts[at : at + count] = record["insert"]
+        except (KeyError, TypeError):
+            raise LockError(str(self.journal), "is damaged; remove it, which loses the edits in it") from None
+        self.repeated = len(edits)
+
+    def _mark(self) -> None:
+        """Start the journal anew, unless edits are in it that are not in the file."""
+        if not self.repeated:
+            os.ftruncate(self._descriptor, 0)
+            self._append({"state": self._digest})
+
+    def _append(self, record: dict[str, Any]) -> None:
+        """Append a line to the journal, and wait until it is on disk."""
+        end = os.lseek(self._descriptor, 0, os.SEEK_END)
+        data = json.dumps(record, ensure_ascii=True).encode() + b"\n"
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+            os.fdatasync(self._descriptor)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, end)
+            raise FileError(str(self.journal), f"cannot be written: {reason(error)}") from None
+
+    def add(self, at: int, count: int, texts: Sequence[str]) -> None:
+        """Record that sentences are replaced.
+
+        Raises
+        ------
+        LockError
+            The journal was removed, or the file was changed by another program.
+        FileError
+            The journal cannot be written; the edit is lost.
+        """
+        if not self._is_ours(self._descriptor):
+            raise LockError(self.name, f"has lost its lock: {self.journal} was removed; start again")
+        self._check_unchanged()
+        self._append({"at": at, "remove": count, "insert": list(texts)})
+
+    # -- the file ------------------------------------------------------------------------------------------------------
+
+    def _check_unchanged(self) -> None:
+        """Raise `LockError` if another program has changed the file."""
+        if _facts(self.path) != self._facts:
+            raise LockError(self.name, "was changed by another program; start again, or its changes would be lost")
+
+    def mark(self, texts: Sequence[str]) -> str:
+        """Record that the file is about to get these sentences; return their digest, for `write`.
+
+        No sentence may be replaced before this returns.
+        """
+        digest = digest_of(texts)
+        self._append({"state": digest})
+        return digest
+
+    def write(self, texts: Sequence[str], digest: str) -> None:
+        """Replace the file; errors as for `add`."""
+        self._check_unchanged()
+        with open_output(self.path) as stream:
+            stream.writelines(texts)
+        self._facts, self._digest = _facts(self.path), digest
+
+    def forget(self) -> None:
+        """Empty the journal, all edits of which are in the file."""
+        os.ftruncate(self._descriptor, 0)
+        self._append({"state": self._digest})
+
+    def close(self, texts: Sequence[str] | None) -> None:
+        """Write the file, if there are sentences that it lacks, and release it.
+
+        Raises
+        ------
+        LockError, FileError
+            The file cannot be written; the journal remains, and has the edits.
+        """
+        try:
+            if texts is not None:
+                self.write(texts, self.mark(texts))
+        except BaseException:
+            self._release(keep=True)
+            raise
+        self._release(keep=False)
+
+    def _release(self, keep: bool) -> None:
+        """Release the lock, and remove the journal or, if it has edits, keep it."""
+        if self._is_ours(self._descriptor) and not (keep and os.fstat(self._descriptor).st_size):
+            self.journal.unlink()
+        os.close(self._descriptor)
+
+
+def read_texts(name: str, path: Path, rules: Rules) -> list[str]:
+    """Return the lines of each sentence of a file; errors name it ``name``."""
+    stream, _, closing = open_input(path)
+    with closing:
+        first = stream.peek(2)[:2]
+        if (first == b"\x1f\x8b") != path.name.endswith(".gz"):
+            what = "is not compressed, though its name ends in .gz" if first != b"\x1f\x8b" else "is compressed by gzip"
+            raise FileError(name, f"{what}; rename it first")
+        sentences = conll.sentences_of(unpacked(stream), name, contextlib.nullcontext(), rules)
+        # A sentence gets the blank lines at the end of the file after it was yielded.
+        return ["".join(lines) for lines in [sentence.lines for sentence in sentences]]
+
+
+def digest_of(texts: Sequence[str]) -> str:
+    """Return a digest of the content of a file.
+
+    Examples
+    --------
+    >>> digest_of(["a", "b"]) == digest_of(["ab"])
+    True
+    """
+    found = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        found.update(text.encode())
+    return found.hexdigest()
+
+
+def _facts(path: Path) -> tuple[int, int, int, int]:
+    """Return what changes when another program writes a file."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return (0, 0, 0, 0)
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
