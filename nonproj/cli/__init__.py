@@ -1,7 +1,7 @@
 """The command line.
 
 - `main`: the commands, their arguments, and error reporting
-- `arguments`: the argument parser, groups of options
+- `arguments`: the argument parser, groups of options; `command_arguments`: the arguments of commands
 - `values`: types of values of options
 - `train`, `distil`, `parse`, `evaluate`, `show`, `search`, `annotate`, `audit`, `inspect`, `package`, `models`,
   `compile`, `clean`, `serve`: one module per command, with a function ``run``

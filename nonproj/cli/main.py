@@ -18,19 +18,21 @@ from collections.abc import Callable
 from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
+    add_decoding,
+    add_plain_text,
+    add_reading,
+    add_tagging,
+    add_workers,
+)
+from nonproj.cli.command_arguments import (
     add_annotate,
     add_audit,
     add_clean,
-    add_decoding,
     add_distil,
     add_package,
-    add_plain_text,
-    add_reading,
     add_search,
     add_show,
-    add_tagging,
     add_train,
-    add_workers,
 )
 from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.model_names import is_input, is_terminal, locate_models

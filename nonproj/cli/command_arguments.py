@@ -1,0 +1,190 @@
+"""The arguments of the commands of ``nonproj``, but for those of `main`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nonproj.cli.arguments import Arguments, add_decoding, add_reading, add_scheduler, add_tagging, add_text_forms
+from nonproj.cli.values import factor, integer, jobs, port, positive, probability, whole
+
+
+def add_train(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj train``."""
+    add = parser.add_argument
+    add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
+    add_training(parser)
+    group = parser.add_group("workers")
+    add = group.add_argument
+    text = (
+        "number of processes that train the perceptrons of training.models in parallel (default: 1; -1: one per core)"
+    )
+    add("-j", "--jobs", type=jobs, metavar="N", help=text)
+    add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
+    text = "number of shards of the treebank, trained in parallel (default: one per worker)"
+    add("--shards", type=positive, metavar="N", help=text)
+    add_reading(parser)
+
+
+def add_training(parser: Arguments) -> None:
+    """Add the options of training, but for workers."""
+    add = parser.add_argument
+    add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
+    add("--test", metavar="FILE", help="treebank to evaluate the trained model on")
+    text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
+    add("--held-out", metavar="SHARE|FILE", help=text)
+    add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
+    add_configuration(add)
+
+
+def add_configuration(add: Callable[..., Any]) -> None:
+    """Add the options that determine the configuration of a model."""
+    add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
+    add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
+    add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
+    text = (
+        "pretrained encoder to fine-tune: a folder of Hugging Face, or a name to fetch (needs nonproj[train-encoder])"
+    )
+    add("--encoder", metavar="FOLDER|NAME", help=text)
+    add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
+    add("--seed", type=integer, metavar="N", help="seed of all random choices")
+    text = "set a configuration option (repeatable)"
+    add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
+
+
+def add_distil(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj distil``."""
+    add = parser.add_argument
+    add("teacher", metavar="TEACHER", help="the model that parses the text, such as one with an encoder")
+    add("texts", nargs="+", metavar="TEXT", help="files of plain text, or with --lines or --words of sentences")
+    add("--treebank", dest="train", required=True, metavar="TRAIN", help="treebank with gold heads to learn from, too")
+    choices = parser.add_group("the text").add_alternatives().add_argument
+    add_text_forms(choices, "split text into sentences and words; blank lines separate paragraphs (default)")
+    group = parser.add_group("choice of sentences")
+    add = group.add_argument
+    text = "leave out sentences whose heads have a lower mean probability; the teacher needs a confidence classifier"
+    add("--min-confidence", type=probability, default=0.0, metavar="P", help=text)
+    text = "leave out sentences of this treebank (repeatable), beside those of TRAIN, --test and --held-out"
+    add("--exclude", action="append", default=[], metavar="FILE", help=text)
+    add("--most-words", type=positive, metavar="N", help="the most words of text to learn from (default: all)")
+    add_training(parser)
+    text = "number of processes that parse, and that train the models of training.models (default: 1; -1: one per core)"
+    parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
+    add_reading(parser)
+
+
+def add_annotate(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj annotate``."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="a CoNLL-X or CoNLL-U file, with or without heads; the edits are written to it")
+    text = "a model, which predicts what is not decided; without one, trees are edited by hand"
+    add("-m", "--model", metavar="MODEL", help=text)
+    text = "heads of FILE that are decisions: of sentences that are done; all; none, and they are predicted again"
+    add("--trust", choices=("done", "all", "none"), default="done", help=f"{text} (default: done)")
+    text = "another file to write; FILE stays as it is (with --compare: the file of the adjudicated trees)"
+    add("-o", "--output", metavar="OUT", help=text)
+    text = "the same sentences by a second annotator: show where the two differ, and adjudicate"
+    add("--compare", metavar="FILE", help=text)
+    add("--port", type=port, default=0, metavar="N", help="port of this machine (default: any free one)")
+    group = parser.add_group("validation, by the package udtools").add_argument
+    text = "highest level of the official validator, 0 for none (default: 3, with --language 5; none for CoNLL-X)"
+    group("--level", type=integer, choices=range(6), metavar="N", help=text)
+    group("--language", metavar="CODE", help="language of the treebank, as in en")
+    add = parser.add_group("training in the background").add_argument
+    text = "train a model on demand, and after each N sentences that are newly done; it is written to FILE.nonproj"
+    add("--retrain", type=positive, nargs="?", const=0, metavar="N", help=text)
+    add("--retrain-with", metavar="TREEBANK", help="a treebank to learn from, too")
+    add("-c", "--config", metavar="YAML", help="configuration of the training (default: that of MODEL)")
+    add_reading(parser)
+    add_decoding(parser)
+
+
+def add_audit(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj audit``."""
+    add = parser.add_argument
+    add("treebanks", nargs="+", metavar="TREEBANK", help="files of a treebank with gold heads, CoNLL-X or CoNLL-U")
+    text = "folder to write to: report.html, suspicions.csv, and copies of the files with marks in MISC"
+    add("-o", "--output", required=True, metavar="FOLDER", help=text)
+    text = "a model that has not learnt from these files, to predict them; by default, models are trained by folds"
+    add("-m", "--model", metavar="MODEL", help=text)
+    text = "another file of the treebank (repeatable); it is learnt from, but not audited"
+    add("--with", dest="others", action="append", default=[], metavar="FILE", help=text)
+    text = "number of folds; a sentence is predicted by a model that learns from the other folds (default: 5)"
+    add("--folds", type=positive, metavar="N", help=text)
+    text = "maximum number of suspicions of each kind on the page and in the marks; the table has all (default: 200)"
+    add("--most", type=positive, default=200, metavar="N", help=text)
+    text = "levels of the official validator to check, 0 for none (default: 3, for tags of Universal Dependencies)"
+    add("--level", type=integer, choices=range(6), metavar="N", help=text)
+    add("--language", metavar="CODE", help="language of the treebank, as in en, for levels 4 and 5 of the validator")
+    text = "continue an interrupted run: completed folds, and a checkpoint of the current one, are in FOLDER"
+    add("--resume", action="store_true", help=text)
+    add("-j", "--jobs", type=jobs, metavar="N", help="number of folds at a time (default: 1; -1: one per core)")
+    add_configuration(parser.add_group("training of the models").add_argument)
+    add_reading(parser)
+
+
+def add_search(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj search``."""
+    add = parser.add_argument
+    add("query", metavar="QUERY", help="as in 'VERB >obj {upos:NOUN; Case=Gen}'; docs/search.md has the language")
+    add("files", nargs="+", metavar="FILE", help="treebanks or parsed files, CoNLL-X or CoNLL-U")
+    text = "the same sentences with other trees, such as gold ones, to which ~ and 'differs' refer"
+    add("--other", metavar="FILE", help=text)
+    text = "file to write (default: standard output)"
+    add("-o", "--output", default="-", metavar="OUT", help=text)
+    form = parser.add_alternatives()
+    text = "write a row for each match, with these fields, as in form,head.lemma, instead of the sentences"
+    form.add_argument("--table", metavar="FIELDS", help=text)
+    text = "write the number of matches for each combination of these fields, instead of the sentences"
+    form.add_argument("--count", metavar="FIELDS", help=text)
+    add_reading(parser)
+
+
+def add_package(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj package``."""
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model made by 'nonproj train'")
+    add("-o", "--output", default=".", metavar="FOLDER", help="folder for the wheel (default: the current one)")
+    text = "name of the model, by which it is found when it is installed (default: that of the file)"
+    add("--name", metavar="NAME", help=text)
+    text = "version of the package (default: 1.0.0)"
+    add("--package-version", default="1.0.0", metavar="VERSION", help=text)
+    add("--licence", metavar="LICENCE", help="licence of the model (default: that of its treebank)")
+    text = "round weights to multiples of R times their table's step, for a smaller wheel; 0: not at all (default: 1)"
+    add("--rounding", type=factor, default=1.0, metavar="R", help=text)
+    add("--test", metavar="FILE", help="treebank to evaluate the rounded model on, for its card")
+    add_reading(parser)
+
+
+def add_clean(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj clean``."""
+    add = parser.add_argument
+    add("--dry-run", action="store_true", help="list only, remove nothing")
+    text = "remove compiled kernels of other installations and versions that were not used for N days (default: 30)"
+    add("--unused", type=whole, default=30, metavar="N", help=text)
+    text = "remove all compiled kernels, those of this installation, too; it compiles them again when they are needed"
+    add("--all", action="store_true", help=text)
+    add("--models", action="store_true", help="remove models downloaded from a hub, too, after asking")
+    add("--yes", action="store_true", help="with --models: do not ask")
+
+
+def add_show(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj show``."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="a parsed file; with --model, sentences to parse")
+    add("--gold", metavar="GOLD", help="the same sentences with gold trees: errors are shown and analysed")
+    text = "with --gold: the words and sentences of the two files may differ, but not their text"
+    add("--ud", action="store_true", help=text)
+    text = "with --ud: the training file; words that it lacks are reported as unknown words"
+    add("--train", metavar="TRAIN", help=text)
+    text = "the same sentences parsed by another parser: both are shown and, with --gold, compared"
+    add("--other", metavar="PARSE", help=text)
+    add("-m", "--model", metavar="MODEL", help="parse FILE with a model and show the result")
+    text = "file to write: a report as .html, a single tree as .svg, .png, .pdf or .tex (default: draw in the terminal)"
+    add("-o", "--output", metavar="OUT", help=text)
+    add("--sentence", metavar="K", help="only the sentence with this number (from 1) or this sent_id")
+    text = "record the course of dual decomposition for the N sentences with the most iterations (default: 10)"
+    add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
+    add_reading(parser)
+    add_tagging(parser)
+    add_decoding(parser)
