@@ -41,6 +41,7 @@ html_title = f"nonproj {version}"
 html_extra_path = ["_extra"]
 html_static_path = [str(ROOT / "docs" / "_static")]
 html_copy_source = False
+html_search_scorer = str(ROOT / "docs" / "_static" / "scorer.js")
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
