@@ -1,6 +1,6 @@
 /* The field in which a label, a tag or any other column is typed, with a list of completions. */
 
-const choosing = {active: null, options: [], at: 0};
+const choosing = {active: null, options: [], at: 0, pressed: null};
 
 /* Opens the field beside an element: {title, anchor, value, options, free, note, pick, move}. Options are strings; with
 `free`, any other text is allowed; `pick` gets the text, and `move`, if any, what Tab does after it. */
@@ -57,10 +57,15 @@ function listChoices(text) {
     row.setAttribute("role", "option");
     if (!options.includes(option)) row.append(make("span", "faint", " new"));
     row.addEventListener("mousedown", (event) => event.preventDefault());  // the field keeps the focus
-    row.addEventListener("click", () => {
+    row.addEventListener("pointerdown", ({clientX, clientY}) => { choosing.pressed = {k, x: clientX, y: clientY}; });
+    row.addEventListener("pointerup", (event) => {  // not after scrolling by touch, which cancels the pointer
+      const {pressed} = choosing;
+      choosing.pressed = null;
+      if (event.button !== 0 || !pressed || pressed.k !== k || Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > 10) return;
       choosing.at = k;
       take();
     });
+    row.addEventListener("touchend", (event) => { if (!choosing.active) event.preventDefault(); });  // no click on what is behind it
     return row;
   }));
   markChoice();
