@@ -46,8 +46,8 @@ EARLIER = "**Measured on an earlier version**"
 """Mark on a page: the ingredients that follow, up to a full stop, have changed since."""
 
 _RECORD = re.compile(rf"Made from: (?P<made>[^.]+)\.(?:\n{re.escape(EARLIER)}: (?P<changed>[^.]+)\.)?")
-_IGNORED = {"treebank": ("train", "test", "dev", "silver"), "features": ("folder",)}
-"""Options that are file names."""
+_IGNORED = {"treebank": ("train", "test", "dev", "silver", "partial"), "features": ("folder",)}
+"""Options that are file names, or change nothing for whole trees."""
 
 
 _WITHOUT = {

@@ -92,7 +92,7 @@ class ConfidenceStage(Stage):
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
         """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few."""
         began, config, figures = time.perf_counter(), setting.config, dict[str, Any]()
-        material: Material = setting.material._replace(spaces=setting.predicted["pruner"])
+        material: Material = setting.material.pruned(setting.predicted["pruner"])
         count = len(material.sentences) - material.silver
         copies, mask = count // len(sentences), np.zeros(len(material.sentences), np.bool_)
         mask[:count] = held_out(count, count // len(sentences), config.confidence.share)

@@ -13,6 +13,7 @@ import numpy as np
 from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
+from nonproj.learning.partial import Completion
 from nonproj.linear.perceptron import Averaged
 from nonproj.parts.space import indicators, tree_indicators
 from nonproj.scoring.scorer import Features, Scorer
@@ -23,13 +24,15 @@ from nonproj.types import PartSpace
 class Example(NamedTuple):
     """One sentence in training: its words, its gold tree, and the parts over the arcs that its pruner left.
 
-    ``labels``, int64[n], are the numbers of the gold labels, needed where labels are scored with the arcs.
+    ``labels``, int64[n], are the numbers of the gold labels, needed where labels are scored with the arcs.  Of a
+    partial tree, heads and labels that are not given are -1, and ``completion`` has the trees that obey the others.
     """
 
     tokens: Tokens
     heads: np.ndarray
     parts: PartSpace
     labels: np.ndarray | None = None
+    completion: Completion | None = None
 
 
 class Perceptron(Averaged):
@@ -69,21 +72,26 @@ class Perceptron(Averaged):
 
     def update(self, example: Example) -> int:
         """Learn from one sentence; return the number of words whose gold arc its decoding missed."""
-        tokens, heads, parts, labels = example
+        tokens, heads, parts, labels, completion = example
         gold_labels = np.empty(0, np.int64) if labels is None else labels
         features = self.scorer.features(tokens, parts, len(self.weights))
         scores = self.scorer.score_unlabelled(features, self.weights)
-        gold = tree_indicators(parts, heads)
-        n_arcs = len(parts.arcs.head)
+        n_arcs, modifier = len(parts.arcs.head), parts.arcs.modifier
+        of_labels = self.scorer.score_labels(features, self.weights) if features.labelled else None
+        tree = heads if completion is None else self._complete(completion, modifier, scores, of_labels, gold_labels)
+        gold = tree_indicators(parts, tree)
         best = np.empty(0, np.int64)
-        if features.labelled:
+        if of_labels is not None:
             gold_arcs = np.flatnonzero(gold[:n_arcs])
-            of_labels = self.scorer.score_labels(features, self.weights)
-            of_labels[gold_arcs, gold_labels] -= self.label_margin
+            latent = gold_labels < 0
+            if latent.any():
+                gold_labels = np.where(latent, of_labels[gold_arcs].argmax(axis=1), gold_labels)
+            of_labels[gold_arcs[~latent], gold_labels[~latent]] -= self.label_margin
             best = of_labels.argmax(axis=1)
             scores[:n_arcs] += of_labels[np.arange(n_arcs), best]
+        given = heads[modifier] >= 0
         if self.margin:
-            scores[:n_arcs] += self.margin * (0.5 - gold[:n_arcs])
+            scores[:n_arcs] += self.margin * np.where(given, 0.5 - gold[:n_arcs], 0.0)
         predicted = self._decode(parts, scores)
         delta = gold - predicted
         if delta.any():
@@ -91,7 +99,22 @@ class Perceptron(Averaged):
         if features.labelled:
             self._add_labels(features, gold_arcs, gold_labels, best, predicted[:n_arcs])
         self.step += 1
-        return int(np.count_nonzero(delta[:n_arcs] > 0))
+        return int(np.count_nonzero((delta[:n_arcs] > 0) & given))
+
+    def _complete(
+        self,
+        completion: Completion,
+        modifier: np.ndarray,
+        scores: np.ndarray,
+        of_labels: np.ndarray | None,
+        labels: np.ndarray,
+    ) -> np.ndarray:
+        """Return the best tree, int32[N], that obeys the given heads and labels; the arguments are unchanged."""
+        if of_labels is not None:
+            scores, number = scores.copy(), labels[modifier - 1]
+            chosen = np.where(number < 0, of_labels.argmax(axis=1), number)
+            scores[: len(chosen)] += of_labels[np.arange(len(chosen)), chosen]
+        return completion.best(scores, self.options)
 
     def _add_labels(
         self,

@@ -112,7 +112,7 @@ def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
         check_columns(sentence, known)
     if not any(set(sentence.labels) - {"_"} for sentence in sentences):
-        path, flat = one_line(sentences[0].path), not any(tree[1:].any() for tree in trees_of(sentences))
+        path, flat = one_line(sentences[0].path), not any((tree[1:] > 0).any() for tree in trees_of(sentences))
         if flat:
             log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
         else:
