@@ -24,7 +24,7 @@ def with_given(sentence: Sentence, source: str) -> Sentence:
     source : str
         ``head``: HEAD and DEPREL, where they are not ``_``; ``misc``: ``Head=`` and ``Deprel=`` in MISC, which are
         written to HEAD and DEPREL, and everything else there is replaced by ``_``; ``none``: the sentence is returned
-        unchanged, as are sentences with a whole tree by ``head``.
+        unchanged, as are sentences without ``_`` by ``head``.
 
     Raises
     ------
@@ -37,7 +37,8 @@ def with_given(sentence: Sentence, source: str) -> Sentence:
     >>> with_given(Sentence(rows), "head").tree, with_given(Sentence(rows), "misc").tree
     (array([-1,  2, -1], dtype=int32), array([-1, -1,  0], dtype=int32))
     """
-    if source == "none" or (source == "head" and sentence.tree is not None):
+    whole = sentence.tree is not None or not any(row[_HEAD] == "_" for row in sentence.rows)
+    if source == "none" or (source == "head" and whole):
         return sentence
     n = len(sentence)
     tree = np.full(n + 1, -1, np.int32)

@@ -27,16 +27,14 @@ from nonproj.types import ArcSpace, Bools, Float64s, Int32s, PartSpace, Sentence
 log = logging.getLogger("nonproj")
 
 
-def with_trees(sentences: Sequence[Sentence], source: str, name: str = "") -> list[Sentence]:
-    """Return sentences with whole or partial trees; say how much is given if any is partial.
+def with_trees(sentences: Sequence[Sentence], source: str) -> list[Sentence]:
+    """Return training sentences with whole or partial trees; say how much is given if any is partial.
 
     Parameters
     ----------
     sentences : sequence of Sentence
     source : str
         As for `nonproj.io.partial.with_given`.
-    name : str
-        What the log calls the sentences; empty: nothing is logged.
 
     Raises
     ------
@@ -50,10 +48,19 @@ def with_trees(sentences: Sequence[Sentence], source: str, name: str = "") -> li
         message = f"{place} is absent for all words of all sentences; training needs gold heads"
         raise DataError(found[0].path, line_of(found[0], 1), message)
     partial = [count for sentence, count in zip(found, counts, strict=True) if is_partial(sentence)]
-    if partial and name:
-        text = "%s: %d of %d sentences are partial, %d heads given; %d sentences have none"
-        log.info(text, name, len(partial), len(found), sum(partial), partial.count(0))
+    if partial:
+        text = "%d of %d sentences are partial, %d heads given; %d sentences have no head"
+        log.info(text, len(partial), len(found), sum(partial), partial.count(0))
     return found
+
+
+def held_out_trees(sentences: Sequence[Sentence], source: str) -> list[Sentence]:
+    """Return held-out sentences with whole or partial trees, without those that have no head; warn if all have none."""
+    found = [with_given(sentence, source) for sentence in sentences]
+    kept = [sentence for sentence in found if sentence.tree is None or given_words(sentence).any()]
+    if len(kept) < len(found):
+        log.warning("%d of %d held-out sentences have no head, and do not count", len(found) - len(kept), len(found))
+    return kept
 
 
 def allowed_by(sentences: Sequence[Sentence], source: str, single_root: bool) -> list[Bools | None]:

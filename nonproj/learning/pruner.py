@@ -272,7 +272,7 @@ def unpack_trees(packed: np.ndarray | None, material: Material) -> list[ArcSpace
 def unpack_completed(packed: np.ndarray | None, material: Material) -> list[Int32s]:
     """Return the completed tree of each sentence; `ValueError` if one is not a tree, or does not obey."""
     trees, count = material.trees, sum(map(len, material.sentences))
-    if material.allowed.count(None) == len(trees):
+    if all(allowed is None for allowed in material.allowed):
         return trees
     if packed is None or packed.dtype != np.int32 or packed.shape != (count,):
         raise ValueError("a head for each word is expected")

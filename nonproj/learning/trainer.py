@@ -30,7 +30,7 @@ from nonproj.learning.labeler import LabelerStage
 from nonproj.learning.material import Material, trees_of
 from nonproj.learning.mixing import Shards, check_shards
 from nonproj.learning.network import NetworkStage
-from nonproj.learning.partial import allowed_by, with_trees
+from nonproj.learning.partial import allowed_by, held_out_trees, with_trees
 from nonproj.learning.preparation import (
     ClusterStage,
     OtherStage,
@@ -154,8 +154,8 @@ class Trainer:
         silver: Sequence[Sentence] = (),
     ):
         source = config.treebank.partial
-        sentences = with_trees(sentences, source, "training")
-        held_out = with_trees(held_out, source, "held-out")
+        sentences = with_trees(sentences, source)
+        held_out = held_out_trees(held_out, source)
         check_sentences([*sentences, *silver] if sentences else sentences, config.decoding.max_words)
         check_decodable(part_set(config.parts))
         self.workers: Any = None

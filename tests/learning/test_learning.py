@@ -167,7 +167,7 @@ def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
         trainer._learn(stage, None, Setting(config))
     material = trainer._encoded(trainer.learnt["tagger"].predicted)
     learnt = PrunerStage().fit(sentences, Setting(config, material=material))
-    for arcs, sentence in zip(learnt.predicted, sentences, strict=True):
+    for arcs, sentence in zip(learnt.predicted.spaces, sentences, strict=True):
         assert tree_indicators(part_space(arcs, "arc"), sentence.tree).sum() == len(sentence)
     assert 0 < learnt.figures["pruning_training"]["gold_kept"] <= 1
 
