@@ -1,9 +1,10 @@
 """Learning from partial trees: sentences of which only some heads and labels are given.
 
-What is not given is latent.  The perceptron compares the best tree that obeys the given heads, under the present
+What is not given is latent.  The perceptron compares the best structure that obeys the given heads, under the present
 weights, with the prediction, in which only words with a given head have a cost (a latent structured perceptron: Yu and
-Joachims 2009; Fernandes and Brefeld 2011).  The pruner maximises the probability of all trees that obey, and its
-gradient is the difference of two marginals.
+Joachims 2009; Fernandes and Brefeld 2011).  Both are of the relaxed set Z, or both are trees: where nothing is given
+nearby, they are then equal, and nothing is learnt from what the parser guesses.  The pruner maximises the probability
+of all trees that obey, and its gradient is the difference of two marginals.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.errors import DataError
 from nonproj.io.partial import allowed_arcs, given_words, is_partial, line_of, with_given
 from nonproj.parts.arcs import arc_space
-from nonproj.parts.space import restrict
+from nonproj.parts.space import indicators, restrict
 from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.checks import FOUND
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s, PartSpace, Sentence
@@ -128,10 +130,23 @@ class Completion(NamedTuple):
         The parts over the candidate arcs that are allowed.
     numbers : ndarray of int64
         The numbers of these among the sentence's parts.
+    given : ndarray of bool
+        Which of these arcs are given: the only one into its word that is allowed.
     """
 
     parts: PartSpace
     numbers: np.ndarray
+    given: np.ndarray
+
+    def relaxed(self, scores: Float64s, tau: float) -> Float64s:
+        """Return the indicators of the best structure in Z that obeys, float64[P]: heads choose the given arcs.
+
+        ``scores``, float64[P], are those of all parts of the sentence, and ``tau`` is as for `decode_relaxed`.
+        """
+        own, marks = scores[self.numbers], np.zeros(len(scores))
+        own[: len(self.given)][self.given] += (1.0 + 2.0 * np.abs(own).sum()) / tau
+        marks[self.numbers] = relaxed_indicators(self.parts, own, tau)
+        return marks
 
     def best(self, scores: Float64s, options: DualOptions) -> Int32s:
         """Return the best tree that obeys, int32[N], given the scores of all parts of the sentence, float64[P].
@@ -153,10 +168,25 @@ def completion_of(parts: PartSpace, allowed: Bools) -> Completion:
     Examples
     --------
     >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
     >>> parts = part_space(full_arc_space(2), "arc")
     >>> allowed = np.array([[False, False, True], [False, False, True], [False, True, False]])
     >>> found = completion_of(parts, allowed)
     >>> found.numbers, found.best(np.array([9.0, 1.0, 0.0, 2.0]), DualOptions())
     (array([1, 2, 3]), array([-1,  2,  0], dtype=int32))
     """
-    return Completion(*restrict(parts, allowed[parts.arcs.head, parts.arcs.modifier]))
+    fewer, numbers = restrict(parts, allowed[parts.arcs.head, parts.arcs.modifier])
+    return Completion(fewer, numbers, allowed.sum(axis=0)[fewer.arcs.modifier] == 1)
+
+
+def relaxed_indicators(parts: PartSpace, scores: Float64s, tau: float) -> Float64s:
+    """Return the indicators of the best structure in Z, float64[P].
+
+    Where words choose grandparents, an arc counts ``tau`` where its head chooses it and ``1 - tau`` where its modifier
+    chooses it as the way to its grandparent, as its score does.
+    """
+    relaxed = decode_relaxed(parts, scores, tau)
+    predicted = indicators(parts, relaxed.z, relaxed.z_grandparent)
+    if relaxed.z_grandparent.any():
+        predicted[: len(parts.arcs.head)] = tau * relaxed.z + (1.0 - tau) * relaxed.z_grandparent
+    return predicted

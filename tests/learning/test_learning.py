@@ -119,9 +119,10 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
     ("loop", "stages"),
     [
         ("tagger 1, epoch 1", "segmenter"),
-        ("labeler 1", "segmenter tagger clusters"),
-        ("network 1", "segmenter tagger clusters labeler pruner"),
-        ("epoch 1", "segmenter tagger clusters labeler pruner network confidence encoder"),
+        ("pruner 1", "segmenter tagger clusters"),
+        ("labeler 1", "segmenter tagger clusters pruner"),
+        ("network 1", "segmenter tagger clusters pruner labeler"),
+        ("epoch 1", "segmenter tagger clusters pruner labeler network confidence encoder"),
     ],
 )
 def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkeypatch, loop, stages):

@@ -61,10 +61,19 @@ class EncoderStage(Stage):
     def fine_tuned(
         self, sentences: Sequence[Sentence], setting: Setting, analyzer: Analyzer | None, of: str = ""
     ) -> EncoderScorer:
-        """Return an encoder that has learnt from some sentences; in half as many epochs for a stage ``of`` a name."""
+        """Return an encoder that has learnt from some sentences; in half as many epochs for a stage ``of`` a name.
+
+        It learns from whole trees alone; `DataError` is raised if there is none.
+        """
         from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
 
         assert self.path is not None
+        whole = [sentence for sentence in sentences if not is_partial(sentence)]
+        if not whole:
+            place = sentences[0].path, sentences[0].line
+            raise DataError(*place, "no sentence has all heads; a pretrained encoder learns from whole trees")
+        if len(whole) < len(sentences):
+            log.warning("the encoder does not learn from %d partial trees", len(sentences) - len(whole))
         material: Material = setting.material
         config, options = setting.config, setting.config.encoder
         if of:
@@ -72,7 +81,7 @@ class EncoderStage(Stage):
             config = dataclasses.replace(config, encoder=half)
         task = Task(material.labels, config, not material.multi_root, analyzer.tags if analyzer else None)
         name = f"{of}: encoder" if of else "encoder"
-        return fine_tune(read_folder(self.path), sentences, task, setting.progress, setting.unfinished, name)
+        return fine_tune(read_folder(self.path), whole, task, setting.progress, setting.unfinished, name)
 
     def component(self, state: State, setting: Setting) -> EncoderScorer:
         """Return the encoder of a state."""
