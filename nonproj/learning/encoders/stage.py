@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import logging
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, DataError
+from nonproj.io.partial import is_partial
 from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State, load
@@ -20,6 +22,8 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.types import Sentence
 
 INSTALL = "pip install 'nonproj[train-encoder]'"
+
+log = logging.getLogger("nonproj")
 
 _PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
 
