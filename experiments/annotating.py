@@ -45,7 +45,7 @@ ROUNDS, ARCS = 2, 800
 DOUBT = 0.8
 """A strategy annotates the heads of a sentence that are less probable."""
 
-LEARNT = {"danish": (100, 1000, 0), "greek": (100, 0)}
+LEARNT = {"danish": (100, 1000), "greek": (100, 0)}
 """Sentences that the models to be corrected have learnt from; 0: all others."""
 
 COMMON = {

@@ -185,7 +185,13 @@ def _head(text: str, n: int, name: str, line: int, require_heads: bool) -> int:
 
 
 def cycle_of(heads: list[int]) -> list[int]:
-    """Return the words of a cycle, each followed by its head, starting from the lowest; empty for a tree."""
+    """Return the words of a cycle, each followed by its head, starting from the lowest; empty for a tree.
+
+    Examples
+    --------
+    >>> cycle_of([-1, 0, 3, 2])
+    [2, 3]
+    """
     seen_from = [0] * len(heads)
     seen_from[0] = -1
     for start in range(1, len(heads)):
