@@ -201,8 +201,8 @@ def partial_trees(pool: Sequence[Sentence], given: Sequence[np.ndarray]) -> list
 
 def write_page(setting: Setting) -> None:
     """Write the page; what is written by hand below the last table is kept."""
-    lines = []
-    for row in read_rows(setting.results / "annotating.csv"):
+    lines, stored = [], setting.results / "annotating.csv"
+    for row in read_rows(stored) if stored.exists() else []:
         what = "heads and labels" if row["labels"] else "heads"
         constraints = "what was read" if row["strategy"] == "read" else "corrections"
         saved = f"{100 * row['saved']:.1f} ± {100 * row['error']:.1f}"  # type: ignore[operator]

@@ -20,11 +20,12 @@ MAX_TAGS = 512
 
 
 def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[np.ndarray]:
-    """Return the numbers of the gold labels of each sentence, int64[n].
+    """Return the numbers of the gold labels of each sentence, int64[n]; -1 for those that are not given.
 
     Examples
     --------
-    >>> number_labels([Sentence([["1", "Ja", *"______"], ["2", ".", *"_____p"]])], ["p", "_"])[0].tolist()
+    >>> sentence = Sentence([["1", "Ja", *"______"], ["2", ".", *"_____p"]], np.array([-1, 0, 1]))
+    >>> number_labels([sentence], ["p", "_"])[0].tolist()
     [1, 0]
     """
     number = {label: i for i, label in enumerate(labels)}
