@@ -46,8 +46,8 @@ EARLIER = "**Measured on an earlier version**"
 """Mark on a page: the ingredients that follow, up to a full stop, have changed since."""
 
 _RECORD = re.compile(rf"Made from: (?P<made>[^.]+)\.(?:\n{re.escape(EARLIER)}: (?P<changed>[^.]+)\.)?")
-_IGNORED = {"treebank": ("train", "test", "dev", "silver"), "features": ("folder",)}
-"""Options that are file names."""
+_IGNORED = {"treebank": ("train", "test", "dev", "silver", "partial"), "features": ("folder",)}
+"""Options that are file names, or change nothing for whole trees."""
 
 
 _WITHOUT = {
@@ -200,6 +200,16 @@ def treebank(language: str, setting: Setting = TODAY) -> dict[str, str]:
     return dict(script("treebanks").TREEBANKS[language].files)
 
 
+def _annotating() -> Ingredients:
+    """Return the ingredients of the simulated annotation: two kinds of models of two treebanks."""
+    module = importlib.import_module("experiments.annotating")
+    kinds = {"corrected": module.CORRECTED, "curves": module.CURVES}
+    pairs = [(language, kind) for language in module.LANGUAGES for kind in kinds]
+    configs = {f"{language}-{kind}": module.options_of(language, kinds[kind]) for language, kind in pairs}
+    found = of_configs(configs, {language: treebank(language) for language in module.LANGUAGES})
+    return found._replace(configuration=digest([_constants(module), found.configuration]))
+
+
 def _grandparents(*languages: str, text: bool = False, **changes: object) -> Callable[[], Ingredients]:
     options = {name.replace("__", "."): value for name, value in changes.items()}
     return lambda: of_models([(language, "grandparent") for language in languages], options, text=text)
@@ -216,6 +226,7 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "neural-training": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "distilling": _grandparents("english-ewt", text=True),
+    "annotating": _annotating,
     "audit": _grandparents("english-ewt", "greek", "afrikaans"),
     "rounding": _grandparents("english-ewt", "greek", "afrikaans", "vietnamese", "tamil", text=True),
 }

@@ -41,6 +41,7 @@ class Sentence:
         The ten columns of each word (multiword ranges and empty nodes are not words).
     tree : ndarray of shape (N,), int32, or None
         The gold tree, ``tree[0] == -1``; None when the column HEAD is absent (``_``) for any word.  See also `heads`.
+        In training, words without a given head have -1: see `nonproj.io.partial`.
     lines : list of str
         The unchanged lines, including comments and blank separators, each with its own line ending.
     word_lines : list of int

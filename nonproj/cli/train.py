@@ -40,8 +40,10 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("treebank.train", "no training file; name a treebank")
     output, checkpoint = outputs(options, config, path, test_path)
     rules = reading_rules(options, require_heads=True)
-    sentences = list(conll.read(path, rules))
-    sentences, held_out = _hold_out(sentences, config.treebank.held_out, rules)
+    partial = config.treebank.partial
+    own = rules._replace(require_heads=partial == "none", ignore_heads=partial == "misc")
+    sentences = list(conll.read(path, own))
+    sentences, held_out = _hold_out(sentences, config.treebank.held_out, own)
     silver = list(conll.read(config.treebank.silver, rules)) if config.treebank.silver else []
     test = list(conll.read(test_path, rules)) if test_path else []  # read now, to report errors before the training
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))

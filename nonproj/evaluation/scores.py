@@ -124,7 +124,8 @@ class Evaluation:
         Parameters
         ----------
         sentence : Sentence
-            The gold tree and its labels.
+            The gold tree and its labels.  Of a partial tree, with the head -1 for some words, only the others count;
+            none of its arcs counts as non-projective, and of a word without a label (``_``), the head alone counts.
         heads : array_like of int, shape (n,)
             The predicted tree: the head of each word, from 1; 0 is the root.
         labels : iterable of n str, optional
@@ -149,6 +150,10 @@ class Evaluation:
             columns["predicted_label"] = _strings(labels)
             pairs = zip(columns["predicted_label"], columns["gold_label"], strict=True)
             columns["label_correct"] = np.array([label == gold for label, gold in pairs], dtype=bool)
+        if not (given := columns["gold"] >= 0).all():
+            if labels is not None:
+                columns["label_correct"] |= columns["gold_label"] == "_"
+            columns = {name: column[given] for name, column in columns.items()}
         if len(self) and columns.keys() != self._sentences[0].keys():
             raise ValueError("labels are given for some sentences but not for others")
         self._sentences.append(columns)
@@ -241,7 +246,8 @@ def _columns(gold: np.ndarray, predicted: np.ndarray, rows: list[list[str]]) -> 
     for name, heads in (("gold", gold), ("predicted", predicted)):
         columns[name] = heads
         columns[f"{name}_distance"] = np.where(heads == 0, 0, abs(position - heads))
-        columns[f"{name}_nonprojective"] = nonprojective(heads)
+        partial = (heads < 0).any()
+        columns[f"{name}_nonprojective"] = np.zeros(len(heads), np.bool_) if partial else nonprojective(heads)
     return columns | {"correct": gold == predicted}
 
 

@@ -4,6 +4,7 @@
 - `kinds`: what kind of file the first bytes of one show
 - `temporary`: atomic output files
 - `constraints`: constraints on trees in the columns of a treebank
+- `partial`: trees of which only some heads are given, to learn from
 - `conll`: lossless CoNLL-X and CoNLL-U
 - `checks`: validation of a sentence's lines
 - `strict`: additional requirements of the CoNLL-U format

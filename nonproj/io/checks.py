@@ -162,7 +162,7 @@ def _gold_heads(
         ]
     if min(heads[1:]) < 0:
         return None
-    cycle = _cycle(heads)
+    cycle = cycle_of(heads)
     if cycle:
         line = first + word_lines[cycle[0] - 1]
         if len(cycle) == 1:
@@ -184,8 +184,14 @@ def _head(text: str, n: int, name: str, line: int, require_heads: bool) -> int:
     return head
 
 
-def _cycle(heads: list[int]) -> list[int]:
-    """Return the words of a cycle, each followed by its head, starting from the lowest; empty for a tree."""
+def cycle_of(heads: list[int]) -> list[int]:
+    """Return the words of a cycle, each followed by its head, starting from the lowest; empty for a tree.
+
+    Examples
+    --------
+    >>> cycle_of([-1, 0, 3, 2])
+    [2, 3]
+    """
     seen_from = [0] * len(heads)
     seen_from[0] = -1
     for start in range(1, len(heads)):

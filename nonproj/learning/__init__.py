@@ -5,6 +5,7 @@
 - `checkpoint`: the state of training on disk, and the digest that ties it to its data
 - `preparation`: segmenter and tagger, the tags that the parser learns from, and components of others
 - `material`: what the components of a parser learn from
+- `partial`: learning from trees of which only some heads are given
 - `label_numbers`: numbers of labels, by which few are scored for each arc
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs

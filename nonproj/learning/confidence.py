@@ -18,6 +18,7 @@ import numpy as np
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Confidence, Models
 from nonproj.confidence.evidence import FEATURES, KINDS, Case, Evidence
 from nonproj.evaluation.alignment import judge_text
+from nonproj.io.partial import given_words, is_partial
 from nonproj.learning.additive import fit_additive
 from nonproj.learning.crossing import learn_price
 from nonproj.learning.encoders.stage import EncoderStage
@@ -25,6 +26,7 @@ from nonproj.learning.labeler import fit_labeler
 from nonproj.learning.material import Material
 from nonproj.learning.mixing import Shards, learner_of, training_on
 from nonproj.learning.network import learn_network
+from nonproj.learning.preparation import lack_tags
 from nonproj.learning.pruner import fit_pruner
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting
@@ -92,12 +94,12 @@ class ConfidenceStage(Stage):
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
         """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few."""
         began, config, figures = time.perf_counter(), setting.config, dict[str, Any]()
-        material: Material = setting.material._replace(spaces=setting.predicted["pruner"])
+        material: Material = setting.material.pruned(setting.predicted["pruner"])
         count = len(material.sentences) - material.silver
         copies, mask = count // len(sentences), np.zeros(len(material.sentences), np.bool_)
         mask[:count] = held_out(count, count // len(sentences), config.confidence.share)
         own = mask[:count:copies]
-        words = sum(len(s) for s, out in zip(sentences, own, strict=True) if out)
+        words = sum(int(given_words(s).sum()) for s, out in zip(sentences, own, strict=True) if out)
         if words < MIN_WORDS or own.all():
             if config.confidence.share:
                 log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
@@ -111,8 +113,9 @@ class ConfidenceStage(Stage):
         parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), setting.shards, pretrained)
         unseen = [sentence for sentence, out in zip(material.sentences, mask, strict=True) if out]
         limit = median_cost(parser, unseen)
-        if config.decoding.crossing == "auto":
-            figures["crossing"] = parser.price = learn_price(parser, unseen, limit)
+        whole = [sentence for sentence in unseen if not is_partial(sentence)]
+        if config.decoding.crossing == "auto" and whole:
+            figures["crossing"] = parser.price = learn_price(parser, whole, limit)
         outcomes = examine(parser, [s for s, out in zip(sentences, own, strict=True) if out], limit)
         wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
         if wrong < MIN_WRONG:
@@ -198,15 +201,26 @@ def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) 
 
 
 def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list[Outcome]:
-    """Parse sentences with gold trees; return what is known about their words, and what is right."""
+    """Parse sentences with gold trees; return what is known about their words, and what is right.
+
+    Of a partial tree, words without a given head or label do not count.
+    """
     outcomes = []
     number = {label: i for i, label in enumerate(parser.model.labels)}
     for sentence in sentences:
         case = _case(parser, sentence)
         right = case.decoded.heads == sentence.heads
-        gold = np.array([number[label] for label in sentence.labels])
+        gold = np.array([number.get(label, -1) for label in sentence.labels])
         labels = right & (case.labels == gold)
-        outcomes.append(Outcome(parser.evidence(case, limit), right, labels, bool(right.all())))
+        evidence = parser.evidence(case, limit)
+        if is_partial(sentence):
+            given = given_words(sentence) & (gold >= 0)
+            if not given.any():
+                continue
+            features, numbers, tags, kind = evidence
+            evidence = Evidence(features[given], numbers[given], tags[given], kind)
+            right, labels = right[given], labels[given]
+        outcomes.append(Outcome(evidence, right, labels, bool(right.all())))
     return outcomes
 
 
@@ -247,9 +261,10 @@ def second_components(
         return None
     config, progress = setting.config, setting.progress
     rest = [sentence for sentence, out in zip(sentences, mask, strict=True) if not out]
+    tagged = [sentence for sentence, lacks in zip(rest, lack_tags(rest), strict=True) if not lacks]
     began, segmenter = time.perf_counter(), None
     options = dataclasses.replace(config.tagger, restarts=1)
-    analyzer = Analyzer.fit(rest, options, config.seed, progress, config.features.folder)
+    analyzer = Analyzer.fit(tagged, options, config.seed, progress, config.features.folder)
     if setting.fitted["segmenter"] is not None:
         segmenter = Segmenter.fit(rest, config.segmenter, config.seed, progress)
         segmenter.with_margins = True
@@ -282,7 +297,8 @@ def examine_predictions(
     held = [sentence for sentence, out in zip(sentences, mask, strict=True) if out]
     outcomes = examine(parser, analyzer.apply(held, True, encoded), limit)
     if segmenter is not None:
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+        whole = mask & ~np.array([is_partial(sentence) for sentence in sentences])
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], whole, [False]]).astype(np.int8)))
         for first, end in edges.reshape(-1, 2).tolist():
             outcomes += examine_text(parser, components, sentences[first:end], limit)
     return outcomes

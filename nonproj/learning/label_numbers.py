@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ConfigError
+from nonproj.io.partial import given_words, is_partial
 from nonproj.learning.material import trees_of
 from nonproj.scoring.labels import LINE, TAG, AllowedLabels
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC
@@ -19,15 +20,35 @@ MAX_TAGS = 512
 
 
 def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[np.ndarray]:
-    """Return the numbers of the gold labels of each sentence, int64[n].
+    """Return the numbers of the gold labels of each sentence, int64[n]; -1 for those that are not given.
 
     Examples
     --------
-    >>> number_labels([Sentence([["1", "Ja", *"______"], ["2", ".", *"_____p"]])], ["p", "_"])[0].tolist()
+    >>> sentence = Sentence([["1", "Ja", *"______"], ["2", ".", *"_____p"]], np.array([-1, 0, 1]))
+    >>> number_labels([sentence], ["p", "_"])[0].tolist()
     [1, 0]
     """
     number = {label: i for i, label in enumerate(labels)}
-    return [np.array([number[label] for label in sentence.labels], np.int64) for sentence in sentences]
+    found = []
+    for sentence in sentences:
+        if not is_partial(sentence):
+            found.append(np.array([number[label] for label in sentence.labels], np.int64))
+            continue
+        own = zip(sentence.labels, given_words(sentence).tolist(), strict=True)
+        found.append(np.array([number.get(label, -1) if given or label != "_" else -1 for label, given in own]))
+    return found
+
+
+def label_set(sentences: Sequence[Sentence]) -> list[str]:
+    """Return the labels of sentences, sorted; ``_`` in a partial tree is none, unless there are no others.
+
+    Examples
+    --------
+    >>> label_set([Sentence([["1", "Ja", *"______"], ["2", ".", *"_____p"]], np.array([-1, -1, 1]))])
+    ['p']
+    """
+    labels = {label for sentence in sentences for label in sentence.labels if label != "_" or not is_partial(sentence)}
+    return sorted(labels or {"_"})
 
 
 def arranged(
@@ -40,7 +61,7 @@ def arranged(
     ConfigError
         There are too many labels.
     """
-    labels = sorted({label for sentence in sentences for label in sentence.labels})
+    labels = label_set(sentences)
     if len(labels) > 1 << LABEL_BITS:
         raise ConfigError("treebank.train", f"{len(labels)} labels; at most {1 << LABEL_BITS} can be learnt")
     gold = number_labels(sentences, labels)
@@ -88,8 +109,9 @@ def count_labels(
     n_tags, n_labels = shape
     counts = np.zeros((n_tags, n_tags, 2, n_labels), np.int64)
     for t, h, numbers in zip(tokens, heads, labels, strict=True):
-        tags, m = t.atoms[PADDING:, column], np.arange(1, len(h))
-        np.add.at(counts, (tags[h[1:]], tags[m], (m > h[1:]).astype(np.int8), numbers), 1)
+        m = np.flatnonzero((h >= 0) & (np.append(-1, numbers) >= 0))
+        tags, own = t.atoms[PADDING:, column], h[m]
+        np.add.at(counts, (tags[own], tags[m], (m > own).astype(np.int8), numbers[m - 1]), 1)
     return counts
 
 

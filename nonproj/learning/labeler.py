@@ -19,6 +19,9 @@ from nonproj.scoring.tree_labels import label_tree
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Sentence
 
+_FORBIDDEN = 1e9
+"""Minus the score of a label that is not the given one."""
+
 
 class Labeler(Averaged):
     """An averaged perceptron over labels, or over labellings of trees.
@@ -47,32 +50,45 @@ class Labeler(Averaged):
         self.margin = margin
 
     def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray, np.ndarray]], order: np.ndarray) -> int:
-        """Train once on the examples (tokens, heads, numbers of labels); return the number of wrong labels."""
+        """Train once on the examples (tokens, tree, numbers of labels); return the number of wrong labels."""
         return sum(self.update(*examples[i]) for i in order)
 
     def update(self, tokens: Tokens, heads: np.ndarray, gold: np.ndarray) -> int:
-        """Train on one sentence; return the number of wrong labels."""
+        """Train on one sentence; return the number of wrong labels.  Those that are not given are -1, and latent."""
         hashed, parts = hash_tokens(tokens, self.table, len(self.weights)), label_parts(heads)
         scores = label_scores(hashed, parts, self.n_labels, self.weights)
-        scores[np.arange(len(gold)), gold] -= self.margin
+        latent = gold < 0
+        if latent.any():
+            gold = self._complete(tokens, heads, scores, gold)
+        given = np.flatnonzero(~latent)
+        scores[given, gold[given]] -= self.margin
         if self.pairs is None:
             predicted = scores.argmax(axis=1)
         else:
             predicted = label_tree(self.pairs, tokens, heads, scores, (self.weights, 1.0), self.margin, gold)
-        wrong = int((predicted != gold).sum())
-        if wrong:
+        if (predicted != gold).any():
             add_labels(hashed, parts, gold, predicted, float(self.step), self.weights, self.total)
             if self.pairs is not None:
                 tree, step = labelled_tree(heads), float(self.step)
                 self.pairs.add(tokens, tree, gold, predicted, step, self.weights, self.total)
         self.step += 1
-        return wrong
+        return int((predicted != gold)[given].sum())
+
+    def _complete(self, tokens: Tokens, heads: np.ndarray, scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """Return the best labels of a tree among those with the given ones, int64[n]; the arguments are unchanged."""
+        given = np.flatnonzero(gold >= 0)
+        scores, own = scores.copy(), scores[given, gold[given]]
+        scores[given] = -_FORBIDDEN
+        scores[given, gold[given]] = own
+        if self.pairs is None:
+            return scores.argmax(axis=1)
+        return label_tree(self.pairs, tokens, heads, scores, (self.weights, 1.0), self.margin)
 
 
 def fit_labeler(material: Material, name: str) -> Labeler:
     """Return a labeler of the chosen sentences; ``name`` is for the log."""
     options = material.config.labeler
-    examples = list(zip(material.tokens, material.trees, material.gold, strict=True))
+    examples = list(zip(material.tokens, material.completed, material.gold, strict=True))
     table = part_templates(material.files["label"], material.attributes)
     pairs = PairScorer.of(material.files, material.attributes)
     labeler = Labeler(table, len(material.labels), options.bits, options.margin, pairs)
@@ -88,8 +104,9 @@ def fit_labeler(material: Material, name: str) -> Labeler:
 class LabelerStage(Stage):
     """The labeler."""
 
-    name, needs, weighted = "labeler", ("tagger", "clusters"), True
+    name, needs, weighted = "labeler", ("tagger", "clusters", "pruner"), True
 
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
-        """Learn from the gold trees."""
-        return Learnt(weights=fit_labeler(setting.material, "labeler").mean())
+        """Learn from the gold trees, and from those that the pruner has completed."""
+        material = setting.material.pruned(setting.predicted["pruner"])
+        return Learnt(weights=fit_labeler(material, "labeler").mean())

@@ -14,12 +14,19 @@ from nonproj.options.config import Config
 from nonproj.scoring.labels import AllowedLabels
 from nonproj.scoring.vectors import WordVectors
 from nonproj.scoring.vocabulary import Encoder, Tokens
-from nonproj.types import ArcSpace, Int32s, Sentence
+from nonproj.types import ArcSpace, Bools, Int32s, Sentence
 
 
 def trees_of(sentences: Sequence[Sentence]) -> list[Int32s]:
     """Return the gold trees of sentences that have them, int32[N] each: see `nonproj.types.Sentence.tree`."""
     return [sentence.tree for sentence in sentences if sentence.tree is not None]
+
+
+class Pruned(NamedTuple):
+    """What the pruner makes of each sentence: candidate arcs, and its tree, completed if it is partial, int32[N]."""
+
+    spaces: Sequence[ArcSpace]
+    completed: Sequence[Int32s]
 
 
 class Material(NamedTuple):
@@ -48,6 +55,13 @@ class Material(NamedTuple):
     vectors : WordVectors or None
     silver, taken : int
         How many of the sentences, the last ones, were parsed automatically, and how many of these an epoch takes.
+    allowed : sequence of ndarray or None
+        Of each sentence with a partial tree, the arcs that its tree can have, bool[N, N]; see
+        `nonproj.learning.partial`.
+    completed : sequence of ndarray
+        The trees of all sentences, int32[N] each, partial ones completed by the pruner's model, once there is one.
+    bare : ndarray of int64
+        The sentences of which no head is given, which no epoch learns from.
     """
 
     config: Config
@@ -66,11 +80,18 @@ class Material(NamedTuple):
     vectors: WordVectors | None = None
     silver: int = 0
     taken: int = 0
+    allowed: Sequence[Bools | None] = ()
+    completed: Sequence[Int32s] = ()
+    bare: np.ndarray = np.zeros(0, np.int64)
 
     @property
     def trees(self) -> list[Int32s]:
-        """The gold tree of each sentence of the treebank, int32[N]."""
+        """The gold tree of each sentence of the treebank, int32[N]; -1 for words without a given head."""
         return trees_of(self.sentences)
+
+    def pruned(self, found: Pruned) -> Material:
+        """Return the sentences with candidate arcs and completed trees."""
+        return self._replace(spaces=found.spaces, completed=found.completed)
 
     @property
     def attributes(self) -> list[str]:
@@ -96,6 +117,7 @@ class Material(NamedTuple):
         if self.silver:
             order = np.random.default_rng((self.config.seed, 8)).permutation(self.silver)
             mask[first + order[(epoch * self.taken + np.arange(self.taken)) % self.silver]] = True
+        mask[self.bare] = False
         return mask
 
     def rounded(self, tables: Mapping[str, np.ndarray], meta: dict[str, Any]) -> dict[str, np.ndarray]:

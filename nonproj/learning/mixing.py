@@ -17,13 +17,14 @@ import numpy as np
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ConfigError
 from nonproj.learning.material import Material
+from nonproj.learning.partial import completion_of
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.linear.perceptron import Sparse, Update, mix, sparse
 from nonproj.parts.space import part_space
 from nonproj.scoring.labels import AllowedLabels
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import ArcSpace
+from nonproj.types import ArcSpace, Bools, PartSpace
 from nonproj.workers.cluster import RESUBMISSIONS
 from nonproj.workers.pool import LostError, in_order
 
@@ -78,10 +79,19 @@ def make_examples(
     arcs: list[ArcSpace],
     parts: tuple[str, ...],
     labels: Sequence[np.ndarray | None] | None = None,
+    allowed: Sequence[Bools | None] | None = None,
 ) -> list[Example]:
     """Return the examples of some sentences; called on the worker that keeps them."""
-    labels = labels or [None] * len(tokens)
-    return [Example(t, h, part_space(a, parts), g) for t, h, a, g in zip(tokens, heads, arcs, labels, strict=True)]
+    none = [None] * len(tokens)
+    columns = zip(tokens, heads, arcs, labels or none, allowed or none, strict=True)
+    return [_example(t, h, part_space(a, parts), g, own) for t, h, a, g, own in columns]
+
+
+def _example(
+    tokens: Tokens, heads: np.ndarray, parts: PartSpace, labels: np.ndarray | None, allowed: Bools | None
+) -> Example:
+    """Return the example of a sentence."""
+    return Example(tokens, heads, parts, labels, None if allowed is None else completion_of(parts, allowed))
 
 
 def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Example], order: np.ndarray) -> Update:
@@ -175,6 +185,8 @@ class Mixing:
         Sentence ``i`` is in shard ``i % shards``; see `check_shards`.
     labels : list of ndarray, optional
         Of each sentence; see `Example`.
+    allowed : list of ndarray or None, optional
+        The arcs that can be in the tree of each partial sentence, bool[N, N].
     """
 
     def __init__(
@@ -186,12 +198,13 @@ class Mixing:
         arcs: list[ArcSpace],
         shards: int,
         labels: Sequence[np.ndarray | None] | None = None,
+        allowed: Sequence[Bools | None] | None = None,
     ):
         self.workers, self.learner, self.shards = workers, learner, shards
-        labels = labels or [None] * len(tokens)
-        columns = (tokens, heads, arcs)
+        none = [None] * len(tokens)
+        columns, given = (tokens, heads, arcs), (labels or none, allowed or none)
         self.kept = [
-            workers.keep(make_examples, *(c[k::shards] for c in columns), learner.parts, labels[k::shards])
+            workers.keep(make_examples, *(c[k::shards] for c in columns), learner.parts, *(c[k::shards] for c in given))
             for k in range(shards)
         ]
 
@@ -253,9 +266,9 @@ class Serial:
 def columns_of(material: Material) -> tuple[Any, ...]:
     """Return the arguments of `make_examples` for the chosen sentences."""
     chosen = material.chosen
-    columns = (material.tokens, material.trees, material.spaces, material.gold)
-    tokens, heads, spaces, gold = ([column[i] for i in chosen] for column in columns)
-    return tokens, heads, spaces, material.config.parts, gold
+    columns = (material.tokens, material.trees, material.spaces, material.gold, material.allowed)
+    tokens, heads, spaces, gold, allowed = ([column[i] for i in chosen] for column in columns)
+    return tokens, heads, spaces, material.config.parts, gold, allowed
 
 
 def training_on(material: Material, shards: Shards | None) -> Mixing | Serial:
@@ -263,6 +276,6 @@ def training_on(material: Material, shards: Shards | None) -> Mixing | Serial:
     columns = columns_of(material)
     if shards is None:
         return Serial(make_examples(*columns))
-    tokens, heads, spaces, _, gold = columns
+    tokens, heads, spaces, _, gold, allowed = columns
     number = min(shards.number, len(tokens))
-    return Mixing(shards.workers, learner_of(material), tokens, heads, spaces, number, gold)
+    return Mixing(shards.workers, learner_of(material), tokens, heads, spaces, number, gold, allowed)

@@ -46,10 +46,11 @@ class Example(NamedTuple):
     ----------
     tokens : Tokens
     heads : ndarray of shape (N,), int32
+        -1 for those that are not given and not learnt from.
     arcs : ArcSpace
         The candidate arcs, the gold ones among them.
     labels : ndarray of shape (n,), int64
-        Numbers of the gold labels.
+        Numbers of the gold labels, -1 for those that are not given.
     """
 
     tokens: Tokens
@@ -253,7 +254,7 @@ class NetworkStage(Stage):
 
     def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
         """Learn from the gold trees among the candidate arcs."""
-        return Learnt(state=learn_network(setting.material._replace(spaces=setting.predicted["pruner"])))
+        return Learnt(state=learn_network(setting.material.pruned(setting.predicted["pruner"])))
 
     def component(self, state: State, setting: Setting) -> Network:
         """Return the network of a state."""
@@ -293,6 +294,9 @@ def _differences(head: Int32s, modifier: Int32s, heads: Int32s, scores: Float64s
     loss, wrong = 0.0, 0
     for a in range(head.shape[0]):
         m = modifier[a]
+        if m > 0 and heads[m] < 0:
+            delta[a] = 0.0
+            continue
         delta[a] = -delta[a] / total[m]
         if head[a] == heads[m]:
             loss -= scores[a] - best[m] - np.log(total[m])
@@ -343,6 +347,8 @@ def _propagate_labels(
     layer, back, scores = np.empty(size, np.float32), np.empty(size, np.float32), np.empty(n_labels)
     for m in range(1, heads.shape[0]):
         h = heads[m]
+        if h < 0 or labels[m - 1] < 0:
+            continue
         code, last, low = position_code(h, m, h == 0), max(h, m), min(h, m) + 1
         for k in range(size):
             x = sums[h, k] + sums[m, size + k] + positions[code, k] + (before[last, k] - before[low, k])

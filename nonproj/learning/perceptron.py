@@ -10,26 +10,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
+from nonproj.learning.partial import Completion, relaxed_indicators
 from nonproj.linear.perceptron import Averaged
-from nonproj.parts.space import indicators, tree_indicators
+from nonproj.parts.space import tree_indicators
 from nonproj.scoring.scorer import Features, Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import PartSpace
+
+_LEAST_TAU = 0.01
+"""Completions are trees if the heads' automata see a smaller share of the scores, because they cannot be forced."""
 
 
 class Example(NamedTuple):
     """One sentence in training: its words, its gold tree, and the parts over the arcs that its pruner left.
 
-    ``labels``, int64[n], are the numbers of the gold labels, needed where labels are scored with the arcs.
+    ``labels``, int64[n], are the numbers of the gold labels, needed where labels are scored with the arcs.  Of a
+    partial tree, heads and labels that are not given are -1, and ``completion`` has the structures that obey.
     """
 
     tokens: Tokens
     heads: np.ndarray
     parts: PartSpace
     labels: np.ndarray | None = None
+    completion: Completion | None = None
 
 
 class Perceptron(Averaged):
@@ -69,47 +74,70 @@ class Perceptron(Averaged):
 
     def update(self, example: Example) -> int:
         """Learn from one sentence; return the number of words whose gold arc its decoding missed."""
-        tokens, heads, parts, labels = example
+        tokens, heads, parts, labels, completion = example
         gold_labels = np.empty(0, np.int64) if labels is None else labels
         features = self.scorer.features(tokens, parts, len(self.weights))
         scores = self.scorer.score_unlabelled(features, self.weights)
-        gold = tree_indicators(parts, heads)
-        n_arcs = len(parts.arcs.head)
+        n_arcs, modifier = len(parts.arcs.head), parts.arcs.modifier
+        of_labels = self.scorer.score_labels(features, self.weights) if features.labelled else None
+        if completion is None:
+            gold = tree_indicators(parts, heads)
+        else:
+            gold = self._complete(example, scores, of_labels)
         best = np.empty(0, np.int64)
-        if features.labelled:
+        if of_labels is not None:
             gold_arcs = np.flatnonzero(gold[:n_arcs])
-            of_labels = self.scorer.score_labels(features, self.weights)
-            of_labels[gold_arcs, gold_labels] -= self.label_margin
+            gold_labels = gold_labels[modifier[gold_arcs] - 1]
+            latent = gold_labels < 0
+            if latent.any():
+                gold_labels = np.where(latent, of_labels[gold_arcs].argmax(axis=1), gold_labels)
+            of_labels[gold_arcs[~latent], gold_labels[~latent]] -= self.label_margin
             best = of_labels.argmax(axis=1)
             scores[:n_arcs] += of_labels[np.arange(n_arcs), best]
+        given = heads[modifier] >= 0
         if self.margin:
-            scores[:n_arcs] += self.margin * (0.5 - gold[:n_arcs])
+            scores[:n_arcs] += self.margin * np.where(given, 0.5 - gold[:n_arcs], 0.0)
         predicted = self._decode(parts, scores)
         delta = gold - predicted
         if delta.any():
             self.scorer.add(features, delta, float(self.step), self.weights, self.total)
         if features.labelled:
-            self._add_labels(features, gold_arcs, gold_labels, best, predicted[:n_arcs])
+            self._add_labels(features, gold[:n_arcs], gold_labels, best, predicted[:n_arcs])
         self.step += 1
-        return int(np.count_nonzero(delta[:n_arcs] > 0))
+        return int(np.count_nonzero((delta[:n_arcs] > 0) & given))
+
+    def _complete(self, example: Example, scores: np.ndarray, of_labels: np.ndarray | None) -> np.ndarray:
+        """Return the indicators of the best structure that obeys the given heads and labels, float64[P].
+
+        It is of the same kind as the prediction.  ``scores``, float64[P], are those of parts without labels.
+        """
+        completion, modifier = example.completion, example.parts.arcs.modifier
+        assert completion is not None
+        if of_labels is not None and example.labels is not None:
+            scores, number = scores.copy(), example.labels[modifier - 1]
+            chosen = np.where(number < 0, of_labels.argmax(axis=1), number)
+            scores[: len(chosen)] += of_labels[np.arange(len(chosen)), chosen]
+        if self.relaxed and len(example.parts.types) > 1 and self.options.tau >= _LEAST_TAU:
+            return completion.relaxed(scores, self.options.tau)
+        return tree_indicators(example.parts, completion.best(scores, self.options))
 
     def _add_labels(
         self,
         features: Features,
-        gold_arcs: np.ndarray,
+        gold: np.ndarray,
         labels: np.ndarray,
         best: np.ndarray,
         predicted: np.ndarray,
     ) -> None:
         """Learn the labels of the arcs: gold ones on the gold arcs, less the best ones on the predicted arcs."""
-        wanted = np.zeros(len(best))
+        wanted, gold_arcs = np.zeros(len(best)), np.flatnonzero(gold)
         right = best[gold_arcs] == labels
-        wanted[gold_arcs[right]] = 1.0
+        wanted[gold_arcs[right]] = gold[gold_arcs[right]]
         wanted -= predicted
         changed = np.flatnonzero(wanted)
         missing = gold_arcs[~right]
         arcs, numbers = np.concatenate([changed, missing]), np.concatenate([best[changed], labels[~right]])
-        delta = np.concatenate([wanted[changed], np.ones(len(missing))])
+        delta = np.concatenate([wanted[changed], gold[missing]])
         if len(arcs):
             self.scorer.add_labels(features, arcs, numbers, delta, float(self.step), self.weights, self.total)
 
@@ -118,16 +146,3 @@ class Perceptron(Averaged):
         if self.relaxed and len(parts.types) > 1:
             return relaxed_indicators(parts, scores, self.options.tau)
         return tree_indicators(parts, dual_decomposition(parts, scores, self.options).tree)
-
-
-def relaxed_indicators(parts: PartSpace, scores: np.ndarray, tau: float) -> np.ndarray:
-    """Return the indicators of the best structure in Z, float64[P].
-
-    Where words choose grandparents, an arc counts ``tau`` where its head chooses it and ``1 - tau`` where its modifier
-    chooses it as the way to its grandparent, as its score does.
-    """
-    relaxed = decode_relaxed(parts, scores, tau)
-    predicted = indicators(parts, relaxed.z, relaxed.z_grandparent)
-    if relaxed.z_grandparent.any():
-        predicted[: len(parts.arcs.head)] = tau * relaxed.z + (1.0 - tau) * relaxed.z_grandparent
-    return predicted

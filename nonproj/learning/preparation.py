@@ -12,6 +12,7 @@ import numpy as np
 from nonproj.errors import ConfigError, DataError, ModelError, one_line
 from nonproj.io.batches import check_length
 from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS, with_rows
+from nonproj.io.partial import is_partial
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
 from nonproj.learning.material import trees_of
 from nonproj.learning.stage import Learnt, Stage
@@ -112,7 +113,7 @@ def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
         check_columns(sentence, known)
     if not any(set(sentence.labels) - {"_"} for sentence in sentences):
-        path, flat = one_line(sentences[0].path), not any(tree[1:].any() for tree in trees_of(sentences))
+        path, flat = one_line(sentences[0].path), not any((tree[1:] > 0).any() for tree in trees_of(sentences))
         if flat:
             log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
         else:
@@ -175,15 +176,23 @@ class TaggerStage(Stage):
             return Learnt(predicted=[*sentences, *setting.silver])
         began, folder = time.perf_counter(), config.features.folder
         tagged = _are_tagged_like(setting.silver, sentences)
-        everything = [*sentences, *(setting.silver if tagged else ())]
+        lacking = lack_tags(sentences)
+        learnt = [sentence for sentence, lacks in zip(sentences, lacking, strict=True) if not lacks]
+        everything = [*learnt, *(setting.silver if tagged else ())]
         analyzer = Analyzer.fit(everything, config.tagger, config.seed, progress, folder, self.vectors)
         log.info("tagger: %.1f s", time.perf_counter() - began)
+        if any(lacking):
+            log.info("%d sentences lack tags, which are predicted", len(sentences) - len(learnt))
+            filled = iter(analyzer.annotate([s for s, lacks in zip(sentences, lacking, strict=True) if lacks]))
+            pairs = zip(sentences, lacking, strict=True)
+            sentences = [with_rows(sentence, next(filled)) if lacks else sentence for sentence, lacks in pairs]
         versions = [list(sentences)]
-        if config.training.tags != "gold" and len(sentences) > 1:
+        if config.training.tags != "gold" and len(learnt) > 1:
             began = time.perf_counter()
-            folds = min(config.tagger.folds, len(sentences))
-            rows = jackknife(sentences, config.tagger, folds, config.seed, progress, folder, self.vectors)
-            versions.append([with_rows(*pair) for pair in zip(sentences, rows, strict=True)])
+            folds = min(config.tagger.folds, len(learnt))
+            rows = iter(jackknife(learnt, config.tagger, folds, config.seed, progress, folder, self.vectors))
+            pairs = zip(sentences, lacking, strict=True)
+            versions.append([s if lacks else with_rows(s, next(rows)) for s, lacks in pairs])
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]
         predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
@@ -276,6 +285,25 @@ def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> lis
     except (StopIteration, ValueError):
         raise ModelError("it has the tags of other sentences") from None
     return tagged
+
+
+def lack_tags(sentences: Sequence[Sentence]) -> list[bool]:
+    """Return which sentences with partial trees have words without a tag, from which no tagger is to learn.
+
+    None has, if all have: the treebank then has words without tags.
+
+    Examples
+    --------
+    >>> rows = [["1", "Regn", *"________"]], [["1", "Regn", "_", "N", "_", "_", "0", "ROOT", "_", "_"]]
+    >>> lack_tags([Sentence(rows[0], np.array([-1, -1])), Sentence(rows[1], np.array([-1, 0]))])
+    [True, False]
+    """
+    used = [column for column in (UPOS, XPOS) if any(row[column] != "_" for s in sentences for row in s.rows)]
+    lacking = [
+        bool(used) and is_partial(sentence) and any(all(row[c] == "_" for c in used) for row in sentence.rows)
+        for sentence in sentences
+    ]
+    return [False] * len(lacking) if all(lacking) else lacking
 
 
 def _are_tagged_like(silver: Sequence[Sentence], sentences: Sequence[Sentence]) -> bool:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.io.checks import cycle_of
 from nonproj.kernels.kernel import kernel
-from nonproj.learning.material import Material, trees_of
+from nonproj.learning.material import Material, Pruned, trees_of
+from nonproj.learning.partial import best_tree, union
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, cross_fit
 from nonproj.linear.optimisers import descend, run_epochs
@@ -24,9 +27,11 @@ from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
 from nonproj.scoring.scorer import dense_arc_scores, score_parts
 from nonproj.scoring.templates import TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
+from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
-from nonproj.types import ArcSpace, Float32s, Float64s, PartRows, Sentence
+from nonproj.types import ArcSpace, Bools, Float32s, Float64s, Int32s, PartRows, Sentence
 
 _NEGLIGIBLE = 1e-4
 """Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""
@@ -51,17 +56,28 @@ class Pruner:
         self.weights = np.zeros(1 << bits, np.float32)
         self.squares = np.zeros(1 << bits, np.float32)
 
-    def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray]], order: Iterable[int], single_root: bool) -> float:
-        """Train on the examples (tokens, gold heads) in the given order; return the mean loss per word, in nats."""
+    def epoch(
+        self,
+        examples: Sequence[tuple[Any, ...]],
+        order: Iterable[int],
+        single_root: bool,
+    ) -> float:
+        """Train on the examples (tokens, gold heads, perhaps allowed arcs) in the given order.
+
+        Return the mean loss per word, in nats.
+        """
         loss, words = 0.0, 0
         for i in order:
-            tokens, heads = examples[i]
-            loss += self.update(tokens, heads, single_root)
+            tokens, heads, *allowed = examples[i]
+            loss += self.update(tokens, heads, single_root, *allowed)
             words += len(heads) - 1
         return loss / max(words, 1)
 
-    def update(self, tokens: Tokens, heads: np.ndarray, single_root: bool) -> float:
-        """Make one step on one sentence; return its negative log-likelihood."""
+    def update(self, tokens: Tokens, heads: np.ndarray, single_root: bool, allowed: Bools | None = None) -> float:
+        """Make one step on one sentence; return its negative log-likelihood, in nats.
+
+        Of a partial tree, that is the probability of all trees of ``allowed`` arcs, bool[N, N].
+        """
         arcs = full_arc_space(tokens.n_nodes - 1)
         parts = Arc().rows(arcs, np.empty((0, 0), np.int32))
         hashed = hash_tokens(tokens, self.table, len(self.weights))
@@ -70,6 +86,10 @@ class Pruner:
         scores[arcs.head, arcs.modifier] = flat
         p, log_partition = marginals(scores, single_root)
         gradient = p[arcs.head, arcs.modifier]
+        if allowed is not None:
+            of_allowed, log_allowed = constrained_marginals(scores, allowed, single_root)
+            self._descend(hashed, parts, gradient - of_allowed[arcs.head, arcs.modifier])
+            return log_partition - log_allowed
         gold = arcs.head == heads[arcs.modifier]
         gradient[gold] -= 1.0
         self._descend(hashed, parts, gradient)
@@ -97,7 +117,7 @@ def fit_pruner(material: Material, name: str) -> Pruner:
     options = material.config.pruner
     table = part_templates(material.files["pruner"], material.attributes)
     pruner = Pruner(table, options.bits, options.learning_rate)
-    examples = list(zip(material.tokens, material.trees, strict=True))
+    examples = list(zip(material.tokens, material.trees, material.allowed, strict=True))
 
     def run(epoch: int) -> str:
         order = material.progress(material.order(epoch, 1), f"{name} {epoch + 1}")
@@ -107,16 +127,36 @@ def fit_pruner(material: Material, name: str) -> Pruner:
     return pruner
 
 
-def candidates(pruner: Pruner, tokens: Tokens, material: Material) -> ArcSpace:
+class Found(NamedTuple):
+    """The candidate arcs of a sentence: without its gold tree, and with it, which is completed if it is partial."""
+
+    arcs: ArcSpace
+    with_gold: ArcSpace
+    tree: Int32s
+
+
+def candidates(pruner: Pruner, number: int, material: Material) -> Found:
     """Return the candidate arcs of a sentence in training."""
     options, single_root = material.config.pruner, not material.multi_root
-    return prune(
-        marginals(dense_arc_scores(tokens, pruner.table, pruner.weights), single_root)[0],
-        threshold=options.threshold,
-        max_heads=options.max_heads,
-        single_root=single_root,
-        projective=material.config.training.decoder == "dual" and material.decoding.projective,
-    )
+    tree, allowed = material.trees[number], material.allowed[number]
+    projective = material.config.training.decoder == "dual" and material.decoding.projective
+
+    def pruned(p: Float64s, projective: bool) -> ArcSpace:
+        return prune(
+            p,
+            threshold=options.threshold,
+            max_heads=options.max_heads,
+            single_root=single_root,
+            projective=projective,
+        )
+
+    scores = dense_arc_scores(material.tokens[number], pruner.table, pruner.weights)
+    arcs = pruned(marginals(scores, single_root)[0], projective)
+    if allowed is not None:
+        p = constrained_marginals(scores, allowed, single_root)[0]
+        both = union(arcs, pruned(p, material.decoding.projective))
+        return Found(arcs, both, best_tree(scores, allowed, single_root))
+    return Found(arcs, arcs if tree[1:].min(initial=0) < 0 else add_gold(arcs, tree), tree)
 
 
 def count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:
@@ -155,34 +195,38 @@ class PrunerStage(Stage):
             fold = 1 + min(set(folds.tolist()) - set(folds[rest].tolist()), default=-1)
             return fit_pruner(material._replace(chosen=rest), f"pruner fold {fold}") if fold else pruner
 
-        def apply(pruner: Pruner, inside: np.ndarray) -> list[ArcSpace]:
-            return [candidates(pruner, material.tokens[i], material) for i in inside]
+        def apply(pruner: Pruner, inside: np.ndarray) -> list[Found]:
+            return [candidates(pruner, i, material) for i in inside.tolist()]
 
-        spaces = cross_fit(folds, fit, apply)
-        spaces += [candidates(pruner, tokens, material) for tokens in material.tokens[len(numbers) :]]
-        figures = {"pruning_training": pruning_figures("training", material.sentences, spaces)}
-        spaces = [add_gold(arcs, tree) for arcs, tree in zip(spaces, material.trees, strict=True)]
-        return Learnt(weights=pruner.weights, predicted=spaces, figures=figures)
+        found = cross_fit(folds, fit, apply)
+        found += [candidates(pruner, i, material) for i in range(len(numbers), len(material.tokens))]
+        figures = {"pruning_training": pruning_figures("training", material.sentences, [each.arcs for each in found])}
+        predicted = Pruned([each.with_gold for each in found], [each.tree for each in found])
+        return Learnt(weights=pruner.weights, predicted=predicted, figures=figures)
 
-    def pack(self, predicted: list[ArcSpace]) -> dict[str, np.ndarray]:
-        """Return the candidate arcs."""
-        return {"arcs": pack_arcs(predicted)}
+    def pack(self, predicted: Pruned) -> dict[str, np.ndarray]:
+        """Return the candidate arcs, and the trees, int32[n] one after the other."""
+        return {
+            "arcs": pack_arcs(predicted.spaces),
+            "trees": np.concatenate([tree[1:] for tree in predicted.completed]),
+        }
 
-    def unpack(self, saved: Model, sentences: Sequence[Sentence], setting: Setting) -> list[ArcSpace]:
-        """Return the candidate arcs in a checkpoint."""
+    def unpack(self, saved: Model, sentences: Sequence[Sentence], setting: Setting) -> Pruned:
+        """Return the candidate arcs and the trees in a checkpoint."""
         try:
-            return unpack_trees(saved.weights.get("arcs"), setting.material.sentences)
+            spaces = unpack_trees(saved.weights.get("arcs"), setting.material)
+            return Pruned(spaces, unpack_completed(saved.weights.get("trees"), setting.material))
         except ValueError as error:
             raise ModelError(f"its arcs are wrong: {error}") from None
 
 
 def pruning_figures(name: str, sentences: Sequence[Sentence], spaces: Sequence[ArcSpace]) -> dict[str, float]:
     """Log how many gold arcs are candidates, and return the figures; ``name`` is that of the sentences."""
-    words = sum(len(s) for s in sentences)
+    words = sum(int(np.count_nonzero(tree[1:] >= 0)) for tree in trees_of(sentences))
     kept = sum(count_gold(arcs, tree) for arcs, tree in zip(spaces, trees_of(sentences), strict=True))
-    arcs = sum(len(space.head) for space in spaces)
-    log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
-    return {"gold_kept": kept / words, "heads_per_word": arcs / words}
+    arcs, all_words = sum(len(space.head) for space in spaces), sum(map(len, sentences))
+    log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / all_words)
+    return {"gold_kept": kept / words, "heads_per_word": arcs / all_words}
 
 
 def pack_arcs(spaces: Sequence[ArcSpace]) -> np.ndarray:
@@ -207,14 +251,41 @@ def unpack_arcs(packed: np.ndarray, lengths: Sequence[int]) -> list[ArcSpace]:
     return [arc_space(own[:, 1], own[:, 2], n_words) for own, n_words in zip(rows, lengths, strict=True)]
 
 
-def unpack_trees(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> list[ArcSpace]:
+def unpack_trees(packed: np.ndarray | None, material: Material) -> list[ArcSpace]:
     """Return the arcs of each sentence; `ValueError` if they are not arcs, or lack those of the gold tree."""
+    sentences = material.sentences
     if packed is None or packed.dtype != np.int32 or packed.ndim != 2 or packed.shape[1] != 3:
         raise ValueError("three columns of integers are expected")
     if (np.diff(packed[:, 0]) < 0).any() or (packed[:, 0] < 0).any() or (packed[:, 0] >= len(sentences)).any():
         raise ValueError("they are not in the order of the sentences")
     spaces = unpack_arcs(packed, [len(sentence) for sentence in sentences])
-    for number, (arcs, tree) in enumerate(zip(spaces, trees_of(sentences), strict=True), 1):
-        if count_gold(arcs, tree) != len(tree) - 1:
+    for number, (arcs, tree) in enumerate(zip(spaces, material.trees, strict=True), 1):
+        if count_gold(arcs, tree) != np.count_nonzero(tree[1:] >= 0):
             raise ValueError(f"sentence {number} lacks some of its gold tree")
+        if (allowed := material.allowed[number - 1]) is not None:
+            mask = np.full(allowed.shape, -np.inf)
+            mask[arcs.head, arcs.modifier] = 0.0
+            maximum_arborescence(np.where(allowed, mask, -np.inf), not material.multi_root)
     return spaces
+
+
+def unpack_completed(packed: np.ndarray | None, material: Material) -> list[Int32s]:
+    """Return the completed tree of each sentence; `ValueError` if one is not a tree, or does not obey."""
+    trees, count = material.trees, sum(map(len, material.sentences))
+    if all(allowed is None for allowed in material.allowed):
+        return trees
+    if packed is None or packed.dtype != np.int32 or packed.shape != (count,):
+        raise ValueError("a head for each word is expected")
+    found: list[Int32s] = []
+    for tree, allowed in zip(trees, material.allowed, strict=True):
+        own, packed = packed[: len(tree) - 1], packed[len(tree) - 1 :]
+        if allowed is None:
+            found.append(tree)
+            continue
+        heads = np.concatenate([np.full(1, -1, np.int32), own])
+        if not (own >= 0).all() or own.max() >= len(tree) or cycle_of(heads.tolist()):
+            raise ValueError("a completed tree is none")
+        if not allowed[own, np.arange(1, len(tree))].all():
+            raise ValueError("a completed tree lacks given heads")
+        found.append(heads)
+    return found

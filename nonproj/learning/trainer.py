@@ -20,15 +20,17 @@ from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError, ModelError
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import nonprojective
+from nonproj.io.partial import count_crossing, given_words
 from nonproj.learning.checkpoint import HISTORY, check_history, shards_of, stages_of, training_digest
 from nonproj.learning.confidence import ConfidenceStage
 from nonproj.learning.encoders.stage import EncoderStage
 from nonproj.learning.epochs import Epochs
-from nonproj.learning.label_numbers import arranged
+from nonproj.learning.label_numbers import arranged, label_set
 from nonproj.learning.labeler import LabelerStage
 from nonproj.learning.material import Material, trees_of
 from nonproj.learning.mixing import Shards, check_shards
 from nonproj.learning.network import NetworkStage
+from nonproj.learning.partial import allowed_by, held_out_trees, with_trees
 from nonproj.learning.preparation import (
     ClusterStage,
     OtherStage,
@@ -88,7 +90,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
     Parameters
     ----------
     sentences : sequence of Sentence
-        With gold heads and labels.
+        With gold heads and labels, of some words at least: see ``treebank.partial``.
     config : Config
     held_out : sequence of Sentence, optional
         Parsed after each epoch; not trained on.
@@ -119,7 +121,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
     Raises
     ------
     DataError
-        If a sentence has no gold heads, or is longer than ``decoding.max_words``.
+        If no sentence has a gold head, the given heads cannot be in a tree, or a sentence is longer than
+        ``decoding.max_words``.
     ConfigError
         If there is nothing to train on, or the checkpoint is of other sentences or options.
     ModelError
@@ -150,6 +153,9 @@ class Trainer:
         components: Sequence[type[Component]] = (),
         silver: Sequence[Sentence] = (),
     ):
+        source = config.treebank.partial
+        sentences = with_trees(sentences, source)
+        held_out = held_out_trees(held_out, source)
         check_sentences([*sentences, *silver] if sentences else sentences, config.decoding.max_words)
         check_decodable(part_set(config.parts))
         self.workers: Any = None
@@ -162,24 +168,25 @@ class Trainer:
             raise ConfigError(
                 "training.models", "the models differ in the order of the sentences: set training.shuffle"
             )
-        labels = {label for s in (*sentences, *silver) for label in s.labels}
+        labels = label_set([*sentences, *silver])
         self.files, clusters = load_features(config, labelled=len(labels) > 1)
         self.vectors = load_vectors(config, [*sentences, *silver])
         own = map(OtherStage, components)
         self.before = [SegmenterStage(), TaggerStage(self.vectors), *own, ClusterStage(clusters)]
         encoder = EncoderStage(config.encoder)
-        self.stages = [LabelerStage(), PrunerStage(), NetworkStage(), ConfidenceStage(encoder), encoder]
+        self.stages = [PrunerStage(), LabelerStage(), NetworkStage(), ConfidenceStage(encoder), encoder]
         check_order([*self.before, *self.stages])
         for component in components:
             register(component)
         self.learnt: dict[str, Learnt] = {}
-        self.labels = sorted(labels)
+        self.labels = labels
         self.vocabularies: dict[str, list[str]] = {name: [] for name in (*attributes_of(self.files), FEAT)}
         self.parser: np.ndarray | None = None
         roots = [int(np.count_nonzero(tree == 0)) for tree in trees_of(sentences)]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
         self.silver = usable_silver(silver, sentences, self.multi_root)
-        share = float(np.concatenate([nonprojective(tree[1:]) for tree in trees_of(sentences)]).mean())
+        allowed_by(sentences, source, not self.multi_root)
+        share = nonprojective_share(sentences)
         self.meta: dict[str, Any] = {
             "version": __version__,
             "learning": LEARNING,
@@ -217,12 +224,13 @@ class Trainer:
         self.material = self._encoded(sentences)
         self.labels, self.vocabularies = self.material.labels, self.material.encoder.vocabularies
         if saved and PARSER in done:
-            steps = -(-int(self.material.in_epoch(0).sum()) // (self.shards or 1))
+            shard_count, mask = self.shards or 1, self.material.in_epoch(0)
+            steps = max(int(mask[k::shard_count].sum()) for k in range(shard_count))
             self._check(check_history, saved.meta, steps, self.config.training.average_from)
         setting = setting._replace(material=self.material, shards=shards)
         for stage in self.stages:
             self._learn(stage, saved if stage.name in done else None, setting)
-        epochs = Epochs(self.material._replace(spaces=self.learnt["pruner"].predicted), shards, self.processes)
+        epochs = Epochs(self.material.pruned(self.learnt["pruner"].predicted), shards, self.processes)
         try:
             if saved and PARSER in done:
                 self._check(epochs.resume, saved)
@@ -284,6 +292,8 @@ class Trainer:
             np.arange(len(sentences)),
             vectors=self.vectors,
             silver=len(self.silver),
+            allowed=allowed_by(sentences, self.config.treebank.partial, not self.multi_root),
+            bare=np.array([i for i, sentence in enumerate(sentences) if not given_words(sentence).any()], np.int64),
             taken=taken(self.silver, self.config.treebank.silver_share * self.meta["words"]),
         )
 
@@ -389,6 +399,15 @@ class Trainer:
 
     def _digest(self) -> str:
         return training_digest([*self.given, *self.silver], self.config, self.files, self.shards, self.vectors)
+
+
+def nonprojective_share(sentences: Sequence[Sentence]) -> float:
+    """Return the share of non-projective arcs; of partial trees, what is known of it."""
+    trees = trees_of(sentences)
+    whole = [nonprojective(tree[1:]) for tree in trees if (tree[1:] >= 0).all()]
+    partial = [tree for tree in trees if (tree[1:] < 0).any()]
+    given = sum(map(len, whole)) + sum(int(np.count_nonzero(tree >= 0)) for tree in partial)
+    return (sum(int(flags.sum()) for flags in whole) + count_crossing(partial)) / given
 
 
 def tested_tags(config: Config) -> str:

@@ -25,6 +25,12 @@ class TreebankConfig(Section, name="treebank"):
         0.1, "held-out fraction of the training file, from its end, or a file", (float, str), low=0, high=1, below=True
     )
     root: str = option("auto", "roots per tree; auto: as in the training data", (), ("auto", "single", "multi"))
+    partial: str = option(
+        "head",
+        "given heads: HEAD and DEPREL where not _, or Head, NotHead and Deprel in MISC; none: a HEAD of _ is an error",
+        (),
+        ("head", "misc", "none"),
+    )
     silver: str | None = option(
         None, "file of automatically parsed sentences to learn from, too, as 'nonproj distil' makes it", (str,), (None,)
     )

@@ -52,6 +52,7 @@ from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import EncodedTags, encoded_tags
 from nonproj.text.segmenter import Segmenter
+from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.pruning import prune_trusted
 from nonproj.types import ArcSpace, Decoded, Float64s, PartSpace, Sentence
@@ -326,11 +327,11 @@ class Parser:
     ) -> np.ndarray:
         """Return the marginals of the first-order model over the arcs that are ``allowed``, float64[N, N].
 
-        ``first`` are its scores, if known; those of forbidden arcs are overwritten.
+        ``first`` are its scores, if known.
         """
         scores = self.first_order_scores(tokens) if first is None else first
         if allowed is not None:
-            scores[~allowed] = -np.inf
+            return constrained_marginals(scores, allowed, self.options.single_root)[0]
         return marginals_trusted(scores, self.options.single_root, strict=False)[0]
 
     def first_order_scores(self, tokens: Tokens) -> np.ndarray:

@@ -4,6 +4,7 @@
 - `contraction`: the cycle contraction of Chu-Liu-Edmonds that both algorithms of `arborescence` share.
 - `projective`: maximum projective trees, by Eisner's algorithm over sparse arcs.
 - `marginals`: arc marginals and the partition function.
+- `constrained`: the same of trees that have given arcs.
 - `wide_marginals`: the same where scores are too far apart for products of their exponentials.
 - `elimination`: elimination of words from a Markov chain, used to compute marginals.
 - `sampling`: trees drawn at random.

@@ -207,7 +207,7 @@ def test_cycles_against_the_definition():
                 node = heads[node]
             if node == m:
                 in_cycle.add(m)
-        found = checks._cycle(heads)
+        found = checks.cycle_of(heads)
         assert bool(found) == bool(in_cycle) and set(found) <= in_cycle
         if found:
             assert found[0] == min(found)

@@ -119,9 +119,10 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
     ("loop", "stages"),
     [
         ("tagger 1, epoch 1", "segmenter"),
-        ("labeler 1", "segmenter tagger clusters"),
-        ("network 1", "segmenter tagger clusters labeler pruner"),
-        ("epoch 1", "segmenter tagger clusters labeler pruner network confidence encoder"),
+        ("pruner 1", "segmenter tagger clusters"),
+        ("labeler 1", "segmenter tagger clusters pruner"),
+        ("network 1", "segmenter tagger clusters pruner labeler"),
+        ("epoch 1", "segmenter tagger clusters pruner labeler network confidence encoder"),
     ],
 )
 def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkeypatch, loop, stages):
@@ -167,7 +168,7 @@ def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
         trainer._learn(stage, None, Setting(config))
     material = trainer._encoded(trainer.learnt["tagger"].predicted)
     learnt = PrunerStage().fit(sentences, Setting(config, material=material))
-    for arcs, sentence in zip(learnt.predicted, sentences, strict=True):
+    for arcs, sentence in zip(learnt.predicted.spaces, sentences, strict=True):
         assert tree_indicators(part_space(arcs, "arc"), sentence.tree).sum() == len(sentence)
     assert 0 < learnt.figures["pruning_training"]["gold_kept"] <= 1
 

@@ -10,7 +10,8 @@ from toy import draw_sentence
 
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
-from nonproj.learning.perceptron import Example, Perceptron, relaxed_indicators
+from nonproj.learning.partial import relaxed_indicators
+from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space, tree_indicators
 from nonproj.scoring.scorer import Scorer

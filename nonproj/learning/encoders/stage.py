@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import logging
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, DataError
 from nonproj.errors import needs as needs_package
+from nonproj.io.partial import is_partial
 from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State, load
@@ -21,6 +23,8 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.types import Sentence
 
 EXTRA = "train-encoder"
+
+log = logging.getLogger("nonproj")
 
 _PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
 
@@ -62,10 +66,19 @@ class EncoderStage(Stage):
     def fine_tuned(
         self, sentences: Sequence[Sentence], setting: Setting, analyzer: Analyzer | None, of: str = ""
     ) -> EncoderScorer:
-        """Return an encoder that has learnt from some sentences; in half as many epochs for a stage ``of`` a name."""
+        """Return an encoder that has learnt from some sentences; in half as many epochs for a stage ``of`` a name.
+
+        It learns from whole trees alone; `DataError` is raised if there is none.
+        """
         from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
 
         assert self.path is not None
+        whole = [sentence for sentence in sentences if not is_partial(sentence)]
+        if not whole:
+            place = sentences[0].path, sentences[0].line
+            raise DataError(*place, "no sentence has all heads; a pretrained encoder learns from whole trees")
+        if len(whole) < len(sentences):
+            log.warning("the encoder does not learn from %d partial trees", len(sentences) - len(whole))
         material: Material = setting.material
         config, options = setting.config, setting.config.encoder
         if of:
@@ -73,7 +86,7 @@ class EncoderStage(Stage):
             config = dataclasses.replace(config, encoder=half)
         task = Task(material.labels, config, not material.multi_root, analyzer.tags if analyzer else None)
         name = f"{of}: encoder" if of else "encoder"
-        return fine_tune(read_folder(self.path), sentences, task, setting.progress, setting.unfinished, name)
+        return fine_tune(read_folder(self.path), whole, task, setting.progress, setting.unfinished, name)
 
     def component(self, state: State, setting: Setting) -> EncoderScorer:
         """Return the encoder of a state."""

@@ -27,7 +27,7 @@ from nonproj.learning.checkpoint import input_digest
 from nonproj.learning.encoders import checkpoint
 from nonproj.learning.encoders.module import Bert, Heads, Padded, TagHead
 from nonproj.learning.material import trees_of
-from nonproj.learning.perceptron import relaxed_indicators
+from nonproj.learning.partial import relaxed_indicators
 from nonproj.options.config import Config
 from nonproj.options.sections import EncoderConfig
 from nonproj.parts.arcs import arc_space_from_mask

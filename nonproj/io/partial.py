@@ -1,0 +1,146 @@
+"""Partial trees, to learn from: the heads and labels that are given in HEAD and DEPREL, or as decisions in MISC."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from nonproj.errors import DataError
+from nonproj.io.checks import cycle_of
+from nonproj.io.constraints import read_constraints
+from nonproj.types import Bools, Int32s, Sentence
+
+_HEAD, _DEPREL = 6, 7
+
+
+def with_given(sentence: Sentence, source: str) -> Sentence:
+    """Return a sentence whose tree has the heads that are given, and -1 for all others.
+
+    Parameters
+    ----------
+    sentence : Sentence
+    source : str
+        ``head``: HEAD and DEPREL, where they are not ``_``; ``misc``: ``Head=`` and ``Deprel=`` in MISC, which are
+        written to HEAD and DEPREL, and everything else there is replaced by ``_``; ``none``: the sentence is returned
+        unchanged, as are sentences without ``_`` by ``head``.
+
+    Raises
+    ------
+    DataError
+        A head is not the number of another word, the given heads form a cycle, or decisions contradict each other.
+
+    Examples
+    --------
+    >>> rows = [["1", "Det", *"____2_", "_", "_"], ["2", "regner", *"______", "_", "Head=0|Deprel=root"]]
+    >>> with_given(Sentence(rows), "head").tree, with_given(Sentence(rows), "misc").tree
+    (array([-1,  2, -1], dtype=int32), array([-1, -1,  0], dtype=int32))
+    """
+    whole = sentence.tree is not None or not any(row[_HEAD] == "_" for row in sentence.rows)
+    if source == "none" or (source == "head" and whole):
+        return sentence
+    n = len(sentence)
+    tree = np.full(n + 1, -1, np.int32)
+    if (found := read_constraints(sentence, source)) is None:
+        labels: dict[int, str] = {}
+    else:
+        single = np.flatnonzero(_demanded(sentence, source))
+        tree[single] = found.allowed[:, single].argmax(axis=0)
+        labels = found.labels
+    if cycle := cycle_of(np.maximum(tree, 0).tolist()):
+        path = " <- ".join(str(word) for word in [*cycle, cycle[0]])
+        raise DataError(sentence.path, line_of(sentence, cycle[0]), f"the given heads form a cycle: {path}")
+    found_rows = sentence
+    if source == "misc":
+        columns = [("_" if tree[m] < 0 else str(tree[m]), labels.get(m, "_")) for m in range(1, n + 1)]
+        found_rows = _with_columns(sentence, columns)
+    return dataclasses.replace(found_rows, tree=tree)
+
+
+def _demanded(sentence: Sentence, source: str) -> Bools:
+    """Return which nodes have a given head, bool[N]."""
+    if source == "head":
+        return np.array([False] + [row[_HEAD] != "_" for row in sentence.rows])
+    items = (row[-1].split("|") for row in sentence.rows)
+    return np.array([False] + [any(item.startswith("Head=") for item in each) for each in items])
+
+
+def _with_columns(sentence: Sentence, columns: Sequence[tuple[str, str]]) -> Sentence:
+    """Return a sentence with other columns HEAD and DEPREL."""
+    rows = [[*row[:_HEAD], *own, *row[_DEPREL + 1 :]] for row, own in zip(sentence.rows, columns, strict=True)]
+    lines = sentence.lines.copy()
+    for index, own in zip(sentence.word_lines, columns, strict=False):  # sentences made by hand have no lines
+        old = lines[index].split("\t", _DEPREL + 1)
+        lines[index] = "\t".join([*old[:_HEAD], *own, *old[_DEPREL + 1 :]])
+    return dataclasses.replace(sentence, rows=rows, lines=lines)
+
+
+def given_words(sentence: Sentence) -> Bools:
+    """Return which words have a head, bool[n].
+
+    Examples
+    --------
+    >>> given_words(Sentence([["1", "Det", *"________"]], np.array([-1, -1], np.int32)))
+    array([False])
+    """
+    if sentence.tree is None:
+        return np.zeros(len(sentence), np.bool_)
+    return np.asarray(sentence.tree[1:] >= 0)
+
+
+def is_partial(sentence: Sentence) -> bool:
+    """Return whether a word of a sentence has no head; see `with_given`."""
+    return not given_words(sentence).all()
+
+
+def allowed_arcs(sentence: Sentence, source: str) -> Bools:
+    """Return the arcs that can be in the tree of a partial sentence from `with_given`, bool[N, N].
+
+    By the source ``misc`` these are none that ``NotHead=`` forbids.
+
+    Examples
+    --------
+    >>> rows = [["1", "Det", *"____2_", "_", "_"], ["2", "regner", *"______", "_", "_"]]
+    >>> allowed_arcs(with_given(Sentence(rows), "head"), "head").astype(int).tolist()
+    [[0, 0, 1], [0, 0, 1], [0, 1, 0]]
+    """
+    assert sentence.tree is not None
+    tree = sentence.tree
+    found = read_constraints(sentence, source) if source == "misc" else None
+    allowed = ~np.eye(len(tree), dtype=np.bool_) if found is None else found.allowed
+    allowed[:, 0] = False
+    given = np.flatnonzero(tree >= 0)
+    allowed[:, given] = False
+    allowed[tree[given], given] = True
+    return allowed
+
+
+def count_crossing(trees: Sequence[Int32s]) -> int:
+    """Return how many of the given heads of partial trees, int32[N] each, are at least non-projective.
+
+    Of two arcs that cross, one is non-projective.
+
+    Examples
+    --------
+    >>> count_crossing([np.array([-1, 3, -1, -1, 2]), np.array([-1, 2, -1, 2])])
+    1
+    """
+    count = 0
+    for tree in trees:
+        words = np.flatnonzero(tree >= 0)
+        low, high = np.minimum(words, tree[words]), np.maximum(words, tree[words])
+        inside = (low[:, None] < low[None]) & (low[None] < high[:, None]) & (high[:, None] < high[None])
+        count += -(-int((inside | inside.T).any(axis=1).sum()) // 2)
+    return count
+
+
+def line_of(sentence: Sentence, word: int) -> int:
+    """Return the number of the line of a word, from 1, in its file.
+
+    Examples
+    --------
+    >>> line_of(Sentence([["1", "Det", *"________"]], line=7), 1)
+    7
+    """
+    return sentence.line + (sentence.word_lines[word - 1] if sentence.word_lines else 0)

@@ -1,0 +1,192 @@
+"""Learning from partial trees: sentences of which only some heads and labels are given.
+
+What is not given is latent.  The perceptron compares the best structure that obeys the given heads, under the present
+weights, with the prediction, in which only words with a given head have a cost (a latent structured perceptron: Yu and
+Joachims 2009; Fernandes and Brefeld 2011).  Both are of the relaxed set Z, or both are trees: where nothing is given
+nearby, they are then equal, and nothing is learnt from what the parser guesses.  The pruner maximises the probability
+of all trees that obey, and its gradient is the difference of two marginals.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.automata.relaxed import decode_relaxed
+from nonproj.dual.decoding import dual_decomposition
+from nonproj.dual.options import DualOptions
+from nonproj.errors import DataError
+from nonproj.io.partial import allowed_arcs, given_words, is_partial, line_of, with_given
+from nonproj.parts.arcs import arc_space
+from nonproj.parts.space import indicators, restrict
+from nonproj.trees.arborescence import best_arborescence_dense
+from nonproj.trees.checks import FOUND
+from nonproj.types import ArcSpace, Bools, Float64s, Int32s, PartSpace, Sentence
+
+log = logging.getLogger("nonproj")
+
+
+def with_trees(sentences: Sequence[Sentence], source: str) -> list[Sentence]:
+    """Return training sentences with whole or partial trees; say how much is given if any is partial.
+
+    Parameters
+    ----------
+    sentences : sequence of Sentence
+    source : str
+        As for `nonproj.io.partial.with_given`.
+
+    Raises
+    ------
+    DataError
+        As `nonproj.io.partial.with_given`, or no sentence has any head.
+    """
+    found = [with_given(sentence, source) for sentence in sentences]
+    counts = [int(given_words(sentence).sum()) for sentence in found]
+    if found and not any(counts):
+        place = "HEAD" if source != "misc" else "Head= in MISC"
+        message = f"{place} is absent for all words of all sentences; training needs gold heads"
+        raise DataError(found[0].path, line_of(found[0], 1), message)
+    partial = [count for sentence, count in zip(found, counts, strict=True) if is_partial(sentence)]
+    if partial:
+        text = "%d of %d sentences are partial, %d heads given; %d sentences have no head"
+        log.info(text, len(partial), len(found), sum(partial), partial.count(0))
+    return found
+
+
+def held_out_trees(sentences: Sequence[Sentence], source: str) -> list[Sentence]:
+    """Return held-out sentences with whole or partial trees, without those that have no head; warn if all have none."""
+    found = [with_given(sentence, source) for sentence in sentences]
+    kept = [sentence for sentence in found if sentence.tree is None or given_words(sentence).any()]
+    if len(kept) < len(found):
+        log.warning("%d of %d held-out sentences have no head, and do not count", len(found) - len(kept), len(found))
+    return kept
+
+
+def allowed_by(sentences: Sequence[Sentence], source: str, single_root: bool) -> list[Bools | None]:
+    """Return the arcs that can be in the tree of each partial sentence, bool[N, N]; None for whole trees.
+
+    It is None, too, for sentences without a head.
+
+    Raises
+    ------
+    DataError
+        No tree has the given heads: there are several roots, but only one is possible, or too much is forbidden.
+    """
+    found: list[Bools | None] = []
+    for sentence in sentences:
+        given = given_words(sentence)
+        if given.all() or not given.any():
+            found.append(None)
+            continue
+        assert sentence.tree is not None
+        allowed = allowed_arcs(sentence, source)
+        roots = np.flatnonzero(sentence.tree == 0)
+        if single_root and len(roots) > 1:
+            words = " and ".join(map(str, roots[:2]))
+            message = f"words {words} both have the head 0, but trees have one root (treebank.root)"
+            raise DataError(sentence.path, line_of(sentence, int(roots[1])), message)
+        heads = np.empty(len(allowed), np.int32)
+        if best_arborescence_dense(np.where(allowed, 0.0, -np.inf), single_root, heads) != FOUND:
+            raise DataError(sentence.path, sentence.line, "no tree obeys the given and forbidden heads")
+        found.append(allowed)
+    return found
+
+
+def best_tree(scores: Float64s, allowed: Bools, single_root: bool) -> Int32s:
+    """Return the best tree of allowed arcs, int32[N], by the scores of arcs, float64[N, N].
+
+    Examples
+    --------
+    >>> best_tree(np.zeros((3, 3)), np.array([[False, False, True], [False] * 3, [False, True, False]]), False)
+    array([-1,  2,  0], dtype=int32)
+    """
+    heads = np.empty(len(scores), np.int32)
+    best_arborescence_dense(np.where(allowed, scores, -np.inf), single_root, heads)
+    return heads
+
+
+def union(first: ArcSpace, second: ArcSpace) -> ArcSpace:
+    """Return the arcs of two spaces over the same words.
+
+    Examples
+    --------
+    >>> union(arc_space([0, 0], [1, 2], 2), arc_space([0, 1], [1, 2], 2)).head.tolist()
+    [0, 0, 1]
+    """
+    pairs = [np.stack([each.modifier, each.head], 1) for each in (first, second)]
+    modifier, head = np.unique(np.concatenate(pairs), axis=0).T
+    return arc_space(head, modifier, len(first.start) - 2)
+
+
+class Completion(NamedTuple):
+    """The structures that obey what is given of a sentence.
+
+    Attributes
+    ----------
+    parts : PartSpace
+        The parts over the candidate arcs that are allowed.
+    numbers : ndarray of int64
+        The numbers of these among the sentence's parts.
+    given : ndarray of bool
+        Which of these arcs are given: the only one into its word that is allowed.
+    """
+
+    parts: PartSpace
+    numbers: np.ndarray
+    given: np.ndarray
+
+    def relaxed(self, scores: Float64s, tau: float) -> Float64s:
+        """Return the indicators of the best structure in Z that obeys, float64[P]: heads choose the given arcs.
+
+        ``scores``, float64[P], are those of all parts of the sentence, and ``tau`` is as for `decode_relaxed`.
+        """
+        own, marks = scores[self.numbers], np.zeros(len(scores))
+        own[: len(self.given)][self.given] += (1.0 + 2.0 * np.abs(own).sum()) / tau
+        marks[self.numbers] = relaxed_indicators(self.parts, own, tau)
+        return marks
+
+    def best(self, scores: Float64s, options: DualOptions) -> Int32s:
+        """Return the best tree that obeys, int32[N], given the scores of all parts of the sentence, float64[P].
+
+        It is projective only if the given heads can be part of a projective tree.
+        """
+        own = scores[self.numbers]
+        try:
+            return dual_decomposition(self.parts, own, options).tree
+        except ValueError:
+            if not options.projective:
+                raise
+            return dual_decomposition(self.parts, own, options._replace(projective=False)).tree
+
+
+def completion_of(parts: PartSpace, allowed: Bools) -> Completion:
+    """Return the completion of a sentence with these parts and allowed arcs, bool[N, N].
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "arc")
+    >>> allowed = np.array([[False, False, True], [False, False, True], [False, True, False]])
+    >>> found = completion_of(parts, allowed)
+    >>> found.numbers, found.best(np.array([9.0, 1.0, 0.0, 2.0]), DualOptions())
+    (array([1, 2, 3]), array([-1,  2,  0], dtype=int32))
+    """
+    fewer, numbers = restrict(parts, allowed[parts.arcs.head, parts.arcs.modifier])
+    return Completion(fewer, numbers, allowed.sum(axis=0)[fewer.arcs.modifier] == 1)
+
+
+def relaxed_indicators(parts: PartSpace, scores: Float64s, tau: float) -> Float64s:
+    """Return the indicators of the best structure in Z, float64[P].
+
+    Where words choose grandparents, an arc counts ``tau`` where its head chooses it and ``1 - tau`` where its modifier
+    chooses it as the way to its grandparent, as its score does.
+    """
+    relaxed = decode_relaxed(parts, scores, tau)
+    predicted = indicators(parts, relaxed.z, relaxed.z_grandparent)
+    if relaxed.z_grandparent.any():
+        predicted[: len(parts.arcs.head)] = tau * relaxed.z + (1.0 - tau) * relaxed.z_grandparent
+    return predicted

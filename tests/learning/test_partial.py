@@ -1,0 +1,347 @@
+"""Learning from partial trees: updates against enumeration, and training from end to end."""
+
+import dataclasses
+import io
+import logging
+
+import naive_partial
+import naive_scoring as naive
+import naive_trees
+import numpy as np
+import pytest
+import toy
+from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_features, draw_tree, marked, naive_relaxed
+from toy import draw_sentence
+
+from nonproj.dual.options import DualOptions
+from nonproj.errors import DataError, ModelError
+from nonproj.io import conll
+from nonproj.io.partial import with_given
+from nonproj.learning.labeler import Labeler
+from nonproj.learning.partial import allowed_by, completion_of
+from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.pruner import Pruner
+from nonproj.learning.trainer import nonprojective_share, train
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.space import part_space
+from nonproj.pipeline.parser import Parser
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.labels import label_parts, label_scores
+from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.templates import attributes_of, load_templates, part_templates
+from nonproj.scoring.vocabulary import Encoder
+from nonproj.workers import pool
+
+BITS = 12
+FILES = load_templates(parts="third")
+SMALL = {
+    "features.bits": 16,
+    "pruner.bits": 14,
+    "labeler.bits": 16,
+    "training.epochs": 3,
+    "pruner.folds": 2,
+    "labeler.epochs": 2,
+    "network.epochs": 1,
+    "network.size": 16,
+    "tagger.epochs": 0,
+    "segmenter.epochs": 0,
+    "confidence.share": 0.0,
+}
+
+
+def small(**changes):
+    return Config().with_overrides(SMALL | {key.replace("__", "."): value for key, value in changes.items()})
+
+
+def hidden(sentences, share, seed=0):
+    """The sentences with a share of the heads and labels given; every third is whole."""
+    rng, found = np.random.default_rng(seed), []
+    for i, sentence in enumerate(sentences):
+        keep = (rng.random(len(sentence)) < share) | (i % 3 == 0)
+        rows = [row if k else [*row[:6], "_", "_", *row[8:]] for row, k in zip(sentence.rows, keep, strict=True)]
+        tree = sentence.tree if keep.all() else None
+        found.append(dataclasses.replace(sentence, rows=rows, tree=tree))
+    return found
+
+
+def draw(seed, name, n, share=0.5, **options):
+    """A perceptron of random weights, and a sentence of which some heads are given."""
+    rng = np.random.default_rng(seed)
+    sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
+    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    space = draw_arcs(rng, n)
+    mask = np.zeros((n + 1, n + 1), bool)
+    mask[space.head, space.modifier] = True
+    mask[heads[1:], np.arange(1, n + 1)] = True
+    given = np.where(rng.random(n + 1) < share, heads, -1)
+    allowed = ~np.eye(n + 1, dtype=bool)
+    allowed[:, 0] = False
+    for m in np.flatnonzero(given >= 0):
+        allowed[:, m] = np.arange(n + 1) == given[m]
+    parts = part_space(arc_space_from_mask(mask), name)
+    margin, relaxed = options.pop("margin", 0.0), options.pop("relaxed", True)
+    perceptron = Perceptron(Scorer(FILES, encoder.attributes, name), BITS, margin, DualOptions(**options), relaxed)
+    perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
+    example = Example(encoder.encode(sentence), given, parts, None, completion_of(parts, allowed))
+    return perceptron, example, sentence, encoder
+
+
+def twin_scores(perceptron, example, sentence, encoder):
+    """The scores of all parts by the twin, and the places of each part."""
+    places = []
+    for name in example.parts.names:
+        for words, side in naive.listed(name, example.parts.arcs):
+            places.append(naive.places(sentence, encoder.vocabularies, FILES[name], words, BITS, side))
+    return np.array([sum(float(perceptron.weights[i]) for i in found) for found in places]), places
+
+
+def trees_of(example):
+    """All trees over the candidate arcs with the given heads."""
+    pairs, given = set(naive_trees.pairs_of(example.parts.arcs)), example.heads.tolist()
+    trees = naive_partial.obeying(len(given) - 1, given)
+    return [tree for tree in trees if all((tree[m], m) in pairs for m in range(1, len(tree)))]
+
+
+@pytest.mark.parametrize("name", ALL_SETS)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_completion_is_the_best_tree_with_the_given_heads(seed, name):
+    _, example, _, _ = draw(seed, name, 4)
+    scores = np.random.default_rng(seed).standard_normal(len(example.parts))
+    tree = example.completion.best(scores, DualOptions(max_iterations=2000)).tolist()
+    score = naive_trees.tree_scorer(example.parts, scores)
+    assert tree in trees_of(example)
+    assert score(tree) == pytest.approx(max(map(score, trees_of(example))))
+
+
+@pytest.mark.parametrize("margin", [0.0, 3.0])
+@pytest.mark.parametrize("name", ALL_SETS)
+def test_an_update_equals_enumeration(name, margin):
+    """The update is the best obeying structure less the best one with costs at the words with a given head."""
+    compared = 0
+    for seed in range(12):
+        perceptron, example, sentence, encoder = draw(seed, name, 1 + seed % 4, margin=margin, tau=0.3)
+        scores, places = twin_scores(perceptron, example, sentence, encoder)
+        given, pairs = example.heads.tolist(), naive_trees.pairs_of(example.parts.arcs)
+        augmented = scores.copy()
+        augmented[example.parts.range("arc")] += naive_partial.costs(pairs, given, margin)
+        if name == "arc":
+            trees, everything = trees_of(example), naive_trees.all_trees(len(given) - 1)
+            values = sorted(map(naive_trees.tree_scorer(example.parts, scores), trees))
+            if len(values) > 1 and values[-1] - values[-2] < 1e-9:
+                continue
+            problems = (scores, trees), (augmented, everything)
+            both = [naive_partial.completed(example.parts, *problem) for problem in problems]
+            gold, predicted = (marked(example.parts, naive_trees.part_numbers(t, example.parts)) for t in both)
+        else:
+            forced = scores.copy()
+            forced[example.parts.range("arc")] += naive_partial.forcing(pairs, given)
+            gold, predicted = (naive_relaxed(example.parts, each, 0.3) for each in (forced, augmented))
+        delta = gold - predicted
+        moved = np.zeros(1 << BITS)
+        for value, found in zip(delta, places, strict=True):
+            np.add.at(moved, found, value)
+        before = perceptron.weights.copy()
+        missed = sum(given[m] >= 0 and value > 0 for (_, m), value in zip(pairs, delta, strict=False))
+        assert perceptron.update(example) == missed
+        np.testing.assert_allclose(perceptron.weights, before + moved, atol=1e-5)
+        compared += 1
+    assert compared >= 8
+
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_a_whole_tree_is_its_own_completion(name):
+    """Given all heads, the update is that of the same sentence without a completion."""
+    for seed in range(4):
+        perceptron, example, _, _ = draw(seed, name, 4, share=1.1, margin=3.0)
+        other = draw(seed, name, 4, share=1.1, margin=3.0)[0]
+        assert perceptron.update(example) == other.update(example._replace(completion=None))
+        assert (perceptron.weights == other.weights).all()
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_pruner_follows_the_likelihood_of_all_obeying_trees(seed, single_root):
+    n, spec = 1 + seed % 4, FILES["pruner"]
+    rng, sentence, encoder, table = draw_features(seed, spec, n)
+    kept = []
+
+    class Recorder(Pruner):
+        def _descend(self, hashed, parts, gradient):
+            kept.append(gradient.copy())
+
+    pruner = Recorder(table, BITS, 0.1)
+    pruner.weights[:] = rng.integers(-32, 33, 1 << BITS) / 128
+    tree = next(tree for _ in range(100) if (np.asarray(tree := draw_tree(rng, n)) == 0).sum() == 1)
+    given = np.where(rng.random(n + 1) < 0.5, tree, -1)
+    forbidden = {(0, m) for m in range(1, n + 1) if tree[m] != 0 and given[m] < 0 and rng.random() < 0.3}
+    allowed = ~np.eye(n + 1, dtype=bool)
+    for m in range(1, n + 1):
+        if given[m] >= 0:
+            allowed[:, m] = np.arange(n + 1) == given[m]
+    for h, m in forbidden:
+        allowed[h, m] = False
+    arcs = full_arc_space(n)
+    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+    scores = np.full((n + 1, n + 1), -np.inf)
+    for h, m in pairs:
+        found = naive.places(sentence, encoder.vocabularies, spec, (h, m), BITS)
+        scores[h, m] = sum(float(pruner.weights[i]) for i in found)
+    loss = pruner.update(encoder.encode(sentence), given, single_root, allowed)
+    every, p = naive_partial.log_likelihood(scores, naive_trees.all_trees(n, single_root))
+    obeying = naive_partial.obeying(n, given.tolist(), forbidden, single_root)
+    some, of_some = naive_partial.log_likelihood(scores, obeying)
+    assert loss == pytest.approx(every - some, abs=1e-6)
+    np.testing.assert_allclose(kept[0], [p[pair] - of_some[pair] for pair in pairs], atol=1e-7)
+
+
+def test_the_labeler_learns_given_labels_alone():
+    rng = np.random.default_rng(0)
+    sentence, heads = draw_sentence(rng, 4), draw_tree(rng, 4)
+    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    tokens, table = encoder.encode(sentence), part_templates(FILES["label"], encoder.attributes)
+    labeler = Labeler(table, 3, BITS, margin=1.0)
+    assert labeler.update(tokens, heads, np.array([-1, 2, -1, -1])) == 1
+    before = labeler.weights.copy()
+    scores = label_scores(hash_tokens(tokens, table, 1 << BITS), label_parts(heads), 3, labeler.weights)
+    assert scores[1].argmax() == 2
+    assert labeler.update(tokens, heads, np.full(4, -1)) == 0 and (labeler.weights == before).all()
+
+
+# -- from end to end
+
+
+def trained_weights(model):
+    return {name: table.tobytes() for name, table in model.weights.items()}
+
+
+@pytest.mark.parametrize("parts", ["arc", "grandparent"])
+def test_a_toy_language_is_learnt_from_some_heads(parts):
+    sentences = toy.sentences(80)
+    model = train(hidden(sentences[:60], 0.4), small(parts=parts), held_out=hidden(sentences[60:], 0.5))
+    parser = Parser(model, tags="none")
+    right = np.concatenate([parser.parse(s).decoded.heads == s.heads for s in sentences[60:]])
+    assert right.mean() > 0.9
+    assert set(model.labels) == {label for sentence in sentences for label in sentence.labels}
+    assert model.meta["log"][-1]["uas"] > 0.9
+
+
+def test_tags_labels_confidence_and_text_cope():
+    sentences = hidden(toy.noisy_sentences(400), 0.6)
+    for i, sentence in enumerate(sentences):
+        if i % 3 == 1 and i % 2:
+            sentence.rows = [[*row[:2], "_", "_", "_", *row[5:]] for row in sentence.rows]
+        if i % 7 == 1:
+            sentence.rows = [[*row[:6], "_", "_", *row[8:]] for row in sentence.rows]
+            sentence.tree = None
+    changes = {"tagger__epochs": 1, "segmenter__epochs": 1, "confidence__share": 0.5, "confidence__epochs": 2}
+    model = train(sentences, small(**changes), held_out=sentences[:5])
+    assert "_" not in model.labels and model.component("confidence") is not None
+    assert 0 < model.meta["confidence"]["words"] < 0.8 * sum(map(len, sentences))
+    parse = next(Parser(model, tags="all").parse_all(toy.sentences(1)))[1]
+    assert parse.confidence is not None
+
+
+def test_sentences_without_a_head_change_nothing_in_the_parser():
+    """They are not learnt from: neither mistakes nor steps are counted for them."""
+    sentences = toy.sentences(20)
+    bare = [dataclasses.replace(s, rows=[[*r[:6], "_", "_", *r[8:]] for r in s.rows], tree=None) for s in sentences]
+    changes = {"training__tags": "gold", "pruner__folds": 0, "training__shuffle": False, "network__epochs": 0}
+    alone, both = (trained_weights(train(each, small(**changes))) for each in (sentences, [*sentences, *bare]))
+    assert alone == both
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_shards_and_resuming_give_the_same_model(tmp_path, shards):
+    sentences, checkpoint = hidden(toy.sentences(31), 0.4), tmp_path / "c"
+    for i in (4, 10):
+        sentences[i].rows = [[*row[:6], "_", "_", *row[8:]] for row in sentences[i].rows]
+        sentences[i].tree = None
+    options = {"workers": pool.InProcess(), "shards": shards}
+    whole = train(sentences, small(), **options)
+    train(sentences, small(training__epochs=1), checkpoint=checkpoint, **options)
+    again = train(sentences, small(), checkpoint=checkpoint, resume=True, **options)
+    assert trained_weights(whole) == trained_weights(again)
+    if shards == 1:
+        assert trained_weights(whole) == trained_weights(train(sentences, small()))
+
+
+def test_a_forged_checkpoint_is_refused(tmp_path):
+    sentences, checkpoint = hidden(toy.sentences(12), 0.4), tmp_path / "c"
+    train(sentences, small(training__epochs=1), checkpoint=checkpoint)
+    saved = Model.load(checkpoint)
+    for wrong in (np.zeros(3, np.int32), np.full_like(saved.weights["trees"], 1), saved.weights["trees"] - 9):
+        forged = Model.load(checkpoint)
+        forged.weights["trees"] = wrong
+        forged.save(checkpoint)
+        with pytest.raises(ModelError, match="cannot be resumed from: its arcs are wrong"):
+            train(sentences, small(), checkpoint=checkpoint, resume=True)
+
+
+def read(text):
+    """Sentences from lines whose columns are separated by blanks; an empty line ends a sentence."""
+    lines = ["\t".join(line.split()) for line in text.strip("\n").split("\n")]
+    return list(conll.read(io.StringIO("\n".join(lines) + "\n")))
+
+
+CYCLE = """
+1 a _ N N _ 2 x _ _
+2 b _ N N _ 1 x _ _
+3 c _ N N _ _ _ _ _
+"""
+TWO_ROOTS = """
+1 a _ N N _ 0 x _ _
+2 b _ N N _ _ _ _ _
+3 c _ N N _ 0 x _ _
+"""
+FORBIDDEN = """
+1 a _ N N _ _ _ _ Head=2
+2 b _ N N _ _ _ _ NotHead=0
+3 c _ N N _ _ _ _ NotHead=0
+"""
+NONE = """
+1 a _ N N _ _ _ _ _
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "message"),
+    [
+        (CYCLE, {}, "<stream>:1: the given heads form a cycle: 1 <- 2 <- 1"),
+        (TWO_ROOTS, {"treebank__root": "single"}, "<stream>:3: words 1 and 3 both have the head 0"),
+        (FORBIDDEN, {"treebank__partial": "misc"}, "<stream>:1: no tree obeys the given and forbidden heads"),
+        (NONE, {}, "<stream>:1: HEAD is absent for all words of all sentences"),
+        (NONE, {"treebank__partial": "misc"}, "<stream>:1: Head= in MISC is absent for all words"),
+        (TWO_ROOTS, {"treebank__partial": "none"}, "<stream>:1: HEAD is absent"),
+    ],
+)
+def test_impossible_annotation_is_an_error_with_its_line(text, changes, message):
+    with pytest.raises(DataError) as raised:
+        train(read(text), small(**changes))
+    assert str(raised.value).startswith(message)
+
+
+def test_decisions_in_misc_are_given_and_nothing_else():
+    text = """
+1 a _ N N _ 3 x _ Head=2|Deprel=y
+2 b _ N N _ 0 x _ NotHead=1
+3 c _ N N _ 2 x _ SpaceAfter=No
+"""
+    sentence = with_given(read(text)[0], "misc")
+    assert sentence.tree.tolist() == [-1, 2, -1, -1] and sentence.labels == ["y", "_", "_"]
+    assert [line.split("\t")[6] for line in sentence.lines] == ["2", "_", "_"]
+    allowed = allowed_by([sentence], "misc", False)[0]
+    assert not allowed[1, 2] and allowed[0, 2] and allowed[:, 1].tolist() == [False, False, True, False]
+
+
+def test_the_log_says_what_is_given(caplog):
+    caplog.set_level(logging.INFO, "nonproj")
+    train([*toy.sentences(3), *read(TWO_ROOTS)], small(treebank__root="multi"))
+    assert "1 of 4 sentences are partial, 2 heads given; 0 sentences have no head" in caplog.text
+
+
+def test_crossing_arcs_of_partial_trees_are_counted():
+    crossing = np.array([-1, 3, 4, -1, -1], np.int32)
+    sentence = dataclasses.replace(read(TWO_ROOTS)[0], tree=crossing)
+    assert nonprojective_share([sentence]) == 0.5
