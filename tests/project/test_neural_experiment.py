@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,10 +24,10 @@ pytest.importorskip("tokenizers")
 
 from encoders import random_scorer, write_folder  # noqa: E402
 
-from experiments import neural, neural_trees, text  # noqa: E402
+from experiments import neural, neural_trees, text, untagged  # noqa: E402
 from experiments.provenance import recorded, sections  # noqa: E402
 from experiments.setting import Setting, model_file, treebank  # noqa: E402
-from experiments.store import read_rows  # noqa: E402
+from experiments.store import read_rows, write_rows  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
@@ -106,3 +109,24 @@ def test_the_page_has_every_treebank_and_keeps_what_was_measured(setting, monkey
     kept = read_rows(setting.results / "neural.csv")
     assert [each["language"] for each in kept] == ["latin", "tamil"] and kept[1] == row
     assert len(read_rows(setting.results / "neural-trees.csv")) == 2 * len(neural_trees.METHODS)
+
+
+def test_danish_without_tags_has_a_section(setting, tmp_path):
+    """Figures are those of the command line, and the page keeps them."""
+    own = dataclasses.replace(setting, results=tmp_path, config=text.SHORT)
+    test = treebank(own, "tamil")[1]
+    files = {**own.files, "danish": own.files["tamil"]}
+    own = dataclasses.replace(own, files=files)
+    linear = model_file(untagged.own_setting(own), "danish", neural.PARTS)
+    rows = untagged.untagged_rows(own, {"linear": linear, "again": linear}, test)
+    command = ["evaluate", "-q", "-m", str(linear), "--tag", "--json", str(test)]
+    found = json.loads(subprocess.check_output([sys.executable, "-m", "nonproj", *command], cwd=ROOT))
+    for row in rows:
+        assert row["uas"] == pytest.approx(found["without_punctuation"]["uas"])
+        assert row["all_las"] == pytest.approx(found["with_punctuation"]["las"])
+    assert "p_uas" not in rows[0] and rows[1]["p_uas"] == 1.0
+    write_rows(tmp_path / neural.UNTAGGED, rows)
+    neural.write_page(own)
+    page = (tmp_path / "neural.md").read_text(encoding="utf-8")
+    line = f"| linear | {100 * found['without_punctuation']['uas']:.2f} |"
+    assert page.index("## From raw text") < page.index(line) < page.index("## What exact trees are worth")
