@@ -24,7 +24,7 @@ pytest.importorskip("tokenizers")
 
 from encoders import random_scorer, write_folder  # noqa: E402
 
-from experiments import neural, neural_trees, text, untagged  # noqa: E402
+from experiments import neural, neural_trees, neural_weights, text, untagged  # noqa: E402
 from experiments.provenance import recorded, sections  # noqa: E402
 from experiments.setting import Setting, model_file, treebank  # noqa: E402
 from experiments.store import read_rows, write_rows  # noqa: E402
@@ -130,3 +130,17 @@ def test_danish_without_tags_has_a_section(setting, tmp_path):
     page = (tmp_path / "neural.md").read_text(encoding="utf-8")
     line = f"| linear | {100 * found['without_punctuation']['uas']:.2f} |"
     assert page.index("## From raw text") < page.index(line) < page.index("## What exact trees are worth")
+
+
+def test_weights_are_compared(setting, tmp_path, monkeypatch):
+    """A model with other weights scores as one that was trained with them."""
+    path = neural.encoder_model(setting, "tamil")
+    changed = neural_weights.with_weights(Model.load(path), (1.4, 0.35, 2.0))
+    before, after = (Parser(model).pretrained for model in (Model.load(path), changed))
+    assert (after.scale / before.scale, after.label_scale / before.label_scale) == pytest.approx((2.0, 0.5))
+    assert after.tags.scale / before.tags.scale == pytest.approx(2.0)
+    assert Parser(Model.load(path)).pretrained.scale == before.scale
+    monkeypatch.setattr(neural_weights, "settings", lambda: [neural_weights.DEFAULTS, (2.0, 0.7, 1.0)])
+    neural_weights.measure(dataclasses.replace(setting, results=tmp_path), ["tamil"])
+    page = (tmp_path / "neural-weights.md").read_text(encoding="utf-8")
+    assert "|  | 2 | 0.7 | 1 |" in page and len(read_rows(tmp_path / neural_weights.FILE)) == 2
