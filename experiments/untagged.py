@@ -30,8 +30,8 @@ CHANGES: Mapping[str, object] = {"encoder.epochs": 3}
 TITLE = """## Danish without tags
 
 The test file of CoNLL-X, whose words are given and tags predicted; UAS and LAS without punctuation, as in the shared
-task, and with it; p by a paired permutation test of the first. Both models learn from gold and predicted tags
-(`configs/danish-untagged.yaml`); the encoder, in {epochs} epochs instead of the default's 12.
+task, and of all words; p by a paired permutation test without punctuation. Both models learn from gold and predicted
+tags (`configs/danish-untagged.yaml`), the encoder in {epochs} epochs only; the default is 12.
 """
 
 
