@@ -38,11 +38,14 @@ NAMES = ("weight", "label_weight", "tag_weight")
 """The options of the encoder that are compared."""
 
 DEFAULTS = tuple(float(getattr(Config().encoder, name)) for name in NAMES)
-FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
+FACTORS = (0.35, 0.5, 1.0, 1.4)
 """Other values of ``weight``, with ``label_weight`` the default, and the reverse."""
 
 OF_TAGS = (0.5, 2.0, 4.0)
 """Other values of ``tag_weight``."""
+
+EPOCHS = {"uyghur": 4}
+"""Epochs of the encoder, where they are not the default ones."""
 
 FILE = "neural-weights.csv"
 
@@ -50,8 +53,8 @@ INTRODUCTION = """# Weights of encoder and linear scores
 
 The scores of the encoder are multiplied by `encoder.weight`, `encoder.label_weight` and `encoder.tag_weight`, and added
 to those of the linear model and its tagger. Development files: given words, predicted tags, all words, punctuation
-included. Each line changes one of the three, the first has the default ones; p of LAS (of UPOS: of the tags) by a
-paired permutation test against it. `python -m experiments.neural_weights` makes this page.
+included. Each line changes one of the three weights, the first has the default ones; p by a paired permutation test
+against it. `python -m experiments.neural_weights` makes this page.
 """
 
 log = logging.getLogger("experiments")
@@ -65,12 +68,12 @@ def settings() -> list[tuple[float, ...]]:
     return list(dict.fromkeys(found))
 
 
-def measure(
-    setting: Setting, languages: Sequence[str], changes: Mapping[str, object] = NO_CHANGES, way: str = ""
-) -> None:
+def measure(setting: Setting, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     for language in languages:
-        path = encoder_model(setting, language, changes, way)
+        epochs = EPOCHS.get(language)
+        changes: Mapping[str, object] = {"encoder.epochs": epochs} if epochs else NO_CHANGES
+        path = encoder_model(setting, language, changes, f"-{epochs}" if epochs else "")
         gold = list(conll.read(development(setting, language), require_heads=True))[: setting.sentences or None]
         rows: list[Row] = []
         first: Evaluation | None = None
@@ -79,7 +82,7 @@ def measure(
             row, evaluation = figures(with_weights(Model.load_trained(path), weights), gold)
             row |= {"p_las": compare(evaluation, first, punctuation=True)["las"]["p"]} if first else {}
             first = first or evaluation
-            facts = {"language": language, "changes": str(dict(changes) or ""), "made": made(setting, language)}
+            facts = {"language": language, "epochs": epochs or "", "made": made(setting, language)}
             rows.append(facts | dict(zip(NAMES, weights, strict=True)) | row)
         kept = [row for row in known(setting, FILE) if row["language"] != language] + rows
         kept.sort(key=lambda row: LANGUAGES.index(str(row["language"])))
@@ -114,7 +117,7 @@ def write_page(setting: Setting) -> None:
     titles, lines, rows = script("treebanks").TREEBANKS, [], known(setting, FILE)
     for language in dict.fromkeys(str(row["language"]) for row in rows):
         own = pick(rows, language=language)
-        title = titles[language].title + (f", {own[0]['changes']}" if own[0]["changes"] else "")
+        title = titles[language].title + (f", {own[0]['epochs']} epochs" if own[0]["epochs"] else "")
         for i, row in enumerate(own):
             shares = [percent(row[each]) for each in ("upos", "uas", "las")]
             p = f"{row['p_las']:.3f}" if isinstance(row.get("p_las"), float) else "–"
