@@ -120,7 +120,7 @@ def write_page(setting: Setting) -> None:
         title = titles[language].title + (f", {own[0]['epochs']} epochs" if own[0]["epochs"] else "")
         for i, row in enumerate(own):
             shares = [percent(row[each]) for each in ("upos", "uas", "las")]
-            p = f"{row['p_las']:.3f}" if isinstance(row.get("p_las"), float) else "–"
+            p = f"{row['p_las']:.3f}" if isinstance(row.get("p_las"), int | float) else "–"
             lines.append(["" if i else title, *(f"{row[name]:g}" for name in NAMES), *shares, p])
     path = setting.results / "neural-weights.md"
     with replacing(path) as temporary:
