@@ -11,13 +11,13 @@ from __future__ import annotations
 import dataclasses
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from experiments.__main__ import run_program
 from experiments.layout import percent, pick, table
-from experiments.neural import NO_CHANGES, encoder_model, known, made
+from experiments.neural import encoder_model, known, made
 from experiments.neural_training import development
 from experiments.provenance import script, stamp
 from experiments.setting import Setting
@@ -44,9 +44,6 @@ FACTORS = (0.35, 0.5, 1.0, 1.4)
 OF_TAGS = (0.5, 2.0, 4.0)
 """Other values of ``tag_weight``."""
 
-EPOCHS = {"uyghur": 4}
-"""Epochs of the encoder, where they are not the default ones."""
-
 FILE = "neural-weights.csv"
 
 INTRODUCTION = """# Weights of encoder and linear scores
@@ -71,9 +68,7 @@ def settings() -> list[tuple[float, ...]]:
 def measure(setting: Setting, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     for language in languages:
-        epochs = EPOCHS.get(language)
-        changes: Mapping[str, object] = {"encoder.epochs": epochs} if epochs else NO_CHANGES
-        path = encoder_model(setting, language, changes, f"-{epochs}" if epochs else "")
+        path = encoder_model(setting, language)
         gold = list(conll.read(development(setting, language), require_heads=True))[: setting.sentences or None]
         rows: list[Row] = []
         first: Evaluation | None = None
@@ -82,7 +77,7 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
             row, evaluation = figures(with_weights(Model.load_trained(path), weights), gold)
             row |= {"p_las": compare(evaluation, first, punctuation=True)["las"]["p"]} if first else {}
             first = first or evaluation
-            facts = {"language": language, "epochs": epochs or "", "made": made(setting, language)}
+            facts = {"language": language, "made": made(setting, language)}
             rows.append(facts | dict(zip(NAMES, weights, strict=True)) | row)
         kept = [row for row in known(setting, FILE) if row["language"] != language] + rows
         kept.sort(key=lambda row: LANGUAGES.index(str(row["language"])))
@@ -117,7 +112,7 @@ def write_page(setting: Setting) -> None:
     titles, lines, rows = script("treebanks").TREEBANKS, [], known(setting, FILE)
     for language in dict.fromkeys(str(row["language"]) for row in rows):
         own = pick(rows, language=language)
-        title = titles[language].title + (f", {own[0]['epochs']} epochs" if own[0]["epochs"] else "")
+        title = titles[language].title
         for i, row in enumerate(own):
             shares = [percent(row[each]) for each in ("upos", "uas", "las")]
             p = f"{row['p_las']:.3f}" if isinstance(row.get("p_las"), int | float) else "–"
