@@ -2,10 +2,11 @@
 
     python -m experiments.neural                  # all treebanks; a stopped run can be resumed
     python -m experiments.neural tamil latin      # only these; the others keep their figures
+    python -m experiments.neural danish           # words without tags: see `experiments.untagged`
 
 Encoders are those of ``data_scripts/fetch_encoder.py``, in the folder ``encoders`` of the data.  Missing models are
-trained, which needs PyTorch: ``pip install 'nonproj[train-encoder]'``.  Writes ``neural.csv``, ``neural-trees.csv`` and
-``neural.md`` in the folder of results.
+trained, which needs PyTorch: ``pip install 'nonproj[train-encoder]'``.  Writes ``neural.csv``, ``neural-trees.csv``,
+``neural-untagged.csv`` and ``neural.md`` in the folder of results.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from experiments.provenance import NAMES, of_models, script, stamp
 from experiments.setting import ROOT, Setting, model_file, treebank
 from experiments.store import Row, read_rows, write_rows
 from experiments.text import EARLIER, LANGUAGES, METRICS, PARTS, RELEASED, SHORT, STANZA, parse_arguments, scores_of
+from experiments.untagged import CHANGES, LANGUAGE, own_setting, untagged_rows, untagged_section
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.temporary import replacing
@@ -39,7 +41,7 @@ OTHERS = "e5-small"
 
 NO_CHANGES: Mapping[str, object] = {}
 
-TEXT, TREES = "neural.csv", "neural-trees.csv"
+TEXT, TREES, UNTAGGED = "neural.csv", "neural-trees.csv", "neural-untagged.csv"
 COMPARED = ("UPOS", "UAS", "LAS", "MLAS")
 
 INTRODUCTION = """# Pretrained encoders
@@ -80,12 +82,15 @@ def main(results: Path, data: Path, short: bool) -> None:
         setting = Setting(results, results / "models", data, config=SHORT, training=60, sentences=20)
         measure(setting, ("tamil",), {"encoder.epochs": 1})
     else:
-        measure(Setting(results, ROOT / "models", data), LANGUAGES)
+        measure(Setting(results, ROOT / "models", data), (*LANGUAGES, LANGUAGE))
 
 
 def measure(setting: Setting, languages: Sequence[str], changes: Mapping[str, object] = NO_CHANGES) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     for language in languages:
+        if language == LANGUAGE:
+            measure_untagged(setting, changes or CHANGES)
+            continue
         model, test = encoder_model(setting, language, changes), treebank(setting, language)[1]
         log.info("neural, %s", language)
         facts = {"language": language, "encoder": encoder_of(language), "made": made(setting, language)}
@@ -96,6 +101,15 @@ def measure(setting: Setting, languages: Sequence[str], changes: Mapping[str, ob
             kept.sort(key=lambda row: LANGUAGES.index(str(row["language"])))
             write_rows(setting.results / name, kept)
         write_page(setting)
+
+
+def measure_untagged(setting: Setting, changes: Mapping[str, object]) -> None:
+    """Measure Danish without tags, and write the page."""
+    own, name = own_setting(setting), encoder_of(LANGUAGE)
+    encoder = encoder_model(own, LANGUAGE, changes)
+    models = {"linear": model_file(own, LANGUAGE, PARTS), f"with {name}": encoder}
+    write_rows(setting.results / UNTAGGED, untagged_rows(setting, models, treebank(setting, LANGUAGE)[1]))
+    write_page(setting)
 
 
 def known(setting: Setting, name: str) -> list[Row]:
@@ -258,7 +272,10 @@ def search_table(setting: Setting) -> str:
 def write_page(setting: Setting) -> None:
     """Write the page."""
     path = setting.results / "neural.md"
-    parts = [INTRODUCTION, text_table(setting), EXACTNESS, trees_table(setting), SEARCH, search_table(setting)]
+    parts = [INTRODUCTION, text_table(setting)]
+    if rows := known(setting, UNTAGGED):
+        parts.append(untagged_section(rows))
+    parts += [EXACTNESS, trees_table(setting), SEARCH, search_table(setting)]
     if any(_mark(setting, row) for row in known(setting, TEXT)):
         parts.insert(2, f"{EARLIER} measured on an earlier version; see [{TEXT}]({TEXT}) for the inputs of each row.")
     with replacing(path) as temporary:
@@ -268,7 +285,7 @@ def write_page(setting: Setting) -> None:
 
 def _run(arguments: list[str] | None) -> None:
     """Run the command line."""
-    measure(*parse_arguments(arguments, "experiments.neural", __doc__.split("\n")[0]))
+    measure(*parse_arguments(arguments, "experiments.neural", __doc__.split("\n")[0], (*LANGUAGES, LANGUAGE)))
 
 
 if __name__ == "__main__":

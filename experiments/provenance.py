@@ -225,6 +225,8 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "text": _grandparents(*_UNIVERSAL, text=True),
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "neural-training": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
+    "neural-confidence": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
+    "neural-weights": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "distilling": _grandparents("english-ewt", text=True),
     "annotating": _annotating,
     "audit": _grandparents("english-ewt", "greek", "afrikaans"),

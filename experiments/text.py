@@ -158,10 +158,12 @@ def write_page(setting: Setting, rows: Sequence[Row]) -> None:
         put(FIGURES, "universal", text.replace("(text.csv)", "(../results/text.csv)"))
 
 
-def parse_arguments(arguments: list[str] | None, program: str, description: str) -> tuple[Setting, Sequence[str]]:
-    """Return the setting and the treebanks that a command line asks for."""
+def parse_arguments(
+    arguments: list[str] | None, program: str, description: str, known: Sequence[str] = LANGUAGES
+) -> tuple[Setting, Sequence[str]]:
+    """Return the setting and the treebanks that a command line asks for, by default all ``known`` ones."""
     parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
-    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(LANGUAGES)} (default: all)")
+    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(known)} (default: all)")
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
     parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
     parser.add_argument(
@@ -169,9 +171,9 @@ def parse_arguments(arguments: list[str] | None, program: str, description: str)
     )
     options = parser.parse_args(arguments)
     for language in options.languages:
-        if language not in LANGUAGES:
-            parser.error(f"unknown treebank {language}; choose from {', '.join(LANGUAGES)}")
-    return Setting(options.results.resolve(), options.models, options.data), options.languages or LANGUAGES
+        if language not in known:
+            parser.error(f"unknown treebank {language}; choose from {', '.join(known)}")
+    return Setting(options.results.resolve(), options.models, options.data), options.languages or known
 
 
 def _run(arguments: list[str] | None) -> None:

@@ -1,4 +1,4 @@
-"""Support for threads that share a parser: per-thread caches, and attributes that are loaded once.
+"""Support for threads that share a parser: per-thread caches, attributes that are loaded once, and BLAS on one thread.
 
 Everything that parsing changes is per thread.  So no lock is held while a sentence is parsed, and kernels, which
 release the global interpreter lock, run concurrently.
@@ -84,3 +84,51 @@ class LoadedOnce(Generic[T]):
                 return found
             finally:
                 self._locks.pop(number, None)
+
+
+class _OneThread:
+    """A context in which NumPy's products of matrices take one thread; contexts may be nested, or overlap in threads.
+
+    Their threads are set for the whole process, so the first context sets them, and the last one to end sets them back.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._depth = threading.Lock(), 0
+        self._libraries: Any = None
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._depth:
+                if self._libraries is None:
+                    from threadpoolctl import ThreadpoolController  # finds the loaded libraries, in milliseconds
+
+                    self._libraries = ThreadpoolController().select(user_api="blas")
+                self._limit = self._libraries.limit(limits=1)
+            self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if not self._depth:
+                self._release()
+                self._limit.restore_original_limits()
+                self._release()
+
+    def _release(self) -> None:
+        """Let any thread set the numbers: newer versions of threadpoolctl let only the first one, which may be done."""
+        for library in self._libraries.lib_controllers:
+            if release := getattr(library, "clear_controlling_thread", None):
+                release(force=True)
+
+
+one_thread = _OneThread()
+"""For small matrices, which several threads multiply more slowly, much more where others use the cores, too.
+
+Examples
+--------
+>>> from threadpoolctl import threadpool_info
+>>> with one_thread:
+...     {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+{1}
+"""

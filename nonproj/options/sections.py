@@ -56,7 +56,10 @@ class FeaturesConfig(Section, name="features"):
         None, "file of word clusters: each line has a bit string, a tab and a word; null: none", (str,), (None,)
     )
     vectors: str | None = option(
-        None, "file of word vectors in word2vec's text or binary format, or with gzip; null: none", (str,), (None,)
+        None,
+        "file of word vectors in word2vec's text or binary format, or with gzip, or model of fastText; null: none",
+        (str,),
+        (None,),
     )
     vector_words: int = option(
         50_000, "number of words with vectors in the model, beside those of the treebank", (int,), low=1, high=1 << 20

@@ -20,14 +20,13 @@ import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
 from nonproj.io.strings import VOCABULARY, WORD, check, fits
+from nonproj.scoring import fasttext
+from nonproj.scoring.fasttext import MOST_DIMENSIONS, FastText
 
 VECTOR = "vector"
 """The attribute of a word that numbers its vector: that of its form, or else of its lower-cased form."""
 
-MOST_DIMENSIONS = 2_000
-
 _LONGEST_WORD, _BLOCK = 4_000, 1 << 20
-_FASTTEXT = (793712314).to_bytes(4, "little")
 _GZIP = b"\x1f\x8b"
 
 Stream: TypeAlias = BufferedReader | gzip.GzipFile
@@ -56,11 +55,12 @@ class WordVectors(NamedTuple):
         path : str or Path
             A file, which may be compressed with gzip.  In text, a line is a word and its numbers, separated by blanks;
             a first line with the numbers of words and dimensions may be absent.  In binary, that line is there, and
-            each word is followed by a blank and its float32 numbers.
+            each word is followed by a blank and its float32 numbers.  A model of fastText, ``.bin``, is not compressed.
         most : int
             Of the words, the first so many are kept; files list frequent ones first.
         wanted : iterable of str
-            Words that are kept wherever they are.
+            Words that are kept wherever they are.  Those that a model of fastText lacks, in lower case too, have
+            vectors from their character n-grams.
 
         Raises
         ------
@@ -77,17 +77,14 @@ class WordVectors(NamedTuple):
         (['the', 'house'], (2, 3))
         """
         kept = set(wanted)
-        found: dict[str, np.ndarray] = {}
         try:
-            with _opened(path) as stream:
-                for number, (data, vector_of) in enumerate(_entries(stream, str(path))):
-                    word = data.decode("utf-8", "replace")
-                    if number >= most and not kept:
-                        break
-                    if (number < most or word in kept) and word not in found and fits(word, WORD):
-                        vector = vector_of()
-                        if vector is not None:
-                            found[word] = vector
+            with open(path, "rb") as stream:
+                start = stream.read(len(fasttext.MAGIC))
+            if start == fasttext.MAGIC:
+                found = _of_model(FastText.read(path), most, kept)
+            else:
+                with gzip.open(path) if start.startswith(_GZIP) else open(path, "rb") as stream:
+                    found = _chosen(_entries(stream, str(path)), most, kept)
         except (OSError, EOFError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise FileError(str(path), f"cannot be read: {reason.lower()}") from None
@@ -137,15 +134,27 @@ class WordNumbers:
         return cls(check(words, VOCABULARY, "the words with vectors"))
 
 
-def _opened(path: str | Path) -> Stream:
-    """Open a file that may be compressed."""
-    with open(path, "rb") as stream:
-        start = stream.read(4)
-    if start == _FASTTEXT:
-        raise FileError(
-            str(path), "is a model of fastText; vectors in word2vec's format are expected (fastText's .vec file)"
-        )
-    return gzip.open(path) if start.startswith(_GZIP) else open(path, "rb")
+def _chosen(entries: Iterable[Entry], most: int, kept: set[str]) -> dict[str, np.ndarray]:
+    """Return the vectors of the first words, and of those that are kept wherever they are."""
+    found: dict[str, np.ndarray] = {}
+    for number, (data, vector_of) in enumerate(entries):
+        word = data.decode("utf-8", "replace")
+        if number >= most and not kept:
+            break
+        if (number < most or word in kept) and word not in found and fits(word, WORD):
+            vector = vector_of()
+            if vector is not None:
+                found[word] = vector
+    return found
+
+
+def _of_model(model: FastText, most: int, kept: set[str]) -> dict[str, np.ndarray]:
+    """Return the same of a model of fastText; kept words that it lacks have the vectors of their n-grams."""
+    known = set(model.words)
+    unknown = sorted(word for word in kept if known.isdisjoint((word, word.lower())))
+    words = [*model.words[:most], *(word for word in model.words[most:] if word in kept), *unknown]
+    vectors = {word: model.vector(word) for word in words if fits(word, WORD)}
+    return {word: vector for word, vector in vectors.items() if vector is not None}
 
 
 def _entries(stream: Stream, path: str) -> Iterator[Entry]:
@@ -156,6 +165,8 @@ def _entries(stream: Stream, path: str) -> Iterator[Entry]:
     size = int(fields[1]) if header else len(fields) - 1
     if not first:
         return
+    if first.startswith(fasttext.MAGIC):
+        raise FileError(path, "is a compressed model of fastText; unpack it first, with gunzip")
     if not 2 <= size <= MOST_DIMENSIONS:
         message = f"the numbers of words and dimensions are expected, or a word and up to {MOST_DIMENSIONS} numbers"
         raise DataError(path, 1, message)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
+from nonproj.kernels.threads import one_thread
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.encoders.tags import TAG_UNITS
 from nonproj.tagging.chain import Text
@@ -47,9 +48,10 @@ class EncodedTags:
         """Return the hidden layers of all words of some sentences, float32[n_words, TAG_UNITS], given their forms."""
         fitting = iter(self.scorer.vectors([text for text in texts if len(text) <= self.longest], kept=True))
         found = [np.zeros((0, TAG_UNITS), np.float32)]
-        for text in texts:  # one by one, because a product's last bits depend on the number of its rows
-            fits = len(text) <= self.longest
-            found.append(self.layer.hidden(next(fitting)[1:]) if fits else np.zeros((len(text), TAG_UNITS), np.float32))
+        with one_thread:
+            for text in texts:  # one by one, because a product's last bits depend on the number of its rows
+                known = self.layer.hidden(next(fitting)[1:]) if len(text) <= self.longest else None
+                found.append(np.zeros((len(text), TAG_UNITS), np.float32) if known is None else known)
         return np.concatenate(found)
 
     def add(self, hidden: Float32s, words: Words, text: Text, factor: float, scores: Float64s) -> None:

@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 import toy
 from classifiers import add_classifier
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import nonproj
 from nonproj.io import conll
 from nonproj.io.conll import with_rows
-from nonproj.kernels.threads import LoadedOnce, PerThread
+from nonproj.kernels.threads import LoadedOnce, PerThread, one_thread
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.pipeline.joint import JointParser
@@ -306,3 +307,32 @@ def test_an_attribute_that_cannot_be_loaded_is_tried_again():
     with pytest.raises(ValueError, match="damaged"):
         owner.part  # noqa: B018
     assert owner.part == "loaded"
+
+
+def blas_threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_products_take_one_thread_until_the_last_context_ends():
+    """Contexts are nested, and overlap in threads; an exception ends one, too."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with one_thread:
+            inside.set()
+            leave.wait(60)
+
+    with threadpool_limits(3, "blas"):
+        before = blas_threads()
+        with one_thread, one_thread:
+            assert blas_threads() == {1}
+            thread = threading.Thread(target=other)
+            thread.start()
+            assert inside.wait(60)
+        assert blas_threads() == {1}
+        leave.set()
+        thread.join(60)
+        assert blas_threads() == before
+        with pytest.raises(ZeroDivisionError), one_thread:
+            _ = 1 / 0
+        assert blas_threads() == before

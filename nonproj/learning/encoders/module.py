@@ -56,6 +56,10 @@ class Bert(nn.Module):
         Share of the numbers that are left out behind each part of a layer; none in its attention.
     """
 
+    words: Tensor
+    positions: Tensor
+    embedding_norm: Tensor
+
     def __init__(self, architecture: Architecture, arrays: Mapping[str, np.ndarray], dropout: float):
         super().__init__()
         self.architecture, self.dropout = architecture, dropout
@@ -126,6 +130,14 @@ class Heads(nn.Module):
         Share of the hidden numbers that are left out, of all words together.
     """
 
+    arc_product: Tensor
+    arc_head_weight: Tensor
+    arc_modifier_weight: Tensor
+    label_product: Tensor
+    label_weight: Tensor
+    label_head_weight: Tensor
+    label_modifier_weight: Tensor
+
     def __init__(self, hidden: int, n_labels: int, dropout: float):
         super().__init__()
         self.dropout = dropout
@@ -185,6 +197,9 @@ class TagHead(nn.Module):
     dropout : float
         Share of the hidden numbers that are left out, of all words together.
     """
+
+    owner: Tensor
+    units: Tensor
 
     def __init__(self, hidden: int, tags: TagSet, dropout: float):
         super().__init__()

@@ -251,7 +251,7 @@ class EncoderLearner:
         for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
             group["lr"] = rate * min(done / RISING, max(0.0, 1.0 - done) / (1.0 - RISING))
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_([p for group in self.parameters for p in group], LONGEST_NORM)
         self.optimiser.step()
         self.step += 1

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.kernels.threads import PerThread
+from nonproj.kernels.threads import PerThread, one_thread
 from nonproj.linear.component import Schema, State, add_nested, nested
 from nonproj.scoring.encoders.heads import Heads, Hidden
 from nonproj.scoring.encoders.session import Encoder
@@ -54,7 +54,8 @@ class EncoderScorer:
     def add_to(self, tokens: Sequence[Tokens], texts: Sequence[Sequence[str]]) -> list[Tokens]:
         """Return the tokens of sentences with what the encoder says of them, given the forms of their words."""
         pairs = zip(tokens, self.vectors(texts), strict=True)
-        return [each._replace(encoded=Encoded(self, self.heads.hidden(vectors))) for each, vectors in pairs]
+        with one_thread:
+            return [each._replace(encoded=Encoded(self, self.heads.hidden(vectors))) for each, vectors in pairs]
 
     def vectors(self, texts: Sequence[Sequence[str]], kept: bool = False) -> list[np.ndarray]:
         """Return the vectors of sentences: see `Encoder.vectors`.
@@ -126,5 +127,6 @@ class Encoded:
 
     def labels(self, heads: Int32s) -> Float64s:
         """Return the score of each label of each arc of a tree, float64[n, n_labels]."""
-        found: Float64s = self.scorer.label_scale * self.scorer.heads.labels(self.hidden, heads)
+        with one_thread:
+            found: Float64s = self.scorer.label_scale * self.scorer.heads.labels(self.hidden, heads)
         return found
