@@ -1,4 +1,4 @@
-"""Make the package of a model of a release, a text and its trees, by ``python tests/compatibility/make.py VERSION``.
+"""Make the package of a model of a release, a text and its trees: ``python tests/compatibility/make_model.py VERSION``.
 
 A release adds a folder of its own, ``tests/compatibility/VERSION``, if the format of models, an option or a component
 has changed since the last one.  Folders of earlier releases are never made again: later versions must install the
