@@ -127,7 +127,7 @@ def learn_sentence_network(
             kept[:, :, 0] -= np.float32(FORMS_DROPPED - ROWS_DROPPED)
             units = (random.random((len(chosen), HIDDEN), np.float32) >= UNITS_DROPPED).astype(np.float32)
             rate = _RATE * (1.0 - (1.0 - _LAST) * (epoch + begin / n) / epochs)
-            learn(
+            _learn(
                 examples, chosen, kept >= ROWS_DROPPED, units / np.float32(1.0 - UNITS_DROPPED), rate, network, squares
             )
         mean.add()
@@ -146,7 +146,7 @@ def _first_network(examples: Examples, random: np.random.Generator) -> SentenceN
 
 
 @kernel
-def learn(
+def _learn(
     examples: Examples,
     chosen: Int64s,
     kept: Bools,

@@ -20,7 +20,7 @@ from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.sentence_features import N_FEATURES, N_STATES, TOKENS_AROUND, sentence_examples
 from nonproj.text.sentence_network import N_ROWS, SentenceNetwork
-from nonproj.text.sentence_network_learning import BITS, Examples, joined, learn, network_examples
+from nonproj.text.sentence_network_learning import BITS, Examples, _learn, joined, network_examples
 from nonproj.text.sentences import score_ends
 from nonproj.text.token_table import token_table
 from nonproj.text.tokens import TokenModel, tokenize
@@ -204,7 +204,7 @@ def test_the_network_learns_as_the_twin():
         order = random.permutation(n)
         kept = random.random((n, TOKENS_AROUND, N_ROWS)) < 0.7
         units = ((random.random((n, 8)) < 0.7) / 0.7).astype(np.float32)
-        learn(Examples(rows, tokens, state, gold), order, kept, units, 0.1, network, squares)
+        _learn(Examples(rows, tokens, state, gold), order, kept, units, 0.1, network, squares)
         for q, i in enumerate(order):
             naive.network_step(rows[tokens[i]], state[i], bool(gold[i]), kept[q], units[q], 0.1, twin, of_twin)
         for found, expected in zip((*network, *squares), (*twin, *of_twin), strict=True):
