@@ -342,17 +342,57 @@ def state_of(tokens: list, begin: int, t: int, tag) -> tuple[int, int, int, int]
     return len(forms), brackets, quotes, sum(is_verb(tag(form)) for form in forms)
 
 
-def end_probability(tokens: list, begin: int, t: int, case, tag, weights: np.ndarray, threshold: float) -> float:
+TOKEN_ATTRIBUTES = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag")
+
+
+def token_rows(token: tuple[str, int] | None, case, tag, bits: int) -> list[int]:
+    """Rows of a token in the network, one for each attribute; None is what is outside the paragraph."""
+    known = dict.fromkeys(TOKEN_ATTRIBUTES, 0)
+    if token:
+        form = token[0]
+        known |= {"word": string_hash(form), "shape": shape_hash(form), "suffix": string_hash(form[-3:])}
+        known |= {"first": kind(form[0]), "last": kind(bases(form)[-1]), "gap": token[1], "size": min(len(form), 4)}
+        known |= {"case": case(form), "tag": tag(form)}
+    values = {f"t.{name}": value for name, value in known.items()}
+    return [h >> (32 - bits) for h in feature_hashes("sentence network", list(values), values)]
+
+
+def tokens_around(tokens: list, t: int) -> list:
+    """The six tokens around the place after ``t``, None for those of other paragraphs."""
+    paragraph = [sum(blanks == PARAGRAPH for _, blanks in tokens[:k]) for k in range(len(tokens))]
+    there = [k if 0 <= k < len(tokens) and paragraph[k] == paragraph[t] else None for k in range(t - 2, t + 4)]
+    return [None if k is None else tokens[k] for k in there]
+
+
+def state_number(length: int, brackets: int, quotes: int, verbs: int) -> int:
+    """The number of a state."""
+    place = length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
+    return (place * 4 + min(brackets, 1) * 2 + quotes % 2) * 4 + min(verbs, 3)
+
+
+def network_score(tokens: list, t: int, state: tuple, case, tag, network) -> float:
+    """The score of a sentence end after ``t`` by a network: rows of tokens, hidden matrices, rows of states, output."""
+    rows, hidden, states, output = network
+    layer = states[state_number(*state) + (tokens[t][1] == BROKEN) * len(states) // 2].astype(float)
+    for matrix, token in zip(hidden, tokens_around(tokens, t), strict=True):
+        vector = sum(rows[row].astype(float) for row in token_rows(token, case, tag, len(rows).bit_length() - 1))
+        layer = layer + vector @ matrix
+    return float(np.maximum(layer, 0) @ output[:-1] + output[-1])
+
+
+def end_probability(tokens: list, begin: int, t: int, case, tag, weights, threshold: float, network=None) -> float:
     """The probability that the sentence that began at ``begin`` ends after ``t``."""
     if tokens[t][1] == PARAGRAPH:
         return 1.0
-    bits = len(weights).bit_length() - 1
-    places = [h >> (32 - bits) for h in sentence_features(tokens, t, state_of(tokens, begin, t, tag), case, tag)]
+    bits, state = len(weights).bit_length() - 1, state_of(tokens, begin, t, tag)
+    places = [h >> (32 - bits) for h in sentence_features(tokens, t, state, case, tag)]
     score = sum(float(weights[place ^ (tokens[t][1] == BROKEN)]) for place in places) - threshold
+    if network:
+        score += network_score(tokens, t, state, case, tag, network)
     return 1 / (1 + math.exp(-min(max(score, -30), 30)))
 
 
-def score_ends(tokens: list, case, tag, weights: np.ndarray, threshold: float, cost: float) -> list[float]:
+def score_ends(tokens: list, case, tag, weights, threshold: float, cost: float, network=None) -> list[float]:
     """The log-odds of a sentence end after each token, with the sign of the best decisions.
 
     Beginnings with less than 1/256 of the probability are given up, but for the most probable one.
@@ -363,7 +403,7 @@ def score_ends(tokens: list, case, tag, weights: np.ndarray, threshold: float, c
         if not masses or begun[t] >= 1 / 256:
             masses[t] = begun[t]
         for begin in masses:
-            probability = end_probability(tokens, begin, t, case, tag, weights, threshold)
+            probability = end_probability(tokens, begin, t, case, tag, weights, threshold, network)
             sentence[begin, t + 1] = masses[begin] * probability
             masses[begin] *= 1 - probability
         ended = sum(p for (_, end), p in sentence.items() if end == t + 1)
@@ -393,6 +433,37 @@ def logistic_step(row: list[int], target: bool, rate: float, weights, squares) -
     for f in row:
         squares[f] += gradient * gradient
         weights[f] -= rate * gradient / math.sqrt(squares[f])
+
+
+def adagrad(table: np.ndarray, squares: np.ndarray, place: tuple, gradient, rate: float) -> None:
+    """Raise the objective by one row of a table, which has one sum of squares."""
+    if np.any(gradient):
+        squares[place] += np.mean(np.square(gradient))
+        table[place] += rate * gradient / math.sqrt(squares[place] + 1e-8)
+
+
+def network_step(rows: list, state: int, gold: bool, kept, units, rate: float, network, squares) -> None:
+    """One step at a place: ``rows`` are those of the tokens around, ``kept`` says which of them are there, ``units``
+    are factors of the hidden units; the tables of ``network`` and ``squares`` change."""
+    table, hidden, states, output = network
+    used = [
+        [row for row, there in zip(each, these, strict=True) if there] for each, these in zip(rows, kept, strict=True)
+    ]
+    vectors = [sum((table[row] for row in each), np.zeros(table.shape[1])) for each in used]
+    layer = states[state] + sum(vector @ matrix for vector, matrix in zip(vectors, hidden, strict=True))
+    layer = np.maximum(layer, 0) * units
+    error = gold - 1 / (1 + math.exp(-(layer @ output[:-1] + output[-1])))
+    delta = error * output[:-1] * units * (layer > 0)
+    for u in np.flatnonzero(layer):
+        adagrad(output, squares[3], u, error * layer[u], rate)
+    adagrad(output, squares[3], -1, error, rate)
+    adagrad(states, squares[2], state, delta, rate)
+    back = [matrix @ delta for matrix in hidden]
+    for k, vector in enumerate(vectors):
+        for d, x in enumerate(vector):
+            adagrad(hidden, squares[1], (k, d), x * delta, rate)
+        for row in used[k]:
+            adagrad(table, squares[0], row, back[k], rate)
 
 
 WORD_TEMPLATES = [

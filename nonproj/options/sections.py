@@ -331,6 +331,9 @@ class SegmenterConfig(Section, name="segmenter"):
         1, "number of additional copies of the training text, with varied line breaks", (int,), low=0, high=100
     )
     threshold: float = option(0.0, "minimum score of a sentence boundary", (float,), low=-50, high=50)
+    network_share: float = option(
+        0.0, "share of a small network in the score of a sentence boundary; 0: no network", (float,), low=0, high=1
+    )
     language: str | None = field(
         default="auto",
         metadata={

@@ -5,6 +5,7 @@
 - `layout`: chunks between blanks, lines, paragraphs; hashes of shapes
 - `tokens`, `words`, `sentences`: features and decisions of the linear models
 - `token_table`, `usage`, `sentence_features`: tokens as numbers, what is known of words, and features of sentence ends
+- `sentence_network`, `sentence_network_learning`: a network beside the linear model of sentences, and its training
 - `alternatives`: doubtful sentences, decided by their trees
 - `corpus`: the raw text of a treebank
 - `training`: these models from a treebank

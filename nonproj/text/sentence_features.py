@@ -17,10 +17,10 @@ from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
 from nonproj.types import Bools, Int32s, Uint8s, Uint32s
 
-_ATTRIBUTES = (
-    "word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag", "absent",
-    "one", "place", "inside", "verbs",
-)  # fmt: skip
+OF_TOKEN = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag")
+"""What is known of a token alone."""
+
+_ATTRIBUTES = (*OF_TOKEN, "absent", "one", "place", "inside", "verbs")
 """What is known of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
 character, the blanks after it (``gap``), its length up to four, how its form is capitalised elsewhere, its usual part
 of speech, whether the paragraph ends before it; and of the place after it, how long the sentence is, that with its open
@@ -29,6 +29,9 @@ brackets and quotation marks, and its number of verbs."""
 _WIDTH = len(_ATTRIBUTES)
 _OWN = 2 * _WIDTH  # the cells of the token before the place, which have what is known of the place
 _ONE, _PLACE, _INSIDE, _VERBS = (_OWN + _ATTRIBUTES.index(name) for name in ("one", "place", "inside", "verbs"))
+
+TOKENS_AROUND = 6
+"""Tokens around a place: three before it and three behind."""
 
 GRAMMAR = Grammar("sentences", ("t",), _ATTRIBUTES, (-2, 3))
 """Templates name the token before the place, ``t``, and its neighbours."""
@@ -112,7 +115,7 @@ N_LOCAL = len(TEMPLATES)
 N_FEATURES = len(TEMPLATES) + len(OF_BEGINNING)
 """Features of a place."""
 
-CELLS = 6 * _WIDTH
+CELLS = TOKENS_AROUND * _WIDTH
 """Attributes of all tokens around a place."""
 
 N_STATES = 144
@@ -148,20 +151,33 @@ def at_line_end(blanks: int) -> int:
     return 1 if blanks == BROKEN else 0
 
 
-@kernel
-def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) -> None:
-    """Write the attributes of the tokens around the place after row ``t``; those of other paragraphs are absent."""
-    blanks, first, last = table.blanks, t, t + 1
+@inlined_kernel
+def nearby(blanks: Uint8s, t: int) -> tuple[int, int]:
+    """Return the first and the last row of the tokens around the place after row ``t`` that are in its paragraph."""
+    first, last = t, t + 1
     while first > max(t - 2, PADDING) and blanks[first - 1] != PARAGRAPH:
         first -= 1
     while last < t + 3 and blanks[last] != PARAGRAPH:
         last += 1
-    for k in range(6):
+    return first, last
+
+
+@inlined_kernel
+def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32s, own: int) -> None:
+    """Write what is known of a token alone, `OF_TOKEN`, from ``own`` on."""
+    atoms[own], atoms[own + 1], atoms[own + 2] = table.word[row], table.shape[row], table.suffix[row]
+    atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], table.blanks[row]
+    atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), known.case[row], known.tag[row]
+
+
+@kernel
+def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) -> None:
+    """Write the attributes of the tokens around the place after row ``t``; those of other paragraphs are absent."""
+    first, last = nearby(table.blanks, t)
+    for k in range(TOKENS_AROUND):
         row = t - 2 + k if first <= t - 2 + k <= last else 0  # row 0 is padding
         own = k * _WIDTH
-        atoms[own], atoms[own + 1], atoms[own + 2] = table.word[row], table.shape[row], table.suffix[row]
-        atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], blanks[row]
-        atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), known.case[row], known.tag[row]
+        describe_token(table, known, row, atoms, own)
         atoms[own + 9] = row == 0
     atoms[_ONE] = 1
 

@@ -1,4 +1,4 @@
-"""Sentences of a text: a linear model gives the probability that a sentence ends after each token.
+"""Sentences of a text: a linear model and a small network give the probability that a sentence ends after each token.
 
 It depends on the tokens around the place and on where the sentence began: on its length, its verbs, its open brackets
 and quotation marks.  A forward pass over all beginnings that are probable enough gives each stretch of tokens its
@@ -31,6 +31,7 @@ from nonproj.text.sentence_features import (
     look_back,
     state_of,
 )
+from nonproj.text.sentence_network import SentenceNetwork, empty_network, network_score, sum_around, token_vectors
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
 from nonproj.types import Float32s, Uint8s
@@ -62,7 +63,8 @@ class Beginnings(NamedTuple):
 
 
 class Model(NamedTuple):
-    """The templates without and with the beginning of the sentence, their weights, and the threshold of an end.
+    """The templates without and with the beginning of the sentence, their weights, the network with the vectors of the
+    tokens, and the threshold of an end.
 
     ``shift`` is that of `nonproj.text.layout.table_shift`.
     """
@@ -71,15 +73,19 @@ class Model(NamedTuple):
     back: Window
     weights: Float32s
     shift: np.uint32
+    network: SentenceNetwork
+    vectors: Float32s
     threshold: float
 
 
 class Work(NamedTuple):
-    """Buffers: attributes and places of a window; the probability of an end in each state and, after the states, for
-    each beginning; and for each state the row for which it was computed."""
+    """Buffers: attributes and places of a window; what the tokens around contribute to the hidden units; the
+    probability of an end in each state and, after the states, for each beginning; and for each state the row for which
+    it was computed."""
 
     atoms: np.ndarray
     places: np.ndarray
+    sums: np.ndarray
     probability: np.ndarray
     met: np.ndarray
 
@@ -121,7 +127,8 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, c
 
 @kernel
 def _score_around(table: TokenTable, known: KnownWords, t: int, model: Model, work: Work) -> float:
-    """Return the score of a sentence end after row ``t`` by the tokens around."""
+    """Return the score of a sentence end after row ``t`` by the tokens around, and look at them for the network."""
+    sum_around(table, t, model.vectors, model.network.hidden, work.sums)
     look_around(table, known, t, work.atoms)
     hash_window(model.around, work.atoms, model.shift, work.places)
     score, side = -model.threshold, at_line_end(table.blanks[t])
@@ -137,6 +144,7 @@ def _probability(state: int, score: float, side: int, model: Model, work: Work) 
     hash_window(model.back, work.atoms, model.shift, work.places)
     for j in range(N_FEATURES - N_LOCAL):
         score += model.weights[work.places[j] ^ side]
+    score += network_score(model.network, work.sums, state + N_STATES * side)
     return 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
 
 
@@ -259,20 +267,24 @@ def _distribution(
     usage: Usage,
     windows: tuple[Window, Window],
     weights: Float32s,
+    network: SentenceNetwork,
     threshold: float,
     cost: float,
     stretches: Stretches,
 ) -> Sentences:
     """Return what `_find_sentences` finds."""
     n = len(table.word) - 2 * PADDING
-    model = Model(windows[0], windows[1], weights, np.uint32(table_shift(len(weights))), threshold)
+    known, shift = known_words(table, usage), np.uint32(table_shift(len(weights)))
+    vectors = token_vectors(table, known, network)
+    model = Model(windows[0], windows[1], weights, shift, network, vectors, threshold)
     counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
     active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
     atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
-    work = Work(atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
+    sums, probability = np.zeros(network.states.shape[1], np.float32), np.zeros(N_STATES + _MOST_BEGINNINGS)
+    work = Work(atoms, places, sums, probability, np.full(N_STATES, -1))
     found = Sentences(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
     found.ended[0] = 1.0
-    _find_sentences(table, known_words(table, usage), model, cost, active, work, found, stretches)
+    _find_sentences(table, known, model, cost, active, work, found, stretches)
     return found
 
 
@@ -282,20 +294,26 @@ def _score_ends(
     usage: Usage,
     windows: tuple[Window, Window],
     weights: Float32s,
+    network: SentenceNetwork,
     threshold: float,
     cost: float,
 ) -> Float32s:
     """Return what `score_ends` returns."""
     places = np.zeros(0, np.int64)
     none = Stretches(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
-    found = _distribution(table, usage, windows, weights, threshold, cost, none)
+    found = _distribution(table, usage, windows, weights, network, threshold, cost, none)
     scores = np.empty(len(table.word) - 2 * PADDING, np.float32)
     _decide(found, table.blanks[PADDING:], scores)
     return scores
 
 
 def score_ends(
-    table: TokenTable, usage: Usage, weights: np.ndarray, threshold: float, cost: float = COST
+    table: TokenTable,
+    usage: Usage,
+    weights: np.ndarray,
+    threshold: float,
+    cost: float = COST,
+    network: SentenceNetwork | None = None,
 ) -> np.ndarray:
     """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends.
 
@@ -311,19 +329,27 @@ def score_ends(
         This is subtracted from the log-odds of each end.
     cost : float
         The larger it is, the fewer sentences are found where they are not certain.
+    network : SentenceNetwork, optional
+        Its scores are added to those of the weights.
     """
-    found: np.ndarray = _score_ends(table, usage, (WINDOW, STATE_WINDOW), weights, float(threshold), float(cost))
+    windows, network = (WINDOW, STATE_WINDOW), network or empty_network()
+    found: np.ndarray = _score_ends(table, usage, windows, weights, network, float(threshold), float(cost))
     return found
 
 
 def alternatives(
-    table: TokenTable, usage: Usage, weights: np.ndarray, threshold: float, least: float = LEAST
+    table: TokenTable,
+    usage: Usage,
+    weights: np.ndarray,
+    threshold: float,
+    least: float = LEAST,
+    network: SentenceNetwork | None = None,
 ) -> Alternatives:
     """Return the stretches of tokens that are a sentence with some probability, and the best sentences.
 
     Parameters
     ----------
-    table, usage, weights, threshold
+    table, usage, weights, threshold, network
         As for `score_ends`.
     least : float
         The least probability, above 0.
@@ -332,7 +358,8 @@ def alternatives(
     room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
     places = np.zeros((2, room), np.int64)
     stretches = Stretches(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
-    found = _distribution(table, usage, (WINDOW, STATE_WINDOW), weights, float(threshold), COST, stretches)
+    windows, network = (WINDOW, STATE_WINDOW), network or empty_network()
+    found = _distribution(table, usage, windows, weights, network, float(threshold), COST, stretches)
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
     masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))

@@ -28,6 +28,8 @@ from nonproj.text.characters import (
 from nonproj.text.corpus import N_CLASSES, RawText, Surface, raw_text
 from nonproj.text.layout import MAX_HASHED, PARAGRAPH, WRAPPED, Text, lay_out, spans, table_shift
 from nonproj.text.sentence_features import sentence_examples
+from nonproj.text.sentence_network import NETWORK, check_network
+from nonproj.text.sentence_network_learning import Examples, joined, learn_sentence_network, network_examples
 from nonproj.text.sentences import alternatives, score_ends
 from nonproj.text.token_table import PADDING, TokenTable, token_table
 from nonproj.text.tokens import ALWAYS, NEVER, SOMETIMES, TokenModel, Tokens, token_examples, tokenize
@@ -74,12 +76,14 @@ class Trained:
         Whether words may contain blanks.
     threshold : float
         Minimum score of a sentence end.
+    network : SentenceNetwork
+        Its scores are added to those of the sentence weights.
     """
 
     schema: ClassVar[Schema] = Schema(
         {"threshold": (int, float), "blanks": bool},
         {"candidate": ("uint8", f"{KINDS} {KINDS}"), **_TABLES},
-        [Schema({}, _OF_WORDS)],
+        [Schema({}, _OF_WORDS), Schema({}, NETWORK)],
     )
 
     def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
@@ -88,6 +92,7 @@ class Trained:
         self.blanks = blanks
         self.usage = Usage(tables["case"], tables["tag"], tables["suffix"])
         self.sentence_weights, self.threshold = tables["sentences"], threshold
+        self.network = check_network(tables)
 
     def tokens(self, layout: Text) -> Tokens:
         """Return the tokens of a text."""
@@ -103,12 +108,12 @@ class Trained:
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
         table = token_table(layout, start, end)
-        return score_ends(table, self.usage, self.sentence_weights, self.threshold)
+        return score_ends(table, self.usage, self.sentence_weights, self.threshold, network=self.network)
 
     def alternatives(self, layout: Text, start: np.ndarray, end: np.ndarray) -> Alternatives:
         """Return the stretches of tokens that may be sentences."""
         table = token_table(layout, start, end)
-        return alternatives(table, self.usage, self.sentence_weights, self.threshold)
+        return alternatives(table, self.usage, self.sentence_weights, self.threshold, network=self.network)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""
@@ -117,6 +122,8 @@ class Trained:
         tables |= self.usage._asdict() | {"sentences": self.sentence_weights}
         if self.words is not None:
             tables |= dict(zip(_OF_WORDS, self.words, strict=True))
+        if self.network.states.size:
+            tables |= dict(zip(NETWORK, self.network, strict=True))
         return {"threshold": self.threshold, "blanks": self.blanks}, tables
 
     @classmethod
@@ -156,10 +163,14 @@ def train(
         rows, gold, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits + 2)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
         tables["words"] = _fit(rows, gold, Options(bits + 2, epochs, rate), seed, progress, "words")
-    rows, gold, usage = _sentence_examples(paragraphs, tables["candidate"], options, seed)
+    rows, gold, examples, usage = _sentence_examples(paragraphs, tables["candidate"], options, seed)
     tables |= usage._asdict()
     slow = Options(bits + 2, -(-5 * epochs // 3), 0.3 * rate)  # sentences are harder: more and smaller steps
     tables["sentences"] = _fit(rows, gold, slow, seed, progress, "sentences")
+    if options.network_share:
+        network = learn_sentence_network(joined(examples), epochs, seed, lambda loop: progress(loop, "sentences"))
+        tables["sentences"] *= np.float32(1.0 - options.network_share)
+        tables |= dict(zip(NETWORK, network.scaled(options.network_share), strict=True))
     return Trained(tables, blanks, options.threshold)
 
 
@@ -206,11 +217,22 @@ class _Corpus:
         """Return features and gold decisions of the places where sentences may end; ``lines``: ends of lines only."""
         table = self.table()
         rows, gold = sentence_examples(table, self.sentence_ends, usage, bits, missed)
-        if not lines:
-            return rows, gold
-        blanks = table.blanks[PADDING:-PADDING]
-        kept = blanks[blanks != PARAGRAPH] >= WRAPPED
+        kept = _line_ends(table) if lines else slice(None)
         return rows[kept], gold[kept]
+
+    def network_examples(self, usage: Usage, missed: np.ndarray, lines: bool) -> Examples:
+        """Return the same for the network."""
+        table = self.table()
+        found = network_examples(table, self.sentence_ends, usage, missed)
+        kept = _line_ends(table) if lines else slice(None)
+        return Examples(found.rows, *(array[kept] for array in found[1:]))
+
+
+def _line_ends(table: TokenTable) -> np.ndarray:
+    """Return which of the places inside a paragraph are at the end of a line, bool."""
+    blanks = table.blanks[PADDING:-PADDING]
+    kept: np.ndarray = blanks[blanks != PARAGRAPH] >= WRAPPED
+    return kept
 
 
 def candidates(corpora: Sequence[_Corpus]) -> np.ndarray:
@@ -295,13 +317,13 @@ def _word_examples(
 
 def _sentence_examples(
     paragraphs: Sequence[list[list[Surface]]], candidate: np.ndarray, options: SegmenterConfig, seed: int
-) -> tuple[list[np.ndarray], list[np.ndarray], Usage]:
-    """Return features, gold decisions and the usage of all words, from text as it is and varied."""
+) -> tuple[list[np.ndarray], list[np.ndarray], list[Examples], Usage]:
+    """Return features, gold decisions, what a network learns from, and the usage of words; from varied text, too."""
     folds = folds_of(paragraphs)
     plain = [_Corpus(raw_text(fold), candidate) for fold in folds]
     counts = [letter_case(fold.table(), fold.sentence_ends, 1 << _CASE_BITS) for fold in plain]
     everything, random = np.sum(counts, axis=0), np.random.default_rng(seed)
-    rows, gold = [], []
+    rows, gold, examples = [], [], []
     for index, fold in enumerate(folds):
         others = plain[:index] + plain[index + 1 :]
         usage = _usage(everything - counts[index], others) if others else _usage(everything, plain)
@@ -311,7 +333,9 @@ def _sentence_examples(
             more_rows, more_gold = corpus.sentence_examples(usage, options.bits + 2, missed, copy > 0)
             rows.append(more_rows)
             gold.append(more_gold)
-    return rows, gold, _usage(everything, plain)
+            if options.network_share:
+                examples.append(corpus.network_examples(usage, missed, copy > 0))
+    return rows, gold, examples, _usage(everything, plain)
 
 
 def _usage(counts: np.ndarray, corpora: Sequence[_Corpus]) -> Usage:

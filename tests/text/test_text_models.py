@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import random
 
 import naive_text as naive
 import numpy as np
 import pytest
 
+from nonproj.errors import ModelError
+from nonproj.io import conll
 from nonproj.linear.logistic import Options, fit
+from nonproj.options.sections import SegmenterConfig
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text
 from nonproj.text.layout import NO_BLANKS, PARAGRAPH, lay_out, spans
 from nonproj.text.multiword import Multiwords
-from nonproj.text.sentence_features import N_FEATURES
+from nonproj.text.segmenter import Segmenter
+from nonproj.text.sentence_features import N_FEATURES, N_STATES, TOKENS_AROUND, sentence_examples
+from nonproj.text.sentence_network import N_ROWS, SentenceNetwork
+from nonproj.text.sentence_network_learning import BITS, Examples, _learn, joined, network_examples
 from nonproj.text.sentences import score_ends
 from nonproj.text.token_table import token_table
 from nonproj.text.tokens import TokenModel, tokenize
@@ -60,6 +67,16 @@ def test_layout_and_decisions_equal_the_twin(seed):
     scores = score_ends(token_table(layout, start, end), usage, weights, 0.25, 0.15)
     expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15)
     assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    network = random_network(seed)
+    scores = score_ends(token_table(layout, start, end), usage, weights, 0.25, 0.15, network)
+    expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, network)
+    assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def random_network(seed: int) -> SentenceNetwork:
+    random = np.random.default_rng((seed, 1))
+    shapes = (256, 4), (TOKENS_AROUND, 4, 8), (2 * N_STATES, 8), (9,)
+    return SentenceNetwork(*(0.3 * random.standard_normal(shape, np.float32) for shape in shapes))
 
 
 def twin_of(usage: Usage):
@@ -171,3 +188,63 @@ def test_rules_expand_unseen_tokens():
 def test_words_that_are_not_parts_of_the_token():
     found = Multiwords.fit([[[Surface("zum", True, ("zu", "dem")), Surface("vom", True, ("von", "dem"))]] * 5])
     assert found.expand(["Zum", "VOM", "dem"]) == {0: ("Zu", "dem"), 1: ("VON", "DEM")}
+
+
+def test_the_network_learns_as_the_twin():
+    """Steps at random places, with rows and units left out, move the same weights."""
+    for seed in range(5):
+        random, n = np.random.default_rng(seed), 12
+        rows = random.integers(0, 256, (9, N_ROWS)).astype(np.int32)
+        tokens = random.integers(0, 9, (n, TOKENS_AROUND)).astype(np.int32)
+        state, gold = random.integers(0, 2 * N_STATES, n).astype(np.int32), random.integers(0, 2, n).astype(np.uint8)
+        network = random_network(seed)
+        squares = SentenceNetwork(*(np.full(table.shape[:-1], 0.01, np.float32) for table in network[:3]), None)
+        squares = squares._replace(output=np.full(9, 0.01, np.float32))
+        twin, of_twin = ([table.astype(float) for table in tables] for tables in (network, squares))
+        order = random.permutation(n)
+        kept = random.random((n, TOKENS_AROUND, N_ROWS)) < 0.7
+        units = ((random.random((n, 8)) < 0.7) / 0.7).astype(np.float32)
+        _learn(Examples(rows, tokens, state, gold), order, kept, units, 0.1, network, squares)
+        for q, i in enumerate(order):
+            naive.network_step(rows[tokens[i]], state[i], bool(gold[i]), kept[q], units[q], 0.1, twin, of_twin)
+        for found, expected in zip((*network, *squares), (*twin, *of_twin), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_network_learns_from_the_places_of_the_linear_model(seed):
+    text = random_text(random.Random(seed)) + " a"
+    layout = lay_out(characters(text))
+    table, numbers = token_table(layout, layout.start, layout.end), np.random.default_rng(seed)
+    usage = Usage(*(numbers.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
+    ends, missed = numbers.random(len(layout.start)) < 0.3, numbers.random(len(layout.start)) < 0.2
+    _, gold = sentence_examples(table, ends, usage, 10, missed)
+    examples = network_examples(table, ends, usage, missed)
+    assert examples.gold.tolist() == gold.tolist()
+    pairs = [(text[a:b], PARAGRAPH if blanks == NO_BLANKS else blanks) for a, b, blanks in naive.chunks(text)]
+    places = [t for t, (_, blanks) in enumerate(pairs) if blanks != PARAGRAPH]
+    twice = joined([examples, examples])
+    for q, t in enumerate(places):
+        expected = [naive.token_rows(each, *twin_of(usage), BITS) for each in naive.tokens_around(pairs, t)]
+        for found, number in ((examples, q), (twice, q), (twice, len(places) + q)):
+            assert found.rows[found.tokens[number]].tolist() == expected
+
+
+def test_a_segmenter_keeps_its_network():
+    lines = "1\tDet\t_\tPRON\t_\t_\t2\tx\t_\t_\n2\tregner\t_\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No\n"
+    lines += "3\t.\t_\tPUNCT\t_\t_\t2\tx\t_\t_\n\n"
+    sentences = list(conll.read(io.StringIO(lines * 20)))
+    without, with_network = (Segmenter.fit(sentences, SegmenterConfig(network_share=share)) for share in (0.0, 0.25))
+    assert not any(name.startswith("network") for name in without.state()[1])
+    meta, arrays = with_network.state()
+    again = Segmenter.from_state(meta, dict(arrays))
+    text = "Det regner. Det regner. Regner det"
+    assert [s.forms for s in again.segment(text)] == [s.forms for s in with_network.segment(text)]
+    assert len(again.segment("Det regner. Det regner.")) == 2
+    for name, value in {
+        "network_rows": np.zeros((100, 16), np.float32),
+        "network_output": np.zeros(5, np.float32),
+        "network_states": np.full_like(arrays["network_states"], np.nan),
+    }.items():
+        with pytest.raises(ModelError, match="the segmenter's network"):
+            Segmenter.from_state(meta, arrays | {name: value})
