@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from compatibility.interface import FILE, accepts, listing, missing
-from compatibility.make import FOLDER, RUNS, install, model_in, parse
+from compatibility.make_model import FOLDER, RUNS, install, model_in, parse
 
 from nonproj.errors import ModelError
 from nonproj.model import container
