@@ -17,11 +17,11 @@ from nonproj.cli.provenance import provenance
 from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.calibration import judge
 from nonproj.evaluation.card import calibration_of_test, figures_of_test
-from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
+from nonproj.evaluation.parsing import WARM_UP, evaluate_parser, tested_tags
 from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.files import check_folder, is_direct
-from nonproj.learning.trainer import tested_tags, train
+from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig

@@ -65,3 +65,8 @@ def evaluate_parser(
                 on_parse(parse)
     evaluation.seconds = seconds
     return evaluation
+
+
+def tested_tags(config: Config) -> str:
+    """Return which tags a parser is tested on: predicted ones, unless it was only trained on gold ones."""
+    return "missing" if config.training.tags == "gold" else "all"

@@ -18,9 +18,8 @@ from nonproj import __version__
 from nonproj.automata.compiled import check_decodable
 from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError, ModelError
-from nonproj.evaluation.parsing import evaluate_parser
-from nonproj.evaluation.scores import nonprojective
-from nonproj.io.partial import count_crossing, given_words
+from nonproj.evaluation.parsing import evaluate_parser, tested_tags
+from nonproj.io.partial import given_words
 from nonproj.learning.checkpoint import HISTORY, check_history, shards_of, stages_of, training_digest
 from nonproj.learning.confidence import ConfidenceStage
 from nonproj.learning.encoders.stage import EncoderStage
@@ -30,7 +29,7 @@ from nonproj.learning.labeler import LabelerStage
 from nonproj.learning.material import Material, trees_of
 from nonproj.learning.mixing import Shards, check_shards
 from nonproj.learning.network import NetworkStage
-from nonproj.learning.partial import allowed_by, held_out_trees, with_trees
+from nonproj.learning.partial import allowed_by, held_out_trees, nonprojective_share, with_trees
 from nonproj.learning.preparation import (
     ClusterStage,
     OtherStage,
@@ -399,17 +398,3 @@ class Trainer:
 
     def _digest(self) -> str:
         return training_digest([*self.given, *self.silver], self.config, self.files, self.shards, self.vectors)
-
-
-def nonprojective_share(sentences: Sequence[Sentence]) -> float:
-    """Return the share of non-projective arcs; of partial trees, what is known of it."""
-    trees = trees_of(sentences)
-    whole = [nonprojective(tree[1:]) for tree in trees if (tree[1:] >= 0).all()]
-    partial = [tree for tree in trees if (tree[1:] < 0).any()]
-    given = sum(map(len, whole)) + sum(int(np.count_nonzero(tree >= 0)) for tree in partial)
-    return (sum(int(flags.sum()) for flags in whole) + count_crossing(partial)) / given
-
-
-def tested_tags(config: Config) -> str:
-    """Return which tags a parser is tested on: predicted ones, unless it was only trained on gold ones."""
-    return "missing" if config.training.tags == "gold" else "all"

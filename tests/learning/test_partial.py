@@ -18,10 +18,10 @@ from nonproj.errors import DataError, ModelError
 from nonproj.io import conll
 from nonproj.io.partial import with_given
 from nonproj.learning.labeler import Labeler
-from nonproj.learning.partial import allowed_by, completion_of
+from nonproj.learning.partial import allowed_by, completion_of, nonprojective_share
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.pruner import Pruner
-from nonproj.learning.trainer import nonprojective_share, train
+from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
