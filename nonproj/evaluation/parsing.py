@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from nonproj.evaluation.scores import Evaluation
+from nonproj.options.config import Config
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
