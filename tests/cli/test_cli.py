@@ -108,7 +108,10 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["evaluate", "--ud", "a"], "nonproj evaluate: expected --ud GOLD A [B] (try"),
         (["evaluate", "a", "b", "--json", "c", "d"], "unknown argument 'd'"),
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
-        ([], "a command is expected: train, distil, parse, evaluate, show, search, audit, inspect, package, models,"),
+        (
+            [],
+            "a command is expected: train, distil, parse, evaluate, show, search, annotate, audit, inspect, package, models,",
+        ),
     ],
 )
 def test_usage_errors_are_one_line(words, message, capsys):
