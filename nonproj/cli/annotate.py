@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nonproj.cli.common import check_outputs, compile_ahead, decoding_options, load_model, reading_rules
-from nonproj.errors import ConfigError, DataError, FileError, NonprojError, one_line
+from nonproj.errors import ConfigError, DataError, DependencyError, FileError, needs, one_line
 from nonproj.evaluation.audit.validation import check_level
 from nonproj.io.checks import Rules
 from nonproj.io.files import open_output
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve a page for annotation until a signal arrives."""
     for package in ("starlette", "uvicorn"):
         if importlib.util.find_spec(package) is None:
-            raise NonprojError(f"the package {package} is missing; pip install 'nonproj[server]'")
+            raise DependencyError(needs("annotation needs", package, "server"))
     from nonproj.server.annotation.app import make_app
     from nonproj.server.annotation.checking import Checker
     from nonproj.server.annotation.run import listen, serve

@@ -110,7 +110,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
         (
             [],
-            "a command is expected: train, distil, parse, evaluate, show, search, annotate, audit, inspect, package, models,",
+            "a command is expected: train, distil, parse, evaluate, show, search, annotate, audit, inspect, package,",
         ),
     ],
 )
