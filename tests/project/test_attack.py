@@ -108,7 +108,7 @@ def strip_lines(monkeypatch):
 
 
 def accept_cycles(monkeypatch):
-    monkeypatch.setattr(checks, "_cycle", lambda heads: [])
+    monkeypatch.setattr(checks, "cycle_of", lambda heads: [])
 
 
 def raise_another_error(monkeypatch):
