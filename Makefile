@@ -122,11 +122,8 @@ test: $(WARM) ## run all tests
 test-decode: $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
 
-# Kernels of which only the bounds matter: optimising them would take a fifth of the time.
-BOUNDS = NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0
-
 test-bounds: $(READY) ## run the tests of kernels with array bounds checks
-	@$(BOUNDS) $(PYTEST) $(BOUNDS_TESTS) $(ARGS)
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(BOUNDS_TESTS) $(ARGS)
 
 test-python: $(READY) ## run the tests of decoders and scores without compilation, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)

@@ -18,7 +18,7 @@ test-systems: $(SYSTEMS) ## run the tests of the other systems
 	@$(PYTEST) systems/tests systems/nonproj_systems $(ARGS)
 
 test-systems-bounds: $(SYSTEMS) ## run the tests of their kernels with array bounds checks
-	@$(BOUNDS) $(PYTEST) $(SYSTEMS_BOUNDS) $(ARGS)
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(SYSTEMS_BOUNDS) $(ARGS)
 
 reproduce-systems-%: $(SYSTEMS)
 	@"$(BIN)/python" -m systems.experiments $* --data "$(DATA)" $(ARGS)
