@@ -19,9 +19,7 @@ from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.errors import DataError
-from nonproj.evaluation.scores import nonprojective
-from nonproj.io.partial import allowed_arcs, count_crossing, given_words, is_partial, line_of, with_given
-from nonproj.learning.material import trees_of
+from nonproj.io.partial import allowed_arcs, given_words, is_partial, line_of, with_given
 from nonproj.parts.arcs import arc_space
 from nonproj.parts.space import indicators, restrict
 from nonproj.trees.arborescence import best_arborescence_dense
@@ -65,15 +63,6 @@ def held_out_trees(sentences: Sequence[Sentence], source: str) -> list[Sentence]
     if len(kept) < len(found):
         log.warning("%d of %d held-out sentences have no head, and do not count", len(found) - len(kept), len(found))
     return kept
-
-
-def nonprojective_share(sentences: Sequence[Sentence]) -> float:
-    """Return the share of non-projective arcs; of partial trees, what is known of it."""
-    trees = trees_of(sentences)
-    whole = [nonprojective(tree[1:]) for tree in trees if (tree[1:] >= 0).all()]
-    partial = [tree for tree in trees if (tree[1:] < 0).any()]
-    given = sum(map(len, whole)) + sum(int(np.count_nonzero(tree >= 0)) for tree in partial)
-    return (sum(int(flags.sum()) for flags in whole) + count_crossing(partial)) / given
 
 
 def allowed_by(sentences: Sequence[Sentence], source: str, single_root: bool) -> list[Bools | None]:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ConfigError, DataError, ModelError, one_line
+from nonproj.evaluation.scores import nonprojective
 from nonproj.io.batches import check_length
 from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS, with_rows
-from nonproj.io.partial import is_partial
+from nonproj.io.partial import count_crossing, is_partial
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
 from nonproj.learning.material import trees_of
 from nonproj.learning.stage import Learnt, Stage
@@ -322,3 +323,12 @@ def _are_tagged_like(silver: Sequence[Sentence], sentences: Sequence[Sentence]) 
 def _are_tagged(sentences: Sequence[Sentence]) -> bool:
     """Return whether any word has a tag, features or a lemma."""
     return any(set(row[LEMMA : FEATS + 1]) != {"_"} for sentence in sentences for row in sentence.rows)
+
+
+def nonprojective_share(sentences: Sequence[Sentence]) -> float:
+    """Return the share of non-projective arcs; of partial trees, what is known of it."""
+    trees = trees_of(sentences)
+    whole = [nonprojective(tree[1:]) for tree in trees if (tree[1:] >= 0).all()]
+    partial = [tree for tree in trees if (tree[1:] < 0).any()]
+    given = sum(map(len, whole)) + sum(int(np.count_nonzero(tree >= 0)) for tree in partial)
+    return (sum(int(flags.sum()) for flags in whole) + count_crossing(partial)) / given

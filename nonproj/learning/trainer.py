@@ -29,7 +29,7 @@ from nonproj.learning.labeler import LabelerStage
 from nonproj.learning.material import Material, trees_of
 from nonproj.learning.mixing import Shards, check_shards
 from nonproj.learning.network import NetworkStage
-from nonproj.learning.partial import allowed_by, held_out_trees, nonprojective_share, with_trees
+from nonproj.learning.partial import allowed_by, held_out_trees, with_trees
 from nonproj.learning.preparation import (
     ClusterStage,
     OtherStage,
@@ -38,6 +38,7 @@ from nonproj.learning.preparation import (
     check_sentences,
     load_features,
     load_vectors,
+    nonprojective_share,
     taken,
     usable_silver,
 )

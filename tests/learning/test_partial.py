@@ -18,8 +18,9 @@ from nonproj.errors import DataError, ModelError
 from nonproj.io import conll
 from nonproj.io.partial import with_given
 from nonproj.learning.labeler import Labeler
-from nonproj.learning.partial import allowed_by, completion_of, nonprojective_share
+from nonproj.learning.partial import allowed_by, completion_of
 from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.preparation import nonprojective_share
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
