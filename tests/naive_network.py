@@ -50,8 +50,50 @@ def rows_of(sentence, vocabularies, index, node, row=None, dropped=None):
     return [int(index[e]) for e in kept if index[e]]
 
 
-def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None):
-    """The hidden layer of an arc before the positive part; ``tagged`` are the columns of its two words."""
+def in_context(vectors, context, units=None):
+    """What is added to the sums of each word: the positive part of each layer, added to the vectors, then the output.
+
+    ``context`` are weights of three words for each layer, biases, weights of the output, and scales, by which products
+    are multiplied and rounded; in training there are no scales, and ``units`` are factors of the units of each layer.
+    """
+    layers, biases, output, scales = context
+    n, width = len(vectors), len(output)
+    for number, (layer, bias) in enumerate(zip(layers, biases, strict=True)):
+        found = []
+        for i in range(n):
+            beside = [i - 2**number, i, i + 2**number]
+            inputs = [x for j in beside for x in (vectors[j] if 0 <= j < n else [0] * width)]
+            row = []
+            for k in range(width):
+                total = bias[k] + sum(x * layer[e][k] for e, x in enumerate(inputs))
+                total = max(total, 0) * units[number][k] if scales is None else round(max(total, 0) * scales[number])
+                row.append(vectors[i][k] + total)
+            found.append(row)
+        vectors = found
+    sums = [
+        [sum(x * row[k] for x, row in zip(vector, output, strict=True)) for k in range(len(output[0]))]
+        for vector in vectors
+    ]
+    return sums if scales is None else [[round(x * scales[-1]) for x in row] for row in sums]
+
+
+def added_by_context(sentence, vocabularies, index, weights, context, dropped=None, units=None):
+    """What is added to the sums of each node of a sentence; nothing without layers over words in context."""
+    words, size = weights[0], len(weights[3])
+    if context is None:
+        return [[0] * 2 * size for _ in range(len(sentence) + 1)]
+    vectors = []
+    for node in range(len(sentence) + 1):
+        rows = rows_of(sentence, vocabularies, index, node, None, None if dropped is None else dropped[node])
+        vectors.append([sum(words[r][k] for r in rows) for k in range(2 * size, len(words[0]))])
+    return in_context(vectors, context, units)
+
+
+def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, added=None):
+    """The hidden layer of an arc before the positive part; ``tagged`` are the columns of its two words.
+
+    ``added`` is what the contexts add to the sums of all words.
+    """
     words, between, positions, output, _ = weights
     h, m = pair
     heads = rows_of(sentence, vocabularies, index, h, tagged[0], None if dropped is None else dropped[h])
@@ -61,21 +103,22 @@ def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dr
     for k in range(size):
         total = positions[position_of(h, m)][k] + sum(words[r][k] for r in heads)
         total += sum(words[r][size + k] for r in modifiers) + sum(between[t][k] for t in tags)
+        total += added[h][k] + added[m][size + k] if added else 0
         found.append(total)
     return found
 
 
-def score(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, mask=None):
+def score(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, mask=None, added=None):
     """The score of an arc."""
     mask = mask or [1] * len(weights[3])
-    layer = hidden(sentence, vocabularies, index, weights, pair, tagged, dropped)
+    layer = hidden(sentence, vocabularies, index, weights, pair, tagged, dropped, added)
     return sum(max(x, 0) * w * factor for x, w, factor in zip(layer, weights[3], mask, strict=True))
 
 
-def label_scores(sentence, vocabularies, index, weights, pair, dropped=None, mask=None):
+def label_scores(sentence, vocabularies, index, weights, pair, dropped=None, mask=None, added=None):
     """The score of each label of an arc."""
     mask = mask or [1] * len(weights[3])
-    layer = hidden(sentence, vocabularies, index, weights, pair, dropped=dropped)
+    layer = hidden(sentence, vocabularies, index, weights, pair, dropped=dropped, added=added)
     return [sum(max(x, 0) * w * factor for x, w, factor in zip(layer, row, mask, strict=True)) for row in weights[4]]
 
 

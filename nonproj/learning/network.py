@@ -1,31 +1,34 @@
 """The feed-forward network over arcs and labels, trained alone.
 
 Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc.
-AdaGrad takes the steps, with one sum of squares for each row.  The candidate arcs are those of the jackknifed pruner.
+AdaGrad takes the steps, with one sum of squares for each row, or for each equal piece of the rows of words; the layers
+over words in context take those of Adam.  The candidate arcs are those of the jackknifed pruner.
 A share of the hidden units and of the attributes of words is left out at random in each sentence, which keeps the
 network from learning the training sentences by heart (Srivastava et al. 2014).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import kernel
+from nonproj.learning.context import ContextLearner, rounded_context
 from nonproj.learning.material import Material
+from nonproj.learning.network_gradients import differences, follow_words, propagate, propagate_labels
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State, load
-from nonproj.linear.optimisers import LaterMean, follow_row, follow_rows, run_epochs
+from nonproj.linear.optimisers import LaterMean, follow_rows, run_epochs
 from nonproj.linear.projection import Projection
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.options.sections import NetworkConfig
-from nonproj.scoring.network import POSITIONS, Network, Weights, position_code, score_arcs
+from nonproj.scoring.network import POSITIONS, Network, Weights, score_arcs
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
 from nonproj.scoring.word_sums import Columns, columns_for, sums_before, word_sums
-from nonproj.types import ArcSpace, Float32s, Float64s, Int32s, Int64s, Sentence, Uint8s
+from nonproj.types import ArcSpace, Sentence
 
 RARE = 2
 """A value of an attribute has a row if it occurs so often in training."""
@@ -36,7 +39,7 @@ LEXICAL = {"form", "lemma", "suffix3"}
 DROPPED, LEXICAL_DROPPED = 0.1, 0.4
 """With these probabilities attributes are left out."""
 
-_DEVIATION = 0.03
+_DEVIATION, _CONTEXT_DEVIATION = 0.03, 0.1
 
 
 class Example(NamedTuple):
@@ -73,6 +76,8 @@ class NetworkLearner:
     n_labels : int
     vectors : ndarray of shape (n, D), float32, optional
         Those of the words in the vocabulary of `VECTOR`.
+    steps : int
+        The number of sentences that will be learnt from in all epochs.
 
     Attributes
     ----------
@@ -80,8 +85,9 @@ class NetworkLearner:
         float32.
     projection : Projection or None
         Of the vectors.
+    context : ContextLearner or None
     squares : list of ndarray
-        The sums of squared gradients, of each row for heads and for modifiers, and of the rows of the other tables.
+        The sums of squared gradients, of equal pieces of each row of words, and of the rows of the other tables.
     """
 
     def __init__(
@@ -92,8 +98,9 @@ class NetworkLearner:
         seed: Sequence[int],
         n_labels: int,
         vectors: np.ndarray | None = None,
+        steps: int = 0,
     ):
-        self.rng, self.options, size = np.random.default_rng(seed), options, options.size
+        self.rng, self.options, size, width = np.random.default_rng(seed), options, options.size, options.context
         self.names = columns_for(vocabularies)
         self.columns = Columns.of(vocabularies, self.names)
         self._vector = self.names.index((VECTOR, 0)) if vectors is not None else -1
@@ -101,16 +108,22 @@ class NetworkLearner:
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]
         shapes = (self.index.max() + 1, 2 * size), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
         drawn = [self.rng.standard_normal(shape, np.float32) * np.float32(_DEVIATION) for shape in shapes]
+        if width:
+            inner = self.rng.standard_normal((len(drawn[0]), width), np.float32) * np.float32(_CONTEXT_DEVIATION)
+            drawn[0] = np.concatenate([drawn[0], inner], axis=1)
         drawn[0][0] = 0.0
         output = self.rng.standard_normal(size, np.float32) / np.float32(np.sqrt(size))
         labels = self.rng.standard_normal((n_labels, size), np.float32) * np.float32(_DEVIATION)
         self.weights = Weights(drawn[0], drawn[1], drawn[2], output, labels)
-        self.squares = [np.zeros((len(table), 1 + (k == 0)), np.float32) for k, table in enumerate(drawn)]
+        pieces = (2 * size + width) // math.gcd(size, width)
+        self.squares = [np.zeros((len(table), 1 if k else pieces), np.float32) for k, table in enumerate(drawn)]
         self.squares += [np.zeros((1, 1), np.float32), np.zeros((n_labels, 1), np.float32)]
         lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
         self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
-        self.projection = None if vectors is None else Projection(vectors, 2 * size, 2, self.rng)
+        self.projection = None if vectors is None else Projection(vectors, 2 * size + width, pieces, self.rng)
+        self.context = ContextLearner(width, 2 * size, self.rng, steps) if width else None
         trained = [*self.weights, *([self.projection.matrix] if self.projection else [])]
+        trained += self.context.tables if self.context else []
         self._mean = LaterMean(trained, options.epochs)
 
     def epoch(self, examples: Sequence[Example], order: Iterable[int]) -> tuple[float, int]:
@@ -136,12 +149,13 @@ class NetworkLearner:
         dropped = (self.rng.random((tokens.n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
         kept = 1.0 - self.options.dropout
         mask = ((self.rng.random(self.options.size) < kept) / kept).astype(np.float32)
-        loss, wrong, gradient = self.gradient(example, mask, dropped)
+        units = self.context.draw() if self.context else None
+        loss, wrong, gradient, of_context = self.gradient(example, mask, dropped, units)
         sums, tags, positions, output, labels = gradient
         rate = float(self.options.learning_rate)
         own = tokens.atoms, tokens.feat_start, tokens.feat
         places = (self.columns.attribute, self.columns.offset, self.columns.start)
-        _follow_words(
+        follow_words(
             places, self.columns.feat, self.index, own, dropped, sums, rate, self.weights.words, self.squares[0]
         )
         if self.projection:
@@ -151,11 +165,13 @@ class NetworkLearner:
         follow_rows(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
         follow_rows(np.zeros(1, np.int32), output[None], rate, self.weights.output[None], self.squares[3])
         follow_rows(np.arange(len(labels), dtype=np.int32), labels, rate, self.weights.labels, self.squares[4])
+        if self.context:
+            self.context.follow(of_context)
         return loss, wrong
 
     def gradient(
-        self, example: Example, mask: np.ndarray, dropped: np.ndarray
-    ) -> tuple[float, int, tuple[np.ndarray, ...]]:
+        self, example: Example, mask: np.ndarray, dropped: np.ndarray, units: np.ndarray | None = None
+    ) -> tuple[float, int, tuple[np.ndarray, ...], list[np.ndarray]]:
         """Return loss, number of wrong heads, and the gradient of minus the loss.
 
         Parameters
@@ -165,14 +181,18 @@ class NetworkLearner:
             Factors of the hidden units.
         dropped : ndarray of shape (N, C + 1), uint8
             See `nonproj.scoring.word_sums.word_sums`.
+        units : ndarray, float32, optional
+            Factors of the units of the layers over words in context, as `ContextLearner.draw` returns them.
 
         Returns
         -------
         loss : float
         wrong : int
         gradient : tuple of ndarray
-            Of the words' sums, float32[N, 2 * K], of the rows of the words' tags between, float32[N, K], of the
+            Of the words' sums, float32[N, 2 * K + E], of the rows of the words' tags between, float32[N, K], of the
             positions, of the output and of the labels.
+        of_context : list of ndarray
+            Of the layers over words in context.
         """
         tokens, heads, arcs, gold = example
         weights, word = self.weights, np.arange(tokens.n_nodes)
@@ -180,19 +200,26 @@ class NetworkLearner:
         sums = word_sums(self.columns, self.index, weights.words, tokens, None, dropped)
         if self.projection:
             self.projection.add(self._with_vectors(tokens, dropped), sums)
+        passed, size, of_context = None, 2 * self.options.size, []
+        if self.context and units is not None:
+            added, passed = self.context.forward(sums[:, size:], units)
+            sums = sums[:, :size] + added
         before, output = sums_before(self.columns, weights.between, tokens), weights.output * mask
         scores = score_arcs((arcs.head, arcs.modifier), (word, roots), sums, before, weights.positions, output)
         delta = np.empty(len(scores))
-        loss, wrong = _differences(arcs.head, arcs.modifier, heads, scores, delta)
+        loss, wrong = differences(arcs.head, arcs.modifier, heads, scores, delta)
         values = sums, before, weights.positions, output
         found: Any = tuple(np.zeros(table.shape, np.float32) for table in values)
-        _propagate((arcs.head, arcs.modifier), delta, values, found)
+        propagate((arcs.head, arcs.modifier), delta, values, found)
         of_labels = np.zeros(weights.labels.shape, np.float32)
         if len(of_labels) > 1:
             given = sums, before, weights.positions, weights.labels
-            loss += _propagate_labels((heads, gold), given, mask, found[:3], of_labels)
-        tags = np.cumsum(found[1][::-1], axis=0)[::-1][1:]
-        return loss, wrong, (found[0], np.ascontiguousarray(tags), found[2], found[3] * mask, of_labels)
+            loss += propagate_labels((heads, gold), given, mask, found[:3], of_labels)
+        tags, of_sums = np.cumsum(found[1][::-1], axis=0)[::-1][1:], found[0]
+        if self.context and passed:
+            of_vectors, of_context = self.context.backward(of_sums, passed)
+            of_sums = np.concatenate([of_sums, of_vectors], axis=1)
+        return loss, wrong, (of_sums, np.ascontiguousarray(tags), found[2], found[3] * mask, of_labels), of_context
 
     def _with_vectors(self, tokens: Tokens, dropped: np.ndarray) -> np.ndarray:
         """Return the number of each word's vector, -1 for none or one that is left out, int64[N]."""
@@ -205,8 +232,9 @@ class NetworkLearner:
         The factors are those of its scores of arcs and of labels.  Words with vectors have rows.
         """
         mean, index = self._mean.tables(), self.index
+        mean, rest = mean[: len(Weights._fields)], mean[len(Weights._fields) :]
         if self.projection:
-            rows, begin = self.projection.table @ mean.pop(), self.columns.start[self._vector] + FIRST
+            rows, begin = self.projection.table @ rest.pop(0), self.columns.start[self._vector] + FIRST
             index = index.copy()
             index[begin : begin + len(rows)] = len(mean[0]) + np.arange(len(rows))
             mean[0] = np.concatenate([mean[0], rows])
@@ -214,7 +242,8 @@ class NetworkLearner:
         scales = (inner, inner, inner, outer, of_labels)
         rounded = [quantise(table, scale)[0] for table, scale in zip(mean, scales, strict=True)]
         factors = factor * inner * outer, label_factor * inner * of_labels
-        return Network(self.columns, index, Weights(*rounded), *factors)
+        context = rounded_context(rest, inner) if self.context else None
+        return Network(self.columns, index, Weights(*rounded), *factors, context)
 
 
 def learn_network(material: Material, name: str = "network") -> State | None:
@@ -233,7 +262,9 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     examples = [Example(*(column[i] for column in columns)) for i in chosen]
     tokens, seed = [example.tokens for example in examples], (config.seed, 5)
     vectors = material.vectors.table if material.vectors else None
-    learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels), vectors)
+    epochs = range(config.network.epochs)
+    steps = sum(np.count_nonzero(material.in_epoch(epoch)[chosen]) for epoch in epochs)
+    learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels), vectors, steps)
 
     def run(epoch: int) -> str:
         order = np.flatnonzero(material.in_epoch(epoch)[chosen])
@@ -243,7 +274,7 @@ def learn_network(material: Material, name: str = "network") -> State | None:
         return f"loss {loss:.4f} a word, {wrong} wrong heads"
 
     with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
-        run_epochs(name, range(config.network.epochs), run)
+        run_epochs(name, epochs, run)
         return learner.network(*factors).state(learner.names)
 
 
@@ -277,128 +308,3 @@ def count_rows(columns: Columns, tokens: Sequence[Tokens], vector: int = -1) -> 
         counts[columns.start[vector] + FIRST : [*columns.start, columns.feat][vector + 1]] = 0
     frequent = counts >= RARE
     return np.where(frequent, np.cumsum(frequent), 0).astype(np.int32)
-
-
-@kernel
-def _differences(head: Int32s, modifier: Int32s, heads: Int32s, scores: Float64s, delta: Float64s) -> tuple[float, int]:
-    """Write gold minus probability of each arc; return the loss, and the number of words with a wrong best head."""
-    n_nodes = heads.shape[0]
-    best, total, choice = np.full(n_nodes, -np.inf), np.zeros(n_nodes), np.zeros(n_nodes, np.int64)
-    for a in range(head.shape[0]):
-        if scores[a] > best[modifier[a]]:
-            best[modifier[a]] = scores[a]
-            choice[modifier[a]] = head[a]
-    for a in range(head.shape[0]):
-        delta[a] = np.exp(scores[a] - best[modifier[a]])
-        total[modifier[a]] += delta[a]
-    loss, wrong = 0.0, 0
-    for a in range(head.shape[0]):
-        m = modifier[a]
-        if m > 0 and heads[m] < 0:
-            delta[a] = 0.0
-            continue
-        delta[a] = -delta[a] / total[m]
-        if head[a] == heads[m]:
-            loss -= scores[a] - best[m] - np.log(total[m])
-            delta[a] += 1.0
-            wrong += choice[m] != head[a]
-    return loss, wrong
-
-
-@kernel
-def _propagate(
-    arcs: tuple[Int32s, Int32s],
-    delta: Float64s,
-    values: tuple[Float32s, Float32s, Float32s, Float32s],
-    gradient: tuple[Float32s, Float32s, Float32s, Float32s],
-) -> None:
-    """Add the gradient of the words' sums, of the prefix sums, of the positions and of the output."""
-    head, modifier = arcs
-    sums, before, positions, output = values
-    of_sums, of_before, of_positions, of_output = gradient
-    size = output.shape[0]
-    for a in range(head.shape[0]):
-        h, m, d = head[a], modifier[a], np.float32(delta[a])
-        code, last, low = position_code(h, m, h == 0), max(h, m), min(h, m) + 1
-        for k in range(size):
-            x = sums[h, k] + sums[m, size + k] + positions[code, k] + (before[last, k] - before[low, k])
-            if x > 0:
-                g = d * output[k]
-                of_output[k] += d * x
-                of_sums[h, k] += g
-                of_sums[m, size + k] += g
-                of_positions[code, k] += g
-                of_before[last, k] += g
-                of_before[low, k] -= g
-
-
-@kernel
-def _propagate_labels(
-    gold: tuple[Int32s, Int64s],
-    values: tuple[Float32s, Float32s, Float32s, Float32s],
-    mask: Float32s,
-    gradient: tuple[Float32s, Float32s, Float32s],
-    of_labels: Float32s,
-) -> float:
-    """Add the gradient of the log-probabilities of the gold arcs' labels; return the loss."""
-    (heads, labels), (sums, before, positions, table) = gold, values
-    of_sums, of_before, of_positions = gradient
-    (n_labels, size), loss = table.shape, 0.0
-    layer, back, scores = np.empty(size, np.float32), np.empty(size, np.float32), np.empty(n_labels)
-    for m in range(1, heads.shape[0]):
-        h = heads[m]
-        if h < 0 or labels[m - 1] < 0:
-            continue
-        code, last, low = position_code(h, m, h == 0), max(h, m), min(h, m) + 1
-        for k in range(size):
-            x = sums[h, k] + sums[m, size + k] + positions[code, k] + (before[last, k] - before[low, k])
-            layer[k] = max(x, np.float32(0.0)) * mask[k]
-        for i in range(n_labels):
-            scores[i] = 0.0
-            for k in range(size):
-                scores[i] += table[i, k] * layer[k]
-        total = scores.max()
-        total += np.log(np.exp(scores - total).sum())
-        loss += total - scores[labels[m - 1]]
-        back[:] = 0.0
-        for i in range(n_labels):
-            d = np.float32((1.0 if i == labels[m - 1] else 0.0) - np.exp(scores[i] - total))
-            for k in range(size):
-                of_labels[i, k] += d * layer[k]
-                back[k] += d * table[i, k]
-        for k in range(size):
-            if layer[k] > 0:
-                g = back[k] * mask[k]
-                of_sums[h, k] += g
-                of_sums[m, size + k] += g
-                of_positions[code, k] += g
-                of_before[last, k] += g
-                of_before[low, k] -= g
-    return loss
-
-
-@kernel
-def _follow_words(
-    places: tuple[Int32s, Int32s, Int32s],
-    feat_start: int,
-    index: Int32s,
-    words: tuple[Int32s, Int32s, Int32s],
-    dropped: Uint8s,
-    gradient: Float32s,
-    rate: float,
-    table: Float32s,
-    squares: Float32s,
-) -> None:
-    """Make a step of AdaGrad on all rows of each word."""
-    attribute, offset, start = places
-    atoms, first, feat = words
-    n_columns = attribute.shape[0]
-    for i in range(gradient.shape[0]):
-        for c in range(n_columns):
-            row = index[start[c] + atoms[i + PADDING + offset[c], attribute[c]]]
-            if row and not dropped[i, c]:
-                follow_row(gradient[i], rate, table[row], squares[row])
-        for f in range(first[i], first[i + 1]):
-            row = index[feat_start + feat[f]]
-            if row and not dropped[i, n_columns]:
-                follow_row(gradient[i], rate, table[row], squares[row])

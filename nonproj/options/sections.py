@@ -215,6 +215,9 @@ class NetworkConfig(Section, name="network"):
 
     epochs: int = option(10, "training epochs; 0: no network", (int,), low=0, high=10**6)
     size: int = option(128, "number of hidden units", (int,), low=1, high=4096)
+    context: int = option(
+        64, "size of the vectors of words in context, which three convolutions make; 0: none", (int,), low=0, high=4096
+    )
     weight: float = option(
         0.2,
         "factor of the arc scores (in nats), relative to training.margin",

@@ -4,7 +4,8 @@ A word has a vector as head and one as modifier, each the sum of the rows of its
 beside it.  The hidden layer of an arc is the positive part of the head's vector plus the modifier's, plus that of
 direction and distance, plus those of the tags between the two; the score is its product with the output weights, and
 that of a label its product with the label's.  So a word costs a few dozen rows, once, and an arc one product: sums over
-the words between are differences of two prefix sums.
+the words between are differences of two prefix sums.  To the two vectors is added what follows from the words around it
+(`nonproj.scoring.context`), if the network has such layers.
 
 Parsers use weights of 16 bits and sum integers, exactly; training uses float32 (`nonproj.learning.network`).
 """
@@ -20,7 +21,8 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.component import Arrays, Schema
 from nonproj.linear.weights import zero_of
-from nonproj.scoring.batch import Batch
+from nonproj.scoring.batch import Batch, whole
+from nonproj.scoring.context import CONTEXT, Context, check_context
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, ROOT, Tokens
 from nonproj.scoring.word_sums import Columns, sums_before, word_sums
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint8s
@@ -43,8 +45,9 @@ class Weights(NamedTuple):
 
     Attributes
     ----------
-    words : ndarray of shape (R, 2 * K)
-        For each row its vector for heads, then that for modifiers; row 0 is zero, for what was not seen in training.
+    words : ndarray of shape (R, 2 * K + E)
+        For each row its vector for heads, that for modifiers, and that from which the layers over words in context
+        start, if there are any; row 0 is zero, for what was not seen in training.
     between : ndarray of shape (T, K)
     positions : ndarray of shape (POSITIONS, K)
     output : ndarray of shape (K,)
@@ -90,13 +93,25 @@ class Network:
     weights : Weights
     scale, label_scale : float
         Factors of the scores of arcs and of labels.
+    context : Context, optional
+        Layers over words in context.
     """
 
     name: ClassVar[str] = "network"
-    schema: ClassVar[Schema] = Schema({"columns": list, "scale": float, "label_scale": float}, _ARRAYS)
+    schema: ClassVar[Schema] = Schema(
+        {"columns": list, "scale": float, "label_scale": float}, _ARRAYS, [Schema({}, CONTEXT)]
+    )
 
-    def __init__(self, columns: Columns, index: np.ndarray, weights: Weights, scale: float, label_scale: float):
-        self.columns, self.index, self.weights = columns, index, weights
+    def __init__(
+        self,
+        columns: Columns,
+        index: np.ndarray,
+        weights: Weights,
+        scale: float,
+        label_scale: float,
+        context: Context | None = None,
+    ):
+        self.columns, self.index, self.weights, self.context = columns, index, weights, context
         self.scale, self.label_scale = scale, label_scale
         self._labels = np.ascontiguousarray(weights.labels.T, np.float64)
 
@@ -109,11 +124,18 @@ class Network:
             The words: the attributes of words beside a word and between two words are theirs.
         tagged : tuple of Tokens or Batch and ndarray of shape (N,), int, optional
             Tagged words as if they were a sentence, and the word that each of them is; by default the words themselves.
+            Layers over words in context see the words.
         """
         own, word = tagged or (tokens, np.arange(tokens.n_nodes))
         word, column = np.asarray(word, np.int64), self.columns.attribute[0]
         roots = (own.atoms[PADDING : PADDING + len(word), column] == ROOT).astype(np.uint8)
         sums = word_sums(self.columns, self.index, self.weights.words, tokens, (own, word))
+        if self.context is not None:
+            size = 2 * len(self.weights.output)
+            base = sums if tagged is None else word_sums(self.columns, self.index, self.weights.words, tokens)
+            first, end = (tokens.first, tokens.end) if isinstance(tokens, Batch) else whole(tokens.n_nodes)
+            vectors, sums = base[:, size:], np.ascontiguousarray(sums[:, :size])
+            self.context.add(vectors, first, end, word, sums)
         return Layer(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 
     def scores(self, layer: Layer, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
@@ -141,13 +163,14 @@ class Network:
         """Return JSON values and arrays from which `from_state` makes the network; `columns_for` gave the columns."""
         arrays = dict(zip(_ARRAYS, (self.index, *self.weights), strict=True))
         scales = {"scale": float(self.scale), "label_scale": float(self.label_scale)}
+        arrays |= self.context.arrays() if self.context else {}
         return {"columns": [list(column) for column in columns]} | scales, arrays
 
     @classmethod
     def from_state(
         cls,
         meta: dict[str, Any],
-        arrays: Mapping[str, np.ndarray],
+        arrays: dict[str, np.ndarray],
         vocabularies: Mapping[str, Sequence[str]],
         n_labels: int,
     ) -> Network:
@@ -173,10 +196,12 @@ class Network:
         found = Columns.of(vocabularies, [(name, offset) for name, offset in columns])
         index, *tables = (np.ascontiguousarray(arrays[name]) for name in _ARRAYS)
         weights = Weights(*tables)
+        context = check_context(arrays, 2 * len(weights.output), 2 * PADDING)
+        width = 0 if context is None else context.hidden.shape[2]
         tags = vocabularies[[name for name in vocabularies if name != FEAT][found.between]]
         for name, size, expected in (
             ("index", len(index), found.size),
-            ("words", weights.words.shape[1], 2 * len(weights.output)),
+            ("words", weights.words.shape[1], 2 * len(weights.output) + width),
             ("between", len(weights.between), FIRST + len(tags)),
             ("labels", len(weights.labels), n_labels),
         ):
@@ -184,7 +209,7 @@ class Network:
                 raise ModelError(f"the network's array '{name}' is of size {size}; {expected} is expected")
         if index.min() < 0 or index.max() >= len(weights.words):
             raise ModelError("the network lacks some of its rows")
-        return cls(found, index, weights, *scales)
+        return cls(found, index, weights, *scales, context)
 
 
 def _is_column(column: object) -> bool:

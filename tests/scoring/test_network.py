@@ -25,6 +25,7 @@ from nonproj.pipeline.joint import Choice, JointParser
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.price_and_cut import PricingParser
 from nonproj.scoring.batch import join
+from nonproj.scoring.context import CONTEXT, Context
 from nonproj.scoring.network import Network, Weights
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
@@ -34,8 +35,15 @@ from nonproj.types import Sentence
 FILES = load_templates()
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "tagger.epochs": 0}
 SMALL |= {"training.tags": "gold", "segmenter.epochs": 0, "training.epochs": 2, "confidence.share": 0.0}
-SMALL |= {"network.epochs": 3, "network.size": 8}
+SMALL |= {"network.epochs": 3, "network.size": 8, "network.context": 4}
 SENTENCES = sentences(40)
+
+
+def deepened(state, arrays):
+    """Add a layer, which reaches beyond the gap between the sentences of a batch."""
+    for name in ("context_hidden", "context_bias"):
+        arrays[name] = np.concatenate([arrays[name], arrays[name][:1]])
+    arrays["context_scales"] = np.ones(5)
 
 
 def config(**changes) -> Config:
@@ -49,36 +57,59 @@ def draw_encoder(rng, n):
     return sentence, Encoder.from_sentences(known, attributes_of(FILES), rare=1)
 
 
-def draw_network(rng, vocabularies, size):
+def draw_context(rng, width, size):
+    """Layers over words in context, of random integers."""
+    hidden, output = (
+        rng.integers(-32767, 32768, shape).astype(float) for shape in ((3, 3 * width, width), (width, 2 * size))
+    )
+    bias, scales = rng.integers(-(10**9), 10**9, (3, width)), 10.0 ** rng.uniform(-6, -4.5, 4)
+    return Context(hidden, bias, output, scales)
+
+
+def draw_network(rng, vocabularies, size, width=0):
     """A network of random integers, some of whose entries have no row."""
     columns = Columns.of(vocabularies, columns_for(vocabularies))
     index = rng.integers(0, columns.size, columns.size).astype(np.int32) * (rng.random(columns.size) < 0.8)
     tags = 5 + len(vocabularies["pos"])
-    shapes = (columns.size, 2 * size), (tags, size), (naive_network.POSITIONS, size), (size,), (3, size)
+    shapes = (columns.size, 2 * size + width), (tags, size), (naive_network.POSITIONS, size), (size,), (3, size)
     weights = Weights(*(rng.integers(-32767, 32768, shape).astype(np.int16) for shape in shapes))
-    return Network(columns, index.astype(np.int32), weights, 0.25, 0.5)
+    context = draw_context(rng, width, size) if width else None
+    return Network(columns, index.astype(np.int32), weights, 0.25, 0.5, context)
+
+
+def naive_context(network, sentence, vocabularies):
+    """What contexts add to the sums of all words of a sentence, from the definition."""
+    context = None
+    if network.context is not None:
+        hidden, bias, output, scales = network.context
+        context = hidden.astype(int).tolist(), bias.tolist(), output.astype(int).tolist(), scales.tolist()
+    weights = [table.tolist() for table in network.weights]
+    return naive_network.added_by_context(sentence, vocabularies, network.index, weights, context)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_scores_equal_the_definition_exactly(seed):
     rng = np.random.default_rng(seed)
     sentence, encoder = draw_encoder(rng, [1, 2, 3, 5, 9, 25][seed % 6])
-    network = draw_network(rng, encoder.vocabularies, [1, 3, 16][seed % 3])
+    network = draw_network(rng, encoder.vocabularies, [1, 3, 16][seed % 3], [0, 1, 2, 5][seed % 4])
     arcs = draw_arcs(rng, len(sentence))
     layer = network.layer(encoder.encode(sentence))
     found, labels = (each(layer, arcs.head, arcs.modifier) for each in (network.scores, network.label_scores))
-    weights = [table.tolist() for table in network.weights]
+    weights, added = (
+        [table.tolist() for table in network.weights],
+        naive_context(network, sentence, encoder.vocabularies),
+    )
     for value, row, pair in zip(found.tolist(), labels.tolist(), naive_trees.pairs_of(arcs), strict=True):
         arguments = sentence, encoder.vocabularies, network.index, weights, pair
-        assert value == 0.25 * naive_network.score(*arguments)
-        assert row == [0.5 * score for score in naive_network.label_scores(*arguments)]
+        assert value == 0.25 * naive_network.score(*arguments, added=added)
+        assert row == [0.5 * score for score in naive_network.label_scores(*arguments, added=added)]
 
 
 def test_sentences_of_a_batch_score_as_each_alone():
     rng = np.random.default_rng(0)
-    given = [draw_sentence(rng, n) for n in (3, 1, 7)]
+    given = [draw_sentence(rng, n) for n in (3, 1, 7, 12)]
     encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
-    network, tokens = draw_network(rng, encoder.vocabularies, 5), [encoder.encode(s) for s in given]
+    network, tokens = draw_network(rng, encoder.vocabularies, 5, 3), [encoder.encode(s) for s in given]
     batch, spaces = join(tokens), [draw_arcs(rng, len(s)) for s in given]
     head, modifier = (np.concatenate([a[i] + k for a, k in zip(spaces, batch.first, strict=True)]) for i in (0, 1))
     for each in (network.scores, network.label_scores):
@@ -92,7 +123,8 @@ def test_scores_between_tagged_words_equal_the_definition(seed):
     rng = np.random.default_rng(seed)
     sentence, counts, rows = draw_candidates(rng, 5)
     encoder = Encoder.from_sentences([sentence, Sentence(rows[::2])], attributes_of(FILES), rare=1)
-    network = draw_network(rng, encoder.vocabularies, 4)
+    network = draw_network(rng, encoder.vocabularies, 4, 2 * (seed % 2))
+    added = naive_context(network, sentence, encoder.vocabularies)
     word = np.repeat(np.arange(6), counts)
     pairs = [(h, m) for h in range(len(word)) for m in range(1, len(word)) if word[h] != word[m]]
     head, modifier = np.array(pairs, np.int32).T.copy()
@@ -102,7 +134,8 @@ def test_scores_between_tagged_words_equal_the_definition(seed):
     for value, (h, m) in zip(found.tolist(), pairs, strict=True):
         own = rows[h - 1] if h else None, rows[m - 1]
         arc = int(word[h]), int(word[m])
-        assert value == 0.25 * naive_network.score(sentence, encoder.vocabularies, network.index, weights, arc, own)
+        arguments = sentence, encoder.vocabularies, network.index, weights, arc, own
+        assert value == 0.25 * naive_network.score(*arguments, added=added)
 
 
 def draw_learner(seed, size=3, **options):
@@ -114,8 +147,9 @@ def draw_learner(seed, size=3, **options):
     arcs = draw_arcs(rng, n)
     mask = np.zeros((n + 1, n + 1), bool)
     mask[arcs.head, arcs.modifier] = mask[heads[1:], np.arange(1, n + 1)] = True
-    learner = NetworkLearner(encoder.vocabularies, [tokens, tokens], NetworkConfig(size=size, **options), (seed,), 4)
-    for table in learner.weights:
+    options = NetworkConfig(size=size, **options)
+    learner = NetworkLearner(encoder.vocabularies, [tokens, tokens], options, (seed,), 4, steps=10)
+    for table in (*learner.weights, *(learner.context.tables if learner.context else ())):
         table[:] = rng.normal(size=table.shape)
     learner.weights.words[0] = 0.0
     dropped = (rng.random((n + 1, len(learner.names) + 1)) < 0.3).astype(np.uint8)
@@ -123,24 +157,29 @@ def draw_learner(seed, size=3, **options):
     return learner, example, sentence, encoder.vocabularies, dropped
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(6))
 def test_gradients_are_those_of_the_loss(seed):
-    learner, example, sentence, vocabularies, dropped = draw_learner(seed)
+    width = 2 * (seed % 2)
+    learner, example, sentence, vocabularies, dropped = draw_learner(seed, context=width)
+    units = learner.context.draw() if width else None
     _, heads, arcs, labels = example
     pairs, mask = naive_trees.pairs_of(arcs), [2.0, 0.0, 1.25]
 
     def loss_at(tables):
+        tables, context = tables[:5], (tables[5:8], tables[8:11], tables[11], None) if width else None
         arguments = sentence, vocabularies, learner.index, tables
-        scores = [naive_network.score(*arguments, pair, dropped=dropped, mask=mask) for pair in pairs]
+        added = naive_network.added_by_context(*arguments, context, dropped, units)
+        scores = [naive_network.score(*arguments, pair, dropped=dropped, mask=mask, added=added) for pair in pairs]
         total = naive_network.loss(scores, pairs, heads)
         for m, label in enumerate(labels.tolist(), 1):
-            found = naive_network.label_scores(*arguments, (int(heads[m]), m), dropped=dropped, mask=mask)
+            pair = int(heads[m]), m
+            found = naive_network.label_scores(*arguments, pair, dropped=dropped, mask=mask, added=added)
             total += naive_network.label_loss(found, label)
         return total
 
-    tables = [table.astype(float) for table in learner.weights]
-    loss, _, (of_sums, of_tags, of_positions, of_output, of_labels) = learner.gradient(
-        example, np.float32(mask), dropped
+    tables = [table.astype(float) for table in (*learner.weights, *(learner.context.tables if width else ()))]
+    loss, _, (of_sums, of_tags, of_positions, of_output, of_labels), of_context = learner.gradient(
+        example, np.float32(mask), dropped, units
     )
     assert loss == pytest.approx(loss_at(tables), abs=1e-4)
     wanted = [np.zeros_like(table) for table in tables]
@@ -148,7 +187,7 @@ def test_gradients_are_those_of_the_loss(seed):
         for row in naive_network.rows_of(sentence, vocabularies, learner.index, node, None, dropped[node]):
             wanted[0][row] += of_sums[node]
         wanted[1][example[0].atoms[3 + node, learner.columns.between]] += of_tags[node]
-    wanted[2:] = of_positions, of_output, of_labels
+    wanted[2:] = of_positions, of_output, of_labels, *of_context
     rng, compared = np.random.default_rng(seed), 0
     for number, table in enumerate(tables):
         places = np.argwhere(wanted[number] != 0).tolist() + np.argwhere(wanted[number] == 0).tolist()[:3]
@@ -166,7 +205,7 @@ def test_gradients_are_those_of_the_loss(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed):
-    learner, example, sentence, vocabularies, _ = draw_learner(seed, size=2, dropout=0.0, learning_rate=0.5)
+    learner, example, sentence, vocabularies, _ = draw_learner(seed, size=2, dropout=0.0, learning_rate=0.5, context=0)
     learner._rates[:] = 0.0
     size, nothing = 2, np.zeros((len(example[1]), len(learner.names) + 1), np.uint8)
     before = [table.astype(float) for table in learner.weights]
@@ -218,6 +257,21 @@ def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart():
         for m in range(1, len(heads)):
             into = np.flatnonzero(arcs.modifier == m)
             assert arcs.head[into[scores[into].argmax()]] == heads[m]
+
+
+def test_the_layers_in_context_take_steps_of_adam_on_eight_sentences():
+    learner, example, *_ = draw_learner(2, context=2)
+    before, total = [table.copy() for table in learner.context.tables], 0.0
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        gradient = [rng.normal(size=table.shape).astype(np.float32) for table in before]
+        for table, old in zip(learner.context.tables, before, strict=True):
+            assert (table == old).all()
+        learner.context.follow(gradient)
+        total = total + gradient[0].astype(float)
+    # The first step of Adam is the rate times the sign; the rate is that of the first of 100 steps, 8 of 10 sentences seen.
+    rate = 0.003 * 0.01 * (1 - 0.9 * 0.8)
+    np.testing.assert_allclose(learner.context.tables[0] - before[0], rate * np.sign(total), rtol=1e-2, atol=1e-7)
 
 
 def test_rows_are_for_what_occurs_twice():
@@ -335,6 +389,18 @@ def test_price_and_cut_refuses_a_network():
         (lambda state, arrays: arrays.update(positions=arrays["positions"][1:]), "has no array 'positions'"),
         (lambda state, arrays: arrays.update(output=arrays["output"].astype(float)), "has no array 'output'"),
         (lambda state, arrays: arrays.update(output=arrays["output"][:0]), "has no array 'output'"),
+        (lambda state, arrays: [arrays.pop(name) for name in CONTEXT], "array 'words' is of size"),
+        (lambda state, arrays: arrays.pop("context_bias"), "has no array 'context_bias'"),
+        (lambda state, arrays: arrays["context_bias"].__setitem__((0, 0), 1 << 62), "a number that is too large"),
+        (lambda state, arrays: arrays["context_bias"].__setitem__((0, 0), -(1 << 63)), "a number that is too large"),
+        (
+            lambda state, arrays: arrays.update(context_scales=arrays["context_scales"][1:]),
+            "is of size 3; 4 is expected",
+        ),
+        (lambda state, arrays: arrays["context_scales"].__setitem__(1, math.nan), "scale of the network"),
+        (lambda state, arrays: arrays.update(context_hidden=arrays["context_hidden"][:, 1:]), "of the wrong size"),
+        (lambda state, arrays: arrays.update(context_output=arrays["context_output"][:, 1:]), "is of size 15"),
+        (deepened, "has 4 layers"),
     ],
 )
 def test_forged_networks_are_refused(model, change, message):
