@@ -200,7 +200,8 @@ class NetworkLearner:
         sums = word_sums(self.columns, self.index, weights.words, tokens, None, dropped)
         if self.projection:
             self.projection.add(self._with_vectors(tokens, dropped), sums)
-        passed, size, of_context = None, 2 * self.options.size, []
+        size, of_context = 2 * self.options.size, list[np.ndarray]()
+        passed = None
         if self.context and units is not None:
             added, passed = self.context.forward(sums[:, size:], units)
             sums = sums[:, :size] + added
@@ -263,7 +264,7 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     tokens, seed = [example.tokens for example in examples], (config.seed, 5)
     vectors = material.vectors.table if material.vectors else None
     epochs = range(config.network.epochs)
-    steps = sum(np.count_nonzero(material.in_epoch(epoch)[chosen]) for epoch in epochs)
+    steps = sum(int(np.count_nonzero(material.in_epoch(epoch)[chosen])) for epoch in epochs)
     learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels), vectors, steps)
 
     def run(epoch: int) -> str:

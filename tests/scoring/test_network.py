@@ -269,7 +269,7 @@ def test_the_layers_in_context_take_steps_of_adam_on_eight_sentences():
             assert (table == old).all()
         learner.context.follow(gradient)
         total = total + gradient[0].astype(float)
-    # The first step of Adam is the rate times the sign; the rate is that of the first of 100 steps, 8 of 10 sentences seen.
+    # The first step of Adam is the rate times the sign: the first of 100 steps of warming up, 8 of 10 sentences seen.
     rate = 0.003 * 0.01 * (1 - 0.9 * 0.8)
     np.testing.assert_allclose(learner.context.tables[0] - before[0], rate * np.sign(total), rtol=1e-2, atol=1e-7)
 
