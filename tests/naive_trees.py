@@ -157,7 +157,6 @@ def tree_numbers(parts):
         found = {"arc": [arcs[arc] for arc in listed["arc"]]}
         return found | {name: [of(*part) for part in listed[name]] for name, of in number.items()}
 
-    find.one = lambda kind, part: arcs.get(part) if kind == "arc" else number[kind](*part)
     return find
 
 
@@ -177,39 +176,6 @@ def tree_scorer(parts, scores):
         return math.fsum(values[p] for listed in numbers.values() for p in listed)
 
     return score
-
-
-def scores_of_trees(trees, parts, scores):
-    """`score_of_tree` of each of these trees over the same words, as an array; each part is looked up once."""
-    trees = np.asarray(trees)
-    rows, listed = _listed_parts(trees.shape[1] - 1)
-    rows, find = [rows[tree] for tree in map(tuple, trees.tolist())], tree_numbers(parts)
-    total, there = np.zeros(len(rows)), None
-    for kind in parts.names:  # arcs first
-        distinct, places = listed[kind]
-        places, values = places[rows], np.append(np.full(len(distinct), -math.inf), 0.0)
-        for i in np.unique(places if there is None else places[there]).tolist():
-            number = find.one(kind, distinct[i]) if i < len(distinct) else None
-            if number is not None:
-                values[i] = scores[number]
-        total += values[places].sum(axis=1)
-        there = np.isfinite(total) if there is None else there
-    return np.where(there, total, -math.inf)
-
-
-@functools.cache
-def _listed_parts(n):
-    """The number of each tree over n words; for each type all parts, and the places in these of each tree's parts.
-
-    Rows are as long as the longest one, and end with the place behind all parts.
-    """
-    trees, listed = _all_trees(n), {}
-    for kind in ("arc", *NUMBERS):
-        place = {}
-        rows = [[place.setdefault(part, len(place)) for part in parts_of_tree(tree)[kind]] for tree in trees]
-        longest = max(map(len, rows))
-        listed[kind] = list(place), np.array([row + [len(place)] * (longest - len(row)) for row in rows], np.int64)
-    return {tree: i for i, tree in enumerate(trees)}, listed
 
 
 def arc_score(heads, scores):

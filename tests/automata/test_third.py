@@ -57,7 +57,7 @@ def test_every_set_is_searched_to_its_best_trees(name, kind):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, name, kind, pruned=bool(seed % 2))
-        expected = np.sort(naive_trees.scores_of_trees(trees_over(parts.arcs), parts, scores))[::-1]
+        expected = sorted(map(naive_trees.tree_scorer(parts, scores), trees_over(parts.arcs)))[::-1]
         found = branch_and_bound(parts, scores)
         assert found.certified
         check_laws(found, parts, scores, expected[0])
@@ -141,7 +141,7 @@ def test_a_parser_over_all_arcs_finds_the_best_tree(model):
         assert parse.decoded.certified and len(parse.arcs.head) == len(sentence) ** 2
         parts, scores = full.score(full.encode(sentence), full_arc_space(len(sentence)))
         trees = trees_over(parts.arcs, full.options.single_root, full.options.projective)
-        best = np.sort(naive_trees.scores_of_trees(trees, parts, scores))[::-1]
+        best = sorted(map(naive_trees.tree_scorer(parts, scores), trees), reverse=True)
         assert parse.decoded.score == pytest.approx(best[0], rel=1e-9)
         found = ranked.parse(sentence)
         if len(found.arcs.head) == len(sentence) ** 2:

@@ -68,7 +68,7 @@ def test_the_true_difference_is_between_bound_and_cost(parts, kind, projective):
         bounds = bounded.exclusion_bounds(lowest, options, heads, wanted=wanted)
         trees = trees_over(space.arcs, options.single_root, projective)
         closed = dual_decomposition(space, scores, options).bound - decoded.score <= 1e-7
-        values = naive_trees.scores_of_trees(trees, space, scores)
+        values = list(map(naive_trees.tree_scorer(space, scores), trees))
         for m in range(1, len(heads)):
             others = [value for tree, value in zip(trees, values, strict=True) if tree[m] != heads[m]]
             if not wanted[m]:
