@@ -8,7 +8,6 @@ the training file.  Writes ``audit.csv`` and ``audit.md`` in the folder of resul
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,9 +21,9 @@ from experiments.neural import known
 from experiments.neural_training import development
 from experiments.planting import KINDS, Planted, Usage, plant
 from experiments.provenance import script, stamp
-from experiments.setting import ROOT, Setting, configuration, model_file, treebank
+from experiments.setting import Setting, configuration, model_file, treebank
 from experiments.store import Row, write_rows
-from experiments.text import LANGUAGES, PARTS, made
+from experiments.text import LANGUAGES, PARTS, made, parse_arguments
 from nonproj.evaluation.audit.nuclei import variations
 from nonproj.evaluation.audit.predictions import Prediction
 from nonproj.evaluation.audit.suspicions import Suspicion, find_suspicions
@@ -183,16 +182,7 @@ def write_page(setting: Setting) -> None:
 
 def _run(arguments: list[str] | None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.audit", description=__doc__.split("\n")[0])
-    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"by default {', '.join(MEASURED)}")
-    parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
-    parser.add_argument("--models", type=Path, default=ROOT / "models", help="folder of intermediate files")
-    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks")
-    options = parser.parse_args(arguments)
-    if unknown := set(options.languages) - set(LANGUAGES):
-        parser.error(f"unknown treebank {min(unknown)}; known: {', '.join(LANGUAGES)}")
-    setting = Setting(options.results.resolve(), options.models, options.data)
-    measure(setting, options.languages or MEASURED)
+    measure(*parse_arguments(arguments, "experiments.audit", __doc__.split("\n")[0], default=MEASURED))
 
 
 if __name__ == "__main__":

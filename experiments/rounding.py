@@ -8,7 +8,6 @@ file.  Writes ``rounding.csv`` and ``rounding.md`` in the folder of results.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 import tempfile
@@ -21,9 +20,9 @@ from experiments.layout import percent, table
 from experiments.neural import known
 from experiments.neural_training import development
 from experiments.provenance import script, stamp
-from experiments.setting import ROOT, Setting, model_file
+from experiments.setting import Setting, model_file
 from experiments.store import Row, write_rows
-from experiments.text import LANGUAGES, PARTS, made
+from experiments.text import PARTS, made, parse_arguments
 from nonproj.cli.package import contents_of
 from nonproj.io import conll
 from nonproj.io.temporary import replacing
@@ -96,16 +95,7 @@ def write_page(setting: Setting) -> None:
 
 def _run(arguments: list[str] | None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.rounding", description=__doc__.split("\n")[0])
-    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"by default {', '.join(MEASURED)}")
-    parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
-    parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
-    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks")
-    options = parser.parse_args(arguments)
-    if unknown := set(options.languages) - set(LANGUAGES):
-        parser.error(f"unknown treebank {min(unknown)}; known: {', '.join(LANGUAGES)}")
-    setting = Setting(options.results.resolve(), options.models, options.data)
-    measure(setting, options.languages or MEASURED)
+    measure(*parse_arguments(arguments, "experiments.rounding", __doc__.split("\n")[0], default=MEASURED))
 
 
 if __name__ == "__main__":

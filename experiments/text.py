@@ -159,11 +159,16 @@ def write_page(setting: Setting, rows: Sequence[Row]) -> None:
 
 
 def parse_arguments(
-    arguments: list[str] | None, program: str, description: str, known: Sequence[str] = LANGUAGES
+    arguments: list[str] | None,
+    program: str,
+    description: str,
+    known: Sequence[str] = LANGUAGES,
+    default: Sequence[str] | None = None,
 ) -> tuple[Setting, Sequence[str]]:
-    """Return the setting and the treebanks that a command line asks for, by default all ``known`` ones."""
+    """Return the setting and the treebanks that a command line asks for; by default these, or all known ones."""
+    usual = ", ".join(default) if default else "all"
     parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
-    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(known)} (default: all)")
+    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(known)} (default: {usual})")
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
     parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
     parser.add_argument(
@@ -173,7 +178,7 @@ def parse_arguments(
     for language in options.languages:
         if language not in known:
             parser.error(f"unknown treebank {language}; choose from {', '.join(known)}")
-    return Setting(options.results.resolve(), options.models, options.data), options.languages or known
+    return Setting(options.results.resolve(), options.models, options.data), options.languages or default or known
 
 
 def _run(arguments: list[str] | None) -> None:

@@ -98,6 +98,14 @@ def _replace_streams(files: list) -> None:
         setattr(sys, name, stream)
 
 
+def enter(folder: Path, files: Path, monkeypatch) -> Path:
+    """Change to a folder, with links to the files of another one; return it."""
+    for path in files.iterdir():
+        (folder / path.name).symlink_to(path)
+    monkeypatch.chdir(folder)
+    return folder
+
+
 def wait_until(condition, process: subprocess.Popen) -> None:
     """Wait until a running process has done something."""
     deadline = time.monotonic() + 150

@@ -43,17 +43,19 @@ SIDES = {"sibling": 1, "grandsibling": 2, "trisibling": 1}
 """The place of the side, which is no word, in parts of each type that has one."""
 
 
+def tagged_part(kind, part, tags, first):
+    """A part over words with each word's tagged word in place."""
+    return tuple(
+        item if item in (START, END) or i == SIDES.get(kind) else int(first[item]) + tags[item]
+        for i, item in enumerate(part)
+    )
+
+
 def tagged_parts(heads, tags, first, names):
     """The parts of a tree over words that joint problems of these types have, with each word's tagged word in place."""
     for kind in names:
         for part in parts_of_tree(heads)[kind]:
-            yield (
-                kind,
-                tuple(
-                    item if item in (START, END) or i == SIDES.get(kind) else int(first[item]) + tags[item]
-                    for i, item in enumerate(part)
-                ),
-            )
+            yield kind, tagged_part(kind, part, tags, first)
 
 
 def chain_score(tags, first, chain):
@@ -81,18 +83,49 @@ def all_tags(first):
     return itertools.product(*(range(b - a) for a, b in itertools.pairwise(first.tolist())))
 
 
+def scorer(first, parts, scores, chain):
+    """A function of the heads of a tree: `joint_score` for all sequences of candidates, with an axis for each node.
+
+    The score of a part depends on the candidates of its own words only: it is looked up once for each choice of them.
+    """
+    find, sizes = part_finder(parts), np.diff(first).tolist()
+    sequences = np.reshape([chain_score(tags, first, chain) for tags in all_tags(first)], sizes)
+
+    @functools.cache
+    def values(kind, part):
+        own = {item for i, item in enumerate(part) if item not in (START, END) and i != SIDES.get(kind)}
+        found = np.empty([size if i in own else 1 for i, size in enumerate(sizes)])
+        for tags in np.ndindex(found.shape):
+            try:
+                number = find(kind, tagged_part(kind, part, tags, first))
+            except ValueError:  # over an absent arc
+                number = None
+            absent = -math.inf if kind == "arc" else math.nan
+            found[tags] = absent if number is None else scores[number]
+        return found
+
+    def score(heads):
+        listed = parts_of_tree(heads)
+        total = sum((values("arc", part) for part in listed["arc"]), sequences)
+        others = sum(values(kind, part) for kind in parts.names if kind != "arc" for part in listed[kind])
+        total = np.where(np.isneginf(total), -math.inf, total + others)
+        assert not np.isnan(total).any()  # over existing arcs, all parts exist
+        return total
+
+    return score
+
+
 def best_jointly(first, parts, scores, chain, single_root=False, projective=False):
     """The highest score of any tree with any tags, by enumeration, and all (heads, tags) that have it."""
-    find, best, found = part_finder(parts), -math.inf, []
+    score, best, found = scorer(first, parts, scores, chain), -math.inf, []
     for heads in all_trees(len(first) - 2, single_root):
         if projective and not is_projective(heads):
             continue
-        for tags in all_tags(first):
-            score = joint_score(heads, tags, first, find, scores, chain)
-            if score > best + 1e-9:
-                best, found = score, []
-            if score >= best - 1e-9:
-                found.append((tuple(heads), tags))
+        values = score(heads)
+        if values.max() > best + 1e-9:
+            best, found = values.max(), []
+        if values.max() >= best - 1e-9:
+            found += [(tuple(heads), tuple(tags)) for tags in np.argwhere(values >= best - 1e-9).tolist()]
     return best, found
 
 

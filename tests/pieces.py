@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from command import SMALL
+from command import SMALL, enter
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -25,8 +25,6 @@ def make_files(folder: Path) -> Path:
 
 def work_in(folder: Path, files: Path, monkeypatch) -> Path:
     """Change to a folder, with links to those files; all files are cut into small pieces.  Return the folder."""
-    for path in files.iterdir():
-        (folder / path.name).symlink_to(path)
-    monkeypatch.chdir(folder)
+    enter(folder, files, monkeypatch)
     monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
     return folder

@@ -9,19 +9,26 @@ import random
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from command import start
+from command import ROOT, start
 
 from nonproj.errors import FileError
 from nonproj.server.memory import limit_memory
 
+GOLDEN = ROOT / "tests" / "golden" / "model.nonproj"
+"""A small model."""
+
 DATA = {"data": "den hund ser hus", "input": "horizontal", "parser": ""}
 """A short request."""
+
+HTTP: dict = {"timeout": 60, "verify": ssl.create_default_context()}
+"""Options of requests: by default, httpx makes a context for each of them, in 20 ms, although none here needs it."""
 
 WORDS = ("den", "stor", "lille", "hund", "kat", "mand", "hus", "ser", "jager", "kender", "sovende", ".")
 
@@ -127,10 +134,10 @@ class Stream:
                     self.answers.append(response.text if response.status_code == 200 else f"{response.status_code}")
                 except self._library.HTTPError as error:
                     self.answers.append(repr(error))
-                time.sleep(0.01)
+                time.sleep(0.02)
 
     def _client(self):
-        return self._library.Client(base_url=self._url, timeout=120, **self._options)
+        return self._library.Client(base_url=self._url, **(HTTP | {"timeout": 120} | self._options))
 
     def wait_for(self, count: int) -> None:
         """Wait for this number of further answers."""

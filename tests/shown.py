@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 from toy import read, treebank
 
+from nonproj.cli.main import main
 from nonproj.evaluation.scores import nonprojective
 
 
@@ -39,3 +41,11 @@ def write_files(folder, count: int, seed: int = 0) -> None:
     (folder / "gold.conll").write_text(treebank(count), encoding="utf-8")
     (folder / "parsed.conllu").write_text(parsed(count, seed), encoding="utf-8")
     (folder / "other.conllu").write_text(parsed(count, seed + 1, 0.08, False), encoding="utf-8")
+
+
+def write_report(folder: Path, count: int, *words: str) -> Path:
+    """Write these files and report.html, which compares parsed and gold trees; return the folder."""
+    write_files(folder, count)
+    paths = [str(folder / "parsed.conllu"), "--gold", str(folder / "gold.conll"), "-o", str(folder / "report.html")]
+    assert main(["show", *paths, *words]) == 0
+    return folder

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nonproj.errors import ModelError
+from nonproj.errors import ConfigError, ModelError
 from nonproj.model.checks import DONE
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -21,6 +23,56 @@ _LARGEST = 1e30
 
 HISTORY = ("log", "step", "seconds", "pruning_held-out")
 """What the trainer itself adds to the metadata; stages add their figures, and the rest follows from the input."""
+
+log = logging.getLogger("nonproj")
+
+
+class CheckpointFile:
+    """The file of a run's checkpoint, which need not exist, and the one beside it in which a stage keeps its own state.
+
+    Parameters
+    ----------
+    path : Path, optional
+        Without it, nothing is written, and there is nothing to resume from.
+    """
+
+    def __init__(self, path: Path | None):
+        self.path = None if path is None else Path(path)
+
+    @property
+    def unfinished(self) -> Path | None:
+        """The file in which a stage keeps what it has learnt so far."""
+        return self.path and self.path.with_name(f"{self.path.name}.unfinished")
+
+    def remove_unfinished(self) -> None:
+        """Remove what a stage has kept, if anything."""
+        if self.unfinished:
+            self.unfinished.unlink(missing_ok=True)
+
+    def save(self, model: Model, training: str, done: Iterable[str]) -> None:
+        """Write a model with the digest of its training and the names of the stages that are done."""
+        assert self.path is not None
+        model.meta = model.meta | {"training": training, DONE: dict.fromkeys(done, True)}
+        model.save(self.path)
+
+    def load(self) -> Model | None:
+        """Return the checkpoint; None, with a message, if there is none."""
+        if self.path is None or not self.path.exists():
+            log.info("no checkpoint; training from the start")
+            return None
+        return Model.load(self.path)
+
+    def check_training(self, saved: Model, training: str) -> None:
+        """Raise `ConfigError` if a checkpoint has another digest than this training."""
+        if saved.meta.get("training") != training:
+            raise ConfigError("resume", f"{self.path} is of other sentences or options; train without --resume")
+
+    def check(self, resume: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what is made from the checkpoint; raise `ModelError` that names its file if its content is unsound."""
+        try:
+            return resume(*arguments)
+        except ModelError as error:
+            raise ModelError(f"{self.path}: cannot be resumed from: {error}; train without --resume") from None
 
 
 def stages_of(saved: Model, known: Sequence[str]) -> list[str]:

@@ -26,13 +26,13 @@ from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace, Bools, PartSpace
 from nonproj.workers.cluster import RESUBMISSIONS
-from nonproj.workers.pool import LostError, in_order
+from nonproj.workers.pool import LostError, SharingWorkers, Workers, in_order
 
 
 class Shards(NamedTuple):
     """Workers that train a parser, and the number of shards."""
 
-    workers: Any
+    workers: SharingWorkers
     number: int
 
 
@@ -117,7 +117,7 @@ def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Exampl
 
 
 def train_apart(
-    workers: Any,
+    workers: Workers,
     learner: Learner,
     perceptrons: Sequence[Perceptron],
     orders: Sequence[np.ndarray],
@@ -191,7 +191,7 @@ class Mixing:
 
     def __init__(
         self,
-        workers: Any,
+        workers: SharingWorkers,
         learner: Learner,
         tokens: list[Tokens],
         heads: list[np.ndarray],

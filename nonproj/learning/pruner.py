@@ -142,6 +142,7 @@ def candidates(pruner: Pruner, number: int, material: Material) -> Found:
     projective = material.config.training.decoder == "dual" and material.decoding.projective
 
     def pruned(p: Float64s, projective: bool) -> ArcSpace:
+        """Return the candidate arcs by their marginals, as the options say."""
         return prune(
             p,
             threshold=options.threshold,

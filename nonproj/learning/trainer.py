@@ -17,10 +17,10 @@ import numpy as np
 from nonproj import __version__
 from nonproj.automata.compiled import check_decodable
 from nonproj.dual.options import dual_options
-from nonproj.errors import ConfigError, ModelError
+from nonproj.errors import ConfigError
 from nonproj.evaluation.parsing import evaluate_parser, tested_tags
 from nonproj.io.partial import given_words
-from nonproj.learning.checkpoint import HISTORY, check_history, shards_of, stages_of, training_digest
+from nonproj.learning.checkpoint import HISTORY, CheckpointFile, check_history, shards_of, stages_of, training_digest
 from nonproj.learning.confidence import ConfidenceStage
 from nonproj.learning.encoders.stage import EncoderStage
 from nonproj.learning.epochs import Epochs
@@ -45,7 +45,6 @@ from nonproj.learning.preparation import (
 from nonproj.learning.pruner import PrunerStage, pruning_figures
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Component, Setting, check_order, register
-from nonproj.model.checks import DONE
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
@@ -163,7 +162,7 @@ class Trainer:
         self.processes: Any = None
         self.given, self.held_out = sentences, held_out
         self.config, self.progress = config, progress
-        self.checkpoint = None if checkpoint is None else Path(checkpoint)
+        self.checkpoint = CheckpointFile(checkpoint)
         if config.training.models > 1 and not config.training.shuffle:
             raise ConfigError(
                 "training.models", "the models differ in the order of the sentences: set training.shuffle"
@@ -215,9 +214,9 @@ class Trainer:
         saved = self._load_checkpoint() if resume else None
         names = [stage.name for stage in (*self.before, *self.stages)] + [PARSER]
         done, shards = stages_of(saved, names) if saved else [], self._shards()
-        setting = Setting(self.config, self.progress, unfinished=self._unfinished(), silver=self.silver)
+        setting = Setting(self.config, self.progress, unfinished=self.checkpoint.unfinished, silver=self.silver)
         if saved is None:
-            self._remove_unfinished()
+            self.checkpoint.remove_unfinished()
         for stage in self.before:
             self._learn(stage, saved if stage.name in done else None, setting)
         sentences = self.learnt["tagger"].predicted
@@ -226,14 +225,14 @@ class Trainer:
         if saved and PARSER in done:
             shard_count, mask = self.shards or 1, self.material.in_epoch(0)
             steps = max(int(mask[k::shard_count].sum()) for k in range(shard_count))
-            self._check(check_history, saved.meta, steps, self.config.training.average_from)
+            self.checkpoint.check(check_history, saved.meta, steps, self.config.training.average_from)
         setting = setting._replace(material=self.material, shards=shards)
         for stage in self.stages:
             self._learn(stage, saved if stage.name in done else None, setting)
         epochs = Epochs(self.material.pruned(self.learnt["pruner"].predicted), shards, self.processes)
         try:
             if saved and PARSER in done:
-                self._check(epochs.resume, saved)
+                self.checkpoint.check(epochs.resume, saved)
                 self.parser = epochs.mean()
                 self.meta |= {name: saved.meta[name] for name in HISTORY if name in saved.meta}
                 log.info("resuming after epoch %d", len(self.meta["log"]))
@@ -252,22 +251,14 @@ class Trainer:
         predicted = {name: learnt.predicted for name, learnt in self.learnt.items()}
         setting = setting._replace(fitted=fitted, predicted=predicted)
         if saved:
-            learnt = self._check(stage.resume, saved, self.given, setting)
+            learnt = self.checkpoint.check(stage.resume, saved, self.given, setting)
         else:
             learnt = stage.fit(self.given, setting)
         self.learnt[stage.name] = learnt
         self.meta |= learnt.figures
         if saved is None:
             self._save_checkpoint()
-            self._remove_unfinished()
-
-    def _check(self, resume: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what is made from a checkpoint; raise `ModelError` that names its file if its content is unsound."""
-        try:
-            return resume(*arguments)
-        except ModelError as error:
-            path = self.checkpoint
-            raise ModelError(f"{path}: cannot be resumed from: {error}; train without --resume") from None
+            self.checkpoint.remove_unfinished()
 
     def _encoded(self, sentences: Sequence[Sentence]) -> Material:
         """Return sentences as numbers, with the tags that the parser learns from."""
@@ -362,17 +353,9 @@ class Trainer:
 
     # -- checkpoints
 
-    def _unfinished(self) -> Path | None:
-        """Return the file in which a stage keeps what it has learnt so far."""
-        return self.checkpoint and self.checkpoint.with_name(f"{self.checkpoint.name}.unfinished")
-
-    def _remove_unfinished(self) -> None:
-        if unfinished := self._unfinished():
-            unfinished.unlink(missing_ok=True)
-
     def _save_checkpoint(self, epochs: Epochs | None = None) -> None:
         """Write a checkpoint of all that has been learnt."""
-        if self.checkpoint is None:
+        if self.checkpoint.path is None:
             return
         arrays, names = self._tables(), list(self.learnt)
         for stage in (*self.before, *self.stages)[: len(names)]:
@@ -382,19 +365,15 @@ class Trainer:
             self.meta |= {"step": epochs.step, "training": training}
             arrays |= epochs.arrays()
             names.append(PARSER)
-        model = self._model(arrays)
-        model.meta = self.meta | {"training": training, DONE: dict.fromkeys(names, True)}
-        model.save(self.checkpoint)
+        self.checkpoint.save(self._model(arrays), training, names)
 
     def _load_checkpoint(self) -> Model | None:
-        if self.checkpoint is None or not self.checkpoint.exists():
-            log.info("no checkpoint; training from the start")
-            return None
-        saved = Model.load(self.checkpoint)
-        if self.workers and self.shards is None:
-            self.shards = shards_of(saved)
-        if saved.meta.get("training") != self._digest():
-            raise ConfigError("resume", f"{self.checkpoint} is of other sentences or options; train without --resume")
+        """Return the checkpoint, if there is one; it must be of this input."""
+        saved = self.checkpoint.load()
+        if saved:
+            if self.workers and self.shards is None:
+                self.shards = shards_of(saved)
+            self.checkpoint.check_training(saved, self._digest())
         return saved
 
     def _digest(self) -> str:

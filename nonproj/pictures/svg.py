@@ -76,6 +76,11 @@ def tree_script() -> str:
     return importlib.resources.files("nonproj.pictures").joinpath("tree.js").read_text(encoding="utf-8")
 
 
+def theme_script() -> str:
+    """Return the script `theme.js`, which lets readers choose a page's colours; it comes after the page's own."""
+    return importlib.resources.files("nonproj.pictures").joinpath("theme.js").read_text(encoding="utf-8")
+
+
 def tree_style() -> str:
     """Return the style sheet `tree.css`: the colours of pages with trees, and those of the parts of a tree."""
     return importlib.resources.files("nonproj.pictures").joinpath("tree.css").read_text(encoding="utf-8")

@@ -17,55 +17,38 @@ import contextlib
 import copy
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from nonproj.automata.compiled import is_third_order
-from nonproj.confidence.classifier import Classifier
 from nonproj.confidence.evidence import Case, Evidence, gather
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.domain import with_scale
-from nonproj.dual.options import SearchOptions, check_options, check_search, crossing_price, dual_options
+from nonproj.dual.options import SearchOptions
 from nonproj.dual.search import Searched, with_known
-from nonproj.errors import DataError, ModelError, SizeError
+from nonproj.errors import DataError, SizeError
 from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.constraints import Constraints, read_constraints
-from nonproj.kernels.threads import LoadedOnce
-from nonproj.linear.component import Component
-from nonproj.model.model import LABEL_LINES, Model
-from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
-from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
+from nonproj.pipeline.loaded import Loaded
 from nonproj.pipeline.parses import Parse as Parse
 from nonproj.scoring.batch import Batch, join, join_words
-from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.labels import TAG, AllowedLabels
-from nonproj.scoring.network import Network
-from nonproj.scoring.scorer import Known, Scorer, score_pairs
-from nonproj.scoring.templates import part_templates
-from nonproj.scoring.tree_labels import TreeLabeler
+from nonproj.scoring.scorer import Known, score_pairs
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
-from nonproj.tagging.analyzer import Analyzer
-from nonproj.tagging.encoded import EncodedTags, encoded_tags
-from nonproj.text.segmenter import Segmenter
 from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.pruning import prune_trusted
-from nonproj.types import ArcSpace, Decoded, Float64s, PartSpace, Sentence
+from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 """Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
 third-order parts 5 n^4 / 12, at this length 3 million."""
 
-FULL_EFFORT, THIRD_EFFORT = 100, 10
-"""Factor on the search limit for decoding over all arcs, without and with third-order parts."""
-
-TAGS = ("missing", "all", "none")
-"""Values of ``tags``: which tags the tagger predicts."""
+FULL_EFFORT = 100
+"""Factor on the search limit for decoding over all arcs."""
 
 BATCH = 64
 """Number of sentences that pass each stage together, so that the stage finds its weights in the cache."""
@@ -74,7 +57,7 @@ PAIRS = 1 << 18
 """Maximum number of word pairs of the sentences that pass a stage together, which limits the memory for long ones."""
 
 
-class Parser:
+class Parser(Loaded):
     """Parses sentences with a trained model; threads may share it, because its caches of words are per thread.
 
     Parameters
@@ -90,73 +73,6 @@ class Parser:
     >>> parser = Parser(Model.load("danish.nonproj"))  # doctest: +SKIP
     >>> parser.parse(sentence).decoded.heads  # doctest: +SKIP
     """
-
-    def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
-        if tags not in TAGS:
-            raise ValueError(f"tags is {tags!r}, one of {', '.join(TAGS)} expected")
-        if not model.is_trained:
-            raise ModelError("a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
-        config = model.config
-        self.model, self.tags = model, tags
-        self.decoding = decoding = decoding or config.decoding
-        single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
-        self.options = check_options(dual_options(decoding, single_root, projective))
-        effort = THIRD_EFFORT if is_third_order(part_set(config.parts)) else 1
-        self.search = check_search(SearchOptions(effort * decoding.search_limit, search=decoding.exact))
-        self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
-        self.max_words, self.cut_words = decoding.max_words, decoding.cut_words
-        self.pruning: dict[str, Any] = {"threshold": decoding.threshold, "max_heads": config.pruner.max_heads}
-        self.pruning |= {"single_root": self.options.single_root, "projective": self.options.projective}
-        scale = model.meta.get("scale", {})
-        self.tables = {name: (model.weights[name], scale.get(name, 1.0)) for name in ("pruner", "parser", "labeler")}
-        self.encoder = model.encoder()
-        attributes = self.encoder.attributes
-        table = model.weights.get(LABEL_LINES)
-        lines = None if table is None else AllowedLabels(table, attributes.index(TAG))
-        network = model.loaded(Network, model.vocabularies, len(model.labels))
-        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network)
-        self.pruner_table = part_templates(model.templates["pruner"], attributes)
-        tables, margin = (self.tables["labeler"], self.tables["parser"]), config.labeler.margin
-        self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
-        self._labels = np.array(model.labels, np.object_)
-        self._tag_column = attributes.index("pos") if "pos" in attributes else None
-        self.price = crossing_price(decoding, model.meta, self.options)
-
-    tree_scores: ClassVar[Callable[..., Float64s] | None] = None
-    """Decides between doubtful sentences of running text, in `nonproj.pipeline.joint.JointParser`."""
-
-    @LoadedOnce
-    def analyzer(self) -> Analyzer | None:
-        """The model's tagger and lemmatizer, or None."""
-        return self.model.loaded(Analyzer)
-
-    @LoadedOnce
-    def pretrained(self) -> EncoderScorer | None:
-        """The model's pretrained encoder, or None."""
-        return self.model.loaded(EncoderScorer, len(self.model.labels))
-
-    @LoadedOnce
-    def encoded_tags(self) -> EncodedTags | None:
-        """What adds the encoder's scores of tags to the tagger's, or None."""
-        return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None, self.max_words)
-
-    @LoadedOnce
-    def components(self) -> list[Component]:
-        """The model's components that others have registered, which are applied to tagged sentences, in their order."""
-        return self.model.registered()
-
-    @LoadedOnce
-    def segmenter(self) -> Segmenter:
-        """The segmenter for plain text: the model's, or else one by rules."""
-        segmenter = self.model.loaded(Segmenter) or Segmenter.unicode()
-        segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
-        segmenter.tree_scores = self.tree_scores
-        return segmenter
-
-    @LoadedOnce
-    def classifier(self) -> Classifier | None:
-        """The confidence classifier; None if the model has none, or ``decoding.confidence`` is off."""
-        return self.model.loaded(Classifier) if self.decoding.confidence else None
 
     def with_nbest(self, k: int) -> Parser:
         """Return the same parser for another number of trees, ``decoding.nbest``; the two share all loaded components.

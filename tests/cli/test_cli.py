@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command import enter
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -37,10 +38,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def here(folder, tmp_path, monkeypatch) -> Path:
     """An empty folder to work in, with links to the treebank and the model."""
-    for path in folder.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return enter(tmp_path, folder, monkeypatch)
 
 
 def start(*arguments: str, **options) -> subprocess.Popen:

@@ -7,10 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
-from browsing import browsing, shown
-from shown import write_files
+from browsing import shown
+from shown import write_report
 
-from nonproj.cli.main import main
 from nonproj.evaluation.html.items import read_statistics
 from nonproj.io import conll
 from nonproj.pictures.content import arcs_of
@@ -26,38 +25,27 @@ COUNT = 300
 
 
 @pytest.fixture(scope="module")
-def driver(tmp_path_factory):
-    """A browser."""
-    with browsing(tmp_path_factory.mktemp("browser")) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A folder with three files of 300 sentences and their report."""
     folder = tmp_path_factory.mktemp("report")
-    write_files(folder, COUNT)
-    words = [str(folder / "parsed.conllu"), "--gold", str(folder / "gold.conll")]
-    words += ["--other", str(folder / "other.conllu"), "-o", str(folder / "report.html")]
-    assert main(["show", *words]) == 0
-    return folder
+    return write_report(folder, COUNT, "--other", str(folder / "other.conllu"))
 
 
 @pytest.fixture
-def page(driver, folder):
+def page(browser, folder):
     """The report, opened anew in light colours; in the end there must not be any message in the console."""
-    prefer(driver, "light")
-    driver.get(f"file://{folder / 'report.html'}")
-    driver.execute_script("localStorage.clear()")
-    driver.refresh()
-    yield driver
-    assert driver.get_log("browser") == []  # neither errors nor breaches of the content security policy
+    prefer(browser, "light")
+    browser.get(f"file://{folder / 'report.html'}")
+    browser.execute_script("localStorage.clear()")
+    browser.refresh()
+    yield browser
+    assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
 
 
-def prefer(driver, scheme: str) -> None:
+def prefer(browser, scheme: str) -> None:
     """Emulate a system with light or dark colours."""
     features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
 
 
 def texts(element, selector: str) -> list[str]:

@@ -7,9 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
-from browsing import browsing, shown
+from browsing import shown
 from queries import random_query, random_rows
-from shown import write_files
+from shown import write_report
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -29,34 +29,23 @@ COUNT = 300
 
 
 @pytest.fixture(scope="module")
-def driver(tmp_path_factory):
-    """A browser."""
-    with browsing(tmp_path_factory.mktemp("browser")) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A folder with three files of 300 sentences and their report."""
-    folder = tmp_path_factory.mktemp("report")
-    write_files(folder, COUNT)
-    words = [str(folder / "parsed.conllu"), "--gold", str(folder / "gold.conll"), "-o", str(folder / "report.html")]
-    assert main(["show", *words]) == 0
-    return folder
+    return write_report(tmp_path_factory.mktemp("report"), COUNT)
 
 
 @pytest.fixture
-def page(driver, folder):
+def page(browser, folder):
     """The report; in the end there must not be any message in the console."""
-    open_page(driver, folder)
-    yield driver
-    assert driver.get_log("browser") == []
+    open_page(browser, folder)
+    yield browser
+    assert browser.get_log("browser") == []
 
 
-def open_page(driver, folder: Path, fragment: str = "") -> None:
+def open_page(browser, folder: Path, fragment: str = "") -> None:
     """Open the report anew, with a fragment of its address."""
-    driver.get("about:blank")
-    driver.get(f"file://{folder / 'report.html'}{fragment}")
+    browser.get("about:blank")
+    browser.get(f"file://{folder / 'report.html'}{fragment}")
 
 
 def type_into(page, name: str, text: str) -> None:
@@ -175,24 +164,24 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("name", ["Uyghur-UDT/ug_udt", "Latin-Perseus/la_perseus", "Tamil-TTB/ta_ttb"])
-def test_real_treebanks(name, driver, released, tmp_path, capsys):
+def test_real_treebanks(name, browser, released, tmp_path, capsys):
     """The page and the command find, count and export the same; exporting everything returns the file."""
     path, other = released / f"{name}-ud-test.conllu", tmp_path / "other.conllu"
     text = path.read_text(encoding="utf-8")
     other.write_text(text.replace("\tobj\t", "\tiobj\t"), encoding="utf-8")
     assert main(["show", str(path), "--other", str(other), "-o", str(tmp_path / "report.html")]) == 0
-    open_page(driver, tmp_path)
-    driver.set_script_timeout(60)
-    assert exported(driver, "conllu") == text
+    open_page(browser, tmp_path)
+    browser.set_script_timeout(60)
+    assert exported(browser, "conllu") == text
     for query in QUERIES:
-        driver.execute_script("Object.assign(state, NONE, {query: arguments[0]}); update()", query)
-        assert exported(driver, "conllu") == command(capsys, query, path, "--other", other), query
+        browser.execute_script("Object.assign(state, NONE, {query: arguments[0]}); update()", query)
+        assert exported(browser, "conllu") == command(capsys, query, path, "--other", other), query
         fields = "form,lemma,deprel,~deprel,head.upos,distance,crossing,Case,misc.SpaceAfter,depth"
-        driver.execute_script("state.by = arguments[0]; update()", fields)
-        theirs = [line.split("\t") for line in exported(driver, "table").splitlines()]
+        browser.execute_script("state.by = arguments[0]; update()", fields)
+        theirs = [line.split("\t") for line in exported(browser, "table").splitlines()]
         table = command(capsys, query, path, "--other", other, "--table", fields)
         assert [row[:-1] for row in theirs] == [line.split("\t")[1:] for line in table.splitlines()], query
-    assert driver.get_log("browser") == []
+    assert browser.get_log("browser") == []
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
@@ -290,10 +279,10 @@ def test_links_restore_the_view(page, folder):
 @pytest.mark.parametrize(
     "fragment", ["#q=%7B(((", "#pair=9&sort=no&only=x,y&label=zz&tag=%00&s=99999", "#%FF", "#s0", "#pick=a&by="]
 )
-def test_damaged_links(fragment, driver, folder):
-    open_page(driver, folder, fragment)
-    assert len(shown(driver)) == COUNT
-    assert driver.get_log("browser") == []
+def test_damaged_links(fragment, browser, folder):
+    open_page(browser, folder, fragment)
+    assert len(shown(browser)) == COUNT
+    assert browser.get_log("browser") == []
 
 
 def test_the_sentence_as_text(page, folder):
@@ -328,22 +317,22 @@ ODD = (
 """Carriage returns, a token of several words, an empty node, a word without head, right to left, no blank line."""
 
 
-def test_every_line_of_an_odd_file_is_exported(driver, tmp_path):
+def test_every_line_of_an_odd_file_is_exported(browser, tmp_path):
     path = tmp_path / "odd.conllu"
     path.write_bytes(b"\xef\xbb\xbf" + ODD.encode())
     assert main(["show", str(path), "-o", str(tmp_path / "report.html")]) == 0
-    open_page(driver, tmp_path)
-    assert exported(driver, "conllu") == ODD.replace("\r", "") + "\n"
-    texts = [each.text for each in driver.find_elements(By.CSS_SELECTOR, ".plain p")]
+    open_page(browser, tmp_path)
+    assert exported(browser, "conllu") == ODD.replace("\r", "") + "\n"
+    texts = [each.text for each in browser.find_elements(By.CSS_SELECTOR, ".plain p")]
     assert texts == ["a b", "del,", "שלום עולם"]
-    assert driver.find_element(By.CSS_SELECTOR, "#s3 .plain p").get_attribute("dir") == "rtl"
-    assert found(driver, "{headless}") == [2] and found(driver, "שלום <obj VERB") == [3]
-    assert found(driver, "{upos:NOUN}") == [3] and found(driver, "{xpos:DX; !upos}") == [2]
-    driver.execute_script("state.query = ''; update()")
-    driver.get_log("browser")
+    assert browser.find_element(By.CSS_SELECTOR, "#s3 .plain p").get_attribute("dir") == "rtl"
+    assert found(browser, "{headless}") == [2] and found(browser, "שלום <obj VERB") == [3]
+    assert found(browser, "{upos:NOUN}") == [3] and found(browser, "{xpos:DX; !upos}") == [2]
+    browser.execute_script("state.query = ''; update()")
+    browser.get_log("browser")
 
 
-def test_a_model_exports_the_trees_that_it_predicts(driver, tmp_path, capsys):
+def test_a_model_exports_the_trees_that_it_predicts(browser, tmp_path, capsys):
     golden = Path(__file__).parents[1] / "golden"
     words = [str(golden / "input.conll"), "-m", str(golden / "model.nonproj"), "-q"]
     assert main(["show", *words, "-o", str(tmp_path / "report.html")]) == 0
@@ -353,8 +342,8 @@ def test_a_model_exports_the_trees_that_it_predicts(driver, tmp_path, capsys):
         )
         == 0
     )
-    open_page(driver, tmp_path)
-    assert exported(driver, "conllu") == (tmp_path / "o").read_text(encoding="utf-8")
+    open_page(browser, tmp_path)
+    assert exported(browser, "conllu") == (tmp_path / "o").read_text(encoding="utf-8")
 
 
 def wide_report(tmp_path, n: int, form: str = "ord") -> None:
@@ -365,41 +354,41 @@ def wide_report(tmp_path, n: int, form: str = "ord") -> None:
 
 
 @pytest.mark.parametrize(("form", "direction"), [("ord", 1), ("שלום", -1)])
-def test_trees_wider_than_the_window(form, direction, driver, tmp_path):
+def test_trees_wider_than_the_window(form, direction, browser, tmp_path):
     wide_report(tmp_path, 60, form)
-    open_page(driver, tmp_path)
-    button = WebDriverWait(driver, 10).until(lambda page: page.find_element(By.CSS_SELECTOR, "#s1 button.wide"))
-    scroll = driver.find_element(By.CSS_SELECTOR, "#s1 .scroll")
+    open_page(browser, tmp_path)
+    button = WebDriverWait(browser, 10).until(lambda page: page.find_element(By.CSS_SELECTOR, "#s1 button.wide"))
+    scroll = browser.find_element(By.CSS_SELECTOR, "#s1 .scroll")
     assert "wider than the window" in button.text and "more-" in scroll.get_attribute("class")
     button.click()
-    assert driver.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", scroll)
+    assert browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", scroll)
     assert "more-" not in scroll.get_attribute("class") and "full size" in button.text
     button.click()
-    assert driver.execute_script("return arguments[0].scrollWidth > arguments[0].clientWidth", scroll)
-    driver.execute_script("arguments[0].scrollLeft = arguments[0].scrollWidth", scroll)
-    WebDriverWait(driver, 10).until(lambda page: "more-left" in scroll.get_attribute("class"))
+    assert browser.execute_script("return arguments[0].scrollWidth > arguments[0].clientWidth", scroll)
+    browser.execute_script("arguments[0].scrollLeft = arguments[0].scrollWidth", scroll)
+    WebDriverWait(browser, 10).until(lambda page: "more-left" in scroll.get_attribute("class"))
     assert "more-right" not in scroll.get_attribute("class")
-    assert driver.get_log("browser") == []
+    assert browser.get_log("browser") == []
 
 
-def test_two_thousand_words(driver, tmp_path):
+def test_two_thousand_words(browser, tmp_path):
     """Expensive queries end, and the page says what was left out; regular expressions cannot hang it."""
     wide_report(tmp_path, 2000)
-    open_page(driver, tmp_path)
-    assert found(driver, "{form:/(o+r*d*)+[0-9]*x/}") == []
-    assert found(driver, "{children>1} >> {depth>20}") == [1]
-    type_into(driver, "search", "{}=a .. ({}=b .. {}=c)")
-    WebDriverWait(driver, 60).until(lambda page: "too many combinations" in page.find_element(By.ID, "note").text)
-    found(driver, "{" + " | ".join(["form:ord1"] * 90) + "}")
-    assert shown(driver) == [1]
-    assert driver.get_log("browser") == []
+    open_page(browser, tmp_path)
+    assert found(browser, "{form:/(o+r*d*)+[0-9]*x/}") == []
+    assert found(browser, "{children>1} >> {depth>20}") == [1]
+    type_into(browser, "search", "{}=a .. ({}=b .. {}=c)")
+    WebDriverWait(browser, 60).until(lambda page: "too many combinations" in page.find_element(By.ID, "note").text)
+    found(browser, "{" + " | ".join(["form:ord1"] * 90) + "}")
+    assert shown(browser) == [1]
+    assert browser.get_log("browser") == []
 
 
-def test_ten_thousand_sentences_are_searched_quickly(driver, tmp_path):
+def test_ten_thousand_sentences_are_searched_quickly(browser, tmp_path):
     """Far less than a second, and less than five even on a busy machine."""
     (tmp_path / "toy.conll").write_text(treebank(10_000), encoding="utf-8")
     assert main(["show", str(tmp_path / "toy.conll"), "-o", str(tmp_path / "report.html")]) == 0
-    open_page(driver, tmp_path)
+    open_page(browser, tmp_path)
     script = """
     state.query = arguments[0];
     compileSearch();
@@ -408,20 +397,20 @@ def test_ten_thousand_sentences_are_searched_quickly(driver, tmp_path):
     return [performance.now() - start, search.matches.filter((matches) => matches.length).length];
     """
     for query in ("VERB=v >obj (NOUN=o !> ADJ)", "{crossing}", "{form:/.*(a|b)+.*/; children>0} .. VERB"):
-        milliseconds, found = driver.execute_script(script, query)
+        milliseconds, found = browser.execute_script(script, query)
         assert milliseconds < 5000 and 0 < found < 10_000, query
 
 
-def test_a_phone(driver, tmp_path, folder):
-    driver.set_window_size(390, 800)
+def test_a_phone(browser, tmp_path, folder):
+    browser.set_window_size(390, 800)
     try:
-        open_page(driver, folder, "#q=VERB%3Dv+>obj+NOUN&by=v.lemma,deprel,head.upos,misc.Confidence")
-        assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-        driver.find_element(By.CSS_SELECTOR, "#export summary").click()
-        box = driver.execute_script("return document.querySelector('#export div').getBoundingClientRect().toJSON()")
-        assert box["left"] >= 0 and box["right"] <= driver.execute_script("return innerWidth")
+        open_page(browser, folder, "#q=VERB%3Dv+>obj+NOUN&by=v.lemma,deprel,head.upos,misc.Confidence")
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        browser.find_element(By.CSS_SELECTOR, "#export summary").click()
+        box = browser.execute_script("return document.querySelector('#export div').getBoundingClientRect().toJSON()")
+        assert box["left"] >= 0 and box["right"] <= browser.execute_script("return innerWidth")
     finally:
-        driver.set_window_size(1200, 900)
+        browser.set_window_size(1200, 900)
 
 
 def test_the_page_has_what_it_exports(folder):

@@ -149,7 +149,8 @@ def test_a_worker_returns_the_sentences_before_and_the_error(model):
     assert "10 words" in str(parsed.error)
 
 
-STAGES = ["Parser.marginals", "prune_trusted", "Parser.score_batch", "decode_trusted", "TreeLabeler.label"]
+STAGES = [f"pipeline.parser.{stage}" for stage in ("Parser.marginals", "prune_trusted", "Parser.score_batch")]
+STAGES += ["pipeline.parser.decode_trusted", "pipeline.loaded.TreeLabeler.label"]
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -158,7 +159,7 @@ def test_memory_that_is_not_there(stage, model, monkeypatch):
         raise MemoryError("Unable to allocate 18.6 GiB")
 
     parser = Parser(model)
-    monkeypatch.setattr(f"nonproj.pipeline.parser.{stage}", fail)
+    monkeypatch.setattr(f"nonproj.{stage}", fail)
     with pytest.raises(DataError) as caught:
         parser.parse(words(3))
     assert str(caught.value) == "long.conll:7: a sentence of 3 words: there is not enough memory; split it"

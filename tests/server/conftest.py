@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+from serving import GOLDEN
 from toy import raw_treebank, read
 
 from nonproj.learning.trainer import train
@@ -19,3 +21,9 @@ def other(tmp_path_factory) -> Path:
     text = raw_treebank(40).replace("\tsubj\t", "\tsecond\t").replace("\tdet\t", "\tsecond\t")
     train(read(text), Config().with_overrides(options)).save(path)
     return path
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """The file of the model that is served."""
+    return Path(shutil.copy(GOLDEN, tmp_path / "toy.nonproj"))

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import http.client
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from command import ROOT, heed, processor_seconds
-from serving import DATA, Stream, put, said, serving, wait_until
+from serving import DATA, GOLDEN, HTTP, Stream, put, said, serving, wait_until
 
 from nonproj.errors import ConfigError
 from nonproj.server.systemd import FIRST_DESCRIPTOR, notify, passed_sockets
@@ -28,17 +27,10 @@ httpx = pytest.importorskip("httpx")
 for library in ("starlette", "uvicorn", "python_multipart", "prometheus_client"):
     pytest.importorskip(library)
 
-get, post = functools.partial(httpx.get, timeout=60), functools.partial(httpx.post, timeout=60)
+get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
-GOLDEN = ROOT / "tests" / "golden" / "model.nonproj"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 PASSING = 'export LISTEN_PID=$$ LISTEN_FDS="$1"; shift; exec "$@"'
-
-
-@pytest.fixture
-def path(tmp_path) -> Path:
-    """The file of the model that is served."""
-    return Path(shutil.copy(GOLDEN, tmp_path / "toy.nonproj"))
 
 
 # -- passed sockets ----------------------------------------------------------------------------------------------------

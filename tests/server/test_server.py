@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from command import ROOT, run, running, work_until_end
-from serving import nonsense, serving
+from serving import HTTP, nonsense, serving
 from toy import raw_treebank, read, treebank
 
 from nonproj.cli.main import main
@@ -27,7 +27,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("python_multipart")
 
-get, post, put = (functools.partial(method, timeout=60) for method in (httpx.get, httpx.post, httpx.put))
+get, post, put = (functools.partial(method, **HTTP) for method in (httpx.get, httpx.post, httpx.put))
 """The machine may be busy: httpx waits five seconds only."""
 
 OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}

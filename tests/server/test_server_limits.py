@@ -13,8 +13,8 @@ import sys
 import time
 
 import pytest
-from command import ROOT, run
-from serving import nonsense, serving
+from command import run
+from serving import GOLDEN, HTTP, nonsense, serving
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
@@ -33,16 +33,15 @@ from nonproj.server.copies import private_copy  # noqa: E402
 from nonproj.server.hosts import HostCheck, check_host, check_origin  # noqa: E402
 from nonproj.server.processing import RequestError  # noqa: E402
 
-MODEL = ROOT / "tests" / "golden" / "model.nonproj"
 DATA = {"data": nonsense(12), "input": "horizontal", "parser": ""}
 
-get, post = functools.partial(httpx.get, timeout=60), functools.partial(httpx.post, timeout=60)
+get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
 
 @pytest.fixture(scope="module")
 def server():
     """A server of a very small model."""
-    with serving(MODEL, "--allowed-host", "parser.example.org", "--allowed-origin", "https://example.org") as server:
+    with serving(GOLDEN, "--allowed-host", "parser.example.org", "--allowed-origin", "https://example.org") as server:
         yield server
 
 
@@ -251,7 +250,7 @@ def test_malformed_hosts_and_origins_are_refused():
     for origin in ("example.org", "https://example.org/", "https://a/b", ""):
         with pytest.raises(ConfigError, match="--allowed-origin: .* is not an origin"):
             check_origin(origin)
-    result = run("serve", str(MODEL), "--allowed-host", "a:80")
+    result = run("serve", str(GOLDEN), "--allowed-host", "a:80")
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
 
@@ -274,7 +273,7 @@ def workers_of(server) -> list[int]:
 def test_a_server_owns_its_models(tmp_path):
     """The file is overwritten in place, then replaced by another, then removed; and the worker dies each time."""
     path = tmp_path / "own.nonproj"
-    shutil.copy(MODEL, path)
+    shutil.copy(GOLDEN, path)
     with serving(path) as server:
         expected = post(f"{server.url}/process", data=DATA).json()
         size = path.stat().st_size
@@ -299,7 +298,7 @@ def test_a_server_owns_its_models(tmp_path):
 
 
 def test_a_damaged_model_is_found_when_it_is_copied(tmp_path):
-    damaged = bytearray(MODEL.read_bytes())
+    damaged = bytearray(GOLDEN.read_bytes())
     damaged[-5] ^= 0xFF
     (tmp_path / "a.nonproj").write_bytes(damaged)
     result = run("serve", str(tmp_path / "a.nonproj"))
@@ -309,7 +308,7 @@ def test_a_damaged_model_is_found_when_it_is_copied(tmp_path):
 
 
 def test_a_copy_cannot_be_written_to(tmp_path):
-    with private_copy(str(MODEL)) as copy:
+    with private_copy(str(GOLDEN)) as copy:
         assert copy.model.labels
         with pytest.raises(OSError), open(copy.path, "r+b") as stream:
             stream.write(b"x")
@@ -319,7 +318,7 @@ def test_a_copy_cannot_be_written_to(tmp_path):
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
 def test_a_server_that_cannot_start_workers_ends_with_an_error():
-    with serving(MODEL) as server:
+    with serving(GOLDEN) as server:
         [worker] = workers_of(server)
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (3, 3))
         os.kill(worker, signal.SIGKILL)
@@ -442,7 +441,7 @@ def test_a_socket_buffers_no_response():
 
 def test_connections_are_limited_by_the_files_that_may_be_open(tmp_path):
     """Idle clients cannot take the descriptors that a new worker needs."""
-    with serving(MODEL) as server:
+    with serving(GOLDEN) as server:
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (300, 300))
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(400)]
         [worker] = workers_of(server)
@@ -506,7 +505,7 @@ def test_the_description_is_valid_and_complete(server):
     validator.validate(description)
     for path, operations in description["paths"].items():
         for method in operations:
-            response = httpx.request(method, f"{server.url}{path}", timeout=60)
+            response = httpx.request(method, f"{server.url}{path}", **HTTP)
             assert str(response.status_code) in operations[method]["responses"], path
     operations = description["paths"]["/process"]
     assert [parameter["name"] for parameter in operations["get"]["parameters"]] == list(NAMES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,23 +13,13 @@ from pathlib import Path
 
 import pytest
 from command import ROOT, heed, running
-from serving import DATA, Stream, nonsense, put, said, serving, wait_until
+from serving import DATA, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
 
 httpx = pytest.importorskip("httpx")
 for library in ("starlette", "uvicorn", "python_multipart", "prometheus_client"):
     pytest.importorskip(library)
 
-get, post = functools.partial(httpx.get, timeout=60), functools.partial(httpx.post, timeout=60)
-
-GOLDEN = ROOT / "tests" / "golden" / "model.nonproj"
-FORM = {"content-type": "application/x-www-form-urlencoded"}
-PASSING = 'export LISTEN_PID=$$ LISTEN_FDS="$1"; shift; exec "$@"'
-
-
-@pytest.fixture
-def path(tmp_path) -> Path:
-    """The file of the model that is served."""
-    return Path(shutil.copy(GOLDEN, tmp_path / "toy.nonproj"))
+get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
 
 def answer_of(model: Path) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import toy
+from command import enter
 
 from nonproj.cli.main import main
 from nonproj.errors import ModelError
@@ -54,10 +55,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def here(folder, tmp_path, monkeypatch) -> Path:
     """An empty folder to work in, with links to these files."""
-    for path in folder.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return enter(tmp_path, folder, monkeypatch)
 
 
 def parse(*words: str) -> str:

@@ -226,15 +226,17 @@ def test_a_worker_that_nobody_listens_to_ends_without_a_word():
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "message"),
+    ("number", "code", "message", "everyone"),
     [
-        (signal.SIGINT, 130, b"nonproj: interrupted\n"),
-        (signal.SIGTERM, 143, b"nonproj: terminated\n"),
-        (signal.SIGHUP, 129, b"nonproj: hung up\n"),
-        (signal.SIGKILL, -9, b""),
+        (signal.SIGINT, 130, b"nonproj: interrupted\n", False),
+        (signal.SIGINT, 130, b"nonproj: interrupted\n", True),
+        (signal.SIGTERM, 143, b"nonproj: terminated\n", False),
+        (signal.SIGTERM, 143, b"nonproj: terminated\n", True),
+        (signal.SIGHUP, 129, b"nonproj: hung up\n", False),
+        (signal.SIGHUP, 129, b"nonproj: hung up\n", True),
+        (signal.SIGKILL, -9, b"", False),  # sent to everyone, it needs no help of ours
     ],
 )
-@pytest.mark.parametrize("everyone", [False, True])
 def test_processes_end_with_their_parent(folder, tmp_path, number, code, message, everyone):
     """In a terminal, an interrupt reaches the workers too."""
     source = tmp_path / "long.conll"

@@ -106,16 +106,6 @@ function makeCurrent(place, focus = true) {
   writeFragment();
 }
 
-function nextTheme() {
-  const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const order = dark ? ["", "light", "dark"] : ["", "dark", "light"], old = root.dataset.theme || "";
-  const theme = order[(order.indexOf(old) + 1) % 3];
-  if (theme) root.dataset.theme = theme;
-  else delete root.dataset.theme;
-  find("theme").setAttribute("aria-label", `colours: ${theme || "as the system"}`);
-  try { localStorage.setItem("nonproj-theme", theme); } catch { /* the page's place has no storage */ }
-}
-
 function nextOrder() {
   const options = [...find("sort").options].filter((option) => !option.hidden).map((option) => option.value);
   state.sort = options[(options.indexOf(state.sort) + 1) % options.length];
@@ -178,7 +168,6 @@ find("reset").addEventListener("click", () => {
   syncControls();
   update();
 });
-find("theme").addEventListener("click", nextTheme);
 find("help-button").addEventListener("click", () => find("help").showModal());
 for (const name of ["sentences", "analysis"]) find(`tab-${name}`).addEventListener("click", () => view(name));
 document.querySelector(".tabs").addEventListener("keydown", (event) => {
@@ -192,7 +181,6 @@ const measureHeader = () => document.documentElement.style.setProperty("--header
 new ResizeObserver(measureHeader).observe(document.querySelector("header"));
 addEventListener("beforeprint", () => { for (const n of shown) draw(n); });
 
-try { const theme = localStorage.getItem("nonproj-theme"); if (theme) document.documentElement.dataset.theme = theme; } catch { /* none */ }
 /* Show what the page's address says. */
 function start() {
   const old = `${state.above} ${state.beside}`, wanted = readFragment();

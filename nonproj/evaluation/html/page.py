@@ -21,7 +21,7 @@ from nonproj.evaluation.html.plots import CHART
 from nonproj.evaluation.search import search_script
 from nonproj.pictures.content import heads_of
 from nonproj.pictures.fonts import is_right_to_left
-from nonproj.pictures.svg import tree_script, tree_style
+from nonproj.pictures.svg import theme_script, tree_script, tree_style
 from nonproj.pipeline.parser import Parser
 
 
@@ -151,7 +151,8 @@ def render(data: dict[str, Any], title: str, plots: str = "") -> str:
     """
     files = importlib.resources.files("nonproj.evaluation.html")
     read = {name: files.joinpath(name).read_text(encoding="utf-8") for name in _FILES}
-    script = "\n".join(['\n"use strict";', tree_script(), search_script(), *(read[name] for name in SCRIPTS)])
+    scripts = tree_script(), search_script(), *(read[name] for name in SCRIPTS), theme_script()
+    script = "\n".join(['\n"use strict";', *scripts])
     style = tree_style() + read["report.css"]
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}"
     parts = {
@@ -175,7 +176,7 @@ SCRIPTS = (
     "export.js",
     "controls.js",
 )
-"""The page's scripts in the order of execution, after those of trees and of search."""
+"""The page's scripts in the order of execution, after those of trees and of search, before that of colours."""
 
 _FILES = ("report.html", "report.css", *SCRIPTS)
 

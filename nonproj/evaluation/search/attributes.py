@@ -161,6 +161,7 @@ def _test(test: Test) -> Condition:
     known: dict[str, bool] = {}
 
     def compare(words: Words, word: int) -> bool:
+        """Look the word's string up, or compare it and keep the result."""
         column = _raw(attribute, words, word)
         found = known.get(column)
         if found is None:

@@ -112,6 +112,7 @@ def names_of(node: Node, bound: bool = False) -> list[str]:
     found: dict[str, None] = {}
 
     def visit(part: Formula | Node) -> None:
+        """Add the names in a part, in the order of the text."""
         if isinstance(part, Node):
             if part.name:
                 found[part.name] = None

@@ -122,16 +122,13 @@ def test_the_k_best_trees_with_their_best_tags_equal_enumeration(price, kind, ty
 
 def best_by_tree(problem, options, price):
     """The value of each tree with its best tags, by enumeration."""
-    first, find, best = problem.space.first, naive_joint.part_finder(problem.parts), {}
-    for heads in naive_trees.all_trees(len(first) - 2, options.single_root):
+    score, best = naive_joint.scorer(problem.space.first, problem.parts, problem.scores, problem.chain), {}
+    for heads in naive_trees.all_trees(len(problem.space.first) - 2, options.single_root):
         projective = naive_trees.is_projective(heads)
         if projective or not options.projective:
-            scores = [
-                naive_joint.joint_score(heads, tags, first, find, problem.scores, problem.chain)
-                for tags in naive_joint.all_tags(first)
-            ]
-            if max(scores) > -np.inf:
-                best[tuple(heads)] = max(scores) - (0.0 if projective else price)
+            highest = score(heads).max()
+            if highest > -np.inf:
+                best[tuple(heads)] = highest - (0.0 if projective else price)
     return best
 
 
@@ -181,6 +178,21 @@ def test_integer_program_equals_enumeration(types):
         program = naive_joint.integer_program(space.first, space.word, problem.parts, problem.scores, problem.chain)
         optimum, _ = naive_joint.best_jointly(space.first, problem.parts, problem.scores, problem.chain)
         assert program.solve(("arc",)) == pytest.approx(optimum, abs=1e-7)
+
+
+@pytest.mark.parametrize("types", SETS)
+def test_scores_of_all_tags_equal_the_definition(types):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        problem = draw_joint(rng, 3, KINDS[seed % 2], pruned=bool(seed % 3), types=types)
+        first, find = problem.space.first, naive_joint.part_finder(problem.parts)
+        score = naive_joint.scorer(first, problem.parts, problem.scores, problem.chain)
+        for heads in naive_trees.all_trees(3):
+            expected = [
+                naive_joint.joint_score(heads, tags, first, find, problem.scores, problem.chain)
+                for tags in naive_joint.all_tags(first)
+            ]
+            np.testing.assert_allclose(score(heads).ravel(), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("types", SETS)

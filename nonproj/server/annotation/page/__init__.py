@@ -1,8 +1,9 @@
 """The page of `nonproj annotate`: a template, a style sheet and scripts, which become one text.
 
-The scripts share one scope and are concatenated in the order of `SCRIPTS`, behind `nonproj/pictures/tree.js`:
+The scripts share one scope and are concatenated in the order of `SCRIPTS`, behind `tree.js` of `nonproj/pictures`
+and before its `theme.js`:
 
-- `basics.js`: elements, requests, the banner of a lost server, colours
+- `basics.js`: elements, requests, the banner of a lost server
 - `choosing.js`: the list of labels and tags with completion, and small forms
 - `listing.js`: the list of sentences, of which only those in view exist
 - `drawing.js`: the tree of the open sentence
@@ -20,7 +21,7 @@ import hashlib
 import importlib.resources
 import re
 
-from nonproj.pictures.svg import tree_script, tree_style
+from nonproj.pictures.svg import theme_script, tree_script, tree_style
 
 SCRIPTS = (
     "basics.js",
@@ -50,7 +51,7 @@ def load_page() -> tuple[str, dict[str, str]]:
         name: files.joinpath(name).read_text(encoding="utf-8") for name in ("annotate.html", "annotate.css", *SCRIPTS)
     }
     style = tree_style() + read["annotate.css"]
-    script = "\n".join(['\n"use strict";', tree_script(), *(read[name] for name in SCRIPTS)])
+    script = "\n".join(['\n"use strict";', tree_script(), *(read[name] for name in SCRIPTS), theme_script()])
     parts = {"style": style, "script": script}
     text = re.sub(r"\{(style|script)\}", lambda match: parts[match[1]], read["annotate.html"])
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; connect-src 'self'"

@@ -1,4 +1,4 @@
-/* Elements, requests to the server, the banner while it cannot be reached, messages, and colours. */
+/* Elements, requests to the server, the banner while it cannot be reached, and messages. */
 
 const find = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.search).get("token") || "";
@@ -140,18 +140,3 @@ class Window {
     this.update(false);
   }
 }
-
-/* -- colours --------------------------------------------------------------------------------------------------------- */
-
-function nextTheme() {
-  const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const order = dark ? ["", "light", "dark"] : ["", "dark", "light"], old = root.dataset.theme || "";
-  const theme = order[(order.indexOf(old) + 1) % 3];
-  if (theme) root.dataset.theme = theme;
-  else delete root.dataset.theme;
-  find("theme").setAttribute("aria-label", `colours: ${theme || "as the system"}`);
-  try { localStorage.setItem("nonproj-theme", theme); } catch { /* the page has no storage */ }
-}
-
-try { const theme = localStorage.getItem("nonproj-theme"); if (theme) document.documentElement.dataset.theme = theme; } catch { /* none */ }
-find("theme").addEventListener("click", nextTheme);

@@ -1,0 +1,105 @@
+"""What a parser takes from its model: options, tables of weights, and components, which are loaded on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nonproj.automata.compiled import is_third_order
+from nonproj.confidence.classifier import Classifier
+from nonproj.dual.options import SearchOptions, check_options, check_search, crossing_price, dual_options
+from nonproj.errors import ModelError
+from nonproj.kernels.threads import LoadedOnce
+from nonproj.linear.component import Component
+from nonproj.model.model import LABEL_LINES, Model
+from nonproj.options.sections import DecodingConfig
+from nonproj.parts.registry import part_set
+from nonproj.scoring.encoders.scorer import EncoderScorer
+from nonproj.scoring.labels import TAG, AllowedLabels
+from nonproj.scoring.network import Network
+from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.templates import part_templates
+from nonproj.scoring.tree_labels import TreeLabeler
+from nonproj.tagging.analyzer import Analyzer
+from nonproj.tagging.encoded import EncodedTags, encoded_tags
+from nonproj.text.segmenter import Segmenter
+from nonproj.types import Float64s
+
+THIRD_EFFORT = 10
+"""Factor on the search limit with third-order parts."""
+
+TAGS = ("missing", "all", "none")
+"""Values of ``tags``: which tags the tagger predicts."""
+
+
+class Loaded:
+    """A trained model, ready for parsing; `nonproj.pipeline.parser.Parser` describes the parameters and adds stages."""
+
+    def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
+        if tags not in TAGS:
+            raise ValueError(f"tags is {tags!r}, one of {', '.join(TAGS)} expected")
+        if not model.is_trained:
+            raise ModelError("a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
+        config = model.config
+        self.model, self.tags = model, tags
+        self.decoding = decoding = decoding or config.decoding
+        single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
+        self.options = check_options(dual_options(decoding, single_root, projective))
+        effort = THIRD_EFFORT if is_third_order(part_set(config.parts)) else 1
+        self.search = check_search(SearchOptions(effort * decoding.search_limit, search=decoding.exact))
+        self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
+        self.max_words, self.cut_words = decoding.max_words, decoding.cut_words
+        self.pruning: dict[str, Any] = {"threshold": decoding.threshold, "max_heads": config.pruner.max_heads}
+        self.pruning |= {"single_root": self.options.single_root, "projective": self.options.projective}
+        scale = model.meta.get("scale", {})
+        self.tables = {name: (model.weights[name], scale.get(name, 1.0)) for name in ("pruner", "parser", "labeler")}
+        self.encoder = model.encoder()
+        attributes = self.encoder.attributes
+        table = model.weights.get(LABEL_LINES)
+        lines = None if table is None else AllowedLabels(table, attributes.index(TAG))
+        network = model.loaded(Network, model.vocabularies, len(model.labels))
+        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network)
+        self.pruner_table = part_templates(model.templates["pruner"], attributes)
+        tables, margin = (self.tables["labeler"], self.tables["parser"]), config.labeler.margin
+        self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
+        self._labels = np.array(model.labels, np.object_)
+        self._tag_column = attributes.index("pos") if "pos" in attributes else None
+        self.price = crossing_price(decoding, model.meta, self.options)
+
+    tree_scores: ClassVar[Callable[..., Float64s] | None] = None
+    """Decides between doubtful sentences of running text, in `nonproj.pipeline.joint.JointParser`."""
+
+    @LoadedOnce
+    def analyzer(self) -> Analyzer | None:
+        """The model's tagger and lemmatizer, or None."""
+        return self.model.loaded(Analyzer)
+
+    @LoadedOnce
+    def pretrained(self) -> EncoderScorer | None:
+        """The model's pretrained encoder, or None."""
+        return self.model.loaded(EncoderScorer, len(self.model.labels))
+
+    @LoadedOnce
+    def encoded_tags(self) -> EncodedTags | None:
+        """What adds the encoder's scores of tags to the tagger's, or None."""
+        return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None, self.max_words)
+
+    @LoadedOnce
+    def components(self) -> list[Component]:
+        """The model's components that others have registered, which are applied to tagged sentences, in their order."""
+        return self.model.registered()
+
+    @LoadedOnce
+    def segmenter(self) -> Segmenter:
+        """The segmenter for plain text: the model's, or else one by rules."""
+        segmenter = self.model.loaded(Segmenter) or Segmenter.unicode()
+        segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
+        segmenter.tree_scores = self.tree_scores
+        return segmenter
+
+    @LoadedOnce
+    def classifier(self) -> Classifier | None:
+        """The confidence classifier; None if the model has none, or ``decoding.confidence`` is off."""
+        return self.model.loaded(Classifier) if self.decoding.confidence else None
