@@ -109,12 +109,12 @@ async def _serve(load: Load, options: ServerOptions, listeners: list[socket.sock
         async with WorkerPool(options.jobs, limits, reloader.preparation, models.descriptors) as pool:
             service = Service(pool, names, reloader, options.max_bytes, options.hosts, options.origins)
             control.server = server = _Server(_configuration(service, options.timeout))
-            pool.failed.add_done_callback(lambda _: server.fail())
+            pool.workers.failed.add_done_callback(lambda _: server.fail())
             async with reloader.serving(pool):
                 server.announce = lambda: _announce(names, listeners, options)
                 await server.serve(sockets=listeners)
-            if pool.failed.done():
-                pool.failed.result()
+            if pool.workers.failed.done():
+                pool.workers.failed.result()
 
 
 def _configuration(service: Service, timeout: float) -> uvicorn.Config:
