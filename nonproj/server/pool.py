@@ -151,8 +151,9 @@ class WorkerPool:
     def _fail(self, failed: asyncio.Future[None]) -> None:
         """Make all waiting calls fail, because there are no processes any more."""
         error = None if failed.cancelled() else failed.exception()
-        for ticket in list(self._queue) if isinstance(error, NonprojError) else []:
-            self._refuse(ticket, error)
+        if isinstance(error, NonprojError):
+            for ticket in list(self._queue):
+                self._refuse(ticket, error)
 
     async def _run(
         self, process: WorkerProcess, ticket: Ticket, call: tuple[Any, ...], left: asyncio.Future[Any]
