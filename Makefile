@@ -114,7 +114,8 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
 
 models: $(WARM) ## train and evaluate the models of a release, with cards and packages; ARGS selects some: danish-arc turkish-grandparent
-	@"$(BIN)/python" release/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)") $(ARGS)
+	@"$(BIN)/python" release/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)") $(ARGS); \
+		code=$$?; "$(BIN)/python" release/environment.py models/wheels && exit $$code
 
 test: $(WARM) ## run all tests
 	@$(PYTEST) $(ARGS)

@@ -14,6 +14,7 @@ _LIBRARIES = {
     "nonproj/server/bodies.py": "python_multipart",
     "nonproj/server/connections.py": "uvicorn",
     "nonproj/server/hosts.py": "starlette",
+    "nonproj/server/library.py": "uvicorn",
     "nonproj/server/monitoring.py": "prometheus_client",
     "nonproj/server/run.py": "uvicorn",
 }

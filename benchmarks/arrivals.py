@@ -116,14 +116,18 @@ async def _ask(client: httpx.AsyncClient, text: str, due: float) -> Arrival:
     return Arrival(due, sent, time.monotonic(), status, len(text.split()))
 
 
-def worker_megabytes(pid: int) -> list[tuple[float, float]]:
-    """Return the resident and the proportional memory of each worker of a server, in MiB."""
-    tasks, found = Path(f"/proc/{pid}/task").iterdir(), []
-    for child in (child for task in tasks for child in (task / "children").read_text(encoding="ascii").split()):
-        lines = Path(f"/proc/{child}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
-        sizes = {name: int(rest.split()[0]) / 1024 for name, _, rest in (line.partition(":") for line in lines)}
-        found.append((sizes["Rss"], sizes["Pss"]))
-    return found
+def children_of(pid: int) -> list[int]:
+    """Return the process IDs of the children of a process."""
+    return [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+
+
+def memory_of(pid: int) -> tuple[float, float]:
+    """Return the resident and the proportional memory of a process, in MiB."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
+    sizes = {name: int(rest.split()[0]) / 1024 for name, _, rest in (line.partition(":") for line in lines)}
+    return sizes["Rss"], sizes["Pss"]
 
 
 async def run(options: argparse.Namespace) -> None:
@@ -137,7 +141,7 @@ async def run(options: argparse.Namespace) -> None:
             capacity = await capacity_of(client, texts, options.jobs, options.seconds / 2)
             write(f"{options.jobs} workers, {words:.0f} words per request on average\n")
             write(f"capacity: {capacity:.1f} requests/s, {capacity * words:,.0f} words/s\n")
-            for resident, proportional in worker_megabytes(server.process.pid):
+            for resident, proportional in map(memory_of, children_of(server.process.pid)):
                 write(f"worker: {resident:.0f} MiB resident, {proportional:.0f} MiB proportional\n")
             write(
                 "\n| load | requests/s offered | answered | words/s | p50 | p95 | p99 | refused | lost | sent late |\n"

@@ -1,15 +1,18 @@
 """Train and evaluate the models of a release; write a card and a package of each of them, and a table of all.
 
-    python release/models.py --out models [--data data] [--source FOLDER] [MODEL ...] [--train '--epochs 5']
+    python release/models.py --out models [--data data] [--source FOLDER] [MODEL ...] [--train='--epochs 5']
 
 A MODEL is a treebank and a set of part types, such as danish-grandparent; by default all of `RELEASE`.  Finished models
 are kept: an interrupted run continues with the next model, or after the last complete epoch of an unfinished one.  A
-package is a wheel in the folder ``wheels``; it is installed into an empty folder, and must parse the test file by name.
+model from elsewhere, such as another checkout, is finished, too, if it was learnt by the same algorithms from the same
+files with the same options.  A package is a wheel in the folder ``wheels``; it is installed into an empty folder, and
+must parse the test file by name.  `release/environment.py` then uses all of them in an empty environment.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import shlex
 import subprocess
@@ -25,10 +28,13 @@ from fetch import fetch, treebank_folders  # noqa: E402
 from treebanks import TREEBANKS, TreebankError, sha256, write_file  # noqa: E402
 
 from nonproj import __version__  # noqa: E402
+from nonproj.cli.main import parse_arguments  # noqa: E402
 from nonproj.cli.package import contents_of  # noqa: E402
+from nonproj.cli.train import config_of  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.card import model_card  # noqa: E402
 from nonproj.io import conll  # noqa: E402
+from nonproj.learning.trainer import LEARNING  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.model.rounding import rounded  # noqa: E402
 from nonproj.model.wheel import write_wheel  # noqa: E402
@@ -96,15 +102,28 @@ def command(job: Job, more: list[str]) -> list[str]:
     return words + more
 
 
-def finished(job: Job) -> bool:
-    """Return whether the model exists, is complete and evaluated, and was made from these files by this version."""
+def finished(job: Job, more: list[str]) -> bool:
+    """Return whether the model exists, is complete and evaluated, and is what the command would train."""
     try:
-        meta = Model.load(job.output).meta
+        model = Model.load(job.output)
     except (ModelError, OSError):
         return False
-    data = meta.get("data") or {}
-    same = all(data.get(f"{role}_sha256") == sha256(getattr(job, role).read_bytes()) for role in ("train", "test"))
-    return same and not meta["interrupted"] and "test" in meta and meta["version"] == __version__
+    meta, data = model.meta, model.meta.get("data") or {}
+    wanted, own = config_of(parse_arguments(command(job, more)[3:])), model.config.treebank
+    treebank = dataclasses.replace(wanted.treebank, name=own.name, licence=own.licence)  # see `name_treebank`
+    same = dataclasses.replace(wanted, treebank=treebank) == model.config
+    same &= all(data.get(f"{role}_sha256") == sha256(getattr(job, role).read_bytes()) for role in ("train", "test"))
+    same &= (meta["version"], meta.get("learning")) == (__version__, LEARNING)
+    return same and not meta["interrupted"] and "test" in meta
+
+
+def name_treebank(job: Job) -> None:
+    """Record the name and the licence of the treebank in a model that was trained without them."""
+    model, treebank = Model.load(job.output), TREEBANKS[job.language]
+    named = {"name": treebank.title, "licence": treebank.licence}
+    if named.items() - model.meta["data"].items():
+        model.meta["data"] |= named
+        model.save(job.output)
 
 
 def write_card(job: Job) -> str:
@@ -176,11 +195,11 @@ def build(job: Job, more: list[str]) -> None:
     TreebankError
         Training failed.
     """
-    if finished(job):
+    if finished(job, more):
         sys.stderr.write(f"{job.output} is finished\n")
         return
     code = subprocess.run(command(job, more), cwd=ROOT, check=False).returncode
-    if code or not finished(job):
+    if code or not finished(job, more):
         raise TreebankError(f"{job.output} is not finished: 'nonproj train' ended with code {code}")
 
 
@@ -191,7 +210,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("models"), help="folder of models (default: models)")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder to fetch treebanks to (default: data)")
     parser.add_argument("--source", metavar="FOLDERS", help="folders of treebanks (default: NONPROJ_TREEBANKS)")
-    parser.add_argument("--train", default="", metavar="OPTIONS", help="more options of 'nonproj train'")
+    parser.add_argument(
+        "--train", default="", metavar="OPTIONS", help="more options of 'nonproj train'; with an equals sign"
+    )
     options = parser.parse_args(arguments)
     if unknown := set(options.models) - set(RELEASE):
         parser.error(f"unknown model {min(unknown)}; known: {', '.join(RELEASE)}")
@@ -202,6 +223,7 @@ def main(arguments: list[str] | None = None) -> int:
             train, test = fetch(name.rpartition("-")[0], options.data, treebank_folders(options.source))[:2]
             job = Job(name, *(path.resolve() for path in (train, test, options.out / f"{name}.nonproj")))
             build(job, shlex.split(options.train))
+            name_treebank(job)
             rows.append(write_card(job))
             write_packages(job)
         except (TreebankError, OSError) as error:

@@ -55,7 +55,7 @@ _DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--ma
 ON_ERROR = ("stop", "skip", "copy")
 """A copy of `nonproj.io.broken.ON_ERROR`, which takes longer to import."""
 
-FORMATS = ("conllu", "jsonl", "parquet")
+FORMATS = ("conllu", "json", "jsonl", "parquet")
 """A copy of `nonproj.io.tables.FORMATS`."""
 
 log = logging.getLogger("nonproj")
@@ -105,7 +105,9 @@ def _add_parse(parser: Arguments) -> None:
     text = f"a model (default: {DEFAULT}, if it is installed), and the file to parse (default: standard input)"
     add("files", nargs="*", metavar="MODEL [IN]", help=text)
     add("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
-    text = "CoNLL; a line of JSON for each sentence; or Parquet, a row for each word (default: by the ending of OUT)"
+    text = (
+        "CoNLL; JSON; a line of JSON for each sentence; or Parquet, a row for each word (default: by the ending of OUT)"
+    )
     add("--format", choices=FORMATS, help=text)
     text = "write the K best trees of each sentence, best first, with rank, score, bound and certificate as comments"
     add("--nbest", type=positive, metavar="K", help=text)

@@ -1,4 +1,4 @@
-"""Parsed sentences as data: lines of JSON, Parquet files, and data frames of pandas.
+"""Parsed sentences as data: JSON, lines of JSON, Parquet files, and data frames of pandas.
 
 The source is always CoNLL text, whoever has written it: comments such as ``# nonproj certified = true`` and attributes
 in MISC such as ``Confidence=0.97`` become fields.
@@ -24,8 +24,8 @@ from nonproj.types import Sentence
 if TYPE_CHECKING:
     import pandas
 
-FORMATS = ("conllu", "jsonl", "parquet")
-"""CoNLL text; a line of JSON for each sentence; a row for each word, in Parquet."""
+FORMATS = ("conllu", "json", "jsonl", "parquet")
+"""CoNLL text; a list of sentences in JSON; a line of JSON for each sentence; a row for each word, in Parquet."""
 
 SENTENCE_FIELDS = {"sentence": int, "sent_id": str, "certified": bool, "tree_confidence": float, "rank": int}
 """The columns of a frame that are the same for all words of a sentence, and their types."""
@@ -207,6 +207,12 @@ def open_table(path: str, form: str, errors: str = "strict") -> Iterator[TextIO]
     elif form == "jsonl":
         with open_output(path, errors) as stream, _Converted(_JsonLines(stream)) as converted:
             yield cast(TextIO, converted)
+    elif form == "json":
+        with open_output(path, errors) as stream:
+            array = _JsonArray(stream)
+            with _Converted(array) as converted:
+                yield cast(TextIO, converted)
+            array.end()
     else:
         with _parquet(path) as table, _Converted(table) as converted:
             yield cast(TextIO, converted)
@@ -222,6 +228,27 @@ class _JsonLines:
         """Write sentences."""
         for record in records:
             self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        self._stream.flush()
+
+
+class _JsonArray:
+    """Writes a list in JSON with an element for each sentence, on a line of its own."""
+
+    def __init__(self, stream: TextIO):
+        self._stream, self._before = stream, "[\n"
+
+    def add(self, records: Iterable[dict[str, Any]]) -> None:
+        """Write sentences."""
+        for record in records:
+            self._stream.write(self._before + json.dumps(record, ensure_ascii=False))
+            self._before = ",\n"
+
+    def end(self) -> None:
+        """End the list."""
+        self._stream.write("[]\n" if self._before == "[\n" else "\n]\n")
 
     def flush(self) -> None:
         """Write what is buffered."""
@@ -278,7 +305,7 @@ def _parquet(path: str) -> Iterator[_ParquetTable]:
 class _Converted(io.TextIOBase):
     """A stream of CoNLL text; complete sentences are passed on as records."""
 
-    def __init__(self, table: _JsonLines | _ParquetTable):
+    def __init__(self, table: _JsonLines | _JsonArray | _ParquetTable):
         self._table, self._parts, self._size, self._count = table, list[str](), 0, 0
 
     def __exit__(self, *error: object) -> None:

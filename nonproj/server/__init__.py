@@ -6,7 +6,7 @@
 - `copies`: the server's own copies of its models
 - `admission`: decides which requests can be answered in time
 - `limits`: limits on requests, and the errors of requests that are ended
-- `starting`, `pool`: worker processes and their queue of requests
+- `starting`, `workers`, `pool`: starts worker processes, keeps them alive, and gives them requests from a queue
 - `reloading`: loads the models, at the start and again on demand
 - `parameters`, `bodies`: the parameters of requests, and how they are received
 - `hosts`: allowed host names and origins
@@ -14,6 +14,7 @@
 - `monitoring`, `description`: the log, metrics, and the description of the interface
 - `app`: paths and error responses
 - `systemd`: sockets passed by a service manager, and notifications to it
+- `library`: what this server and that of annotation use of uvicorn
 - `run`: sockets, signals, and shutdown
 - `annotation`: another server, of one user, for the annotation of a treebank
 """

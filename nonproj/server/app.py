@@ -82,7 +82,7 @@ class Service(NamedTuple):
     @property
     def components(self) -> dict[str, list[str]]:
         """The components of each model."""
-        return {name: self.pool.prepared[name].components for name in self.models}
+        return {name: self.pool.workers.prepared[name].components for name in self.models}
 
 
 def make_app(service: Service) -> ASGIApp:
@@ -157,13 +157,18 @@ async def _health(request: Request) -> Response:
     """Return whether a worker responds; if all are busy, that is enough."""
     service: Service = request.app.state.service
     pool = service.pool
-    well = await pool.check(check, service.models[0])
+    well = await pool.workers.check(check, service.models[0])
     state: dict[str, Any] = {
         "status": "ok" if well else "no worker is ready",
         "version": __version__,
         "models": list(service.models),
     }
-    state |= {"workers": pool.size, "ready": pool.ready, "idle": pool.idle, "waiting": pool.waiting}
+    state |= {
+        "workers": pool.workers.size,
+        "ready": pool.workers.ready,
+        "idle": pool.workers.idle,
+        "waiting": pool.waiting,
+    }
     return JSONResponse(state, 200 if well else 503, {"Cache-Control": "no-store"} | ({} if well else _retry(1.0)))
 
 

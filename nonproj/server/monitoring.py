@@ -112,13 +112,13 @@ class _PoolCollector(Collector):
         yield GaugeMetricFamily("nonproj_queue_length", "Requests waiting for a worker.", pool.waiting)
         yield GaugeMetricFamily("nonproj_queue_delay_seconds", "Estimated wait of a new request.", pool.delay())
         workers = GaugeMetricFamily("nonproj_workers", "Worker processes, by state.", labels=["state"])
-        workers.add_metric(["idle"], pool.idle)
-        workers.add_metric(["busy"], pool.ready - pool.idle)
-        workers.add_metric(["starting"], max(0, pool.size - pool.ready))
+        workers.add_metric(["idle"], pool.workers.idle)
+        workers.add_metric(["busy"], pool.workers.ready - pool.workers.idle)
+        workers.add_metric(["starting"], max(0, pool.workers.size - pool.workers.ready))
         yield workers
         replaced = CounterMetricFamily("nonproj_workers_replaced", "Workers replaced, by reason.", labels=["reason"])
         for why in ("died", "time", "memory", "left"):
-            replaced.add_metric([why], pool.replaced[why])
+            replaced.add_metric([why], pool.workers.replaced[why])
         yield replaced
         reloads = CounterMetricFamily("nonproj_reloads", "Reloads of the models, by result.", labels=["result"])
         for result in ("succeeded", "failed"):
@@ -126,7 +126,7 @@ class _PoolCollector(Collector):
         yield reloads
         text = "When the models were loaded, in seconds since 1970."
         yield GaugeMetricFamily("nonproj_models_loaded_timestamp_seconds", text, self._reloader.loaded)
-        memory = sum(map(resident_bytes, pool.pids))
+        memory = sum(map(resident_bytes, pool.workers.pids))
         yield GaugeMetricFamily("nonproj_workers_resident_memory_bytes", "Memory of all worker processes.", memory)
         unsent = writing.unsent if writing else 0
         yield GaugeMetricFamily("nonproj_unsent_bytes", "Bytes of responses that clients have not read.", unsent)

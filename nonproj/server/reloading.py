@@ -115,14 +115,14 @@ class Reloader:
             models = await self._copy(stack)
             before, self.models = self.models, models
             try:
-                await pool.replace_all(self.preparation, models.descriptors)
+                await pool.workers.replace_all(self.preparation, models.descriptors)
             except BaseException:
                 self.models = before
                 raise
             self._stack, stack = stack, self._stack
             self.loaded = time.time()
             log.info("serving the reloaded %s", names)
-            await pool.until_replaced()
+            await pool.workers.until_replaced()
         except Exception as error:
             message = str(error) if isinstance(error, NonprojError) else f"{type(error).__name__}: {error}"
             log.error("reloading failed, still serving the models loaded before: %s", one_line(message))

@@ -8,15 +8,14 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
-
-import uvicorn
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from nonproj.errors import FileError
 from nonproj.io.temporary import reason
 from nonproj.server.app import Service, make_app
 from nonproj.server.connections import Protocol, allow_files
+from nonproj.server.library import Server, configuration, quieten
 from nonproj.server.limits import Limits
 from nonproj.server.pool import WorkerPool
 from nonproj.server.reloading import Load, Reloader
@@ -87,8 +86,7 @@ def run_server(load: Load, options: ServerOptions) -> None:
     ModelError, ConfigError, ClusterError
         A model cannot be loaded, or workers cannot be started.
     """
-    for library in ("uvicorn", "python_multipart"):
-        logging.getLogger(library).setLevel(logging.ERROR)
+    quieten("python_multipart")
     allow_files()
     with contextlib.ExitStack() as stack, contextlib.suppress(asyncio.CancelledError):
         listeners = passed_sockets() or [_listener(options.host, options.port)]
@@ -108,29 +106,20 @@ async def _serve(load: Load, options: ServerOptions, listeners: list[socket.sock
         log.info("loading %s ...", ", ".join(names))
         async with WorkerPool(options.jobs, limits, reloader.preparation, models.descriptors) as pool:
             service = Service(pool, names, reloader, options.max_bytes, options.hosts, options.origins)
-            control.server = server = _Server(_configuration(service, options.timeout))
-            pool.failed.add_done_callback(lambda _: server.fail())
+            control.server = server = _Server(
+                configuration(
+                    make_app(service),
+                    http=Protocol,
+                    timeout_keep_alive=IDLE_SECONDS,
+                    timeout_graceful_shutdown=int(2 * options.timeout + STOPPING_SECONDS),
+                )
+            )
+            pool.workers.failed.add_done_callback(lambda _: server.fail())
             async with reloader.serving(pool):
                 server.announce = lambda: _announce(names, listeners, options)
                 await server.serve(sockets=listeners)
-            if pool.failed.done():
-                pool.failed.result()
-
-
-def _configuration(service: Service, timeout: float) -> uvicorn.Config:
-    """Return the configuration of the library."""
-    return uvicorn.Config(
-        make_app(service),
-        http=Protocol,
-        ws="none",
-        lifespan="off",
-        loop="asyncio",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=int(2 * timeout + STOPPING_SECONDS),
-    )
+            if pool.workers.failed.done():
+                pool.workers.failed.result()
 
 
 def _announce(names: Sequence[str], listeners: Sequence[socket.socket], options: ServerOptions) -> None:
@@ -177,29 +166,15 @@ class _Control:
             self._reloader.reload()
 
 
-class _Server(uvicorn.Server):
-    """A server whose signals are handled by the event loop, and which loses no request when it stops."""
-
-    announce: Callable[[], None] | None = None
-
-    def capture_signals(self) -> Any:
-        """Do not install signal handlers."""
-        return contextlib.nullcontext()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections, and say so."""
-        await super().startup(sockets)
-        if self.announce is not None:
-            self.announce()
+class _Server(Server):
+    """A server that loses no request when it stops."""
 
     def stop(self) -> None:
         """Stop gracefully; at the second call, immediately."""
-        if self.should_exit:
-            self.force_exit = True
-        else:
+        if not self.should_exit:
             log.info("stopping after the requests received so far")
             notify("STOPPING=1\nSTATUS=stopping after the requests received so far")
-            self.should_exit = True
+        super().stop()
 
     def fail(self) -> None:
         """Stop, because there are no workers."""

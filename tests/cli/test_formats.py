@@ -60,6 +60,9 @@ def test_json_and_parquet_have_what_conllu_has(words, folder, tmp_path):
     columns = ["sent_id", "form", "head", "label"]
     assert parse(folder, tmp_path / "out.jsonl", *words) == 0  # certificates need no option
     assert from_json(tmp_path / "out.jsonl") == list(expected[columns].itertuples(index=False, name=None))
+    assert parse(folder, tmp_path / "out.json", *words) == 0
+    whole = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert whole == [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     pytest.importorskip("pyarrow")
     assert parse(folder, tmp_path / "out.parquet", "--stats-comments", *words) == 0
     found = pandas.read_parquet(tmp_path / "out.parquet", dtype_backend="numpy_nullable")
@@ -86,7 +89,7 @@ def test_the_k_best_trees_are_records_with_their_ranks(folder, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--format", "xml"], "unknown --format 'xml'; known: conllu, jsonl, parquet"),
+        (["--format", "xml"], "unknown --format 'xml'; known: conllu, json, jsonl, parquet"),
         (["--format", "jsonl", "--on-error", "copy"], "--on-error: copies lines of the input"),
     ],
 )

@@ -102,3 +102,21 @@ def test_the_benchmark_of_arrivals_loses_no_request_during_a_reload():
     assert [row[0] for row in rows] == ["| 0.2", "| 0.5, reload"]
     assert all(int(row[8]) == 0 and float(row[1]) > 0 for row in rows)
     assert 'nonproj_reloads_total{result="succeeded"} 1.0' in result.stdout
+
+
+def test_the_benchmark_of_endurance_loses_no_request_at_reloads_and_upgrades(tmp_path):
+    pytest.importorskip("httpx")
+    golden = ROOT / "tests" / "golden"
+    words = ["benchmarks.endurance", str(golden / "model.nonproj"), str(golden / "input.conll"), "--sentences", "2"]
+    words += ["--minutes", "0.15", "--period", "0.05", "--reloads", "1", "--rates", "5", "10", "--sample", "0.2"]
+    words += ["--memory", str(tmp_path / "memory.csv")]
+    result = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    rows = [line.strip("| ").split(" | ") for line in result.stdout.splitlines() if line.startswith(("| 0", "| all"))]
+    assert [row[1].strip() for row in rows] == ["reload", "upgrade", "reload", ""]
+    assert sum(int(row[2]) for row in rows[:3]) == int(rows[3][2]) > 20
+    assert all(int(row[8]) == 0 and float(row[9]) > 10 and float(row[10]) > 10 for row in rows)
+    assert "\n2 reloads, 1 upgrades, 0 workers replaced for other reasons; " in result.stdout
+    samples = (tmp_path / "memory.csv").read_text(encoding="utf-8").splitlines()
+    assert samples[0] == "seconds,server,workers,count" and len(samples) > 10
+    assert max(int(line.rpartition(",")[2]) for line in samples[1:]) >= 2, "old and new workers side by side"

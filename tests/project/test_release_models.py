@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from toy import treebank
 
+from nonproj.cli.main import main
 from nonproj.model.installed import DEFAULT, is_name
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,6 +63,30 @@ def test_a_release_is_made_once_and_described(models, tmp_path, capfd):
     (tmp_path / "test.conllu").write_text(treebank(7, 2), encoding="utf-8")  # another test file: not finished any more
     assert models.main(words) == 0
     assert model.stat().st_mtime_ns > first and wheel.stat().st_mtime_ns > packed
+
+
+def test_a_model_from_elsewhere_is_kept_if_it_is_the_same(models, tmp_path, monkeypatch):
+    """One that was trained by hand has no name of a treebank; other options make another model."""
+    out = tmp_path / "models"
+    out.mkdir()
+    job = models.Job("turkish-arc", tmp_path / "train.conllu", tmp_path / "test.conllu", out / "turkish-arc.nonproj")
+    more = models.shlex.split(SMALL)
+    words = models.command(job, more)[3:]
+    where = words.index("--set")
+    assert [word.partition("=")[0] for word in words[where : where + 4 : 2]] == ["--set", "--set"]
+    del words[where : where + 4]  # name and licence
+    assert main(words) == 0
+    assert models.finished(job, more)
+    assert not models.finished(job, [*more, "--seed", "7"])
+    assert not models.finished(job, [*more, "--set", "treebank.root=multi"])
+    models.name_treebank(job)
+    data = models.Model.load(job.output).meta["data"]
+    assert (data["name"], data["licence"]) == ("Turkish Web Treebank 1.0", "Apache 2.0")
+    written = job.output.stat().st_mtime_ns
+    models.name_treebank(job)
+    assert models.finished(job, more) and job.output.stat().st_mtime_ns == written
+    monkeypatch.setattr(models, "LEARNING", models.LEARNING + 1)
+    assert not models.finished(job, more), "the algorithms have changed since"
 
 
 def test_a_package_that_cannot_be_used_is_removed(models, tmp_path, monkeypatch, capsys):

@@ -73,6 +73,25 @@ def test_make_installs_by_the_constraints():
     assert re.search(r'\$\(CONSTRAINTS:%=--constraint "%"\) --editable', line)
 
 
+def test_actions_are_pinned_to_commits():
+    """A tag or a branch can be moved to other code; a comment says which release the commit is, one for each action."""
+    pins = {}
+    for path in sorted(FOLDER.glob("*.y*ml")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if re.match(r"\s*(- )?uses:", line):
+                found = re.fullmatch(r"\s*(?:- )?uses: ([\w-]+/[\w./-]+)@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)", line)
+                assert found, f"{path.name}: {line.strip()}: OWNER/NAME@COMMIT # vN.N.N expected"
+                assert pins.setdefault(found[1], found.groups()[1:]) == found.groups()[1:], (
+                    f"{path.name}: {line.strip()}"
+                )
+    assert set(pins) == {step["uses"].partition("@")[0] for _, step in STEPS if "uses" in step}
+
+
+def test_pins_are_kept_up_to_date():
+    configuration = yaml.safe_load((FOLDER.parent / "dependabot.yml").read_text(encoding="utf-8"))
+    assert [each["package-ecosystem"] for each in configuration["updates"]] == ["github-actions"]
+
+
 # -- the release -------------------------------------------------------------------------------------------------------
 
 

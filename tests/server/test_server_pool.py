@@ -42,7 +42,7 @@ def test_waiting_kills_no_request_that_has_been_started():
     async def work(pool):
         await pool.call(rest, 0.2)
         calls = [pool.call(rest, 0.2, str(number)) for number in range(60)]
-        return await asyncio.gather(*calls, return_exceptions=True), dict(pool.replaced)
+        return await asyncio.gather(*calls, return_exceptions=True), dict(pool.workers.replaced)
 
     outcomes, replaced = with_pool(work, limits=Limits(waiting=100, seconds=4.0))
     kinds = Counter(type(outcome).__name__ for outcome in outcomes)
@@ -87,11 +87,11 @@ def test_the_number_of_waiting_calls_is_limited():
 
 def test_the_death_of_an_idle_worker_costs_no_answer():
     async def work(pool):
-        os.kill(pool.pids[0], signal.SIGKILL)
+        os.kill(pool.workers.pids[0], signal.SIGKILL)
         first = (await pool.call(rest, 0.0)).value  # perhaps before the death is known
-        await until(lambda: pool.idle == 1)
-        os.kill(pool.pids[0], signal.SIGKILL)
-        await until(lambda: pool.replaced["died"] == 2)  # without any call
+        await until(lambda: pool.workers.idle == 1)
+        os.kill(pool.workers.pids[0], signal.SIGKILL)
+        await until(lambda: pool.workers.replaced["died"] == 2)  # without any call
         return first, (await pool.call(rest, 0.0)).value
 
     assert with_pool(work) == ("rested", "rested")
@@ -102,7 +102,7 @@ def test_a_call_is_repeated_once_if_its_worker_dies(tmp_path):
         first = (await pool.call(die_once, str(tmp_path / "marker"))).value
         with pytest.raises(ClusterError, match="the worker process died"):
             await pool.call(os.abort)
-        return first, pool.replaced["died"], (await pool.call(rest, 0.0)).value
+        return first, pool.workers.replaced["died"], (await pool.call(rest, 0.0)).value
 
     assert with_pool(work) == ("alive", 1 + ATTEMPTS, "rested")
 
@@ -121,7 +121,7 @@ def test_a_call_whose_client_leaves_while_it_waits_is_never_started(tmp_path):
         assert pool.waiting == 1
         release.touch()
         await asyncio.gather(first, third)
-        return (tmp_path / "started").exists(), dict(pool.replaced)
+        return (tmp_path / "started").exists(), dict(pool.workers.replaced)
 
     assert with_pool(work) == (False, {})
 
@@ -141,7 +141,7 @@ def test_a_worker_whose_client_has_left_is_freed(tmp_path):
         left.set()
         with pytest.raises(GoneError):
             await call
-        return (await pool.call(rest, 0.0)).value, dict(pool.replaced)
+        return (await pool.call(rest, 0.0)).value, dict(pool.workers.replaced)
 
     assert with_pool(work) == ("rested", {"left": 1})
 
@@ -150,13 +150,13 @@ def test_a_worker_that_is_soon_done_is_kept_when_its_client_leaves(tmp_path):
     async def work(pool):
         left, release = asyncio.Event(), tmp_path / "release"
         call = asyncio.ensure_future(pool.call(wait_for, str(release), gone=left.wait))
-        await until(lambda: pool.idle == 0)
+        await until(lambda: pool.workers.idle == 0)
         pool._admission.reload = 600.0  # starting another would take long
         left.set()
         with pytest.raises(GoneError):
             await call
         release.touch()
-        return (await pool.call(rest, 0.0)).value, dict(pool.replaced)
+        return (await pool.call(rest, 0.0)).value, dict(pool.workers.replaced)
 
     assert with_pool(work) == ("rested", {})
 
@@ -165,7 +165,7 @@ def test_the_time_limit_counts_from_the_start_of_the_work():
     async def work(pool):
         slow = [asyncio.ensure_future(pool.call(rest, 1000.0, kind="slow")) for _ in range(2)]
         results = await asyncio.gather(*slow, return_exceptions=True)
-        return results, dict(pool.replaced)
+        return results, dict(pool.workers.replaced)
 
     results, replaced = with_pool(work, size=2, limits=Limits(waiting=10, seconds=0.5))
     assert [type(result) for result in results] == [TimeLimitError] * 2
@@ -179,7 +179,7 @@ def test_the_memory_of_a_worker_is_limited():
         small = (await pool.call(take, 50)).value
         with pytest.raises(MemoryLimitError, match="exceeds the memory limit of a worker"):
             await pool.call(take, 2000)
-        return small, (await pool.call(take, 50)).value, dict(pool.replaced)
+        return small, (await pool.call(take, 50)).value, dict(pool.workers.replaced)
 
     assert with_pool(work, prepare=(limited, 600)) == (50 << 20, 50 << 20, {"memory": 1})
     with pytest.raises(Exception, match="1 MiB are too few: a worker with these models takes"):
@@ -194,10 +194,10 @@ def test_the_pool_fails_when_no_worker_can_be_started(tmp_path):
         call = asyncio.ensure_future(pool.call(os.abort))
         waiting = asyncio.ensure_future(pool.call(rest, 0.0))
         errors = await asyncio.gather(call, waiting, return_exceptions=True)
-        await until(pool.failed.done)
+        await until(pool.workers.failed.done)
         with pytest.raises(ClusterError, match="no worker process can be started"):
             await pool.call(rest, 0.0)
-        return errors, str(pool.failed.exception()), await pool.check(rest, 0.0)
+        return errors, str(pool.workers.failed.exception()), await pool.workers.check(rest, 0.0)
 
     errors, message, well = with_pool(work, prepare=(prepare_at_most, str(tmp_path / "starts"), 1))
     assert [type(error) for error in errors] == [ClusterError] * 2
@@ -208,13 +208,13 @@ def test_the_pool_fails_when_no_worker_can_be_started(tmp_path):
 
 def test_a_check_asks_an_idle_worker(tmp_path):
     async def work(pool):
-        before = await pool.check(rest, 0.0)
-        os.kill(pool.pids[0], signal.SIGSTOP)
-        os.kill(pool.pids[0], signal.SIGKILL)
-        during = await pool.check(os.abort)
+        before = await pool.workers.check(rest, 0.0)
+        os.kill(pool.workers.pids[0], signal.SIGSTOP)
+        os.kill(pool.workers.pids[0], signal.SIGKILL)
+        during = await pool.workers.check(os.abort)
         call = asyncio.ensure_future(pool.call(wait_for, str(tmp_path / "release")))
-        await until(lambda: pool.ready == 1 and pool.idle == 0)
-        busy = await pool.check(os.abort)  # which nobody is asked for
+        await until(lambda: pool.workers.ready == 1 and pool.workers.idle == 0)
+        busy = await pool.workers.check(os.abort)  # which nobody is asked for
         (tmp_path / "release").touch()
         await call
         return before, during, busy

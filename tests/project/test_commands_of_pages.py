@@ -1,0 +1,126 @@
+"""The commands on pages of the documentation, run in their order, in a folder with the files that they name."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import os
+import re
+import shlex
+import shutil
+import site
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from classifiers import add_classifier
+from toy import raw_treebank, treebank
+
+from nonproj.cli.main import main
+from nonproj.cli.package import contents_of
+from nonproj.model.model import Model
+from nonproj.model.wheel import write_wheel
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
+SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
+TEXT = "den hund ser kat. den kat jager hus.\n"
+NEEDED = {"--ud": "udapi", ".pdf": "matplotlib", ".png": "matplotlib", ".parquet": "pyarrow"}
+"""Packages that commands with these words need."""
+
+
+def commands(page: str, heading: str = "") -> list[str]:
+    """Return the commands of the blocks of a page, or of those under a heading."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    if heading:
+        text = re.split(r"^## ", text.partition(f"\n## {heading}\n")[2], flags=re.MULTILINE)[0]
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    found = [re.sub(r"\s+# .*", "", line) for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    assert found, f"{page}: {heading}"
+    return found
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    """A model of text, with a classifier of confidence."""
+    path = tmp_path_factory.mktemp("model") / "my.nonproj"
+    train = path.with_name("train.conllu")
+    train.write_text(raw_treebank(60), encoding="utf-8")
+    words = ["train", str(train), "-o", str(path), "-qq", "--epochs", "2", *(f"--set={option}" for option in SMALL)]
+    assert main(words) == 0
+    found = Model.load(path)
+    add_classifier(found)
+    found.save(path)
+    return path
+
+
+@pytest.fixture
+def folder(model, tmp_path, monkeypatch) -> Path:
+    """A folder with the files that the pages name."""
+    for name, count, seed in (("train", 40, 0), ("test", 8, 1), ("dev", 8, 2), ("in", 8, 1), ("gold", 8, 1)):
+        (tmp_path / f"{name}.conllu").write_text(raw_treebank(count, seed), encoding="utf-8")
+    with gzip.open(tmp_path / "in.conll.gz", "wt", encoding="utf-8") as stream:
+        stream.write(treebank(8, 1))
+    (tmp_path / "models").mkdir()
+    for name in ("my", "models/turkish-grandparent"):
+        shutil.copy(model, tmp_path / f"{name}.nonproj")
+    for name in ("book", "story"):
+        (tmp_path / f"{name}.txt").write_text(TEXT, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name in ("out", "other", "a", "b", "parsed"):
+        assert main(["parse", "-m", "my.nonproj", "in.conllu", "-o", f"{name}.conllu", "-q"]) == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", ["files.md", "pictures.md", "search.md", "text.md"])
+def test_commands_of_a_page_succeed(page, folder, capfd):
+    first = (folder / "gold.conllu").read_text(encoding="utf-8").partition("# sent_id = ")[2].partition("\n")[0]
+    done = 0
+    for line in commands(page):
+        words = shlex.split(line.replace("weblog-17", first))
+        if words[0] != "nonproj" or "|" in words or "--scheduler" in words:
+            continue
+        for part, package in NEEDED.items():
+            if part in line and importlib.util.find_spec(package) is None:
+                break
+        else:
+            assert main(words[1:]) == 0, f"{line}\n{capfd.readouterr().err}"
+            done += 1
+    assert done
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_packages_and_the_first_tree_in_an_empty_environment(model, folder, tmp_path_factory, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "release"))
+    empty = tmp_path_factory.mktemp("empty")
+    environment = importlib.import_module("environment").Environment(empty)
+    sys.modules.pop("environment")
+    (packages,) = (empty / "env" / "lib").glob("python*/site-packages")
+    (packages / "here.pth").write_text("\n".join([str(ROOT), *site.getsitepackages()]), encoding="utf-8")
+    programs = {"nonproj": '"$PYTHON" -m nonproj', "pip": f'"{sys.executable}" -m pip --python "$PYTHON"'}
+    for name, command in programs.items():
+        program = empty / "env" / "bin" / name
+        program.write_text(f'#!/bin/sh\nPYTHON="{environment.python}"\nexec {command} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+    (tree,) = [line for line in commands("installation.md", "From an empty machine to the first tree") if "|" in line]
+    block = "\n".join(commands("models.md", "Packages"))
+
+    def run(script):
+        path = os.pathsep.join([str(empty / "env" / "bin"), os.environ["PATH"]])
+        variables = {"PATH": path, "PIP_NO_INDEX": "1", "HOME": str(empty / "home")}
+        kept = {name: value for name, value in os.environ.items() if name == "NONPROJ_CACHE"}
+        words = ["bash", "-euo", "pipefail", "-c", script]
+        return subprocess.run(words, cwd=folder, env=variables | kept, capture_output=True, text=True, check=False)
+
+    before = run(tree)
+    assert before.returncode == 2 and "the default, 'english', is not installed" in before.stderr
+    done = run(block)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^faroese +1\.0\.0 ", done.stdout, re.MULTILINE)
+    assert (folder / "out.conllu").stat().st_mtime_ns > (folder / "a.conllu").stat().st_mtime_ns
+    wheel = write_wheel(contents_of(Model.load(model), "english", "1.0.0"), folder)
+    environment.install("--no-index", "--no-deps", str(wheel))
+    done = run(tree)
+    assert done.returncode == 0, done.stderr
+    assert len(re.findall(r"^\d+\t\S+\t.*\t\d+\t\S+\t_\t", done.stdout, re.MULTILINE)) == 9, done.stdout
