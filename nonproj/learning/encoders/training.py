@@ -36,12 +36,11 @@ from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.encoders import heads as runtime
 from nonproj.scoring.encoders.architecture import Folder
-from nonproj.scoring.encoders.pieces import Pieces
 from nonproj.scoring.encoders.quantisation import quantise
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tags import TagLayer
-from nonproj.scoring.encoders.trimming import trim
+from nonproj.scoring.encoders.trimming import trimmed
 from nonproj.tagging.tagset import TagSet
 from nonproj.types import Bools, PartSpace, Sentence
 
@@ -162,15 +161,6 @@ def digest_of(folder: Folder, sentences: Sequence[Sentence], task: Task, name: s
     config, tags = task.config, task.tags.tags if task.tags else ()
     known = name, folder.architecture, list(task.labels), tags, task.single_root
     return input_digest(sentences, repr(known), repr((config.parts, config.seed, config.encoder)))
-
-
-def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int) -> Encoder:
-    """Return an encoder with the pieces of some texts, and the most frequent others up to a limit."""
-    architecture, arrays, tokenizer, _ = folder
-    used = np.unique(np.concatenate([cut.ids for cut in Pieces(tokenizer).cut(texts)]))
-    found = trim(tokenizer, used.tolist(), limit)
-    arrays = {**arrays, "words": arrays["words"][found.kept]}
-    return Encoder(architecture._replace(pieces=len(found.kept)), arrays, found.tokenizer)
 
 
 def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: Task) -> Iterator[Example]:
