@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import tempfile
 import time
 import warnings
@@ -12,12 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from attack import forgery, mutators
-from attack.campaign import Lane
+from attack.campaign import ROOT, Lane
 from attack.properties import check_message, require
 from nonproj.errors import ModelError
 from nonproj.scoring.encoders.architecture import read_folder
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.trimming import trimmed
+
+sys.path.append(str(ROOT / "tests"))  # for the small encoders
 
 SECONDS = 10.0
 """Processor seconds that a folder may take to be read and used a little."""
