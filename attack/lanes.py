@@ -43,6 +43,7 @@ LANES = {
     "segmenter": Entry("attack.components:Segmenter", 2, 60.0, 2_000, "forged segmenters"),
     "network": Entry("attack.components:Network", 2, 60.0, 2_000, "forged networks"),
     "encoder": Entry("attack.components:Encoder", 2, 60.0, 2_000, "forged encoders"),
+    "folders": Entry("attack.folders:Folders", 2, 60.0, 2_000, "damaged folders of encoders"),
     "confidence": Entry("attack.components:Confidence", 2, 60.0, 2_000, "forged confidence classifiers"),
     "text": Entry("attack.text:PlainText", 2, 60.0, 10_000, "plain texts segmented"),
     "server": Entry("attack.server:Server", 2, 60.0, 2_000, "requests, malformed or half sent"),

@@ -49,7 +49,7 @@ def lanes(tmp_path_factory):
 
 
 COUNTS = {"reads": 2000, "parses": 100, "models": 60, "options": 30, "text": 300, "tagger": 40, "segmenter": 50}
-COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "vectors": 1000}
+COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "folders": 150, "vectors": 1000}
 """Cases of each lane in the tests: together they take less than half a minute."""
 
 

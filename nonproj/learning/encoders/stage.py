@@ -12,7 +12,7 @@ from typing import Any
 
 from nonproj.errors import ConfigError, DataError
 from nonproj.errors import needs as needs_package
-from nonproj.io.partial import is_partial
+from nonproj.io.partial import given_words
 from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State, load
@@ -68,17 +68,15 @@ class EncoderStage(Stage):
     ) -> EncoderScorer:
         """Return an encoder that has learnt from some sentences; in half as many epochs for a stage ``of`` a name.
 
-        It learns from whole trees alone; `DataError` is raised if there is none.
+        It does not learn from sentences without a head; `DataError` is raised if there is no other.
         """
         from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
 
         assert self.path is not None
-        whole = [sentence for sentence in sentences if not is_partial(sentence)]
-        if not whole:
+        used = [sentence for sentence in sentences if given_words(sentence).any()]
+        if not used:
             place = sentences[0].path, sentences[0].line
-            raise DataError(*place, "no sentence has all heads; a pretrained encoder learns from whole trees")
-        if len(whole) < len(sentences):
-            log.warning("the encoder does not learn from %d partial trees", len(sentences) - len(whole))
+            raise DataError(*place, "no sentence has a head, from which a pretrained encoder could learn")
         material: Material = setting.material
         config, options = setting.config, setting.config.encoder
         if of:
@@ -86,7 +84,7 @@ class EncoderStage(Stage):
             config = dataclasses.replace(config, encoder=half)
         task = Task(material.labels, config, not material.multi_root, analyzer.tags if analyzer else None)
         name = f"{of}: encoder" if of else "encoder"
-        return fine_tune(read_folder(self.path), whole, task, setting.progress, setting.unfinished, name)
+        return fine_tune(read_folder(self.path), used, task, setting.progress, setting.unfinished, name)
 
     def component(self, state: State, setting: Setting) -> EncoderScorer:
         """Return the encoder of a state."""

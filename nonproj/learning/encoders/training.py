@@ -23,28 +23,26 @@ from torch import Tensor
 from torch.nn import functional
 
 from nonproj.io.conll import FEATS, UPOS, XPOS
+from nonproj.io.partial import allowed_arcs, is_partial
 from nonproj.learning.checkpoint import input_digest
 from nonproj.learning.encoders import checkpoint
+from nonproj.learning.encoders.losses import candidates, difference, head_loss, tree_loss
 from nonproj.learning.encoders.module import Bert, Heads, Padded, TagHead
+from nonproj.learning.label_numbers import number_labels
 from nonproj.learning.material import trees_of
-from nonproj.learning.partial import relaxed_indicators
 from nonproj.options.config import Config
 from nonproj.options.sections import EncoderConfig
-from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import part_set
-from nonproj.parts.space import part_space, tree_indicators
+from nonproj.parts.space import part_space
 from nonproj.scoring.encoders import heads as runtime
 from nonproj.scoring.encoders.architecture import Folder
-from nonproj.scoring.encoders.pieces import Pieces
 from nonproj.scoring.encoders.quantisation import quantise
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tags import TagLayer
-from nonproj.scoring.encoders.trimming import trim
+from nonproj.scoring.encoders.trimming import trimmed
 from nonproj.tagging.tagset import TagSet
-from nonproj.trees.marginals import marginals_trusted
-from nonproj.trees.pruning import prune_trusted
-from nonproj.types import ArcSpace, PartSpace, Sentence
+from nonproj.types import Bools, PartSpace, Sentence
 
 ENCODER_DROPOUT = 0.1
 """Share of the encoder's own numbers that are left out, as when it was pretrained."""
@@ -52,14 +50,8 @@ ENCODER_DROPOUT = 0.1
 STRUCTURED_FROM = 0.3
 """The hinge loss is added after this share of the steps."""
 
-THRESHOLD, MAX_HEADS = 1e-3, 8
-"""Candidate arcs of the hinge loss: their least marginal, relative to that of the best head, and the most of a word."""
-
 RISING = 0.1
 """Learning rates rise for this share of the steps."""
-
-TAU = 0.5
-"""See `nonproj.learning.perceptron.relaxed_indicators`."""
 
 LONGEST_NORM = 5.0
 """The longest gradient; longer ones are scaled down."""
@@ -76,8 +68,11 @@ class Example(NamedTuple):
         Its pieces, special ones included, and the node of each, -1 for none.
     heads : ndarray of shape (N,), int32
     labels : ndarray of shape (n,), int64
+        Heads and labels of a partial tree are -1 where they are not given.
     tags : ndarray of shape (n,), int64
         -1 for those that are not learnt.
+    allowed : ndarray of shape (N, N), bool, or None
+        The arcs that can be in a partial tree.
     """
 
     numbers: np.ndarray
@@ -85,6 +80,7 @@ class Example(NamedTuple):
     heads: np.ndarray
     labels: np.ndarray
     tags: np.ndarray
+    allowed: Bools | None = None
 
 
 class Task(NamedTuple):
@@ -120,7 +116,8 @@ def fine_tune(
     ----------
     folder : Folder
     sentences : sequence of Sentence
-        With gold heads and labels.  Those that are longer than the encoder's longest input are left out.
+        With gold heads and labels, of some words at least.  Those that are longer than the encoder's longest input are
+        left out.
     task : Task
     progress : callable
         ``progress(iterable, description)`` wraps the long loops.
@@ -166,27 +163,19 @@ def digest_of(folder: Folder, sentences: Sequence[Sentence], task: Task, name: s
     return input_digest(sentences, repr(known), repr((config.parts, config.seed, config.encoder)))
 
 
-def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int) -> Encoder:
-    """Return an encoder with the pieces of some texts, and the most frequent others up to a limit."""
-    architecture, arrays, tokenizer, _ = folder
-    used = np.unique(np.concatenate([cut.ids for cut in Pieces(tokenizer).cut(texts)]))
-    found = trim(tokenizer, used.tolist(), limit)
-    arrays = {**arrays, "words": arrays["words"][found.kept]}
-    return Encoder(architecture._replace(pieces=len(found.kept)), arrays, found.tokenizer)
-
-
 def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: Task) -> Iterator[Example]:
     """Yield the sentences as pieces, but for those that are longer than a window."""
-    special, number = encoder.pieces.special, {label: i for i, label in enumerate(task.labels)}
+    special, source = encoder.pieces.special, task.config.treebank.partial
     of_tag = task.tags.number if task.tags else {}
     pieces = encoder.pieces.cut([sentence.forms for sentence in sentences])
-    for cut, sentence, heads in zip(pieces, sentences, trees_of(sentences), strict=True):
+    gold = zip(trees_of(sentences), number_labels(sentences, task.labels), strict=True)
+    for cut, sentence, (heads, labels) in zip(pieces, sentences, gold, strict=True):
         if len(cut.ids) <= encoder.limit:
             numbers = np.concatenate([[special.first], cut.ids, [special.last]])
             words = np.concatenate([[0], np.repeat(np.arange(1, len(heads)), cut.lengths), [-1]])
-            labels = np.array([number[label] for label in sentence.labels], np.int64)
             tags = [of_tag.get((row[UPOS], row[XPOS], row[FEATS]), -1) for row in sentence.rows]
-            yield Example(numbers, words, heads, labels, np.array(tags, np.int64))
+            allowed = allowed_arcs(sentence, source) if is_partial(sentence) else None
+            yield Example(numbers, words, heads, labels, np.array(tags, np.int64), allowed)
 
 
 class EncoderLearner:
@@ -214,7 +203,7 @@ class EncoderLearner:
         self.parameters = [[p for p in bert.parameters() if p.requires_grad], layers]
         groups: list[dict[str, Any]] = [{"params": each} for each in self.parameters]
         self.optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-        self.step, self.steps = 0, 1
+        self.step, self.steps, self.given = 0, 1, 1.0
 
     def batches(self, examples: Sequence[Example], epoch: int) -> list[list[Example]]:
         """Return batches of sentences of similar length, in random order."""
@@ -238,6 +227,7 @@ class EncoderLearner:
         totals: dict[str, float] = {}
         batches = self.batches(examples, epoch)
         self.steps = max(self.step + 1, len(batches) * self.options.epochs)
+        self.given = share_given(examples)
         for batch in progress(batches):
             losses = self.losses(batch)
             self.follow(torch.stack(list(losses.values())).sum())
@@ -272,11 +262,15 @@ class EncoderLearner:
         return functional.dropout(found.float(), self.options.dropout, self.bert.training), first
 
     def losses(self, batch: Sequence[Example]) -> dict[str, Tensor]:
-        """Return the losses of a batch, for each word."""
+        """Return the losses of a batch: those of tags for each word, the others for each given head.
+
+        There are as many of these as the share of all examples lets expect, so that all count the same.
+        """
         vectors, first = self.vectors(batch)
         layers, n_words = self.heads, first[-1] - len(batch)
         head, modifier = layers.hidden("arc_head", vectors), layers.hidden("arc_modifier", vectors)
-        losses = {"labels": self.loss_of_labels(batch, first, vectors)}
+        n_given = n_words * self.given
+        losses = {"labels": self.loss_of_labels(batch, first, vectors) / n_given}
         if self.tags is not None:
             words = self.integers(np.concatenate([np.arange(b + 1, e) for b, e in zip(first, first[1:], strict=False)]))
             gold = self.integers(np.concatenate([example.tags for example in batch]))
@@ -288,35 +282,38 @@ class EncoderLearner:
         factors = {name: layers.factors(name, vectors) for name in names}
         for example, begin, end in zip(batch, first, first[1:], strict=False):
             scores = layers.arcs(head[begin:end], modifier[begin:end]).fill_diagonal_(-torch.inf)
-            arcs.append(self.loss_of_arcs(scores, example.heads))
+            arcs.append(self.loss_of_arcs(scores, example))
             if structured:
                 own = {name: of_type[:, begin:end] for name, of_type in factors.items()}
                 structures.append(self.hinge(example, scores, own))
-        losses["heads"] = torch.stack(arcs).sum() / n_words
+        losses["heads"] = torch.stack(arcs).sum() / n_given
         if structured:
-            losses["structures"] = self.options.structured * torch.stack(structures).sum() / n_words
+            losses["structures"] = self.options.structured * torch.stack(structures).sum() / n_given
         return losses
 
-    def loss_of_arcs(self, scores: Tensor, heads: np.ndarray) -> Tensor:
+    def loss_of_arcs(self, scores: Tensor, example: Example) -> Tensor:
         """Return the loss of the heads of a sentence, summed over its words, given the scores of all arcs."""
         if self.options.arc_loss == "trees":
-            return tree_loss(scores, heads, self.single_root)
-        return functional.cross_entropy(scores[:, 1:].T, self.integers(heads[1:]), reduction="sum")
+            return tree_loss(scores, example.heads, self.single_root, example.allowed)
+        return head_loss(scores, example.heads, example.allowed)
 
     def loss_of_labels(self, batch: Sequence[Example], first: Sequence[int], vectors: Tensor) -> Tensor:
-        """Return the cross-entropy of the labels of the gold arcs."""
+        """Return the cross-entropy of the labels of the gold arcs, summed over those that are given."""
         layers, pairs = self.heads, list(zip(batch, first, strict=False))
-        heads = self.integers(np.concatenate([example.heads[1:] + begin for example, begin in pairs]))
-        words = self.integers(np.concatenate([np.arange(1, len(example.heads)) + begin for example, begin in pairs]))
-        gold = self.integers(np.concatenate([example.labels for example in batch]))
+        given = np.concatenate([(example.heads[1:] >= 0) & (example.labels >= 0) for example in batch])
+        heads = np.concatenate([example.heads[1:] + begin for example, begin in pairs])
+        words = np.concatenate([np.arange(1, len(example.heads)) + begin for example, begin in pairs])
+        gold = np.concatenate([example.labels for example in batch])
+        head, word, label = (self.integers(each[given]) for each in (heads, words, gold))
         of_head, of_modifier = layers.hidden("label_head", vectors), layers.hidden("label_modifier", vectors)
-        return functional.cross_entropy(layers.labels(of_head[heads], of_modifier[words]), gold)
+        return functional.cross_entropy(layers.labels(of_head[head], of_modifier[word]), label, reduction="sum")
 
     def hinge(self, example: Example, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:
         """Return the hinge loss of a sentence over the relaxed set Z, but for a constant."""
-        parts = part_space(self.candidates(of_arcs.detach().cpu().numpy(), example.heads), self.types)
+        arcs = candidates(of_arcs.detach().cpu().numpy(), example.heads, self.single_root, example.allowed)
+        parts = part_space(arcs, self.types)
         scores = self.scores(parts, of_arcs, factors)
-        delta = difference(parts, scores.detach().cpu().numpy(), example.heads, self.options.margin)
+        delta = difference(parts, scores.detach().cpu().numpy(), example.heads, self.options.margin, example.allowed)
         return (scores * torch.from_numpy(delta).to(self.device)).sum()
 
     def scores(self, parts: PartSpace, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:
@@ -331,17 +328,6 @@ class EncoderLearner:
                 scores.append(torch.zeros(len(nodes), device=self.device))
         return torch.cat(scores)
 
-    def candidates(self, scores: np.ndarray, heads: np.ndarray) -> ArcSpace:
-        """Return the arcs that are probable, and the gold ones."""
-        scores = scores.astype(np.float64)
-        scores[:, 0] = -np.inf
-        p = marginals_trusted(scores, self.single_root, strict=False)[0]
-        space = prune_trusted(p, THRESHOLD, MAX_HEADS, self.single_root, projective=False)
-        mask = np.zeros(p.shape, np.bool_)
-        mask[space.head, space.modifier] = True
-        mask[heads[1:], np.arange(1, len(heads))] = True
-        return arc_space_from_mask(mask)
-
     def integers(self, array: np.ndarray) -> Tensor:
         """Return integers as PyTorch indexes with them."""
         return torch.from_numpy(array.astype(np.int64)).to(self.device)
@@ -355,29 +341,10 @@ class EncoderLearner:
         return {name: value.detach().cpu().numpy().copy() for name, value in layers.named_parameters()}
 
 
-def tree_loss(scores: Tensor, heads: np.ndarray, single_root: bool) -> Tensor:
-    """Return the negative log-likelihood of a tree among all arborescences, whose gradient is marginals minus the tree.
-
-    Parameters
-    ----------
-    scores : Tensor of shape (N, N)
-        ``scores[h, m]`` is the score of the arc from h to m, -inf on the diagonal.
-    heads : ndarray of shape (N,)
-        Those of the tree; that of node 0 does not count.
-    single_root : bool
-
-    References
-    ----------
-    Koo, Globerson, Carreras and Collins (2007); Smith and Smith (2007).
-    """
-    values = scores.detach().cpu().numpy().astype(np.float64)
-    p, log_partition = marginals_trusted(values.copy(), single_root, strict=False)
-    words = np.arange(1, len(heads))
-    p[heads[1:], words] -= 1.0
-    gradient = torch.from_numpy(p[:, 1:].astype(np.float32)).to(scores.device)
-    surrogate = (scores[:, 1:].masked_fill(gradient == 0, 0.0) * gradient).sum()
-    loss = log_partition - values[heads[1:], words].sum()
-    return surrogate + (loss - surrogate.detach())
+def share_given(examples: Sequence[Example]) -> float:
+    """Return the share of the words that have a head."""
+    heads = np.concatenate([example.heads[1:] for example in examples])
+    return float((heads >= 0).mean())
 
 
 def has_bfloat16(device: torch.device) -> bool:
@@ -386,15 +353,3 @@ def has_bfloat16(device: torch.device) -> bool:
         return torch.cuda.is_bf16_supported()
     known: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # since PyTorch 2.11
     return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
-
-
-def difference(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, margin: float) -> np.ndarray:
-    """Return the indicators of the best structure in Z, with costs, minus those of the gold tree, float32[P].
-
-    A wrong arc scores half of the margin more, and a right one half of it less: see
-    `nonproj.learning.perceptron.Perceptron`.
-    """
-    gold, n_arcs = tree_indicators(parts, heads), len(parts.arcs.head)
-    augmented = scores.astype(np.float64)
-    augmented[:n_arcs] += margin * (0.5 - gold[:n_arcs])
-    return (relaxed_indicators(parts, augmented, TAU) - gold).astype(np.float32)

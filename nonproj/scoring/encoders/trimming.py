@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.errors import ModelError
+from nonproj.scoring.encoders.architecture import Folder
+from nonproj.scoring.encoders.pieces import Pieces
+from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tokenizer import names, parse, special_names, special_pieces
 from nonproj.types import Int64s
 
@@ -28,6 +32,30 @@ class Trimmed(NamedTuple):
 
     tokenizer: str
     kept: Int64s
+
+
+def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int = LIMIT) -> Encoder:
+    """Return the encoder of a folder with the pieces of some texts, and the most frequent others up to a limit.
+
+    Parameters
+    ----------
+    folder : Folder
+    texts : sequence of sequence of str
+        The words of each sentence.
+    limit : int
+
+    Raises
+    ------
+    ModelError
+        The tokenizer is none, or is not that of the encoder.
+    """
+    architecture, arrays, tokenizer, _ = folder
+    pieces = Pieces(tokenizer)
+    if pieces.size > architecture.pieces:
+        raise ModelError(f"the tokenizer has {pieces.size} pieces, the encoder {architecture.pieces}")
+    found = trim(tokenizer, {piece for cut in pieces.cut(texts) for piece in cut.ids.tolist()}, limit)
+    arrays = {**arrays, "words": arrays["words"][found.kept]}
+    return Encoder(architecture._replace(pieces=len(found.kept)), arrays, found.tokenizer)
 
 
 def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> Trimmed:
@@ -85,12 +113,20 @@ def _written(settings: dict[str, Any], pieces: list[str], kept: list[int]) -> st
         model["vocab"] = number_of
     added = [
         entry | {"id": number_of[entry["content"]]}
-        for entry in settings["added_tokens"]
+        for entry in settings.get("added_tokens") or []
         if entry["content"] in number_of
     ]
-    processor = _renumbered(settings["post_processor"], number_of)
+    try:
+        processor = _renumbered(settings["post_processor"], number_of)
+    except (LookupError, TypeError, AttributeError):
+        raise ModelError("the post-processor of the tokenizer names pieces that it does not have") from None
     changed = {"model": model, "added_tokens": added, "post_processor": processor}
-    return json.dumps(settings | changed, ensure_ascii=False)
+    text = json.dumps(settings | changed, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ModelError("the tokenizer has half of a character, a lone surrogate") from None
+    return text
 
 
 def _renumbered(processor: dict[str, Any], number_of: dict[str, int]) -> dict[str, Any]:

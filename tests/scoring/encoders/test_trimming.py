@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
+from nonproj.errors import ModelError
 from nonproj.scoring.encoders.architecture import read_folder
 from nonproj.scoring.encoders.pieces import Pieces
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tokenizer import names, parse
-from nonproj.scoring.encoders.trimming import trim
+from nonproj.scoring.encoders.trimming import trim, trimmed
 
 BOTH = ["wordpiece", "unigram"]
 TREEBANK = [["the", "dogs", "see", "a", "cat"], ["unbelievable", "The", "dog"]]
@@ -88,3 +89,50 @@ def test_byte_pairs_stay_whole():
     text = encoders.byte_pairs()
     small, kept = trim(text, {5}, 0)
     assert small == text and kept.tolist() == list(range(len(json.loads(text)["model"]["vocab"])))
+
+
+def without_special_tokens(settings):
+    """What stands for a sentence is named, but not listed."""
+    del settings["post_processor"]["special_tokens"]
+
+
+def other_tokens(settings):
+    """A list of pieces is a number."""
+    settings["post_processor"]["special_tokens"]["[CLS]"]["tokens"] = 1
+
+
+def half_a_character(settings):
+    """A name that no file can have, in JSON's notation."""
+    settings["post_processor"]["\ud800"] = "x"
+
+
+def more_pieces(settings):
+    """A vocabulary that is larger than the encoder's."""
+    settings["model"]["vocab"]["more"] = len(settings["model"]["vocab"])
+
+
+REFUSED = {
+    without_special_tokens: "the post-processor of the tokenizer names pieces that it does not have",
+    other_tokens: "the post-processor of the tokenizer names pieces that it does not have",
+    half_a_character: "the tokenizer has half of a character",
+    more_pieces: "the tokenizer has [0-9]+ pieces, the encoder [0-9]+",
+}
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_a_folder_with_another_tokenizer_is_refused(change, tmp_path):
+    folder = encoders.write_folder(tmp_path / "encoder")
+    settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    change(settings)
+    (folder / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
+    with pytest.raises(ModelError, match=REFUSED[change]):
+        trimmed(read_folder(folder), TREEBANK)
+
+
+def test_a_tokenizer_needs_no_added_pieces(tmp_path):
+    folder = encoders.write_folder(tmp_path / "encoder")
+    settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    del settings["added_tokens"]
+    (folder / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
+    found = trimmed(read_folder(folder), TREEBANK).vectors(TREEBANK)
+    assert [len(each) for each in found] == [6, 4]

@@ -1,0 +1,84 @@
+"""A tiny encoder, and options with which it learns a tiny language fast."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from encoders import config, tensors, wordpiece, write_folder
+from toy import ADJECTIVES, NOUNS, PARTICIPLES, VERBS
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+
+from nonproj.learning.encoders.module import Bert  # noqa: E402
+from nonproj.learning.encoders.training import EncoderLearner, Example, Task  # noqa: E402
+from nonproj.options.config import Config  # noqa: E402
+from nonproj.scoring.encoders.architecture import read_folder  # noqa: E402
+from nonproj.scoring.encoders.session import Encoder  # noqa: E402
+
+WORDS = [*NOUNS, *VERBS, *ADJECTIVES, *PARTICIPLES, "den", "."]
+
+SMALL = {
+    "network.epochs": 0,
+    "tagger.epochs": 0,
+    "segmenter.epochs": 0,
+    "confidence.share": 0,
+    "training.epochs": 1,
+    "training.models": 1,
+    "labeler.epochs": 1,
+    "pruner.epochs": 1,
+    "features.bits": 12,
+    "pruner.bits": 12,
+    "labeler.bits": 12,
+    "encoder.precision": "single",
+    "encoder.epochs": 12,
+    "encoder.batch": 30,
+    "encoder.learning_rate": 2e-3,
+    "encoder.dropout": 0.0,
+    "encoder.weight": 1e5,
+    "encoder.label_weight": 1e5,
+}
+
+
+def write_tiny(path: Path) -> Path:
+    """Write a folder with a tiny encoder of the tiny language's words."""
+    torch.set_num_threads(1)
+    settings = json.loads(wordpiece())
+    names = [*list(settings["model"]["vocab"])[:5], *WORDS, *(f"##{word}" for word in WORDS)]
+    settings["model"]["vocab"] = {name: number for number, name in enumerate(names)}
+    small = config(len(names), max_position_embeddings=64)
+    positions = np.random.default_rng(1).normal(size=(64, 32)).astype(np.float32)
+    weights = tensors(len(names)) | {"embeddings.position_embeddings.weight": positions}
+    found = write_folder(path, "wordpiece", weights, small)
+    (found / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
+    return found
+
+
+def learner_of(folder, types="grandparent", tags=None, **options) -> EncoderLearner:
+    """Return an encoder with random layers, whose scores are not 0."""
+    found = read_folder(folder)
+    bert = Bert(found.architecture, found.arrays, 0.1)
+    changes = {"encoder.precision": "single", "parts": types} | {
+        f"encoder.{key}": each for key, each in options.items()
+    }
+    learner = EncoderLearner(bert, Task("abc", Config().with_overrides(changes), True, tags))
+    with torch.no_grad():
+        for parameter in learner.heads.parameters():
+            parameter.normal_(0.0, 0.2)
+        bert.shares.normal_()
+    return learner
+
+
+def examples(folder, texts) -> list[Example]:
+    """Return sentences as pieces; each word's head is the one before it."""
+    encoder = Encoder(*read_folder(folder)[:3])
+    found = []
+    for cut, words in zip(encoder.pieces.cut(texts), texts, strict=True):
+        numbers = np.concatenate([[encoder.pieces.special.first], cut.ids, [encoder.pieces.special.last]])
+        nodes = np.concatenate([[0], np.repeat(np.arange(1, len(words) + 1), cut.lengths), [-1]])
+        zeros = np.zeros(len(words), np.int64)
+        found.append(Example(numbers, nodes, np.arange(-1, len(words), dtype=np.int32), zeros, zeros))
+    return found

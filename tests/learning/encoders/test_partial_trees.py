@@ -1,0 +1,154 @@
+"""Fine-tuning with partial trees: losses against enumeration, and a tiny encoder learns from some heads."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+
+import numpy as np
+import pytest
+from fine_tuning import SMALL, examples, learner_of, write_tiny
+from naive_partial import log_likelihood, obeying
+from toy import treebank
+
+torch = pytest.importorskip("torch")
+
+from nonproj.io import conll  # noqa: E402
+from nonproj.learning.encoders.losses import TAU, candidates, difference, head_loss, tree_loss  # noqa: E402
+from nonproj.learning.partial import completion_of  # noqa: E402
+from nonproj.learning.trainer import train  # noqa: E402
+from nonproj.options.config import Config  # noqa: E402
+from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
+from nonproj.pipeline.parser import Parser  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a tiny encoder."""
+    return write_tiny(tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    """Sentences of the toy language."""
+    return list(conll.read(io.StringIO(treebank(60))))
+
+
+PARTIAL = [-1, 2, -1, -1, 3]
+"""The heads of a partial tree of four words."""
+
+
+def partial_example(seed):
+    """Random scores of all arcs of four words, and the arcs that the tree with the heads `PARTIAL` can have."""
+    scores, allowed = np.random.default_rng(seed).normal(size=(5, 5)), ~np.eye(5, dtype=bool)
+    np.fill_diagonal(scores, -np.inf)
+    for m in (1, 4):
+        allowed[:, m] = np.arange(5) == PARTIAL[m]
+    allowed[1, 3] = False  # forbidden, as by NotHead=
+    return scores, allowed
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_likelihood_of_given_heads_and_its_gradient(seed):
+    """Each word by itself: of word 2 nothing is known, and of word 3 only that one arc is forbidden."""
+    scores, allowed = partial_example(seed)
+    p = np.exp(scores) / np.exp(scores).sum(axis=0)
+    expected = -np.log(p[2, 1]) - np.log(p[3, 4]) - np.log(1.0 - p[1, 3])
+    of_arcs = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
+    loss = head_loss(of_arcs, np.array(PARTIAL), allowed)
+    loss.backward()
+    assert loss.item() == pytest.approx(expected, abs=1e-5)
+    p[2, 1] -= 1.0
+    p[3, 4] -= 1.0
+    p[:, 3] -= np.where(allowed[:, 3], p[:, 3], 0.0) / (1.0 - p[1, 3])
+    p[:, [0, 2]] = 0.0
+    np.testing.assert_allclose(of_arcs.grad.numpy(), p, atol=1e-5)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_likelihood_of_partial_trees_and_its_gradient(seed, single_root):
+    """That of all trees that obey, by enumeration."""
+    scores, allowed = partial_example(seed)
+    obey, everything = (
+        log_likelihood(scores, obeying(4, given, forbidden, single_root))
+        for given, forbidden in ((PARTIAL, [(1, 3)]), ([-1] * 5, []))
+    )
+    of_arcs = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
+    loss = tree_loss(of_arcs, np.array(PARTIAL), single_root, allowed)
+    loss.backward()
+    assert loss.item() == pytest.approx(everything[0] - obey[0], abs=1e-5)
+    np.testing.assert_allclose(of_arcs.grad.numpy(), everything[1] - obey[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sibling", "grandparent"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_hinge_loss_of_a_partial_tree_goes_down_towards_the_trees_that_obey(seed, name):
+    """By enumeration; words without a given head have no costs."""
+    of_arcs, allowed = partial_example(seed)
+    arcs = candidates(of_arcs, np.array(PARTIAL), False, allowed)
+    assert {(2, 1), (3, 4)} <= set(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+    parts, heads, n_arcs = part_space(arcs, name), np.array(PARTIAL), len(arcs.head)
+    scores = np.random.default_rng(seed).normal(size=len(parts)).astype(np.float32)
+    delta, free = difference(parts, scores, heads, 1.5, allowed), difference(parts, scores, heads, 0.0, allowed)
+    augmented = scores.astype(np.float64)
+    given = heads[arcs.modifier] >= 0
+    augmented[:n_arcs] += np.where(given, np.where(arcs.head == heads[arcs.modifier], -0.75, 0.75), 0.0)
+    pairs = set(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+    trees = [
+        tree for tree in obeying(4, PARTIAL, [(1, 3)]) if all((int(tree[m]), m) in pairs for m in range(1, len(tree)))
+    ]
+    others = [tree for tree in obeying(4, [-1] * 5) if all((int(tree[m]), m) in pairs for m in range(1, len(tree)))]
+    marks = [tree_indicators(parts, np.array(tree, np.int32)) for tree in trees]
+    completed = completion_of(parts, allowed).relaxed(scores.astype(np.float64), TAU)
+    assert scores @ completed >= max(scores @ each for each in marks) - 1e-5
+    best = max(augmented @ tree_indicators(parts, np.array(tree, np.int32)) for tree in others)
+    assert augmented @ (delta + completed) >= best - 1e-5
+    assert trees and len(trees) < len(others) and scores @ free >= -1e-5
+    forced = scores + 100 * marks[0].astype(np.float32)
+    assert not difference(parts, forced, heads, 1.5, allowed).any()
+
+
+def test_an_encoder_learns_from_partial_trees(folder, sentences, caplog):
+    """A third of all heads is given, in every tenth sentence none, and no label of the others."""
+    rng, partial = np.random.default_rng(0), []
+    for i, sentence in enumerate(sentences * 2):
+        given = (rng.random(len(sentence)) < 1 / 3) & (i % 10 > 0)
+        rows = [row if g else [*row[:6], "_", "_", *row[8:]] for row, g in zip(sentence.rows, given, strict=True)]
+        partial.append(dataclasses.replace(sentence, rows=rows, tree=None))
+    options = {"encoder.folder": str(folder), "encoder.epochs": 24}
+    with caplog.at_level("INFO", "nonproj"):
+        parser = Parser(train(partial, Config().with_overrides(SMALL | options)))
+    bare = sum(all(row[6] == "_" for row in sentence.rows) for sentence in partial)
+    assert bare >= 12 and any(message.endswith(f"; {bare} sentences have no head") for message in caplog.messages)
+    alone = [parser.encode(sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
+    words = sum(map(len, sentences))
+    assert sum(int((heads == s.heads).sum()) for heads, s in zip(alone, sentences, strict=True)) >= 0.95 * words
+    found = [parse for _, parse in parser.parse_all(sentences)]
+    right = sum(
+        a == b for parse, s in zip(found, sentences, strict=True) for a, b in zip(parse.labels, s.labels, strict=True)
+    )
+    assert right >= 0.95 * words
+
+
+def test_words_without_a_head_have_no_part_in_the_losses(folder):
+    """Each given head counts the same; the losses of a tree without the others are those of its given heads."""
+    learner = learner_of(folder, types="arc")
+    for module in (learner.bert, learner.heads):
+        module.eval()
+    text = examples(folder, [["den", "hund", "ser", "den", "kathund"]])[0]
+    whole = learner.losses([text])
+    heads, labels = text.heads.copy(), text.labels.copy()
+    heads[[2, 4]] = labels[[1, 3]] = -1
+    allowed = ~np.eye(6, dtype=bool)
+    for m in (1, 3, 5):
+        allowed[:, m] = np.arange(6) == heads[m]
+    partial = text._replace(heads=heads, labels=labels, allowed=allowed)
+    other = np.where(heads < 0, text.heads, -1)
+    reverse = ~np.eye(6, dtype=bool)
+    for m in (2, 4):
+        reverse[:, m] = np.arange(6) == other[m]
+    rest = text._replace(heads=other, labels=np.where(labels < 0, text.labels, -1), allowed=reverse)
+    of_both = [learner.losses([each]) for each in (partial, rest)]
+    for name in ("heads", "labels"):
+        assert sum(each[name].item() for each in of_both) == pytest.approx(whole[name].item(), rel=1e-5)
