@@ -333,7 +333,7 @@ class SegmenterConfig(Section, name="segmenter"):
     threshold: float = option(0.0, "minimum score of a sentence boundary", (float,), low=-50, high=50)
     network_share: str | float = option(
         "auto",
-        "share of a small network in the score of a sentence boundary; 0: no network; auto: 0, 0.25 or 0.5, chosen by "
+        "share of a small network in the score of a sentence boundary; 0: no network; auto: 0 or 0.25, chosen by "
         "cross-validation",
         (float,),
         ("auto",),

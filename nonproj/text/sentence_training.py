@@ -30,14 +30,14 @@ from nonproj.text.usage import Usage, case_classes, letter_case
 MISSED = 0.1
 """Share of the sentence ends after which, in training, the model goes on as if it had missed them."""
 
-SHARES = 0.25, 0.5
-"""Shares of the network that training chooses from, beside 0."""
+SHARES = (0.25,)
+"""Shares of the network from which training chooses, beside 0."""
 
 ENOUGH = 2500
 """Sentences on which a share is chosen; no more folds are held out than this takes, so that it takes little time."""
 
-CLEAR = 1.6
-"""Standard deviations by which the sentences gained must exceed the sentences lost; about one chance in twenty."""
+CLEAR = 1.645
+"""Standard deviations by which a gain must exceed 0: one chance in twenty, if there is none."""
 
 _CASE_BITS = 16
 
