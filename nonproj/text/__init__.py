@@ -7,8 +7,9 @@
 - `token_table`, `usage`, `sentence_features`: tokens as numbers, what is known of words, and features of sentence ends
 - `sentence_network`, `sentence_network_learning`: a network beside the linear model of sentences, and its training
 - `alternatives`: doubtful sentences, decided by their trees
-- `corpus`: the raw text of a treebank
-- `training`: these models from a treebank
+- `corpus`, `training_text`: the raw text of a treebank, and its gold tokens and folds
+- `sentence_training`: the models of sentence ends, and the network's share
+- `training`: all of these models from a treebank
 - `multiword`: multiword tokens and their words
 - `rules`: segmentation without training
 - `languages`, `from_spacy`: what the rules know of a language, and what spaCy knows

@@ -23,27 +23,20 @@ from nonproj.text.characters import (
     NEWLINE,
     UPPER,
     WORD_KINDS,
-    characters,
 )
-from nonproj.text.corpus import N_CLASSES, RawText, Surface, raw_text
-from nonproj.text.layout import MAX_HASHED, PARAGRAPH, WRAPPED, Text, lay_out, spans, table_shift
-from nonproj.text.sentence_features import sentence_examples
+from nonproj.text.corpus import Surface, raw_text
+from nonproj.text.layout import MAX_HASHED, Text, table_shift
 from nonproj.text.sentence_network import NETWORK, check_network
-from nonproj.text.sentence_network_learning import Examples, joined, learn_sentence_network, network_examples
+from nonproj.text.sentence_training import learn_sentences
 from nonproj.text.sentences import alternatives, score_ends
-from nonproj.text.token_table import PADDING, TokenTable, token_table
+from nonproj.text.token_table import token_table
 from nonproj.text.tokens import ALWAYS, NEVER, SOMETIMES, TokenModel, Tokens, token_examples, tokenize
-from nonproj.text.usage import Usage, case_classes, letter_case
+from nonproj.text.training_text import TrainingText, folds_of
+from nonproj.text.usage import Usage
 from nonproj.text.words import count_words, join_units, open_places, score_joins, word_examples, word_log_odds
 from nonproj.types import Int64s, Uint32s
 
-FOLDS = 5
-"""Statistics over words are counted on the other folds, because those of a rare word would give its own place away."""
-
-MISSED = 0.1
-"""Share of the sentence ends after which, in training, the model goes on as if it had missed them."""
-
-_KNOWN_BITS, _CASE_BITS, _LEXICON_BITS = 16, 16, 20
+_KNOWN_BITS, _LEXICON_BITS = 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.05
 
 
@@ -51,9 +44,6 @@ _TABLES = {"known": ("uint8", 1), "tokens": ("float32", 1), "sentences": ("float
 _TABLES |= dict.fromkeys(Usage._fields, ("uint8", 1))
 _OF_WORDS = {"lexicon": ("uint8", 1), "words": ("float32", 1)}
 """The tables of words, in models where words may contain several units."""
-
-_LEAST_JOINED, _MIN_JOINED = 5, 0.0005
-"""Words with blanks in a treebank, and their share of its words, from which the model of words is trained."""
 
 _LEAST_PAIRS, _MIN_SEPARATED = 1000, 0.1
 """Pairs of letters in a treebank, and the share of them between words, from which its text has no blanks."""
@@ -149,13 +139,15 @@ def train(
 ) -> Trained:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
     bits = options.bits
-    plain = _Corpus(raw_text(paragraphs))
-    varied = [_Corpus(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(options.copies)]
+    plain = TrainingText(raw_text(paragraphs))
+    varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(options.copies)]
     tables = {"candidate": candidates([plain, *varied])}
     for corpus in (plain, *varied):
         corpus.divide(tables["candidate"])
     tables["known"] = known_tokens(plain)
-    rows, gold = zip(*(corpus.token_examples(tables, bits) for corpus in (plain, *varied)), strict=True)
+    lexicon = tables["candidate"], tables["known"]
+    found = (token_examples(text.layout, text.raw.token_ends, *lexicon, bits) for text in (plain, *varied))
+    rows, gold = zip(*found, strict=True)
     epochs, rate = options.epochs, options.learning_rate
     tables["tokens"] = _fit(rows, gold, Options(bits, epochs, rate), seed, progress, "tokens")
     blanks = plain.has_words_with_blanks()
@@ -163,79 +155,16 @@ def train(
         rows, gold, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits + 2)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
         tables["words"] = _fit(rows, gold, Options(bits + 2, epochs, rate), seed, progress, "words")
-    rows, gold, examples, usage = _sentence_examples(paragraphs, tables["candidate"], options, seed)
-    tables |= usage._asdict()
-    slow = Options(bits + 2, -(-5 * epochs // 3), 0.3 * rate)  # sentences are harder: more and smaller steps
-    tables["sentences"] = _fit(rows, gold, slow, seed, progress, "sentences")
-    if options.network_share:
-        network = learn_sentence_network(joined(examples), epochs, seed, lambda loop: progress(loop, "sentences"))
-        tables["sentences"] *= np.float32(1.0 - options.network_share)
-        tables |= dict(zip(NETWORK, network.scaled(options.network_share), strict=True))
+    sentences = learn_sentences(
+        paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
+    )
+    tables |= sentences.usage._asdict() | {"sentences": sentences.weights}
+    if sentences.network.states.size:
+        tables |= dict(zip(NETWORK, sentences.network, strict=True))
     return Trained(tables, blanks, options.threshold)
 
 
-class _Corpus:
-    """A raw text with its layout and gold units and tokens."""
-
-    def __init__(self, raw: RawText, candidate: np.ndarray | None = None):
-        self.raw, self.layout = raw, lay_out(characters(raw.text))
-        if candidate is not None:
-            self.divide(candidate)
-
-    def divide(self, candidate: np.ndarray) -> None:
-        """Find the units and tokens where tokens may end as the table says."""
-        raw, kind = self.raw, self.layout.kind
-        ends = raw.token_ends.copy()
-        ends[:-1] |= candidate[kind[:-1], kind[1:]] == ALWAYS
-        self.units = spans(self.layout, ends)
-        self.joins = ~raw.token_ends[self.units[1] - 1]
-        first, last = join_units(*self.units, np.where(self.joins, np.float32(1), np.float32(-1)))
-        self.start, self.end = self.units[0][first], self.units[1][last]
-        self.sentence_ends, self.tags = raw.sentence_ends[self.end - 1], raw.tags[self.end - 1]
-
-    def has_words_with_blanks(self) -> bool:
-        """Return whether words contain blanks often enough to learn it."""
-        after = np.minimum(self.units[1], len(self.layout.kind) - 1)
-        count = np.count_nonzero(self.joins & (self.layout.kind[after] <= NEWLINE))
-        return bool(count >= _LEAST_JOINED and count >= _MIN_JOINED * len(self.start))
-
-    def unit_table(self) -> TokenTable:
-        """Return the table of the gold units."""
-        return token_table(self.layout, *self.units)
-
-    def token_examples(self, tables: dict[str, Any], bits: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return features and gold decisions of all places where tokens may end."""
-        return token_examples(self.layout, self.raw.token_ends, tables["candidate"], tables["known"], bits)
-
-    def table(self) -> TokenTable:
-        """Return the table of the gold tokens."""
-        return token_table(self.layout, self.start, self.end)
-
-    def sentence_examples(
-        self, usage: Usage, bits: int, missed: np.ndarray, lines: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return features and gold decisions of the places where sentences may end; ``lines``: ends of lines only."""
-        table = self.table()
-        rows, gold = sentence_examples(table, self.sentence_ends, usage, bits, missed)
-        kept = _line_ends(table) if lines else slice(None)
-        return rows[kept], gold[kept]
-
-    def network_examples(self, usage: Usage, missed: np.ndarray, lines: bool) -> Examples:
-        """Return the same for the network."""
-        table = self.table()
-        found = network_examples(table, self.sentence_ends, usage, missed)
-        kept = _line_ends(table) if lines else slice(None)
-        return Examples(found.rows, *(array[kept] for array in found[1:]))
-
-
-def _line_ends(table: TokenTable) -> np.ndarray:
-    """Return which of the places inside a paragraph are at the end of a line, bool."""
-    blanks = table.blanks[PADDING:-PADDING]
-    kept: np.ndarray = blanks[blanks != PARAGRAPH] >= WRAPPED
-    return kept
-
-
-def candidates(corpora: Sequence[_Corpus]) -> np.ndarray:
+def candidates(corpora: Sequence[TrainingText]) -> np.ndarray:
     """Return whether tokens end between two kinds, uint8: see `nonproj.text.tokens.tokenize`.
 
     They may where they do in a share of all cases; where that does not occur, between all but letters and digits.  In
@@ -260,7 +189,7 @@ def candidates(corpora: Sequence[_Corpus]) -> np.ndarray:
     return found
 
 
-def known_tokens(corpus: _Corpus) -> np.ndarray:
+def known_tokens(corpus: TrainingText) -> np.ndarray:
     """Return how often each string is a unit, by hash, uint8 (at most 255)."""
     counts = np.zeros(1 << _KNOWN_BITS, np.int64)
     _count_tokens(corpus.layout.lower, *corpus.units, counts)
@@ -275,34 +204,11 @@ def _count_tokens(codes: Uint32s, start: Int64s, end: Int64s, counts: Int64s) ->
         counts[hash_codes(codes, start[t], end[t], MAX_HASHED) >> shift] += 1
 
 
-def folds_of(paragraphs: Sequence[list[list[Surface]]]) -> list[list[list[list[Surface]]]]:
-    """Return paragraphs in folds with equally many sentences, which may cut a paragraph.
-
-    Examples
-    --------
-    >>> [len(paragraph) for fold in folds_of([[[]] * 6, [[]] * 4]) for paragraph in fold]
-    [2, 2, 2, 2, 2]
-    """
-    count = sum(len(paragraph) for paragraph in paragraphs)
-    number = min(FOLDS, count)
-    folds: list[list[list[list[Surface]]]] = [[] for _ in range(number)]
-    position = 0
-    for paragraph in paragraphs:
-        fold = -1
-        for sentence in paragraph:
-            if position * number // count != fold:
-                fold = position * number // count
-                folds[fold].append([])
-            folds[fold][-1].append(sentence)
-            position += 1
-    return folds
-
-
 def _word_examples(
     paragraphs: Sequence[list[list[Surface]]], candidate: np.ndarray, blanks: bool, bits: int
 ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
     """Return features, gold decisions and the counts of words, from text as it is."""
-    folds = [_Corpus(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
+    folds = [TrainingText(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
     counts = [count_words(fold.unit_table(), fold.joins, 1 << _LEXICON_BITS) for fold in folds]
     everything = np.sum(counts, axis=0)
     rows, gold = [], []
@@ -313,49 +219,6 @@ def _word_examples(
         rows.append(more_rows)
         gold.append(more_gold)
     return rows, gold, everything
-
-
-def _sentence_examples(
-    paragraphs: Sequence[list[list[Surface]]], candidate: np.ndarray, options: SegmenterConfig, seed: int
-) -> tuple[list[np.ndarray], list[np.ndarray], list[Examples], Usage]:
-    """Return features, gold decisions, what a network learns from, and the usage of words; from varied text, too."""
-    folds = folds_of(paragraphs)
-    plain = [_Corpus(raw_text(fold), candidate) for fold in folds]
-    counts = [letter_case(fold.table(), fold.sentence_ends, 1 << _CASE_BITS) for fold in plain]
-    everything, random = np.sum(counts, axis=0), np.random.default_rng(seed)
-    rows, gold, examples = [], [], []
-    for index, fold in enumerate(folds):
-        others = plain[:index] + plain[index + 1 :]
-        usage = _usage(everything - counts[index], others) if others else _usage(everything, plain)
-        for copy in range(options.copies + 1):
-            corpus = _Corpus(raw_text(fold, np.random.default_rng(seed + copy)), candidate) if copy else plain[index]
-            missed = random.random(len(corpus.start)) < MISSED
-            more_rows, more_gold = corpus.sentence_examples(usage, options.bits + 2, missed, copy > 0)
-            rows.append(more_rows)
-            gold.append(more_gold)
-            if options.network_share:
-                examples.append(corpus.network_examples(usage, missed, copy > 0))
-    return rows, gold, examples, _usage(everything, plain)
-
-
-def _usage(counts: np.ndarray, corpora: Sequence[_Corpus]) -> Usage:
-    """Return how the words of some texts are used; ``counts`` are those of `letter_case`."""
-    tables = [corpus.table() for corpus in corpora]
-    tags = np.concatenate([corpus.tags for corpus in corpora])
-    columns = ([table.word for table in tables], [table.suffix for table in tables])
-    word, suffix = (np.concatenate([keys[PADDING:-PADDING] for keys in column]) for column in columns)
-    return Usage(case_classes(counts), _most_frequent(word, tags), _most_frequent(suffix, tags))
-
-
-def _most_frequent(keys: np.ndarray, tags: np.ndarray) -> np.ndarray:
-    """Return the most frequent class for each hash, uint8; of equally frequent ones, that with the highest number."""
-    size = 1 << _CASE_BITS
-    pairs = (keys >> np.uint32(table_shift(size))).astype(np.int64) * N_CLASSES + tags
-    pairs, counts = np.unique(pairs[tags > 0], return_counts=True)
-    pairs = pairs[np.argsort(counts, kind="stable")]
-    found = np.zeros(size, np.uint8)
-    found[pairs // N_CLASSES] = pairs % N_CLASSES
-    return found
 
 
 def _fit(

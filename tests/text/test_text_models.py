@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import random
+from types import SimpleNamespace
 
 import naive_text as naive
 import numpy as np
@@ -13,17 +15,20 @@ from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.linear.logistic import Options, fit
 from nonproj.options.sections import SegmenterConfig
+from nonproj.text import sentence_training
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text
 from nonproj.text.layout import NO_BLANKS, PARAGRAPH, lay_out, spans
 from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.sentence_features import N_FEATURES, N_STATES, TOKENS_AROUND, sentence_examples
-from nonproj.text.sentence_network import N_ROWS, SentenceNetwork
+from nonproj.text.sentence_network import N_ROWS, SentenceNetwork, empty_network
 from nonproj.text.sentence_network_learning import BITS, Examples, _learn, joined, network_examples
+from nonproj.text.sentence_training import ENOUGH, SHARES, SentenceModel, choose_share, sentences_found
 from nonproj.text.sentences import score_ends
 from nonproj.text.token_table import token_table
-from nonproj.text.tokens import TokenModel, tokenize
+from nonproj.text.tokens import ALWAYS, TokenModel, tokenize
+from nonproj.text.training_text import TrainingText
 from nonproj.text.usage import Usage, case_classes, letter_case
 
 ALPHABET = "aabbcAB11..,!?'\"(()- \t\n\r\u0301\u200d:$\u00df"
@@ -248,3 +253,54 @@ def test_a_segmenter_keeps_its_network():
     }.items():
         with pytest.raises(ModelError, match="the segmenter's network"):
             Segmenter.from_state(meta, arrays | {name: value})
+
+
+# -- the choice of the network's share ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sentences_found_are_those_with_both_ends_and_none_between(seed, monkeypatch):
+    random = np.random.default_rng(seed)
+    words = [[Surface("a", True)] * int(random.integers(1, 4)) for _ in range(int(random.integers(1, 8)))]
+    text = TrainingText(raw_text([words]), np.full((KINDS, KINDS), ALWAYS, np.uint8))
+    count = sum(map(len, words))
+    ends = np.append(random.random(count - 1) < 0.5, True)
+    monkeypatch.setattr(sentence_training, "score_ends", lambda *_, **__: np.where(ends, 1.0, -1.0))
+    model = SentenceModel(None, None, empty_network())
+    gold = list(itertools.accumulate(map(len, words), initial=0))
+    system = [0, *(np.flatnonzero(ends) + 1).tolist()]
+    expected = [pair in set(itertools.pairwise(system)) for pair in itertools.pairwise(gold)]
+    assert sentences_found(model, text, 0.0).tolist() == expected
+
+
+def choose(found, monkeypatch, sizes=(100,) * 5):
+    """Return the share chosen where, of each fold, this number of sentences is found with each share, and the folds."""
+    texts = [[SimpleNamespace(size=size, number=number)] for number, size in enumerate(sizes)]
+    learnt = []
+
+    def learn(others, options, seed, with_network, progress):
+        assert with_network
+        learnt.append([text.number for text, *_ in others])
+        return SentenceModel(None, np.ones(1, np.float32), empty_network())
+
+    def hits(model, text, threshold):
+        share = 1.0 - float(model.weights[0])
+        return np.arange(text.size) < found[share]
+
+    monkeypatch.setattr(sentence_training, "_learn", learn)
+    monkeypatch.setattr(sentence_training, "sentences_found", hits)
+    return choose_share(texts, SegmenterConfig(), 0), learnt
+
+
+def test_a_share_is_chosen_only_if_its_gain_is_clear(monkeypatch):
+    assert [choose({0.0: 50, SHARES[0]: 50 + gain}, monkeypatch)[0] for gain in (-9, 0, 1)] == [0.0, 0.0, SHARES[0]]
+    assert choose({0.0: 50, SHARES[0]: 51}, monkeypatch, (100,) * 2)[0] == 0.0  # two sentences may be chance
+    assert choose({0.0: 50, SHARES[0]: 60}, monkeypatch, (100,))[0] == 0.0  # nothing is held out
+
+
+def test_no_more_folds_are_held_out_than_needed(monkeypatch):
+    found = {0.0: 50, SHARES[0]: 50}
+    _, learnt = choose(found, monkeypatch, (ENOUGH // 2,) * 5)
+    assert learnt == [[1, 2, 3, 4], [0, 2, 3, 4]]
+    _, learnt = choose(found, monkeypatch, (10,) * 3)
+    assert learnt == [[1, 2], [0, 2], [0, 1]]

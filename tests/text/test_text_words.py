@@ -21,7 +21,7 @@ from nonproj.text.output import CERTAIN, restore
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.token_table import token_table
 from nonproj.text.tokens import ALWAYS, SOMETIMES
-from nonproj.text.training import folds_of
+from nonproj.text.training_text import folds_of
 from nonproj.text.words import match, open_places, score_joins
 
 WORDS = ["thành phố", "thành", "phố", "gia đình", "gia", "vị", "cơ quan nhà", "nhà", "cơ", "là", "và", "ở"]
