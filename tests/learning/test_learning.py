@@ -32,6 +32,7 @@ SMALL = {
     "features.bits": 16,
     "pruner.bits": 14,
     "labeler.bits": 16,
+    "tagger.bits": 16,
     "training.epochs": 4,
     "pruner.folds": 0,
     "labeler.epochs": 2,
