@@ -8,6 +8,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more wait actively for eac
 _LIBRARIES = {
     "nonproj/integrations/spacy.py": "spacy",
     "nonproj/learning/encoders/checkpoint.py": "torch",
+    "nonproj/learning/encoders/losses.py": "torch",
     "nonproj/learning/encoders/module.py": "torch",
     "nonproj/learning/encoders/training.py": "torch",
     "nonproj/server/app.py": "prometheus_client",

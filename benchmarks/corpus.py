@@ -65,7 +65,7 @@ def watch(process: subprocess.Popen[bytes], kill: float) -> tuple[list[Sample], 
                 killed += 1
         except (FileNotFoundError, ProcessLookupError, IndexError, KeyError):
             pass  # a process has ended meanwhile
-        time.sleep(SAMPLE_SECONDS)
+        time.sleep(SAMPLE_SECONDS if samples else 0.1)
     return samples, killed
 
 

@@ -18,6 +18,8 @@ STEPS = {
     "labeler": 1.5,
     "pruner": 0.25,
     "network.words": 1.0,
+    "network.context_hidden": 0.25,
+    "network.context_output": 0.25,
     "tagger.tagger.weights": 0.625,
     "tagger.tagger.network_rows": 0.625,
     "tagger.lemmatizer.weights": 0.625,

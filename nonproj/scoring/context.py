@@ -4,7 +4,7 @@ A word has a vector, the sum of the rows of its attributes.  Each layer adds to 
 the vectors of three words: the word itself and those at a distance to its left and right, which doubles from layer to
 layer (dilated convolutions with residual connections: Strubell et al. 2017; van den Oord et al. 2016).  So after three
 layers a vector depends on seven words on either side.  A last matrix gives what is added to the word's sums as head and
-as modifier.
+as modifier (`nonproj.scoring.word_sums.add_contexts`).
 
 Vectors and weights are integers, and so small that their sums of products are exact in float64; so scores depend on
 nothing but the sentence.
@@ -17,15 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.component import Arrays
-from nonproj.types import Float64s, Int32s, Int64s
 
 WIDEST = 4096
 """Maximum size of a vector."""
-
-LIMIT = 2.0**24
-"""Vectors are cut off here: 3 * WIDEST * LIMIT * 2^15 is below 2^53."""
 
 LARGEST_BIAS = 1 << 50
 
@@ -57,34 +52,6 @@ class Context(NamedTuple):
     bias: np.ndarray
     output: np.ndarray
     scales: np.ndarray
-
-    def add(self, vectors: np.ndarray, first: np.ndarray, end: np.ndarray, word: np.ndarray, sums: np.ndarray) -> None:
-        """Add what follows from their contexts to the sums of words.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (N, E), int32
-        first, end : ndarray of shape (S,), int32
-            The nodes of each sentence, as of `nonproj.scoring.batch.Batch`.
-        word : ndarray of shape (W,), int64
-            The nodes whose sums these are.
-        sums : ndarray of shape (W, S), int32
-
-        Examples
-        --------
-        >>> one = Context(np.zeros((0, 3, 1)), np.zeros((0, 1), np.int64), np.array([[3.0]]), np.ones(1))
-        >>> sums = np.array([[1], [1]], np.int32)
-        >>> one.add(np.array([[2], [4]], np.int32), *np.array([[0], [2]], np.int32), np.arange(2), sums)
-        >>> sums.tolist()
-        [[7], [13]]
-        """
-        found = np.minimum(np.maximum(vectors, -LIMIT), LIMIT)
-        for layer, (hidden, bias) in enumerate(zip(self.hidden, self.bias, strict=True)):
-            before = found.copy()
-            _convolve(before, first, end, hidden, bias, 1 << layer, self.scales[layer], found)
-        added = np.zeros((len(vectors), sums.shape[1]), np.int32)
-        _project(found, first, end, self.output, self.scales[-1], added)
-        sums += added[word]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_context` makes the same."""
@@ -120,57 +87,3 @@ def check_context(arrays: dict[str, np.ndarray], n_sums: int, gap: int) -> Conte
     if (np.abs(found.bias) > LARGEST_BIAS).any() or (found.bias == np.iinfo(np.int64).min).any():
         raise ModelError("the network's array 'context_bias' has a number that is too large")
     return found
-
-
-@kernel
-def _convolve(
-    before: Float64s,
-    first: Int32s,
-    end: Int32s,
-    hidden: Float64s,
-    bias: Int64s,
-    distance: int,
-    scale: float,
-    found: Float64s,
-) -> None:
-    """Add the result of one layer to the vectors."""
-    width = before.shape[1]
-    total = np.empty(width)
-    for s in range(first.shape[0]):
-        for i in range(first[s], end[s]):
-            for k in range(width):
-                total[k] = bias[k]
-            for side in range(3):
-                j = i + (side - 1) * distance
-                if first[s] <= j < end[s]:
-                    _add_product(before[j], hidden[side * width : (side + 1) * width], total)
-            for k in range(width):
-                if total[k] > 0.0:
-                    found[i, k] = min(found[i, k] + np.rint(total[k] * scale), LIMIT)
-
-
-@kernel
-def _project(vectors: Float64s, first: Int32s, end: Int32s, output: Float64s, scale: float, added: Int32s) -> None:
-    """Write the products of the vectors with the output weights."""
-    size = output.shape[1]
-    total = np.empty(size)
-    for s in range(first.shape[0]):
-        for i in range(first[s], end[s]):
-            total[:] = 0.0
-            _add_product(vectors[i], output, total)
-            for k in range(size):
-                added[i, k] = np.int32(min(max(np.rint(total[k] * scale), -LIMIT), LIMIT))
-
-
-@inlined_kernel
-def _add_product(vector: Float64s, matrix: Float64s, total: Float64s) -> None:
-    """Add the product of a vector and a matrix, four rows at a time, which is twice as fast as one."""
-    n_rows, size = matrix.shape
-    whole = n_rows - n_rows % 4
-    for e in range(0, whole, 4):
-        a, b, c, d = vector[e], vector[e + 1], vector[e + 2], vector[e + 3]
-        for k in range(size):
-            total[k] += a * matrix[e, k] + b * matrix[e + 1, k] + (c * matrix[e + 2, k] + d * matrix[e + 3, k])
-    for e in range(whole, n_rows):
-        for k in range(size):
-            total[k] += vector[e] * matrix[e, k]

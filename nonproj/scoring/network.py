@@ -24,7 +24,7 @@ from nonproj.linear.weights import zero_of
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.context import CONTEXT, Context, check_context
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, ROOT, Tokens
-from nonproj.scoring.word_sums import Columns, sums_before, word_sums
+from nonproj.scoring.word_sums import Columns, add_contexts, sums_before, word_sums
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint8s
 
 POSITIONS = 30
@@ -134,8 +134,8 @@ class Network:
             size = 2 * len(self.weights.output)
             base = sums if tagged is None else word_sums(self.columns, self.index, self.weights.words, tokens)
             first, end = (tokens.first, tokens.end) if isinstance(tokens, Batch) else whole(tokens.n_nodes)
-            vectors, sums = base[:, size:], np.ascontiguousarray(sums[:, :size])
-            self.context.add(vectors, first, end, word, sums)
+            sums, (hidden, bias, output, scales) = np.ascontiguousarray(sums[:, :size]), self.context
+            add_contexts(base, (first, end), (hidden, bias, output, scales), word, sums)
         return Layer(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 
     def scores(self, layer: Layer, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
@@ -149,7 +149,10 @@ class Network:
         """
         arcs, words = (np.ascontiguousarray(head), np.ascontiguousarray(modifier)), (layer.word, layer.roots)
         _, _, positions, output, _ = self.weights
-        return score_arcs(arcs, words, layer.sums, layer.before, positions, output) * self.scale
+        scores = np.empty(len(head))
+        _score_arcs(*arcs, words, layer.sums, layer.before, positions, output, scores)
+        scores *= self.scale
+        return scores
 
     def label_scores(self, layer: Layer, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
         """Return the score of each label of each arc, float64[A, n_labels]; for the parameters see `scores`."""
