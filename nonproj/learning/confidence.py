@@ -174,6 +174,7 @@ def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
     training = training_on(material, shards)
 
     def run(epoch: int) -> str:
+        """Learn for an epoch; return its figures for the log."""
         start_epoch(epoch, [perceptron], config.training.average_from)
         order = np.flatnonzero(material.in_epoch(epoch)[material.chosen])
         if config.training.shuffle:

@@ -11,6 +11,7 @@ from nonproj.linear.weights import scale_of
 from nonproj.scoring.context import Context
 
 LAYERS = 3
+"""Layers, which together see seven words on either side."""
 
 DROPPED = 0.2
 """The share of the units of each layer that is left out in a sentence."""
@@ -121,7 +122,7 @@ class ContextLearner:
 def rounded_context(tables: list[np.ndarray], unit: float) -> Context:
     """Return the layers with weights of 16 bits, given the `ContextLearner.tables`, float32.
 
-    ``unit`` is the scale of vectors and sums.
+    ``unit`` is the scale of vectors and sums: the number that one of their integers stands for.
     """
     hidden, biases, output = tables[:LAYERS], tables[LAYERS:-1], tables[-1]
     scales = [scale_of(table) for table in (*hidden, output)]

@@ -268,6 +268,7 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels), vectors, steps)
 
     def run(epoch: int) -> str:
+        """Learn for an epoch; return its figures for the log."""
         order = np.flatnonzero(material.in_epoch(epoch)[chosen])
         if config.training.shuffle:
             order = np.random.default_rng((config.seed, 6, epoch)).permutation(order)

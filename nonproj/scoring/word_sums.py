@@ -20,7 +20,11 @@ REACH = {"form": 0, "lemma": 0, "pos": 3, "suffix2": 0, "suffix3": 1, "shape": 0
 """The attributes that are looked up, and up to which distance in the words beside a word: 0 is the word alone."""
 
 LIMIT = 2.0**24
-"""Vectors of words in context are cut off here: 3 * 4096 * LIMIT * 2^15 is below 2^53."""
+"""Vectors of words in context are cut off here.
+
+They have at most `nonproj.scoring.context.WIDEST` numbers, so sums of their products with weights of 16 bits are
+at most 3 * 2^12 * 2^24 * 2^15, below 2^53, and exact in float64.
+"""
 
 BETWEEN = "pos"
 """The attribute of the words between head and modifier."""
@@ -167,8 +171,8 @@ def add_contexts(
         The sum of the rows of each node; the last E numbers are its vector.
     sentences : tuple of two ndarrays, int32
         The first node and the end of each sentence.
-    context : Context
-        As a tuple.
+    context : tuple of ndarray
+        The arrays of a `nonproj.scoring.context.Context`.
     word : ndarray of shape (W,), int64
         The nodes whose sums these are.
     sums : ndarray of shape (W, S), int32

@@ -317,6 +317,7 @@ def _train_once(
     averaged, n, name = Averaged(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
 
     def run(epoch: int) -> str:
+        """Learn for an epoch; return its figures for the log."""
         wrong, order = 0, np.random.default_rng((*seed, epoch)).permutation(n)
         for first in progress(range(0, n, _CHUNK), f"{name} epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
