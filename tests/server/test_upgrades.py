@@ -140,12 +140,13 @@ def test_a_signal_during_the_start_is_obeyed_when_the_server_is_ready(path):
         process.send_signal(signal.SIGHUP)
         lines = [process.stderr.readline() for _ in range(3)]
         process.terminate()
+        rest = process.communicate()[1]  # to its end: the server's last message needs an open pipe
     assert sorted(line.split(" at ")[0].strip() for line in lines) == [
         "reloading toy ...",
         "serving the reloaded toy",
         "serving toy",
     ]
-    assert process.returncode == 0
+    assert process.returncode == 0 and rest.endswith("stopped\n")
 
 
 def test_memory_does_not_grow_with_reloads(path):
