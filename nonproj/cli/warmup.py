@@ -69,39 +69,47 @@ def sentences() -> list[Sentence]:
 
 
 def compile_everything() -> None:
-    """Compile every kernel; those for decoding are compiled in another process."""
+    """Compile every kernel; those for decoding are compiled in another process, beside those that need none of them."""
+    treebank = sentences()
     with helper("nonproj.cli.warmup", "decode"):
-        analyze(sentences())
+        analyze(treebank)
         score()
+        segment(treebank)
+        learn("arc", treebank)
     warm_up()
 
 
 def warm_up() -> None:
     """Train, save, load and parse with each model and decoder; then call the kernels that no model uses."""
     treebank = sentences()
-    small = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
-    small |= {"training.epochs": 2, "pruner.folds": 0}
     for name in PART_SETS:
-        for decoder in ("relaxed", "dual"):
-            model = train(treebank, Config().with_overrides(small | {"parts": name, "training.decoder": decoder}))
-        with tempfile.TemporaryDirectory() as folder:
-            model.save(Path(folder) / "model")
-            model = Model.load(Path(folder) / "model")
-            for options in ({}, {"projective": True}, {"single_root": True}, {"step": "paper"}):
-                parser = Parser(model, dataclasses.replace(model.config.decoding, **options))
-                for sentence in treebank:
-                    parser.parse(sentence)
-            if name == "grandparent":
-                weights = model.weights["parser"]
-                hashed = hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights))
-                grandparent_bounds(hashed, weights)
-            if name in ("grandparent", "third"):
-                decide_jointly(model, treebank)
-            del model, parser  # mapped files cannot be removed everywhere
+        learn(name, treebank)
     analyze(treebank)
     segment(treebank)
     score()
     decode()
+
+
+def learn(name: str, treebank: list[Sentence]) -> None:
+    """Train, save, load and parse with a set of part types and each decoder."""
+    small = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
+    small |= {"training.epochs": 2, "pruner.folds": 0}
+    for decoder in ("relaxed", "dual"):
+        model = train(treebank, Config().with_overrides(small | {"parts": name, "training.decoder": decoder}))
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model")
+        model = Model.load(Path(folder) / "model")
+        for options in ({}, {"projective": True}, {"single_root": True}, {"step": "paper"}):
+            parser = Parser(model, dataclasses.replace(model.config.decoding, **options))
+            for sentence in treebank:
+                parser.parse(sentence)
+        if name == "grandparent":
+            weights = model.weights["parser"]
+            hashed = hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights))
+            grandparent_bounds(hashed, weights)
+        if name in ("grandparent", "third"):
+            decide_jointly(model, treebank)
+        del model, parser  # mapped files cannot be removed everywhere
 
 
 def analyze(treebank: list[Sentence]) -> None:
