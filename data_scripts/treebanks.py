@@ -31,6 +31,9 @@ class Treebank(NamedTuple):
         The name of the treebank, with its version.
     repository : str
         The name of its repository, or empty; a copy of it may be in a folder of treebanks under this name.
+    code : str
+        The code of its language (ISO 639), or empty if the names of its files begin with the code, as in Universal
+        Dependencies.
     """
 
     train: str
@@ -43,6 +46,7 @@ class Treebank(NamedTuple):
     dev_digest: str = ""
     title: str = ""
     repository: str = ""
+    code: str = ""
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -161,6 +165,7 @@ TREEBANKS = {
         (f"{_GITHUB}/{_DDT}/archive/{_DDT_COMMIT}.tar.gz",),
         "MIT, CC BY-SA 4.0 or GPL",
         title="Danish Dependency Treebank 1.0, CoNLL-X 2006",
+        code="da",
     ),
     "dutch": Treebank(
         "dutch/nl_lassysmall-ud-train.conllu",
@@ -179,6 +184,7 @@ TREEBANKS = {
         (f"{_RAW}/{_NLTK}/conll2007.zip",),
         "CC BY-NC-ND, for research",
         title="Basque, CoNLL 2007",
+        code="eu",
     ),
     "english": Treebank(
         "english/wsj_sample_train.conll",
@@ -188,6 +194,7 @@ TREEBANKS = {
         (f"{_RAW}/{_NLTK}/dependency_treebank.zip",),
         "for research",
         title="Penn Treebank, sample of the Wall Street Journal",
+        code="en",
     ),
     "turkish": Treebank(
         "turkish/turkish_web_train.conllu",
@@ -197,6 +204,7 @@ TREEBANKS = {
         ("turkish-treebanks==1.0.0",),
         "Apache 2.0",
         title="Turkish Web Treebank 1.0",
+        code="tr",
     ),
     "english-ewt": Treebank(
         "english-ewt/en_ewt-ud-train.conllu",

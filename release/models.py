@@ -118,9 +118,11 @@ def finished(job: Job, more: list[str]) -> bool:
 
 
 def name_treebank(job: Job) -> None:
-    """Record the name and the licence of the treebank in a model that was trained without them."""
+    """Record the name, licence and language of the treebank in a model that was trained without them."""
     model, treebank = Model.load(job.output), TREEBANKS[job.language]
     named = {"name": treebank.title, "licence": treebank.licence}
+    if treebank.code:
+        named |= {"language": treebank.code}
     if named.items() - model.meta["data"].items():
         model.meta["data"] |= named
         model.save(job.output)

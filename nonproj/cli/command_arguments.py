@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nonproj.cli.arguments import Arguments, add_decoding, add_reading, add_scheduler, add_tagging, add_text_forms
-from nonproj.cli.values import factor, integer, jobs, port, positive, probability, whole
+from nonproj.cli.values import factor, integer, jobs, language_code, port, positive, probability, whole
 
 
 def add_train(parser: Arguments) -> None:
@@ -150,6 +150,8 @@ def add_package(parser: Arguments) -> None:
     text = "version of the package (default: 1.0.0)"
     add("--package-version", default="1.0.0", metavar="VERSION", help=text)
     add("--licence", metavar="LICENCE", help="licence of the model (default: that of its treebank)")
+    text = "code of the model's language, such as da or got (default: that of a treebank of Universal Dependencies)"
+    add("--language", metavar="CODE", type=language_code, help=text)
     text = "round weights to multiples of R times their table's step, for a smaller wheel; 0: not at all (default: 1)"
     add("--rounding", type=factor, default=1.0, metavar="R", help=text)
     add("--test", metavar="FILE", help="treebank to evaluate the rounded model on, for its card")

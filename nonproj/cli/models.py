@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     if not facts:
         sys.stdout.write(_NONE)
         return 0
-    titles = ("name", "version", "treebank", "UAS", "LAS", "MB", "licence")
+    titles = ("name", "version", "language", "treebank", "UAS", "LAS", "MB", "licence")
     rows = [titles, *(_cells(each) for each in facts)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(titles))]
     for row in rows:
@@ -43,14 +43,14 @@ def describe(model: Installed) -> dict[str, Any]:
         return facts | {"error": str(error)}
     data, test = record(meta, "data"), record(meta, "test")
     facts |= {"megabytes": model.path.stat().st_size / 1e6}
-    facts |= {"treebank": data.get("name"), "licence": data.get("licence")}
+    facts |= {"language": data.get("language"), "treebank": data.get("name"), "licence": data.get("licence")}
     return facts | {name: test.get(name) for name in ("uas", "las")}
 
 
 def _cells(facts: dict[str, Any]) -> tuple[str, ...]:
     """Return the cells of a row of the table."""
     if "error" in facts:
-        return (facts["name"], facts["version"], f"cannot be used: {one_line(facts['error'])}", "", "", "", "")
+        return (facts["name"], facts["version"], f"cannot be used: {one_line(facts['error'])}", "", "", "", "", "")
     shares = [f"{100 * facts[name]:.2f}" if isinstance(facts[name], float) else "–" for name in ("uas", "las")]
-    treebank, licence = (one_line(str(facts[name] or "–")) for name in ("treebank", "licence"))
-    return (facts["name"], facts["version"], treebank, *shares, f"{facts['megabytes']:.1f}", licence)
+    language, treebank, licence = (one_line(str(facts[name] or "–")) for name in ("language", "treebank", "licence"))
+    return (facts["name"], facts["version"], language, treebank, *shares, f"{facts['megabytes']:.1f}", licence)

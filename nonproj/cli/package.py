@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     if options.test:
         rules = reading_rules(options, require_heads=True)
         evaluate_on(model, list(conll.read(options.test, rules)), progress_bar(options))
+    if options.language:
+        model.meta["data"] = record(model.meta, "data") | {"language": options.language}
     contents = contents_of(model, name, options.package_version, options.licence)
     if contents.licence == UNKNOWN:
         log.warning("the model does not say the licence of its treebank; say it with --licence")

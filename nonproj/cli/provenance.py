@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from nonproj.options.config import Config
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
 _LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENCE.txt", "LICENSE.md", "COPYING")
 _LONGEST = 120
+_NAME_IN_UD = re.compile(r"([a-z]{2,3})_[a-z0-9]+-ud-\w+\.conllu(?:\.gz|\.bz2|\.xz)?")
 
 
 def provenance(config: Config, train: str, test: str | None, held_out: int) -> dict[str, dict[str, Any]]:
@@ -28,6 +30,7 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
         Number of sentences held out.
     """
     data: dict[str, Any] = {"name": config.treebank.name, "licence": config.treebank.licence or licence_beside(train)}
+    data["language"] = language_of(train)
     for role, path in (("train", train), ("test", test)):
         if path:
             data |= {f"{role}_file": Path(path).name, f"{role}_sha256": digest(path)}
@@ -47,6 +50,18 @@ def digest(path: str) -> str | None:
         return None
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def language_of(path: str) -> str | None:
+    """Return the code of the language of a treebank in Universal Dependencies, which is in the names of its files.
+
+    Examples
+    --------
+    >>> language_of("UD_Gothic-PROIEL/got_proiel-ud-train.conllu"), language_of("train.conllu")
+    ('got', None)
+    """
+    named = _NAME_IN_UD.fullmatch(Path(path).name)
+    return named[1] if named else None
 
 
 def licence_beside(path: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 from nonproj.errors import NonprojError
 
@@ -54,6 +55,19 @@ def _number(text: str, largest: int) -> float:
     if not 0.0 <= value <= largest:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {largest}")
     return value
+
+
+def language_code(text: str) -> str:
+    """Return the code of a language, as ISO 639 and Universal Dependencies have it.
+
+    Examples
+    --------
+    >>> language_code("got")
+    'got'
+    """
+    if not re.fullmatch("[a-z]{2,3}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the code of a language, such as da or got")
+    return text
 
 
 def seconds(text: str) -> float:

@@ -127,6 +127,8 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
 def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the facts about the treebank."""
     yield "treebank", data.get("name") or "not named"
+    if data.get("language"):
+        yield "language", one_line(str(data["language"]))
     yield "licence", data.get("licence") or "unknown; the terms of the treebank may restrict the use of the model"
     if training.get("encoder"):
         encoder = training["encoder"]

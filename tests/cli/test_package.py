@@ -146,8 +146,8 @@ def test_models_are_listed(folder, site, capsys):
     install(package(folder, capsys, "--name", "toy", "--package-version", "2.1"), site)
     assert main(["models"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["name", "version", "treebank", "UAS", "LAS", "MB", "licence"]
-    assert lines[1].split()[:3] == ["toy", "2.1", "Toy"] and lines[1].endswith("CC0")
+    assert lines[0].split() == ["name", "version", "language", "treebank", "UAS", "LAS", "MB", "licence"]
+    assert lines[1].split()[:4] == ["toy", "2.1", "–", "Toy"] and lines[1].endswith("CC0")
     (site / "nonproj_model_toy" / "toy.nonproj").write_bytes(b"not a model")
     assert main(["models"]) == 0 and "cannot be used" in capsys.readouterr().out
     assert main(["models", "--json"]) == 0
@@ -170,6 +170,21 @@ def test_an_unknown_name_is_one_line(words, folder, site, capsys):
     assert error == "nonproj: klingon: no such file, and no installed model has this name (none is installed)\n"
 
 
+def test_the_language_is_known_from_the_training_file_or_given(folder, site, capsys):
+    (site / "fo_toy-ud-train.conllu").write_bytes((folder / "train.conllu").read_bytes())
+    words = ["train", str(site / "fo_toy-ud-train.conllu"), "-o", str(site / "toy.nonproj"), "-qq", "--epochs", "1"]
+    assert main([*words, *(f"--set={option}" for option in SMALL)]) == 0
+    assert Model.load(site / "toy.nonproj").meta["data"]["language"] == "fo"
+    for name, more, expected in (("one", [], "fo"), ("two", ["--language", "got"], "got")):
+        assert main(["package", str(site / "toy.nonproj"), "--name", name, *more]) == 0
+        install(capsys.readouterr().out.strip(), site)
+        assert main(["inspect", "--card", name]) == 0
+        assert f"| language | {expected} |" in capsys.readouterr().out
+    assert main(["models", "--json"]) == 0
+    found = {each["name"]: each["language"] for each in json.loads(capsys.readouterr().out)}
+    assert found == {"one": "fo", "two": "got"}
+
+
 def test_a_licence_is_asked_for(folder, site, capsys):
     package(folder, capsys, "--name", "toy")
     model = Model.load(folder / "Toy.nonproj")
@@ -189,6 +204,7 @@ def test_a_licence_is_asked_for(folder, site, capsys):
         (["--name", "toy", "--package-version", "v1"], "'v1' is not a version such as 1.0.0"),
         (["--name", "toy", "-o", "missing"], "missing: this is no folder"),
         (["--name", "toy", "--rounding", "-1"], "'-1' is not a number from 0 to 100"),
+        (["--name", "toy", "--language", "Danish"], "'Danish' is not the code of a language, such as da or got"),
         (["--name", "toy", "--test", "none.conllu"], "none.conllu: no such file"),
     ],
 )

@@ -46,6 +46,7 @@ def test_a_release_is_made_once_and_described(models, tmp_path, capfd):
     first = model.stat().st_mtime_ns
     card = (out / "turkish-grandparent.md").read_text(encoding="utf-8")
     assert "| treebank | Turkish Web Treebank 1.0 |" in card and "| licence | Apache 2.0 |" in card
+    assert "| language | tr |" in card
     table = (out / "README.md").read_text(encoding="utf-8")
     cells = [cell.strip() for cell in table.splitlines()[-1].strip("|").split("|")]
     assert cells[0] == "[turkish-grandparent.nonproj](turkish-grandparent.md)"
