@@ -46,6 +46,7 @@ from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.elimination import LARGE
 from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import is_projective, maximum_projective_tree
+from nonproj.trees.pruning import prune
 from nonproj.types import Sentence
 
 _SENTENCES = (
@@ -129,20 +130,21 @@ def segment(treebank: list[Sentence]) -> None:
 
 
 def decide_jointly(model: Model, treebank: list[Sentence]) -> None:
-    """Decode tags and trees jointly, with all candidate tags of a word."""
-    decoding = dataclasses.replace(model.config.decoding, tag_beam=1e9, tag_weight=1.0)
+    """Decode the two best trees with their tags, with all candidate tags of a word."""
+    decoding = dataclasses.replace(model.config.decoding, tag_beam=1e9, tag_weight=1.0, nbest=2)
     for _ in JointParser(model, decoding, "all").parse_all(treebank):
         pass
 
 
 def score() -> None:
-    """Call the kernels of marginals and of pricing."""
+    """Call the kernels of marginals, of pruning and of pricing."""
     scores = np.arange(16.0).reshape(4, 4)
     for single_root in (False, True):
         marginals(scores, single_root)
         maximum_arborescence(scores, single_root)
         maximum_projective_tree(scores, single_root)
     marginals(np.zeros((LARGE + 2, LARGE + 2)))
+    prune([[0.0, 0.1, 0.1], [0.0, 0.0, 0.9], [0.0, 0.9, 0.0]])  # the best heads form a cycle
     state = np.zeros((4, 4, 4), np.uint8)
     promising_parts(scores, state.astype(np.float64), state, scores)
     violated_arc_gp(scores, state, 0.0)
