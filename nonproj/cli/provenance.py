@@ -30,7 +30,8 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
         Number of sentences held out.
     """
     data: dict[str, Any] = {"name": config.treebank.name, "licence": config.treebank.licence or licence_beside(train)}
-    data["language"] = language_of(train)
+    if language := language_of(train):
+        data["language"] = language
     for role, path in (("train", train), ("test", test)):
         if path:
             data |= {f"{role}_file": Path(path).name, f"{role}_sha256": digest(path)}

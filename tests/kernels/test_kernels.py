@@ -54,8 +54,8 @@ _FROM_PYTHON = {
     "nonproj.dual.tags.list_used": 2,
     # With and without both, with tags, with tags and parts of third order, and with tables.
     "nonproj.dual.subgradient._descend": 7,
-    # With and without both.
-    "nonproj.dual.exclusion._exclude": 4,
+    # With and without both, with tags, and with tags and parts of third order.
+    "nonproj.dual.exclusion._exclude": 6,
 }
 """Kernels with optional parts that are called from Python: the number of their signatures."""
 
