@@ -30,6 +30,7 @@ from treebanks import TREEBANKS, TreebankError, sha256, write_file  # noqa: E402
 from nonproj import __version__  # noqa: E402
 from nonproj.cli.main import parse_arguments  # noqa: E402
 from nonproj.cli.package import contents_of  # noqa: E402
+from nonproj.cli.provenance import language_of  # noqa: E402
 from nonproj.cli.train import config_of  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.card import model_card  # noqa: E402
@@ -120,9 +121,8 @@ def finished(job: Job, more: list[str]) -> bool:
 def name_treebank(job: Job) -> None:
     """Record the name, licence and language of the treebank in a model that was trained without them."""
     model, treebank = Model.load(job.output), TREEBANKS[job.language]
-    named = {"name": treebank.title, "licence": treebank.licence}
-    if treebank.code:
-        named |= {"language": treebank.code}
+    language = treebank.code or language_of(treebank.train)
+    named = {"name": treebank.title, "licence": treebank.licence, "language": language}
     if named.items() - model.meta["data"].items():
         model.meta["data"] |= named
         model.save(job.output)

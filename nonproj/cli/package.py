@@ -39,9 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if options.test:
         rules = reading_rules(options, require_heads=True)
         evaluate_on(model, list(conll.read(options.test, rules)), progress_bar(options))
-    if options.language:
-        model.meta["data"] = record(model.meta, "data") | {"language": options.language}
-    contents = contents_of(model, name, options.package_version, options.licence)
+    contents = contents_of(model, name, options.package_version, options.licence, options.language)
     if contents.licence == UNKNOWN:
         log.warning("the model does not say the licence of its treebank; say it with --licence")
     path = write_wheel(contents, folder)
@@ -50,8 +48,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def contents_of(model: Model, name: str, version: str, licence: str | None = None) -> Contents:
-    """Return the contents of the wheel of a model.
+def contents_of(
+    model: Model, name: str, version: str, licence: str | None = None, language: str | None = None
+) -> Contents:
+    """Return the contents of the wheel of a model; the model then records licence and language, too.
 
     Parameters
     ----------
@@ -59,10 +59,11 @@ def contents_of(model: Model, name: str, version: str, licence: str | None = Non
     name, version : str
     licence : str, optional
         By default that of the model's treebank.
+    language : str, optional
+        Its code; by default that of the model's treebank.
     """
-    data = record(model.meta, "data")
-    if licence:
-        model.meta["data"] = data = data | {"licence": licence}
+    given = {"licence": licence, "language": language}
+    model.meta["data"] = data = record(model.meta, "data") | {key: value for key, value in given.items() if value}
     of = f", trained on {one_line(str(data['name']))}" if data.get("name") else ""
     content = model.to_bytes()
     return Contents(

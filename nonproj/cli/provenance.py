@@ -14,7 +14,7 @@ from nonproj.options.config import Config
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
 _LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENCE.txt", "LICENSE.md", "COPYING")
 _LONGEST = 120
-_NAME_IN_UD = re.compile(r"([a-z]{2,3})_[a-z0-9]+-ud-\w+\.conllu(?:\.gz|\.bz2|\.xz)?")
+_NAME_IN_UD = re.compile(r"([a-z]{2,3})_[a-z0-9]+-ud-train(?:-\w+)*\.conllu(?:\.gz)?")
 
 
 def provenance(config: Config, train: str, test: str | None, held_out: int) -> dict[str, dict[str, Any]]:
@@ -54,12 +54,19 @@ def digest(path: str) -> str | None:
 
 
 def language_of(path: str) -> str | None:
-    """Return the code of the language of a treebank in Universal Dependencies, which is in the names of its files.
+    """Return the code of the language of a treebank of Universal Dependencies, or None if the file has another name.
+
+    Parameters
+    ----------
+    path : str
+        The training file; large treebanks have several.
 
     Examples
     --------
     >>> language_of("UD_Gothic-PROIEL/got_proiel-ud-train.conllu"), language_of("train.conllu")
     ('got', None)
+    >>> language_of("de_hdt-ud-train-a-1.conllu")
+    'de'
     """
     named = _NAME_IN_UD.fullmatch(Path(path).name)
     return named[1] if named else None

@@ -71,23 +71,32 @@ def sentences() -> list[Sentence]:
 
 def compile_everything() -> None:
     """Compile every kernel; those for decoding are compiled in another process, beside those that need none of them."""
-    treebank = sentences()
     with helper("nonproj.cli.warmup", "decode"):
-        analyze(treebank)
-        score()
-        segment(treebank)
-        learn("arc", treebank)
-    warm_up()
+        use_other_kernels()
+    use_decoders()
 
 
 def warm_up() -> None:
-    """Train, save, load and parse with each model and decoder; then call the kernels that no model uses."""
+    """Call every kernel in this process."""
+    use_other_kernels()
+    use_decoders()
+
+
+def use_other_kernels() -> None:
+    """Call the kernels that need no decoder of parts beyond arcs."""
+    treebank = sentences()
+    analyze(treebank)
+    score()
+    segment(treebank)
+    learn("arc", treebank)
+
+
+def use_decoders() -> None:
+    """Train and parse with all sets of parts beyond arcs; then call the decoders that no model uses."""
     treebank = sentences()
     for name in PART_SETS:
-        learn(name, treebank)
-    analyze(treebank)
-    segment(treebank)
-    score()
+        if name != "arc":
+            learn(name, treebank)
     decode()
 
 

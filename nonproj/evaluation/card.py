@@ -128,7 +128,7 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
     """Yield the facts about the treebank."""
     yield "treebank", data.get("name") or "not named"
     if data.get("language"):
-        yield "language", one_line(str(data["language"]))
+        yield "language", data["language"]
     yield "licence", data.get("licence") or "unknown; the terms of the treebank may restrict the use of the model"
     if training.get("encoder"):
         encoder = training["encoder"]

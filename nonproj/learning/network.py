@@ -206,8 +206,8 @@ class NetworkLearner:
             added, passed = self.context.forward(sums[:, size:], units)
             sums = sums[:, :size] + added
         before, output = sums_before(self.columns, weights.between, tokens), weights.output * mask
-        scores = score_arcs((arcs.head, arcs.modifier), (word, roots), sums, before, weights.positions, output)
-        delta = np.empty(len(scores))
+        scores, delta = np.empty((2, len(arcs.head)))
+        score_arcs(arcs.head, arcs.modifier, (word, roots), sums, before, weights.positions, output, scores)
         loss, wrong = differences(arcs.head, arcs.modifier, heads, scores, delta)
         values = sums, before, weights.positions, output
         found: Any = tuple(np.zeros(table.shape, np.float32) for table in values)

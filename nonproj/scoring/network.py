@@ -150,7 +150,7 @@ class Network:
         arcs, words = (np.ascontiguousarray(head), np.ascontiguousarray(modifier)), (layer.word, layer.roots)
         _, _, positions, output, _ = self.weights
         scores = np.empty(len(head))
-        _score_arcs(*arcs, words, layer.sums, layer.before, positions, output, scores)
+        score_arcs(*arcs, words, layer.sums, layer.before, positions, output, scores)
         scores *= self.scale
         return scores
 
@@ -222,32 +222,6 @@ def _is_column(column: object) -> bool:
     return -PADDING <= column[1] <= PADDING
 
 
-def score_arcs(
-    arcs: tuple[np.ndarray, np.ndarray],
-    words: tuple[np.ndarray, np.ndarray],
-    sums: np.ndarray,
-    before: np.ndarray,
-    positions: np.ndarray,
-    output: np.ndarray,
-) -> np.ndarray:
-    """Return the product of each arc's hidden layer with the output weights, float64[A], of integers exact.
-
-    Parameters
-    ----------
-    arcs : tuple of two ndarrays of shape (A,), int32
-        Heads and modifiers.
-    words : tuple of ndarray of shape (N,), int64 and uint8
-        See `Layer.word` and `Layer.roots`.
-    sums, before
-        From `word_sums` and `sums_before`.
-    positions, output
-        See `Weights`.
-    """
-    scores = np.empty(len(arcs[0]))
-    _score_arcs(*arcs, words, sums, before, positions, output, scores)
-    return scores
-
-
 @inlined_kernel
 def position_code(h: int, m: int, root: int) -> int:
     """Return the code of direction and distance of an arc, below `POSITIONS`; ``root`` if the head is the root."""
@@ -266,7 +240,7 @@ def position_code(h: int, m: int, root: int) -> int:
 
 
 @kernel
-def _score_arcs(
+def score_arcs(
     head: Int32s,
     modifier: Int32s,
     words: tuple[Int64s, Uint8s],
@@ -276,7 +250,20 @@ def _score_arcs(
     output: Int16s | Float32s,
     scores: Float64s,
 ) -> None:
-    """Write the product of each arc's hidden layer with the output weights."""
+    """Write the product of each arc's hidden layer with the output weights, which is exact if they are integers.
+
+    Parameters
+    ----------
+    head, modifier : ndarray of shape (A,), int32
+    words : tuple of ndarray of shape (N,), int64 and uint8
+        See `Layer.word` and `Layer.roots`.
+    sums, before : ndarray, int32 or float32
+        From `nonproj.scoring.word_sums.word_sums` and `nonproj.scoring.word_sums.sums_before`.
+    positions, output : ndarray, int16 or float32
+        See `Weights`.
+    scores : ndarray of shape (A,), float64
+        Written.
+    """
     word, roots = words
     size = output.shape[0]
     for a in range(head.shape[0]):
