@@ -23,6 +23,7 @@ pytest.importorskip("selenium")
 
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support import expected_conditions  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 COUNT = 300
@@ -357,7 +358,8 @@ def wide_report(tmp_path, n: int, form: str = "ord") -> None:
 def test_trees_wider_than_the_window(form, direction, browser, tmp_path):
     wide_report(tmp_path, 60, form)
     open_page(browser, tmp_path)
-    button = WebDriverWait(browser, 10).until(lambda page: page.find_element(By.CSS_SELECTOR, "#s1 button.wide"))
+    shown = expected_conditions.visibility_of_element_located((By.CSS_SELECTOR, "#s1 button.wide"))
+    button = WebDriverWait(browser, 10).until(shown)
     scroll = browser.find_element(By.CSS_SELECTOR, "#s1 .scroll")
     assert "wider than the window" in button.text and "more-" in scroll.get_attribute("class")
     button.click()
