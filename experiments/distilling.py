@@ -3,6 +3,7 @@
     python -m experiments.distilling english-ewt --text brown.txt --text reviews.txt     # a stopped run can be resumed
     python -m experiments.distilling english-ewt --text brown.txt --training 4000        # the first sentences alone
     python -m experiments.distilling english-ewt --text brown.txt --share 3              # more text in an epoch
+    python -m experiments.distilling english-ewt --text brown.txt --set network.context=128 --words 400000
 
 Each file of text has one sentence a line.  The teacher is the model of `experiments.neural`; missing models are trained
 with the default options and without confidence.  Everything is measured on the development file.  Writes
@@ -17,10 +18,11 @@ import logging
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from experiments.__main__ import run_program
 from experiments.layout import percent, table
@@ -47,41 +49,94 @@ WORDS = (0, 100_000, 200_000, 400_000, 800_000)
 
 FILE = "distilling.csv"
 
+FACTS = ("language", "training", "texts", "amount", "share", "options")
+"""What says which model a row is of."""
+
+NO_CHANGES: Mapping[str, object] = {}
+
+FILES = ("features.vectors", "features.clusters")
+"""Options that are files."""
+
 INTRODUCTION = """# Trees of unlabelled text
 
 A student is a linear model trained on the training file, and on the trees that a teacher, the model with an encoder of
 [neural.md](neural.md), gives to text (`nonproj distil`); options are the default ones, without confidence. Development
 files: tags, UAS and LAS with given words and predicted tags (all words, punctuation included), p by a paired
 permutation test against the student without text, and LAS from raw text by the official script of the CoNLL 2018 shared
-task. The share is `treebank.silver_share`, words of text in an epoch relative to the treebank's. Speed is in words per
-processor second with given words. `python -m experiments.distilling` makes this page.
+task. The share is `treebank.silver_share`, words of text in an epoch relative to the treebank's. The gain in LAS has
+half of its 95 % interval beside it, from the differences of the sentences. Speed is in words per processor second with
+given words. `python -m experiments.distilling` makes this page.
 """
 
 log = logging.getLogger("experiments")
 
 
 def measure(
-    setting: Setting, language: str, texts: Sequence[Path], amounts: Sequence[int] = WORDS, share: float = 1.0
+    setting: Setting,
+    language: str,
+    texts: Sequence[Path],
+    amounts: Sequence[int] = WORDS,
+    share: float = 1.0,
+    changes: Mapping[str, object] = NO_CHANGES,
 ) -> None:
-    """Measure teacher and students one by one; write the page, with what was measured before, after each of them."""
+    """Measure teacher and students one by one; write the page, with what was measured before, after each of them.
+
+    Parameters
+    ----------
+    setting : Setting
+    language : str
+    texts : sequence of Path
+    amounts : sequence of int
+        Words of text that the students learn from.
+    share : float
+        `treebank.silver_share`.
+    changes : mapping of str to value
+        Options of the students that are not the default ones.
+    """
     gold = list(conll.read(development(setting, language), require_heads=True))
     teacher = encoder_model(dataclasses.replace(setting, training=0), language)
     silver = list(silver_of(setting, language, teacher, texts))
     facts: Row = {"language": language, "training": setting.training, "made": made(setting, language)}
-    without, with_text = {"texts": "", "share": 0.0}, {"texts": " ".join(path.stem for path in texts), "share": share}
+    without: Row = {"texts": "", "share": 0.0, "options": ""}
+    with_text: Row = {"texts": " ".join(path.stem for path in texts), "share": share}
     teacher_row = facts | without | {"amount": "teacher"}
     if not any(same(row, teacher_row) for row in known(setting, FILE)):
         keep(setting, teacher_row | figures(setting, language, teacher, gold)[0])
-    first = None
+    row, first = figures(setting, language, student(setting, language, [], 0), gold)
+    keep(setting, facts | without | {"amount": 0} | row)
     for amount in amounts:
+        if not amount and not changes:
+            continue
         chosen = sample(silver, amount)
         log.info("distilling, %s, %d words of text", language, amount)
-        row, evaluation = figures(setting, language, student(setting, language, chosen, amount, share), gold)
-        first = first or evaluation
-        row |= {"p_las": compare(evaluation, first, punctuation=True)["las"]["p"]}
-        keep(setting, facts | (with_text if chosen else without) | {"amount": sum(map(len, chosen))} | row)
+        row, evaluation = figures(setting, language, student(setting, language, chosen, amount, share, changes), gold)
+        found = compare(evaluation, first, punctuation=True)["las"]
+        row |= {"p_las": found["p"], "gain": found["difference"], "interval": half_interval(evaluation, first)}
+        row |= (with_text if chosen else {"texts": "", "share": 0.0}) | {"options": options_text(changes)}
+        keep(setting, facts | {"amount": sum(map(len, chosen))} | row)
         if len(chosen) == len(silver) and amount:
             break
+
+
+def half_interval(first: Evaluation, second: Evaluation) -> float:
+    """Return half of the 95 % interval of the difference in LAS, from the differences of the sentences."""
+    tables = first.words(), second.words()
+    right = [table["correct"] & table["label_correct"] for table in tables]
+    sizes = np.bincount(tables[0]["sentence"])
+    counts = np.bincount(tables[0]["sentence"], right[0].astype(int) - right[1])
+    return float(1.96 * np.sqrt(np.square(counts - counts.sum() / sizes.sum() * sizes).sum()) / sizes.sum())
+
+
+def options_text(changes: Mapping[str, object]) -> str:
+    """Return the names and values of options, those of files without their folder.
+
+    Examples
+    --------
+    >>> options_text({"network.context": 128, "features.vectors": Path("data/glove.vec.gz")})
+    'features.vectors=glove.vec.gz network.context=128'
+    """
+    values = {key: value.name if isinstance(value, Path) else value for key, value in changes.items()}
+    return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
 
 
 def silver_of(setting: Setting, language: str, teacher: Path, texts: Sequence[Path]) -> Iterator[Sentence]:
@@ -103,14 +158,22 @@ def sample(sentences: Sequence[Sentence], words: int) -> list[Sentence]:
     return [sentences[i] for i in sorted(order[: np.searchsorted(sizes, words, "right")].tolist())]
 
 
-def student(setting: Setting, language: str, silver: Sequence[Sentence], amount: int, share: float) -> Path:
+def student(
+    setting: Setting,
+    language: str,
+    silver: Sequence[Sentence],
+    amount: int,
+    share: float = 1.0,
+    changes: Mapping[str, object] = NO_CHANGES,
+) -> Path:
     """Return the file of a student; train it if it is missing."""
     name = f"{language}-student-{setting.training}-{amount}" + (f"-{share:g}" if amount else "")
+    name += "".join(f"-{each.replace('=', '-')}" for each in options_text(changes).split())
     path = setting.models / f"{name}.nonproj"
     if not path.exists():
         sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
         config = configuration(setting, language, PARTS).with_overrides(
-            {"confidence.share": 0, "treebank.silver_share": share}
+            {"confidence.share": 0, "treebank.silver_share": share, **changes}
         )
         checkpoint = path.with_name(f"{path.name}.checkpoint")
         train(sentences, config, silver=silver, checkpoint=checkpoint, resume=True).save(path)
@@ -144,7 +207,7 @@ def keep(setting: Setting, row: Row) -> None:
 
 def same(one: Row, other: Row) -> bool:
     """Return whether two rows are of the same model."""
-    return all(one[name] == other[name] for name in ("language", "training", "texts", "amount", "share"))
+    return all(one[name] == other[name] for name in FACTS)
 
 
 def write_page(setting: Setting) -> None:
@@ -154,13 +217,18 @@ def write_page(setting: Setting) -> None:
         sentences = f", {row['training']:,} sentences" if row["training"] else ""
         name = "teacher" if row["amount"] == "teacher" else f"{row['amount']:,}"
         shares = [percent(row[each]) for each in ("upos", "uas", "las")]
-        p = row.get("p_las")
-        tested = f"{p:.4f}" if isinstance(p, float) and p < 1 else "–"
         name += f" of {row['texts']}" if row["amount"] not in ("teacher", 0) else ""
         share = f"{row['share']:g}" if row["share"] else "–"
+        p = row.get("p_las")
+        tested = ["–", "–"]
+        if isinstance(p, float):
+            tested = [f"{100 * float(str(row['gain'])):+.2f} ± {100 * float(str(row['interval'])):.2f}", f"{p:.4f}"]
         rest = [percent(row["raw_las"]), f"{row['speed']:,.0f}", f"{row['megabytes']:.0f}"]
-        lines.append([titles[str(row["language"])].title + sentences, name, share, *shares, tested, *rest])
-    header = ["", "words of text", "share", "UPOS", "UAS", "LAS", "p of LAS", "raw text: LAS", "words a second", "MB"]
+        options = f"`{row['options']}`" if row["options"] else "–"
+        title = titles[str(row["language"])].title + sentences
+        lines.append([title, name, share, options, *shares, *tested, *rest])
+    header = ["", "words of text", "share", "options", "UPOS", "UAS", "LAS", "gain in LAS", "p"]
+    header += ["raw text: LAS", "words a second", "MB"]
     path = setting.results / "distilling.md"
     with replacing(path) as temporary:
         temporary.write_text(f"{INTRODUCTION}\n{table(header, lines)}\n", encoding="utf-8")
@@ -174,12 +242,25 @@ def _run(arguments: list[str] | None) -> None:
     parser.add_argument("--text", type=Path, action="append", required=True, metavar="FILE", help="one sentence a line")
     parser.add_argument("--training", type=int, default=0, help="number of sentences of the treebank (default: all)")
     parser.add_argument("--share", type=float, default=1.0, help="words of text in an epoch for each of the treebank")
+    parser.add_argument(
+        "--words", type=int, action="append", help=f"words of text (default: {', '.join(map(str, WORDS))})"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="another option of the students"
+    )
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder to write to (default: results)")
     parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
     parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks and encoders")
     options = parser.parse_args(arguments)
     setting = Setting(options.results.resolve(), options.models, options.data, training=options.training)
-    measure(setting, options.language, [path.resolve() for path in options.text], share=options.share)
+    changes = {key: changed(key, value) for key, _, value in (each.partition("=") for each in options.set)}
+    texts, amounts = [path.resolve() for path in options.text], options.words or WORDS
+    measure(setting, options.language, texts, amounts, options.share, changes)
+
+
+def changed(key: str, value: str) -> object:
+    """Return the value of an option on the command line."""
+    return Path(value) if key in FILES else yaml.safe_load(value)
 
 
 if __name__ == "__main__":

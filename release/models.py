@@ -61,7 +61,7 @@ RELEASE = (
 )
 """The models of a release, fastest first."""
 
-SMALL = 2.0
+SMALL = 1.7
 """The rounding of the default model, the only one that is less accurate than before."""
 
 CHECKED = 5

@@ -14,20 +14,26 @@ import numpy as np
 from nonproj.model.model import Model
 
 STEPS = {
-    "parser": 1.25,
+    "parser": 1.5,
     "labeler": 1.5,
-    "pruner": 0.25,
-    "network.words": 1.0,
+    "pruner": 0.35,
     "network.context_hidden": 0.25,
     "network.context_output": 0.25,
     "tagger.tagger.weights": 0.625,
-    "tagger.tagger.network_rows": 0.625,
+    "tagger.tagger.network_rows": 0.75,
     "tagger.lemmatizer.weights": 0.625,
     "segmenter.tokens": 0.03,
     "segmenter.sentences": 0.5,
+    "segmenter.network_rows": 0.25,
     "segmenter.multiwords": 0.03,
 }
 """The step of each table, in units of the root mean square of its weights that are not zero."""
+
+WORDS = "network.words"
+
+WORD_STEPS = (2.5, 0.4)
+"""The steps of this table's columns for heads and modifiers, and of those that the layers over words in context read;
+low bits of the latter matter."""
 
 DEAD = 0.8
 """Weights below this number of steps become zero."""
@@ -65,6 +71,11 @@ def rounded(model: Model, amount: float = 1.0) -> Model:
     for name, step in STEPS.items():
         if name in weights:
             weights[name] = round_table(weights[name], amount * step)
+    if (words := weights.get(WORDS)) is not None:
+        pieces = np.split(words, [2 * model.config.network.size], axis=1)
+        weights[WORDS] = np.hstack(
+            [round_table(*each) for each in zip(pieces, np.multiply(amount, WORD_STEPS), strict=True)]
+        )
     return dataclasses.replace(model, weights=weights, meta=model.meta | {"rounding": float(amount)})
 
 

@@ -13,7 +13,7 @@ from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
-from nonproj.model.rounding import DEAD, STEPS, round_table, rounded
+from nonproj.model.rounding import DEAD, STEPS, WORD_STEPS, WORDS, round_table, rounded
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 
@@ -62,14 +62,23 @@ def test_types_shapes_and_all_else_remain(model):
     before = {name: table.copy() for name, table in model.weights.items()}
     small = rounded(model, 1.0)
     assert small.meta == model.meta | {"rounding": 1.0} and "rounding" not in model.meta
-    assert {"parser", "network.words", "tagger.tagger.weights"} <= STEPS.keys() & model.weights.keys()
+    assert {"parser", "labeler", "tagger.tagger.weights"} <= STEPS.keys() & model.weights.keys()
     for name, table in small.weights.items():
         assert model.weights[name].tobytes() == before[name].tobytes()
         assert (table.dtype, table.shape) == (before[name].dtype, before[name].shape)
-        assert (name in STEPS and before[name].any()) != np.array_equal(table, before[name])
+        assert ((name in STEPS or name == WORDS) and before[name].any()) != np.array_equal(table, before[name])
     assert Model.from_bytes(small.to_bytes()).meta["rounding"] == 1.0
     assert rounded(model, 0.0) is model and rounded(small, 0.5) is small
     assert rounded(small, 1.0) is small, "its steps would be other ones"
+
+
+def test_columns_of_words_have_their_own_sizes_and_steps(model):
+    columns = 2 * model.config.network.size
+    for part, step in zip((slice(None, columns), slice(columns, None)), WORD_STEPS, strict=True):
+        piece = model.weights[WORDS][:, part]
+        assert piece.any()
+        expected = np.reshape(definition(piece.ravel().astype(float).tolist(), step), piece.shape)
+        assert np.abs(rounded(model, 1.0).weights[WORDS][:, part] - expected).max() <= 0.5 + 1e-6
 
 
 def test_a_rounded_model_is_smaller_and_nearly_as_accurate(model, sentences):

@@ -50,7 +50,8 @@ def test_students_learn_from_more_and_more_text(tmp_path):
     assert amounts[:2] == ["teacher", 0] and 45 <= amounts[2] <= 60 and amounts[3] == sum(sizes) and len(rows) == 4
     assert all(0.0 < row[name] <= 1.0 for row in rows for name in ("upos", "uas", "las", "raw_las"))
     assert all(row["speed"] > 0 and row["megabytes"] > 0 for row in rows)
-    assert rows[1]["p_las"] == 1.0
+    assert all(0.0 < row["p_las"] <= 1.0 and row["interval"] >= 0 for row in rows[2:])
+    assert [round(row["gain"], 6) for row in rows[2:]] == [round(row["las"] - rows[1]["las"], 6) for row in rows[2:]]
     models = [
         Model.load_trained(setting.models / f"tamil-student-0-{amount}.nonproj") for amount in ("0", "60-1", "100000-1")
     ]
@@ -65,6 +66,11 @@ def test_students_learn_from_more_and_more_text(tmp_path):
     rows = read_rows(setting.results / distilling.FILE)
     assert [row["share"] for row in rows if row["amount"] == amounts[2]] == [1.0, 0.5]
     assert Model.load_trained(setting.models / "tamil-student-0-60-0.5.nonproj").config.treebank.silver_share == 0.5
+    distilling.measure(setting, "tamil", [source], (0, 60), changes={"network.size": 7})
+    rows = [row for row in read_rows(setting.results / distilling.FILE) if row["options"]]
+    assert [(row["amount"], row["options"]) for row in rows] == [(0, "network.size=7"), (amounts[2], "network.size=7")]
+    assert Model.load_trained(setting.models / "tamil-student-0-60-1-network.size-7.nonproj").config.network.size == 7
+    assert "| `network.size=7` |" in (setting.results / "distilling.md").read_text(encoding="utf-8")
 
 
 def known_once(treebank: str, known: set[tuple[str, ...]], folder: Path) -> set[tuple[str, ...]]:
