@@ -242,11 +242,11 @@ def table(found: dict[str, Job], scores: dict, speed: dict) -> str:
 
 
 def put(page: Path, name: str, text: str) -> None:
-    """Put tables on a page between the marks of their name, at the end of the page if it has none."""
+    """Put tables on a page between the marks of their name, at its end if it has none; a missing page is written."""
     begin, end = f"<!-- text {name} begin -->", f"<!-- text {name} end -->"
-    before = page.read_text(encoding="utf-8")
+    before = page.read_text(encoding="utf-8") if page.exists() else ""
     if begin not in before:
-        before = f"{before.rstrip()}\n\n{begin}\n{end}\n"
+        before = f"{before.rstrip()}\n\n{begin}\n{end}\n".lstrip()
     head, tail = before.split(begin)[0], before.split(end)[1]
     page.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}", encoding="utf-8")
 

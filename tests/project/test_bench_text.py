@@ -99,6 +99,8 @@ def test_tables_go_between_their_own_marks(tmp_path):
         text.put(page, name, said)
     marks = "<!-- text {0} begin -->\n\n{1}\n\n<!-- text {0} end -->\n"
     assert page.read_text() == f"above\n\n{marks.format('a', 'new')}\n{marks.format('b', 'other')}"
+    text.put(tmp_path / "missing.md", "a", "new")
+    assert (tmp_path / "missing.md").read_text() == marks.format("a", "new")
 
 
 def test_udpipe_is_used_where_it_is_trained(tmp_path, monkeypatch, capsys):
