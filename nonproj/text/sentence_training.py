@@ -185,11 +185,18 @@ def _learn(
                 examples.append(Examples(found.rows, *(array[kept] for array in found[1:])))
     # sentences are harder than tokens: more and smaller steps
     slow = Options(options.bits + 2, -(-5 * options.epochs // 3), 0.3 * options.learning_rate)
-    weights = fit(np.concatenate(rows), np.concatenate(gold), slow, seed, progress)
+    weights = fit(_emptied(rows), _emptied(gold), slow, seed, progress)
     network = empty_network()
     if with_network:
         network = learn_sentence_network(joined(examples), options.epochs, seed, progress)
     return SentenceModel(_usage(everything, plain), weights, network)
+
+
+def _emptied(parts: list[np.ndarray]) -> np.ndarray:
+    """Return the parts as one array, and empty their list, so that they are not in memory twice while it is used."""
+    whole = np.concatenate(parts)
+    parts.clear()
+    return whole
 
 
 def _line_ends(table: TokenTable) -> np.ndarray:
