@@ -1,6 +1,7 @@
 """What training keeps in memory, and what it frees: sizes of objects, not of the process, which depend on much else."""
 
 import io
+import os
 import tracemalloc
 import weakref
 
@@ -20,6 +21,7 @@ from nonproj.linear.weights import quantise
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.types import Sentence
+from nonproj.workers.processes import can_fork, run_apart
 
 SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "tagger.bits": 14, "pruner.folds": 0}
 SMALL |= {"training.epochs": 1, "labeler.epochs": 1, "tagger.epochs": 1, "tagger.restarts": 1, "network.epochs": 1}
@@ -195,7 +197,7 @@ def test_the_rounded_mean_of_nothing_learnt():
 
 def test_the_second_parser_is_freed_before_the_classifier_is_learnt(monkeypatch):
     alive, seen = [], []
-    make, fit = confidence.second_parser, confidence.fit_classifier
+    make, run = confidence.second_parser, confidence.run_apart
 
     def made(*arguments):
         parser = make(*arguments)
@@ -204,10 +206,36 @@ def test_the_second_parser_is_freed_before_the_classifier_is_learnt(monkeypatch)
 
     def fitted(*arguments):
         seen.append([each() for each in alive])
-        return fit(*arguments)
+        return run(*arguments)
 
     monkeypatch.setattr(confidence, "second_parser", made)
-    monkeypatch.setattr(confidence, "fit_classifier", fitted)
+    monkeypatch.setattr(confidence, "run_apart", fitted)
     options = SMALL | {"confidence.share": 0.5, "training.tags": "gold"}
     train(toy.noisy_sentences(160), Config().with_overrides(options))
     assert seen == [[None, None]]
+
+
+def test_the_classifier_is_learnt_in_a_process_that_ends(monkeypatch):
+    """With the same numbers as in this process."""
+    config = Config().with_overrides(SMALL | {"confidence.share": 0.5, "training.tags": "gold"})
+    sentences, pids = toy.noisy_sentences(160), []
+
+    def classify(*arguments):
+        pids.append(run_apart(os.getpid))
+        return run_apart(*arguments)
+
+    monkeypatch.setattr(confidence, "run_apart", classify)
+    apart = train(sentences, config)
+    monkeypatch.setattr(confidence, "run_apart", lambda function, *arguments: function(*arguments))
+    here = train(sentences, config)
+    if can_fork():
+        assert pids and os.getpid() not in pids
+    names = [name for name in here.weights if name.startswith("confidence.")]
+    assert names and {name: apart.weights[name].tobytes() for name in names} == {
+        name: here.weights[name].tobytes() for name in names
+    }
+
+
+def test_an_error_in_another_process_is_that_of_the_call():
+    with pytest.raises(ZeroDivisionError):
+        run_apart(divmod, 1, 0)
