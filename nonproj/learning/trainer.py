@@ -132,7 +132,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
 
     Examples
     --------
-    >>> model = train(list(conll.read("train.conllu")), Config())  # doctest: +SKIP
+    >>> model = train(conll.read_all("train.conllu"), Config())  # doctest: +SKIP
     """
     progress = progress or (lambda items, _: items)
     trainer = Trainer(sentences, config, held_out or [], checkpoint, progress, components, silver)

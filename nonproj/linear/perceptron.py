@@ -74,8 +74,9 @@ def rounded_mean(several: Sequence[Averaged]) -> tuple[Int16s, float]:
     --------
     >>> averaged = Averaged(4)
     >>> averaged.weights[:2] = 1.0, -0.5
-    >>> rounded_mean([averaged])[0][:3].tolist()
-    [32767, -16384, 0]
+    >>> table, scale = rounded_mean([averaged])
+    >>> np.round(table[:3] * scale, 3).tolist()
+    [1.0, -0.5, 0.0]
     """
     weights = several[0].weights
     scale = scale_for(max(largest(_mean_of(several, part)) for part in _pieces(weights)))
