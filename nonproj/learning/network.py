@@ -229,11 +229,12 @@ class NetworkLearner:
         return np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
 
     def network(self, factor: float, label_factor: float) -> Network:
-        """Return the network in 16 bits, with the mean of the weights after the epochs of the second half.
+        """Return the network in 16 bits, with the mean of the weights after the epochs of the second half, which ends training.
 
         The factors are those of its scores of arcs and of labels.  Words with vectors have rows.
         """
         mean, index = self._mean.tables(), self.index
+        self.weights = Weights(*mean[: len(Weights._fields)])  # so that the last ones are freed
         mean, rest = mean[: len(Weights._fields)], mean[len(Weights._fields) :]
         if self.projection:
             rows, begin = self.projection.table @ rest.pop(0), self.columns.start[self._vector] + FIRST
