@@ -229,9 +229,9 @@ class NetworkLearner:
         return np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
 
     def network(self, factor: float, label_factor: float) -> Network:
-        """Return the network in 16 bits, with the mean of the weights after the epochs of the second half, which ends training.
+        """Return the network in 16 bits, with the mean of the weights after the epochs of the second half.
 
-        The factors are those of its scores of arcs and of labels.  Words with vectors have rows.
+        This ends training.  The factors are those of its scores of arcs and of labels.  Words with vectors have rows.
         """
         mean, index = self._mean.tables(), self.index
         self.weights = Weights(*mean[: len(Weights._fields)])  # so that the last ones are freed
