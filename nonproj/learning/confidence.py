@@ -142,6 +142,7 @@ class ConfidenceStage(Stage):
             price = parser.price = learn_price(parser, whole, limit)
         outcomes = examine(parser, [s for s, out in zip(sentences, own, strict=True) if out], limit)
         wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
+        release_memory()
         if wrong >= MIN_WRONG and (components := components or second_components(sentences, own, setting)):
             encoded = encoded_tags(parser.pretrained, components[0].tags, parser.max_words)
             outcomes += examine_predictions(parser, Components(*components, encoded), sentences, own, limit)
@@ -289,6 +290,7 @@ def second_components(
     options = dataclasses.replace(config.tagger, restarts=1)
     analyzer = Analyzer.fit(tagged, options, config.seed, progress, config.features.folder)
     if setting.fitted["segmenter"] is not None:
+        release_memory()
         segmenter = Segmenter.fit(rest, config.segmenter, config.seed, progress)
         segmenter.with_margins = True
     log.info("confidence: tagger and segmenter: %.1f s", time.perf_counter() - began)
