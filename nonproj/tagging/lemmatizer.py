@@ -15,8 +15,8 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.component import Schema
+from nonproj.linear.concatenation import concatenated
 from nonproj.linear.hashing import hash_numbers, hash_texts
-from nonproj.linear.joining import joined
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import quantise
 from nonproj.options.sections import TaggerConfig
@@ -278,7 +278,7 @@ def _training_words(
         used += len(numbers)
     columns = [list(arrays) for arrays in zip(*parts, strict=True)]
     parts.clear()
-    return Words(*map(joined, columns)), rows
+    return Words(*map(concatenated, columns)), rows
 
 
 def _train(

@@ -11,7 +11,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.component import Schema
-from nonproj.linear.joining import joined
+from nonproj.linear.concatenation import concatenated
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import check_table, quantise
@@ -285,7 +285,7 @@ def _training_words(
         used += len(chosen)
     columns = [list(arrays) for arrays in zip(*parts, strict=True)]
     parts.clear()
-    return Words(*map(joined, columns)), rows
+    return Words(*map(concatenated, columns)), rows
 
 
 def _train(

@@ -92,7 +92,7 @@ def _find_examples(
     return count
 
 
-def all_places(several: Sequence[Examples]) -> Examples:
+def joined(several: Sequence[Examples]) -> Examples:
     """Return the places of several texts as one."""
     first = np.cumsum([0, *(len(each.rows) for each in several)]).astype(np.int32)
     tokens = [each.tokens + begin for each, begin in zip(several, first[:-1], strict=True)]

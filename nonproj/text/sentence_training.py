@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.linear.joining import joined
+from nonproj.linear.concatenation import concatenated
 from nonproj.linear.logistic import Options, fit
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.corpus import N_CLASSES, Surface, raw_text
 from nonproj.text.layout import PARAGRAPH, WRAPPED, table_shift
 from nonproj.text.sentence_features import sentence_examples
 from nonproj.text.sentence_network import SentenceNetwork, empty_network
-from nonproj.text.sentence_network_learning import Examples, all_places, learn_sentence_network, network_examples
+from nonproj.text.sentence_network_learning import Examples, joined, learn_sentence_network, network_examples
 from nonproj.text.sentences import score_ends
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.training_text import TrainingText, folds_of
@@ -186,10 +186,10 @@ def _learn(
                 examples.append(Examples(found.rows, *(array[kept] for array in found[1:])))
     # sentences are harder than tokens: more and smaller steps
     slow = Options(options.bits + 2, -(-5 * options.epochs // 3), 0.3 * options.learning_rate)
-    weights = fit(joined(rows), joined(gold), slow, seed, progress)
+    weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)
     network = empty_network()
     if with_network:
-        network = learn_sentence_network(all_places(examples), options.epochs, seed, progress)
+        network = learn_sentence_network(joined(examples), options.epochs, seed, progress)
     return SentenceModel(_usage(everything, plain), weights, network)
 
 

@@ -16,6 +16,7 @@ from nonproj.learning.mixing import examples_of, make_examples
 from nonproj.learning.preparation import pack_tags, retagged, unpack_tags
 from nonproj.learning.pruner import pack_arcs
 from nonproj.learning.trainer import Trainer, train
+from nonproj.linear.concatenation import concatenated
 from nonproj.linear.perceptron import Averaged, mean_of, rounded_mean
 from nonproj.linear.weights import quantise
 from nonproj.options.config import Config
@@ -239,3 +240,13 @@ def test_the_classifier_is_learnt_in_a_process_that_ends(monkeypatch):
 def test_an_error_in_another_process_is_that_of_the_call():
     with pytest.raises(ZeroDivisionError):
         run_apart(divmod, 1, 0)
+
+
+def test_arrays_are_concatenated_and_freed():
+    parts = [np.full((n, 3), n, np.int32) for n in (2, 0, 5, 1)]
+    wanted, alive = np.concatenate(parts), [weakref.ref(part) for part in parts]
+    found = concatenated(parts)
+    assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
+    assert not parts and not any(each() is not None for each in alive)
+    flat = [np.arange(4, dtype=np.uint8)]
+    assert concatenated(flat).tolist() == [0, 1, 2, 3]

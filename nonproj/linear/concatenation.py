@@ -1,11 +1,11 @@
-"""Joining of arrays that are large in proportion to memory."""
+"""Concatenation of arrays that are large in proportion to memory."""
 
 from __future__ import annotations
 
 import numpy as np
 
 
-def joined(parts: list[np.ndarray]) -> np.ndarray:
+def concatenated(parts: list[np.ndarray]) -> np.ndarray:
     """Return what ``np.concatenate`` returns, and empty the list: at no time are both in memory as a whole.
 
     Parameters
@@ -16,7 +16,7 @@ def joined(parts: list[np.ndarray]) -> np.ndarray:
     Examples
     --------
     >>> parts = [np.arange(2), np.arange(3)]
-    >>> joined(parts).tolist(), parts
+    >>> concatenated(parts).tolist(), parts
     ([0, 1, 0, 1, 2], [])
     """
     whole = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
