@@ -128,10 +128,11 @@ class ConfidenceStage(Stage):
         These are the outcomes, how many heads are wrong with gold tags, the limit of costs, and the price of a
         non-projective tree, None if none is to be learnt.
         """
-        components = pretrained = None
+        pretrained = None
+        components = second_components(sentences, own, setting)  # they need most memory, so they are learnt first
+        release_memory()
         if self.encoder.path is not None:
             rest = [s for s, out in zip(sentences, own, strict=True) if not out]
-            components = second_components(sentences, own, setting)
             analyzer = components[0] if components else None
             pretrained = self.encoder.fine_tuned(rest, setting, analyzer, self.name)
         parser = second_parser(material, setting.shards, pretrained)
@@ -142,8 +143,7 @@ class ConfidenceStage(Stage):
             price = parser.price = learn_price(parser, whole, limit)
         outcomes = examine(parser, [s for s, out in zip(sentences, own, strict=True) if out], limit)
         wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
-        release_memory()
-        if wrong >= MIN_WRONG and (components := components or second_components(sentences, own, setting)):
+        if wrong >= MIN_WRONG and components:
             encoded = encoded_tags(parser.pretrained, components[0].tags, parser.max_words)
             outcomes += examine_predictions(parser, Components(*components, encoded), sentences, own, limit)
         return outcomes, wrong, limit, price
