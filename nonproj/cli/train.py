@@ -42,10 +42,10 @@ def run(options: argparse.Namespace) -> int:
     rules = reading_rules(options, require_heads=True)
     partial = config.treebank.partial
     own = rules._replace(require_heads=partial == "none", ignore_heads=partial == "misc")
-    sentences = list(conll.read(path, own))
+    sentences = conll.read_all(path, own)
     sentences, held_out = _hold_out(sentences, config.treebank.held_out, own)
-    silver = list(conll.read(config.treebank.silver, rules)) if config.treebank.silver else []
-    test = list(conll.read(test_path, rules)) if test_path else []  # read now, to report errors before the training
+    silver = conll.read_all(config.treebank.silver, rules) if config.treebank.silver else []
+    test = conll.read_all(test_path, rules) if test_path else []  # read now, to report errors before the training
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
     if silver:
         named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
@@ -169,6 +169,6 @@ def config_of(options: argparse.Namespace) -> Config:
 def _hold_out(sentences: list[Sentence], wanted: str | float, rules: Rules) -> tuple[list[Sentence], list[Sentence]]:
     """Return training and held-out sentences: the last part of the training file, or another file."""
     if isinstance(wanted, str):
-        return sentences, list(conll.read(wanted, rules))
+        return sentences, conll.read_all(wanted, rules)
     kept = len(sentences) - int(len(sentences) * wanted)
     return sentences[:kept], sentences[kept:]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -79,6 +80,25 @@ def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterat
     (['Det', 'regner'], array([2, 0], dtype=int32))
     """
     return sentences_of(*open_input(source), rules._replace(**changes))
+
+
+def read_all(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> list[Sentence]:
+    """Return all sentences of a treebank; parameters and errors as for `read`.
+
+    Equal strings of their columns are stored once, so that the sentences take half the memory.
+
+    Examples
+    --------
+    >>> import io
+    >>> first, second = read_all(io.StringIO(("1\\tRegn" + "\\t_" * 8 + "\\n\\n") * 2))
+    >>> first.rows[0][1] is second.rows[0][1]
+    True
+    """
+    found = []
+    for sentence in read(source, rules, **changes):
+        sentence.rows = [list(map(sys.intern, row)) for row in sentence.rows]
+        found.append(sentence)
+    return found
 
 
 def sentences_of(
@@ -173,8 +193,9 @@ def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s |
     lines = sentence.lines.copy()
     for index, row in zip(sentence.word_lines, rows, strict=False):  # sentences made by hand have no lines
         columns = lines[index].split("\t", 6)
-        columns[LEMMA : FEATS + 1] = row[LEMMA : FEATS + 1]
-        lines[index] = "\t".join(columns)
+        if columns[LEMMA : FEATS + 1] != row[LEMMA : FEATS + 1]:
+            columns[LEMMA : FEATS + 1] = row[LEMMA : FEATS + 1]
+            lines[index] = "\t".join(columns)
     return dataclasses.replace(sentence, rows=rows, lines=lines, tag_margins=tag_margins)
 
 

@@ -20,4 +20,5 @@
 - `mixing`: the perceptron trained by many workers (iterative parameter mixing)
 - `folds`: a treebank predicted by models that have not learnt from the sentence (cross-fitting)
 - `epochs`: the perceptrons of the parser, epoch by epoch
+- `memory`: returning freed memory to the system
 """

@@ -39,22 +39,31 @@ def fit_additive(features: np.ndarray, categories: tuple[Any, ...], right: np.nd
     from threadpoolctl import threadpool_limits
 
     knots = np.stack([_knots(column) for column in features.T])
-    blocks = [_hats(column, places) for column, places in zip(features.T, knots, strict=True)]
-    sizes = [int(numbers.max(initial=-1)) + 1 for numbers in categories]
-    blocks += [_indicators(numbers, size) for numbers, size in zip(categories, sizes, strict=True)]
+    sizes = [KNOTS] * len(knots) + [int(numbers.max(initial=-1)) + 1 for numbers in categories]
     if right.all() or not right.any():
-        coefficients, bias = np.zeros(sum(block.shape[1] for block in blocks)), np.log(right.sum() + 0.5)
-        bias -= np.log((~right).sum() + 0.5)
+        coefficients, bias = np.zeros(sum(sizes)), np.log(right.sum() + 0.5) - np.log((~right).sum() + 0.5)
     else:
         model = LogisticRegression(C=strength, solver="newton-cholesky", max_iter=100)
         with threadpool_limits(1):
-            model.fit(np.concatenate(blocks, axis=1), right)
+            model.fit(_design(features, categories, knots, sizes), right)
         coefficients, bias = model.coef_[0], model.intercept_[0]
-    parts = np.split(coefficients, np.cumsum([block.shape[1] for block in blocks])[:-1])
+    parts = np.split(coefficients, np.cumsum(sizes)[:-1])
     for places, own in zip(knots, parts, strict=False):
         own[places == places[-1]] = own[places == places[-1]][0]
     labels, tags = [*parts[len(knots) :], np.zeros(1), np.zeros(1)][:2]
     return Additive(knots, np.stack(parts[: len(knots)]), labels, tags, np.array([bias]))
+
+
+def _design(features: np.ndarray, categories: tuple[Any, ...], knots: np.ndarray, sizes: list[int]) -> np.ndarray:
+    """Return the matrix of the regression, float64[n, sum(sizes)]: splines of features, indicators of categories."""
+    matrix, end = np.empty((len(features), sum(sizes))), 0
+    for k, size in enumerate(sizes):
+        begin, end = end, end + size
+        if k < len(knots):
+            matrix[:, begin:end] = _hats(features[:, k], knots[k])
+        else:
+            matrix[:, begin:end] = _indicators(categories[k - len(knots)], size)
+    return matrix
 
 
 def _knots(column: np.ndarray) -> np.ndarray:

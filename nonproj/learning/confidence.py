@@ -24,6 +24,7 @@ from nonproj.learning.crossing import learn_price
 from nonproj.learning.encoders.stage import EncoderStage
 from nonproj.learning.labeler import fit_labeler
 from nonproj.learning.material import Material
+from nonproj.learning.memory import release_memory
 from nonproj.learning.mixing import Shards, learner_of, training_on
 from nonproj.learning.network import learn_network
 from nonproj.learning.preparation import lack_tags
@@ -43,6 +44,7 @@ from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.input import TextInput
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
+from nonproj.workers.processes import run_apart
 
 BLOCK = 100
 """Held-out sentences are in blocks of so many, because sentences of one text are alike; fewer in small treebanks."""
@@ -104,31 +106,47 @@ class ConfidenceStage(Stage):
             if config.confidence.share:
                 log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
             return Learnt()
-        components = pretrained = None
-        if self.encoder.path is not None:
-            rest = [s for s, out in zip(sentences, own, strict=True) if not out]
-            components = second_components(sentences, own, setting)
-            analyzer = components[0] if components else None
-            pretrained = self.encoder.fine_tuned(rest, setting, analyzer, self.name)
-        parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), setting.shards, pretrained)
-        unseen = [sentence for sentence, out in zip(material.sentences, mask, strict=True) if out]
-        limit = median_cost(parser, unseen)
-        whole = [sentence for sentence in unseen if not is_partial(sentence)]
-        if config.decoding.crossing == "auto" and whole:
-            figures["crossing"] = parser.price = learn_price(parser, whole, limit)
-        outcomes = examine(parser, [s for s, out in zip(sentences, own, strict=True) if out], limit)
-        wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
+        learnt = material._replace(chosen=np.flatnonzero(~mask))
+        outcomes, wrong, limit, price = self._examined(sentences, own, learnt, setting)
+        release_memory()
+        if price is not None:
+            figures["crossing"] = price
         if wrong < MIN_WRONG:
             log.info("no confidence: %d of %d held-out heads are wrong, %d are needed", wrong, words, MIN_WRONG)
             return Learnt(figures=figures)
-        if components := components or second_components(sentences, own, setting):
-            encoded = encoded_tags(parser.pretrained, components[0].tags, parser.max_words)
-            outcomes += examine_predictions(parser, Components(*components, encoded), sentences, own, limit)
-        classifier = fit_classifier(outcomes, limit)
+        classifier = run_apart(fit_classifier, outcomes, limit)  # scikit-learn takes 80 MB, or 140 with pandas
         seconds, share = time.perf_counter() - began, 1.0 - wrong / words
         log.info("confidence: %.1f s, from %d held-out words, %.2f %% of heads right", seconds, words, 100 * share)
         figures["confidence"] = {"words": words, "sentences": int(own.sum()), "uas": share}
         return Learnt(classifier, classifier.state(), figures=figures)
+
+    def _examined(
+        self, sentences: Sequence[Sentence], own: np.ndarray, material: Material, setting: Setting
+    ) -> tuple[list[Outcome], int, float, float | None]:
+        """Return what a second parser, which learns from the chosen sentences, makes of the others; all else is freed.
+
+        These are the outcomes, how many heads are wrong with gold tags, the limit of costs, and the price of a
+        non-projective tree, None if none is to be learnt.
+        """
+        pretrained = None
+        components = second_components(sentences, own, setting)  # they need most memory, so they are learnt first
+        release_memory()
+        if self.encoder.path is not None:
+            rest = [s for s, out in zip(sentences, own, strict=True) if not out]
+            analyzer = components[0] if components else None
+            pretrained = self.encoder.fine_tuned(rest, setting, analyzer, self.name)
+        parser = second_parser(material, setting.shards, pretrained)
+        unseen = np.delete(np.arange(len(material.sentences)), material.chosen).tolist()
+        limit, price = median_cost(parser, [material.sentences[i] for i in unseen]), None
+        whole = [material.sentences[i] for i in unseen if not is_partial(material.sentences[i])]
+        if setting.config.decoding.crossing == "auto" and whole:
+            price = parser.price = learn_price(parser, whole, limit)
+        outcomes = examine(parser, [s for s, out in zip(sentences, own, strict=True) if out], limit)
+        wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
+        if wrong >= MIN_WRONG and components:
+            encoded = encoded_tags(parser.pretrained, components[0].tags, parser.max_words)
+            outcomes += examine_predictions(parser, Components(*components, encoded), sentences, own, limit)
+        return outcomes, wrong, limit, price
 
 
 def held_out(count: int, copies: int, share: float) -> np.ndarray:
@@ -151,14 +169,10 @@ def held_out(count: int, copies: int, share: float) -> np.ndarray:
 
 def second_parser(material: Material, shards: Shards | None, pretrained: EncoderScorer | None = None) -> Parser:
     """Train a parser on the chosen sentences, and give it an encoder that has learnt from the same."""
-    weights = {
-        "pruner": fit_pruner(material, "confidence: pruner").weights,
-        "labeler": fit_labeler(material, "confidence: labeler").mean(),
-        "parser": _second_weights(material, shards),
-    }
     meta: dict[str, Any] = {"multi_root": material.multi_root, "projective": material.decoding.projective}
     vocabularies = known_strings(material.encoder.vocabularies, [material.tokens[i] for i in material.chosen])
-    arrays = material.rounded(weights, meta)
+    arrays = material.rounded(_second_tables(material, shards), meta)
+    release_memory()
     model = Model(material.config, vocabularies, material.files, material.labels, arrays, meta)
     model.add_component("network", learn_network(material, "confidence: network"))
     model.add_component("encoder", pretrained.state() if pretrained else None)
@@ -166,6 +180,15 @@ def second_parser(material: Material, shards: Shards | None, pretrained: Encoder
     parser = Parser(model, decoding, tags="none")
     parser.encoder = Encoder(vocabularies, material.encoder.clusters, material.encoder.coarse)
     return parser
+
+
+def _second_tables(material: Material, shards: Shards | None) -> dict[str, np.ndarray]:
+    """Return the tables of the second parser, float32."""
+    return {
+        "pruner": fit_pruner(material, "confidence: pruner").weights,
+        "labeler": fit_labeler(material, "confidence: labeler").mean(),
+        "parser": _second_weights(material, shards),
+    }
 
 
 def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
@@ -267,6 +290,7 @@ def second_components(
     options = dataclasses.replace(config.tagger, restarts=1)
     analyzer = Analyzer.fit(tagged, options, config.seed, progress, config.features.folder)
     if setting.fitted["segmenter"] is not None:
+        release_memory()
         segmenter = Segmenter.fit(rest, config.segmenter, config.seed, progress)
         segmenter.with_margins = True
     log.info("confidence: tagger and segmenter: %.1f s", time.perf_counter() - began)

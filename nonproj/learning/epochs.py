@@ -10,9 +10,9 @@ import numpy as np
 from nonproj.learning.checkpoint import resumed_table
 from nonproj.learning.material import Material
 from nonproj.learning.mixing import Mixing, Serial, Shards, columns_of, learner_of, train_apart, training_on
-from nonproj.linear.perceptron import mean_of, start_epoch
+from nonproj.linear.perceptron import rounded_mean, start_epoch
 from nonproj.model.model import Model
-from nonproj.types import Float32s
+from nonproj.types import Int16s
 
 
 class Epochs:
@@ -52,9 +52,9 @@ class Epochs:
             missed += self.training.epoch(perceptron, order, lambda items, name=name: material.progress(items, name))
         return missed // len(several)
 
-    def mean(self) -> Float32s:
-        """Return the mean of the averaged weights."""
-        return mean_of(self.perceptrons)
+    def mean(self) -> tuple[Int16s, float]:
+        """Return the mean of the averaged weights, rounded as in a model, and its scale."""
+        return rounded_mean(self.perceptrons)
 
     @property
     def step(self) -> int:

@@ -57,7 +57,7 @@ class Fold(NamedTuple):
 
 def read_all(paths: Sequence[str], rules: Rules) -> list[Sentence]:
     """Return the sentences of several files, all with gold heads."""
-    return [sentence for path in paths for sentence in conll.read(path, rules, require_heads=True)]
+    return [sentence for path in paths for sentence in conll.read_all(path, rules, require_heads=True)]
 
 
 def split(

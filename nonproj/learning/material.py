@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,12 +14,85 @@ from nonproj.options.config import Config
 from nonproj.scoring.labels import AllowedLabels
 from nonproj.scoring.vectors import WordVectors
 from nonproj.scoring.vocabulary import Encoder, Tokens
-from nonproj.types import ArcSpace, Bools, Int32s, Sentence
+from nonproj.types import ArcSpace, Bools, Int16s, Int32s, Sentence
+
+_T = TypeVar("_T")
 
 
 def trees_of(sentences: Sequence[Sentence]) -> list[Int32s]:
     """Return the gold trees of sentences that have them, int32[N] each: see `nonproj.types.Sentence.tree`."""
     return [sentence.tree for sentence in sentences if sentence.tree is not None]
+
+
+class Made(Sequence[_T]):
+    """Items that are made each time they are needed, because to keep them would take much memory.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the item of a number.
+    numbers : ndarray of int64
+        Those of the items, in their order.
+
+    Examples
+    --------
+    >>> list(Made(lambda number: 10 * number, np.array([3, 1])))
+    [30, 10]
+    """
+
+    def __init__(self, make: Callable[[int], _T], numbers: np.ndarray):
+        self._make, self._numbers = make, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return Made(self._make, self._numbers[place])
+        return self._make(int(self._numbers[place]))
+
+
+class Spaces(Sequence[ArcSpace]):
+    """The candidate arcs of sentences, each in one block of memory: five arrays would take nearly twice as much.
+
+    Parameters
+    ----------
+    spaces : iterable of ArcSpace
+
+    Attributes
+    ----------
+    nbytes : int
+        The size of the blocks.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> spaces = Spaces([full_arc_space(1), full_arc_space(2)])
+    >>> spaces[1].head, spaces.nbytes
+    (array([0, 2, 0, 1], dtype=int32), 128)
+    """
+
+    def __init__(self, spaces: Iterable[ArcSpace]):
+        self._nodes, self._blocks = list[int](), list[Int32s]()
+        for arcs in spaces:
+            self._nodes.append(len(arcs.start) - 1)
+            self._blocks.append(np.concatenate(arcs))
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        nodes, block = self._nodes[place], self._blocks[place]
+        n_arcs = (len(block) - 3 * nodes - 2) // 3
+        out = 2 * n_arcs + nodes + 1
+        starts = block[:n_arcs], block[n_arcs : 2 * n_arcs], block[2 * n_arcs : out]
+        return ArcSpace(*starts, block[out : out + n_arcs], block[out + n_arcs :])
+
+    @property
+    def nbytes(self) -> int:
+        return sum(block.nbytes for block in self._blocks)
 
 
 class Pruned(NamedTuple):
@@ -120,9 +193,14 @@ class Material(NamedTuple):
         mask[self.bare] = False
         return mask
 
-    def rounded(self, tables: Mapping[str, np.ndarray], meta: dict[str, Any]) -> dict[str, np.ndarray]:
-        """Return the arrays of a model with rounded tables; their scales are added to its metadata."""
-        found = {name: quantise(table) for name, table in tables.items()}
+    def rounded(
+        self, tables: Mapping[str, np.ndarray], meta: dict[str, Any], **more: tuple[Int16s, float]
+    ) -> dict[str, np.ndarray]:
+        """Return the arrays of a model with rounded tables; their scales are added to its metadata.
+
+        ``more`` are tables that are rounded already, with their scales.
+        """
+        found = {name: quantise(table) for name, table in tables.items()} | more
         meta["scale"] = {name: scale for name, (_, scale) in found.items()}
         lines = {LABEL_LINES: self.lines.table} if self.lines else {}
         return {name: table for name, (table, _) in found.items()} | lines

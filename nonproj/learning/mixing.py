@@ -16,10 +16,11 @@ import numpy as np
 
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ConfigError
-from nonproj.learning.material import Material
+from nonproj.learning.material import Made, Material
 from nonproj.learning.partial import completion_of
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.linear.perceptron import Sparse, Update, mix, sparse
+from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.labels import AllowedLabels
 from nonproj.scoring.scorer import Scorer
@@ -255,7 +256,7 @@ class Mixing:
 class Serial:
     """Training in this process, on one sentence after the other; the interface is that of `Mixing`."""
 
-    def __init__(self, examples: list[Example]):
+    def __init__(self, examples: Sequence[Example]):
         self.examples = examples
 
     def epoch(self, perceptron: Perceptron, order: np.ndarray, progress: Callable[..., Any]) -> int:
@@ -271,11 +272,26 @@ def columns_of(material: Material) -> tuple[Any, ...]:
     return tokens, heads, spaces, material.config.parts, gold, allowed
 
 
+def examples_of(material: Material) -> Sequence[Example]:
+    """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time."""
+    types, trees = part_set(material.config.parts), material.trees
+    partial = np.array([i for i in material.chosen if material.allowed[i] is not None], np.int64)
+    completed = make_examples(*columns_of(material._replace(chosen=partial)))
+    examples = dict(zip(partial.tolist(), completed, strict=True))
+
+    def make(i: int) -> Example:
+        """Return the example of a sentence; what completes a partial tree is kept."""
+        if i in examples:
+            return examples[i]
+        return Example(material.tokens[i], trees[i], part_space(material.spaces[i], types), material.gold[i])
+
+    return Made(make, material.chosen)
+
+
 def training_on(material: Material, shards: Shards | None) -> Mixing | Serial:
     """Return the training of perceptrons on the chosen sentences, by workers if there are any."""
-    columns = columns_of(material)
     if shards is None:
-        return Serial(make_examples(*columns))
-    tokens, heads, spaces, _, gold, allowed = columns
+        return Serial(examples_of(material))
+    tokens, heads, spaces, _, gold, allowed = columns_of(material)
     number = min(shards.number, len(tokens))
     return Mixing(shards.workers, learner_of(material), tokens, heads, spaces, number, gold, allowed)

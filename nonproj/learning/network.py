@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.learning.context import ContextLearner, rounded_context
-from nonproj.learning.material import Material
+from nonproj.learning.material import Made, Material
 from nonproj.learning.network_gradients import differences, follow_words, propagate, propagate_labels
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State, load
@@ -138,8 +138,9 @@ class NetworkLearner:
         """
         loss, wrong, words = 0.0, 0, 0
         for i in order:
-            one, missed = self.update(examples[i])
-            loss, wrong, words = loss + one, wrong + missed, words + len(examples[i].labels)
+            example = examples[i]
+            one, missed = self.update(example)
+            loss, wrong, words = loss + one, wrong + missed, words + len(example.labels)
         self._mean.add()
         return loss / max(words, 1), wrong
 
@@ -230,9 +231,10 @@ class NetworkLearner:
     def network(self, factor: float, label_factor: float) -> Network:
         """Return the network in 16 bits, with the mean of the weights after the epochs of the second half.
 
-        The factors are those of its scores of arcs and of labels.  Words with vectors have rows.
+        This ends training.  The factors are those of its scores of arcs and of labels.  Words with vectors have rows.
         """
         mean, index = self._mean.tables(), self.index
+        self.weights = Weights(*mean[: len(Weights._fields)])  # so that the last ones are freed
         mean, rest = mean[: len(Weights._fields)], mean[len(Weights._fields) :]
         if self.projection:
             rows, begin = self.projection.table @ rest.pop(0), self.columns.start[self._vector] + FIRST
@@ -259,9 +261,9 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
     if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
         return None
-    columns = (material.tokens, material.trees, material.spaces, material.gold)
-    examples = [Example(*(column[i] for column in columns)) for i in chosen]
-    tokens, seed = [example.tokens for example in examples], (config.seed, 5)
+    trees = material.trees
+    examples = Made(lambda i: Example(material.tokens[i], trees[i], material.spaces[i], material.gold[i]), chosen)
+    tokens, seed = [material.tokens[i] for i in chosen], (config.seed, 5)
     vectors = material.vectors.table if material.vectors else None
     epochs = range(config.network.epochs)
     steps = sum(int(np.count_nonzero(material.in_epoch(epoch)[chosen])) for epoch in epochs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -193,7 +194,7 @@ class TaggerStage(Stage):
             folds = min(config.tagger.folds, len(learnt))
             rows = iter(jackknife(learnt, config.tagger, folds, config.seed, progress, folder, self.vectors))
             pairs = zip(sentences, lacking, strict=True)
-            versions.append([s if lacks else with_rows(s, next(rows)) for s, lacks in pairs])
+            versions.append([s if lacks else retagged(s, next(rows)) for s, lacks in pairs])
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]
         predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
@@ -250,6 +251,20 @@ class OtherStage(Stage):
         return Learnt(found, found.state() if found else None)
 
 
+def retagged(sentence: Sentence, rows: list[list[str]]) -> Sentence:
+    """Return a copy of a sentence with other tags; rows that are equal, as most are, are not stored twice.
+
+    Examples
+    --------
+    >>> sentence = Sentence([["1", "Regn", "regn", "N", *"______"], ["2", ".", ".", "T", *"______"]])
+    >>> copy = retagged(sentence, [["1", "Regn", "regn", "V", *"______"], ["2", ".", ".", "T", *"______"]])
+    >>> [row is own for row, own in zip(copy.rows, sentence.rows)], copy.rows[0][3]
+    ([False, True], 'V')
+    """
+    shared = [own if own == row else row for own, row in zip(sentence.rows, rows, strict=True)]
+    return with_rows(sentence, shared)
+
+
 def pack_tags(sentences: Sequence[Sentence]) -> np.ndarray:
     """Return the columns LEMMA to FEATS of all words as one array of bytes, uint8: a line of text for each word.
 
@@ -262,8 +277,8 @@ def pack_tags(sentences: Sequence[Sentence]) -> np.ndarray:
     >>> unpack_tags(packed, [sentence])[0].rows == sentence.rows
     True
     """
-    lines = ["\t".join(row[LEMMA : FEATS + 1]) for sentence in sentences for row in sentence.rows]
-    return np.frombuffer("\n".join(lines).encode("utf-8", "surrogatepass"), np.uint8)
+    texts = ("\n".join("\t".join(row[LEMMA : FEATS + 1]) for row in s.rows) for s in sentences if s.rows)
+    return np.frombuffer(b"\n".join(text.encode("utf-8", "surrogatepass") for text in texts), np.uint8)
 
 
 def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -279,8 +294,8 @@ def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> lis
                 columns = next(lines).split("\t")
                 if len(columns) != FEATS + 1 - LEMMA:
                     raise ValueError
-                rows.append(row[:LEMMA] + columns + row[FEATS + 1 :])
-            tagged.append(with_rows(sentence, rows))
+                rows.append([*row[:LEMMA], *map(sys.intern, columns), *row[FEATS + 1 :]])
+            tagged.append(retagged(sentence, rows))
         if next(lines, None) is not None:
             raise ValueError
     except (StopIteration, ValueError):

@@ -15,7 +15,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.io.checks import cycle_of
 from nonproj.kernels.kernel import kernel
-from nonproj.learning.material import Material, Pruned, trees_of
+from nonproj.learning.material import Material, Pruned, Spaces, trees_of
 from nonproj.learning.partial import best_tree, union
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, cross_fit
@@ -202,7 +202,7 @@ class PrunerStage(Stage):
         found = cross_fit(folds, fit, apply)
         found += [candidates(pruner, i, material) for i in range(len(numbers), len(material.tokens))]
         figures = {"pruning_training": pruning_figures("training", material.sentences, [each.arcs for each in found])}
-        predicted = Pruned([each.with_gold for each in found], [each.tree for each in found])
+        predicted = Pruned(Spaces(each.with_gold for each in found), [each.tree for each in found])
         return Learnt(weights=pruner.weights, predicted=predicted, figures=figures)
 
     def pack(self, predicted: Pruned) -> dict[str, np.ndarray]:
@@ -216,7 +216,7 @@ class PrunerStage(Stage):
         """Return the candidate arcs and the trees in a checkpoint."""
         try:
             spaces = unpack_trees(saved.weights.get("arcs"), setting.material)
-            return Pruned(spaces, unpack_completed(saved.weights.get("trees"), setting.material))
+            return Pruned(Spaces(spaces), unpack_completed(saved.weights.get("trees"), setting.material))
         except ValueError as error:
             raise ModelError(f"its arcs are wrong: {error}") from None
 
@@ -241,8 +241,11 @@ def pack_arcs(spaces: Sequence[ArcSpace]) -> np.ndarray:
     >>> unpack_arcs(arcs, [1, 2])[1].head.tolist()
     [0, 1]
     """
-    rows = [np.stack([np.full(len(arcs.head), i), arcs.head, arcs.modifier], 1) for i, arcs in enumerate(spaces)]
-    return np.concatenate(rows).astype(np.int32)
+    packed, end = np.empty((sum(len(arcs.head) for arcs in spaces), 3), np.int32), 0
+    for number, arcs in enumerate(spaces):
+        begin, end = end, end + len(arcs.head)
+        packed[begin:end, 0], packed[begin:end, 1], packed[begin:end, 2] = number, arcs.head, arcs.modifier
+    return packed
 
 
 def unpack_arcs(packed: np.ndarray, lengths: Sequence[int]) -> list[ArcSpace]:

@@ -27,6 +27,7 @@ from nonproj.learning.epochs import Epochs
 from nonproj.learning.label_numbers import arranged, label_set
 from nonproj.learning.labeler import LabelerStage
 from nonproj.learning.material import Material, trees_of
+from nonproj.learning.memory import release_memory
 from nonproj.learning.mixing import Shards, check_shards
 from nonproj.learning.network import NetworkStage
 from nonproj.learning.partial import allowed_by, held_out_trees, with_trees
@@ -51,7 +52,7 @@ from nonproj.parts.registry import part_set
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.templates import attributes_of
 from nonproj.scoring.vocabulary import FEAT, Encoder, prefer_coarse
-from nonproj.types import ArcSpace, Sentence
+from nonproj.types import ArcSpace, Int16s, Sentence
 
 LEARNING = 4
 """Raised with every change by which the same options, templates and sentences give another model: figures that were
@@ -131,7 +132,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
 
     Examples
     --------
-    >>> model = train(list(conll.read("train.conllu")), Config())  # doctest: +SKIP
+    >>> model = train(conll.read_all("train.conllu"), Config())  # doctest: +SKIP
     """
     progress = progress or (lambda items, _: items)
     trainer = Trainer(sentences, config, held_out or [], checkpoint, progress, components, silver)
@@ -180,7 +181,7 @@ class Trainer:
         self.learnt: dict[str, Learnt] = {}
         self.labels = labels
         self.vocabularies: dict[str, list[str]] = {name: [] for name in (*attributes_of(self.files), FEAT)}
-        self.parser: np.ndarray | None = None
+        self.parser: tuple[Int16s, float] | None = None
         roots = [int(np.count_nonzero(tree == 0)) for tree in trees_of(sentences)]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
         self.silver = usable_silver(silver, sentences, self.multi_root)
@@ -259,6 +260,7 @@ class Trainer:
         if saved is None:
             self._save_checkpoint()
             self.checkpoint.remove_unfinished()
+        release_memory()
 
     def _encoded(self, sentences: Sequence[Sentence]) -> Material:
         """Return sentences as numbers, with the tags that the parser learns from."""
@@ -313,7 +315,7 @@ class Trainer:
     def _quantised_model(self) -> Model:
         """Return the model as parsers use it, its weights of 16 bits."""
         assert self.parser is not None
-        return self._model(self.material.rounded(self._tables() | {"parser": self.parser}, self.meta))
+        return self._model(self.material.rounded(self._tables(), self.meta, parser=self.parser))
 
     # -- the parser
 

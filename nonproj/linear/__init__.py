@@ -4,6 +4,7 @@
 - `templates`: from templates to what is hashed
 - `perceptron`: the averaged perceptron: lazy averages, mixing, means of several
 - `optimisers`: AdaGrad, Adam, the mean of later epochs, and the loop over epochs
+- `concatenation`: concatenation of large arrays
 - `projection`: rows of words with vectors, which are products with a matrix
 - `logistic`: logistic regression with two classes
 - `component`: what every component of a model has in common; jackknifing, and checks of a stranger's file

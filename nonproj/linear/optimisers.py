@@ -60,8 +60,11 @@ class LaterMean:
                 total += table
 
     def tables(self) -> list[np.ndarray]:
-        """Return the means, float32."""
-        return [total / np.float32(max(self._epochs - self._skipped, 1)) for total in self._totals]
+        """Return the means, float32, in place of the sums, so that nothing can be added any more."""
+        for total in self._totals:
+            total /= np.float32(max(self._epochs - self._skipped, 1))
+        self._weights, self._epochs = (), self._skipped
+        return self._totals
 
 
 class Adam:

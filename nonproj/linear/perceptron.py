@@ -6,13 +6,14 @@ update moves weights by `move`, or by a kernel that does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nonproj.kernels.kernel import inlined_kernel
-from nonproj.types import Float32s, Float64s
+from nonproj.linear.weights import largest, quantise, scale_for
+from nonproj.types import Float32s, Float64s, Int16s
 
 _AT_ONCE = 1 << 18
 """Weights whose mean is computed at a time: copies of a table in float64 would take more memory than all else."""
@@ -61,10 +62,40 @@ class Averaged:
 def mean_of(several: Sequence[Averaged]) -> Float32s:
     """Return the mean of the averaged weights of some perceptrons, float32; features have the same places in each."""
     mean = np.zeros_like(several[0].weights)
-    for begin in range(0, len(mean), _AT_ONCE):
-        part = slice(begin, begin + _AT_ONCE)
-        for each in several:
-            mean[part] += (each.weights[part] - each.total[part] / each.step).astype(np.float32)
+    for part in _pieces(mean):
+        mean[part] = _mean_of(several, part)
+    return mean
+
+
+def rounded_mean(several: Sequence[Averaged]) -> tuple[Int16s, float]:
+    """Return what `nonproj.linear.weights.quantise` returns of `mean_of`, which is not in memory as a whole.
+
+    Examples
+    --------
+    >>> averaged = Averaged(4)
+    >>> averaged.weights[:2] = 1.0, -0.5
+    >>> table, scale = rounded_mean([averaged])
+    >>> np.round(table[:3] * scale, 3).tolist()
+    [1.0, -0.5, 0.0]
+    """
+    weights = several[0].weights
+    scale = scale_for(max(largest(_mean_of(several, part)) for part in _pieces(weights)))
+    rounded = np.empty(weights.shape, np.int16)
+    for part in _pieces(weights):
+        rounded[part] = quantise(_mean_of(several, part), scale)[0]
+    return rounded, scale
+
+
+def _pieces(table: np.ndarray) -> Iterator[slice]:
+    """Yield the parts of a table that are computed at a time."""
+    return (slice(begin, begin + _AT_ONCE) for begin in range(0, len(table), _AT_ONCE))
+
+
+def _mean_of(several: Sequence[Averaged], part: slice) -> Float32s:
+    """Return a part of the mean of the averaged weights, float32."""
+    mean: Float32s = np.zeros_like(several[0].weights[part])
+    for each in several:
+        mean += (each.weights[part] - each.total[part] / each.step).astype(np.float32)
     if len(several) > 1:
         mean /= np.float32(len(several))
     return mean

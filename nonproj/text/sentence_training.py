@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.linear.concatenation import concatenated
 from nonproj.linear.logistic import Options, fit
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.corpus import N_CLASSES, Surface, raw_text
@@ -185,7 +186,7 @@ def _learn(
                 examples.append(Examples(found.rows, *(array[kept] for array in found[1:])))
     # sentences are harder than tokens: more and smaller steps
     slow = Options(options.bits + 2, -(-5 * options.epochs // 3), 0.3 * options.learning_rate)
-    weights = fit(np.concatenate(rows), np.concatenate(gold), slow, seed, progress)
+    weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)
     network = empty_network()
     if with_network:
         network = learn_sentence_network(joined(examples), options.epochs, seed, progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -138,23 +138,12 @@ def train(
     paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
 ) -> Trained:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
-    bits = options.bits
-    plain = TrainingText(raw_text(paragraphs))
-    varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(options.copies)]
-    tables = {"candidate": candidates([plain, *varied])}
-    for corpus in (plain, *varied):
-        corpus.divide(tables["candidate"])
-    tables["known"] = known_tokens(plain)
-    lexicon = tables["candidate"], tables["known"]
-    found = (token_examples(text.layout, text.raw.token_ends, *lexicon, bits) for text in (plain, *varied))
-    rows, gold = zip(*found, strict=True)
-    epochs, rate = options.epochs, options.learning_rate
-    tables["tokens"] = _fit(rows, gold, Options(bits, epochs, rate), seed, progress, "tokens")
-    blanks = plain.has_words_with_blanks()
+    bits, epochs, rate = options.bits, options.epochs, options.learning_rate
+    tables, blanks = _learn_tokens(paragraphs, options, seed, progress)
     if blanks or (tables["candidate"] == ALWAYS).any():
-        rows, gold, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits + 2)
+        examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits + 2)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        tables["words"] = _fit(rows, gold, Options(bits + 2, epochs, rate), seed, progress, "words")
+        tables["words"] = _fit(examples, Options(bits + 2, epochs, rate), seed, progress, "words")
     sentences = learn_sentences(
         paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
     )
@@ -162,6 +151,23 @@ def train(
     if sentences.network.states.size:
         tables |= dict(zip(NETWORK, sentences.network, strict=True))
     return Trained(tables, blanks, options.threshold)
+
+
+def _learn_tokens(
+    paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
+) -> tuple[dict[str, np.ndarray], bool]:
+    """Return the tables of the model of tokens, and whether words contain blanks."""
+    plain = TrainingText(raw_text(paragraphs))
+    varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(options.copies)]
+    tables = {"candidate": candidates([plain, *varied])}
+    for corpus in (plain, *varied):
+        corpus.divide(tables["candidate"])
+    tables["known"] = known_tokens(plain)
+    lexicon = tables["candidate"], tables["known"]
+    found = (token_examples(text.layout, text.raw.token_ends, *lexicon, options.bits) for text in (plain, *varied))
+    steps = Options(options.bits, options.epochs, options.learning_rate)
+    tables["tokens"] = _fit(found, steps, seed, progress, "tokens")
+    return tables, plain.has_words_with_blanks()
 
 
 def candidates(corpora: Sequence[TrainingText]) -> np.ndarray:
@@ -206,28 +212,28 @@ def _count_tokens(codes: Uint32s, start: Int64s, end: Int64s, counts: Int64s) ->
 
 def _word_examples(
     paragraphs: Sequence[list[list[Surface]]], candidate: np.ndarray, blanks: bool, bits: int
-) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
-    """Return features, gold decisions and the counts of words, from text as it is."""
+) -> tuple[Iterator[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+    """Return features and gold decisions of each fold, and the counts of words, from text as it is."""
     folds = [TrainingText(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
     counts = [count_words(fold.unit_table(), fold.joins, 1 << _LEXICON_BITS) for fold in folds]
     everything = np.sum(counts, axis=0)
-    rows, gold = [], []
-    for fold, own in zip(folds, counts, strict=True):
-        units = fold.unit_table()
-        lexicon = np.minimum(everything - own, 255).astype(np.uint8)
-        more_rows, more_gold = word_examples(units, fold.joins, open_places(units, candidate, blanks), lexicon, bits)
-        rows.append(more_rows)
-        gold.append(more_gold)
-    return rows, gold, everything
+
+    def examples() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for fold, own in zip(folds, counts, strict=True):
+            units = fold.unit_table()
+            lexicon = np.minimum(everything - own, 255).astype(np.uint8)
+            yield word_examples(units, fold.joins, open_places(units, candidate, blanks), lexicon, bits)
+
+    return examples(), everything
 
 
 def _fit(
-    rows: Sequence[np.ndarray],
-    gold: Sequence[np.ndarray],
+    parts: Iterable[tuple[np.ndarray, np.ndarray]],
     options: Options,
     seed: int,
     progress: Callable[..., Any],
     name: str,
 ) -> np.ndarray:
     """Return weights learnt from features and gold decisions in parts; ``name`` is for the progress."""
-    return fit(np.concatenate(rows), np.concatenate(gold), options, seed, lambda loop: progress(loop, name))
+    rows, gold = map(np.concatenate, zip(*parts, strict=True))
+    return fit(rows, gold, options, seed, lambda loop: progress(loop, name))

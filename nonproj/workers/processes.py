@@ -166,6 +166,23 @@ class Processes:
         process.kill()
 
 
+def run_apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a call in a copy of this process, with which all that the call imports and uses is gone.
+
+    Where this process cannot be forked, it makes the call itself.
+
+    Examples
+    --------
+    >>> run_apart(pow, 2, 10)
+    1024
+    """
+    if not can_fork() or "torch" in sys.modules:  # whose threads may hold locks
+        return function(*arguments)
+    with Processes(1) as processes:
+        processes.rehearse(bool)
+        return processes.submit(function, *arguments).result()
+
+
 def cores() -> int:
     """Return the number of cores that this process may use, on average, by its affinity and the limits of its group."""
     from joblib import cpu_count  # imports much that a stated number does not need

@@ -60,12 +60,12 @@ def test_each_piece_of_a_row_has_its_own_sum_of_squares():
 @pytest.mark.parametrize(("epochs", "wanted"), [(1, 1.0), (2, 2.0), (3, 2.5), (5, 4.0)])
 def test_the_mean_is_over_the_epochs_of_the_second_half(epochs, wanted):
     table = np.zeros(2, np.float32)
+    assert LaterMean([table], epochs).tables()[0].tolist() == [0.0, 0.0]
     mean = LaterMean([table], epochs)
-    assert mean.tables()[0].tolist() == [0.0, 0.0]
     for epoch in range(epochs):
         table[:] = epoch + 1
         mean.add()
-    assert mean.tables()[0].tolist() == [wanted, wanted]
+    assert mean.tables()[0].tolist() == mean.tables()[0].tolist() == [wanted, wanted]
 
 
 def test_epochs_are_logged(caplog):

@@ -45,7 +45,7 @@ def test_one_hash_of_strings_and_features():
 
 
 def test_one_averaged_perceptron():
-    """Only `move` changes a running total, only `mean_of` divides by the number of steps."""
+    """Only `move` changes a running total, only means divide by the number of steps."""
     assert containing(r"total\[[^\]]*\] \+= step") == {"linear/perceptron.py"}
     assert containing(r"total\b[^\n]* / \w*\.?step\b") == {"linear/perceptron.py"}
     defined = {

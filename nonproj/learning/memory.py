@@ -1,0 +1,34 @@
+"""Memory that a stage has freed, returned to the system.
+
+The C library keeps freed arrays of up to 32 MiB for later ones.  Those of one stage rarely fit those of the next, so
+without this a training would take the memory of its stages together, not that of the largest.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+
+
+def release_memory() -> None:
+    """Return freed memory to the system, which takes some milliseconds.
+
+    Only the GNU C library can be told to; others do nothing here.
+
+    Examples
+    --------
+    >>> release_memory()
+    """
+    trim = _trim()
+    if trim:
+        trim(0)
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    """Return the function of the C library, if it has it."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # TypeError: on Windows, None is not the name of a library
+        return None
