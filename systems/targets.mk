@@ -9,9 +9,9 @@ SYSTEMS_BOUNDS = $(addprefix systems/tests/,constituency mrf translation tsp) $(
 setup-systems: $(SYSTEMS) ## install the papers' other systems into .venv too; see systems/README.md
 
 $(SYSTEMS): $(READY) systems/pyproject.toml
-	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-build-isolation \
 		$(foreach file,$(CONSTRAINTS),--constraint "$(file)" $(patsubst %,--constraint "%",$(wildcard systems/$(file)))) \
-		--editable '.[test]' --editable './systems[test]' >&2
+		--editable './systems[test]' >&2
 	@touch $@
 
 test-systems: $(SYSTEMS) ## run the tests of the other systems

@@ -14,8 +14,16 @@ from pathlib import Path
 from runpy import run_module, run_path
 from typing import NoReturn
 
+from nonproj.kernels.kernel import kept_in
+
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
+
+
+def kept_kernels() -> dict[str, str]:
+    """Return the environment variable by which a process with another home finds what is compiled here, if anything."""
+    folder = kept_in()
+    return {"NONPROJ_CACHE": str(folder.parent)} if folder else {}
 
 
 def start(*words: str, **options) -> subprocess.Popen:

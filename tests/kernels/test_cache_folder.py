@@ -15,8 +15,9 @@ from nonproj.kernels.kernel import cache_folder, source_digest
 
 
 @pytest.fixture
-def shared(tmp_path, monkeypatch) -> Path:
+def shared(tmp_path, monkeypatch, caplog) -> Path:
     """The folder that is used where the user's own cannot be; it does not exist yet."""
+    caplog.set_level("WARNING", "nonproj")  # other tests may have run quiet commands
     (tmp_path / "file").touch()
     (tmp_path / "tmp").mkdir(mode=0o700)
     monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "file" / "cache"))

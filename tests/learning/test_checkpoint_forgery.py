@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -21,12 +22,18 @@ OPTIONS = Config().with_overrides(SMALL | {"pruner.folds": 0, "labeler.epochs": 
 SENTENCES = toy.sentences(8)
 
 
-@pytest.fixture
-def checkpoint(tmp_path):
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
     """The path of a checkpoint after the first of two epochs."""
-    path = tmp_path / "a.checkpoint"
+    path = tmp_path_factory.mktemp("original") / "a.checkpoint"
     train(SENTENCES, OPTIONS.with_overrides({"training.epochs": 1}), checkpoint=path)
     return path
+
+
+@pytest.fixture
+def checkpoint(original, tmp_path):
+    """The path of a copy of that checkpoint, to be forged."""
+    return shutil.copy(original, tmp_path / "a.checkpoint")
 
 
 def change_weights(name, change):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from classifiers import add_classifier
+from command import kept_kernels
 from toy import raw_treebank, treebank
 
 from nonproj.cli.main import main
@@ -108,10 +109,9 @@ def test_packages_and_the_first_tree_in_an_empty_environment(model, folder, tmp_
 
     def run(script):
         path = os.pathsep.join([str(empty / "env" / "bin"), os.environ["PATH"]])
-        variables = {"PATH": path, "PIP_NO_INDEX": "1", "HOME": str(empty / "home")}
-        kept = {name: value for name, value in os.environ.items() if name == "NONPROJ_CACHE"}
+        variables = {"PATH": path, "PIP_NO_INDEX": "1", "HOME": str(empty / "home")} | kept_kernels()
         words = ["bash", "-euo", "pipefail", "-c", script]
-        return subprocess.run(words, cwd=folder, env=variables | kept, capture_output=True, text=True, check=False)
+        return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
 
     before = run(tree)
     assert before.returncode == 2 and "the default, 'english', is not installed" in before.stderr

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from command import kept_kernels
 
 from nonproj.cli.package import contents_of
 from nonproj.model.model import Model
@@ -28,8 +29,10 @@ def module(monkeypatch):
 
 
 @pytest.fixture
-def environment(module, tmp_path):
-    """An environment that has nonproj and its dependencies without an installation: those of the current one."""
+def environment(module, tmp_path, monkeypatch):
+    """An environment that has nonproj, its dependencies and its kernels without an installation: the current ones."""
+    for name, value in kept_kernels().items():
+        monkeypatch.setenv(name, value)
     (tmp_path / "empty").mkdir()
     found = module.Environment(tmp_path / "empty")
     (packages,) = (tmp_path / "empty" / "env" / "lib").glob("python*/site-packages")
