@@ -185,6 +185,7 @@ def figures(setting: Setting, language: str, path: Path, gold: list[Sentence]) -
     """Return the accuracy and speed of a model on the development file."""
     parser = Parser(Model.load_trained(path), tags="all")
     tagged = parser.tag(gold)
+    evaluate_parser(parser, gold)  # loads the kernels, and the pages of the model's file
     right = [a[UPOS] == b[UPOS] for s, t in zip(gold, tagged, strict=True) for a, b in zip(s.rows, t.rows, strict=True)]
     began = time.process_time()
     evaluation = evaluate_parser(parser, gold)
