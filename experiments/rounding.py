@@ -31,7 +31,7 @@ from nonproj.model.rounding import rounded
 from nonproj.model.wheel import write_wheel
 from nonproj.types import Sentence
 
-AMOUNTS = (0.0, 0.5, 1.0, 1.5, 2.0)
+AMOUNTS = (0.0, 1.0, 2.0, 3.0, 4.0)
 """Values of the option ``--rounding`` of ``nonproj package``."""
 
 MEASURED = ("english-ewt", "greek", "afrikaans", "vietnamese", "tamil")

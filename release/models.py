@@ -61,8 +61,8 @@ RELEASE = (
 )
 """The models of a release, fastest first."""
 
-SMALL = 1.7
-"""The rounding of the default model, the only one that is less accurate than before."""
+SMALL, LARGE = 3.4, 2.0
+"""The rounding of the default model, which loses accuracy for its size, and of the largest one."""
 
 CHECKED = 5
 """Sentences of the test file that each package must parse."""
@@ -148,7 +148,7 @@ def packages(name: str) -> list[tuple[str, float]]:
     ([('danish', 1.0)], [('danish-arc', 1.0)])
     """
     if name == "english-ewt-grandparent":
-        return [("english", SMALL), ("english-ewt", 1.0)]
+        return [("english", SMALL), ("english-ewt", LARGE)]
     short = name.removesuffix("-grandparent")
     return [("english-wsj" if short == "english" else short, 1.0)]
 

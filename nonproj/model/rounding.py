@@ -14,24 +14,24 @@ import numpy as np
 from nonproj.model.model import Model
 
 STEPS = {
-    "parser": 1.5,
-    "labeler": 1.5,
-    "pruner": 0.35,
-    "network.context_hidden": 0.25,
-    "network.context_output": 0.25,
-    "tagger.tagger.weights": 0.625,
-    "tagger.tagger.network_rows": 0.75,
-    "tagger.lemmatizer.weights": 0.625,
-    "segmenter.tokens": 0.03,
-    "segmenter.sentences": 0.5,
-    "segmenter.network_rows": 0.25,
-    "segmenter.multiwords": 0.03,
+    "parser": 0.75,
+    "labeler": 0.75,
+    "pruner": 0.175,
+    "network.context_hidden": 0.125,
+    "network.context_output": 0.125,
+    "tagger.tagger.weights": 0.3125,
+    "tagger.tagger.network_rows": 0.375,
+    "tagger.lemmatizer.weights": 0.3125,
+    "segmenter.tokens": 0.015,
+    "segmenter.sentences": 0.25,
+    "segmenter.network_rows": 0.125,
+    "segmenter.multiwords": 0.015,
 }
 """The step of each table, in units of the root mean square of its weights that are not zero."""
 
 WORDS = "network.words"
 
-WORD_STEPS = (2.5, 0.4)
+WORD_STEPS = (1.25, 0.2)
 """The steps of this table's columns for heads and modifiers, and of those that the layers over words in context read;
 low bits of the latter matter."""
 
