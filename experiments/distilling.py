@@ -201,8 +201,9 @@ def figures(setting: Setting, language: str, path: Path, gold: list[Sentence]) -
 
 def keep(setting: Setting, row: Row) -> None:
     """Write a row in the place of the one of the same model, and the page."""
-    rows = [each for each in known(setting, FILE) if not same(each, row)]
-    write_rows(setting.results / FILE, [*rows, row])
+    rows = [*(each for each in known(setting, FILE) if not same(each, row)), row]
+    rows.sort(key=lambda each: (each["language"], each["amount"] != "teacher", len(str(each["options"]))))
+    write_rows(setting.results / FILE, rows)
     write_page(setting)
 
 
