@@ -69,7 +69,7 @@ class Spaces(Sequence[ArcSpace]):
     >>> from nonproj.parts.arcs import full_arc_space
     >>> spaces = Spaces([full_arc_space(1), full_arc_space(2)])
     >>> spaces[1].head, spaces.nbytes
-    (array([0, 2, 0, 1], dtype=int32), 128)
+    (array([0, 2, 0, 1], dtype=int32), 136)
     """
 
     def __init__(self, spaces: Iterable[ArcSpace]):
