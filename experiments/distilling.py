@@ -26,8 +26,9 @@ import yaml
 
 from experiments.__main__ import run_program
 from experiments.layout import percent, table
-from experiments.neural import encoder_model, known, made
+from experiments.neural import NO_CHANGES, encoder_model, known, made
 from experiments.neural_training import development
+from experiments.neural_trees import mean_gain
 from experiments.provenance import script, stamp
 from experiments.setting import ROOT, Setting, configuration, treebank
 from experiments.store import Row, write_rows
@@ -52,16 +53,14 @@ FILE = "distilling.csv"
 FACTS = ("language", "training", "texts", "amount", "share", "options")
 """What says which model a row is of."""
 
-NO_CHANGES: Mapping[str, object] = {}
-
 FILES = ("features.vectors", "features.clusters")
 """Options that are files."""
 
 INTRODUCTION = """# Trees of unlabelled text
 
 A student is a linear model trained on the training file, and on the trees that a teacher, the model with an encoder of
-[neural.md](neural.md), gives to text (`nonproj distil`); options are the default ones, without confidence. Development
-files: tags, UAS and LAS with given words and predicted tags (all words, punctuation included), p by a paired
+[neural.md](neural.md), gives to text (`nonproj distil`), without confidence; all
+options but the named ones are the default ones. Development files: tags, UAS and LAS with given words and predicted tags (all words, punctuation included), p by a paired
 permutation test against the student without text, and LAS from raw text by the official script of the CoNLL 2018 shared
 task. The share is `treebank.silver_share`, words of text in an epoch relative to the treebank's. The gain in LAS has
 half of its 95 % interval beside it, from the differences of the sentences. Speed is in words per processor second with
@@ -110,21 +109,20 @@ def measure(
         chosen = sample(silver, amount)
         log.info("distilling, %s, %d words of text", language, amount)
         row, evaluation = figures(setting, language, student(setting, language, chosen, amount, share, changes), gold)
-        found = compare(evaluation, first, punctuation=True)["las"]
-        row |= {"p_las": found["p"], "gain": found["difference"], "interval": half_interval(evaluation, first)}
+        row |= {"p_las": compare(evaluation, first, punctuation=True)["las"]["p"]}
+        row["gain"], row["interval"] = gain_in_las(evaluation, first)
         row |= (with_text if chosen else {"texts": "", "share": 0.0}) | {"options": options_text(changes)}
         keep(setting, facts | {"amount": sum(map(len, chosen))} | row)
         if len(chosen) == len(silver) and amount:
             break
 
 
-def half_interval(first: Evaluation, second: Evaluation) -> float:
-    """Return half of the 95 % interval of the difference in LAS, from the differences of the sentences."""
+def gain_in_las(first: Evaluation, second: Evaluation) -> tuple[float, float]:
+    """Return by how much the LAS of the first is higher, and half of the 95 % interval."""
     tables = first.words(), second.words()
-    right = [table["correct"] & table["label_correct"] for table in tables]
-    sizes = np.bincount(tables[0]["sentence"])
-    counts = np.bincount(tables[0]["sentence"], right[0].astype(int) - right[1])
-    return float(1.96 * np.sqrt(np.square(counts - counts.sum() / sizes.sum() * sizes).sum()) / sizes.sum())
+    right = [(table["correct"] & table["label_correct"]).astype(int) for table in tables]
+    sentence = tables[0]["sentence"]
+    return mean_gain(np.bincount(sentence, right[0] - right[1]), np.bincount(sentence))
 
 
 def options_text(changes: Mapping[str, object]) -> str:

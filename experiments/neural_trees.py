@@ -193,8 +193,19 @@ def gain(first: Sequence[tuple[np.ndarray, ...]], second: Sequence[tuple[np.ndar
     """
     sizes = np.array([len(each[0]) for each in first])
     counts = np.array([int(a[0].sum()) - int(b[0].sum()) for a, b in zip(first, second, strict=True)])
-    mean = counts.sum() / sizes.sum()
-    error = np.sqrt(np.square(counts - mean * sizes).sum()) / sizes.sum()
+    return mean_gain(counts, sizes)
+
+
+def mean_gain(gains: np.ndarray, words: np.ndarray) -> tuple[float, float]:
+    """Return the gain of a word, and half of its 95 % interval, from the gains and the numbers of words of sentences.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in mean_gain(np.array([0, 1, 0]), np.array([2, 2, 2]))]
+    [0.167, 0.267]
+    """
+    mean = gains.sum() / words.sum()
+    error = np.sqrt(np.square(gains - mean * words).sum()) / words.sum()
     return float(mean), float(1.96 * error)
 
 

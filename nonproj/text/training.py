@@ -219,6 +219,7 @@ def _word_examples(
     everything = np.sum(counts, axis=0)
 
     def examples() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield features and gold decisions, fold by fold, so that not all tables are in memory together."""
         for fold, own in zip(folds, counts, strict=True):
             units = fold.unit_table()
             lexicon = np.minimum(everything - own, 255).astype(np.uint8)
