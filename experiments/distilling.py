@@ -59,12 +59,12 @@ FILES = ("features.vectors", "features.clusters")
 INTRODUCTION = """# Trees of unlabelled text
 
 A student is a linear model trained on the training file, and on the trees that a teacher, the model with an encoder of
-[neural.md](neural.md), gives to text (`nonproj distil`), without confidence; all
-options but the named ones are the default ones. Development files: tags, UAS and LAS with given words and predicted tags (all words, punctuation included), p by a paired
-permutation test against the student without text, and LAS from raw text by the official script of the CoNLL 2018 shared
-task. The share is `treebank.silver_share`, words of text in an epoch relative to the treebank's. The gain in LAS has
-half of its 95 % interval beside it, from the differences of the sentences. Speed is in words per processor second with
-given words. `python -m experiments.distilling` makes this page.
+[neural.md](neural.md), gives to text (`nonproj distil`), without confidence; all options but the named ones are the
+default ones. Development files: tags, UAS and LAS with given words and predicted tags (all words, punctuation
+included), p by a paired permutation test against the student without text, and LAS from raw text by the official script
+of the CoNLL 2018 shared task. The share is `treebank.silver_share`, words of text in an epoch relative to the
+treebank's. The gain in LAS has half of its 95 % interval beside it, from the differences of the sentences. Speed is in
+words per processor second with given words. `python -m experiments.distilling` makes this page.
 """
 
 log = logging.getLogger("experiments")

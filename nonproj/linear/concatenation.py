@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
 import numpy as np
+
+_Part = TypeVar("_Part", bound=Sequence[np.ndarray])
 
 
 def concatenated(parts: list[np.ndarray]) -> np.ndarray:
@@ -26,3 +31,22 @@ def concatenated(parts: list[np.ndarray]) -> np.ndarray:
         whole[end - len(part) : end] = part
         end -= len(part)
     return whole
+
+
+def concatenated_columns(parts: list[_Part]) -> Iterator[np.ndarray]:
+    """Yield the concatenation of the first arrays of all parts, of the second ones, and so on, and empty the list.
+
+    Parameters
+    ----------
+    parts : list of sequence of ndarray
+        Equally many arrays in each part; those of one column as `concatenated` expects them.
+
+    Examples
+    --------
+    >>> parts = [(np.arange(2), np.zeros(1)), (np.arange(3), np.ones(1))]
+    >>> [column.tolist() for column in concatenated_columns(parts)], parts
+    ([[0, 1, 0, 1, 2], [0.0, 1.0]], [])
+    """
+    columns = [list(arrays) for arrays in zip(*parts, strict=True)]
+    parts.clear()  # its tuples would keep the arrays
+    return map(concatenated, columns)

@@ -15,7 +15,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.component import Schema
-from nonproj.linear.concatenation import concatenated
+from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.hashing import hash_numbers, hash_texts
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import quantise
@@ -276,9 +276,7 @@ def _training_words(
         parts.append(_make_words(lexicon, known, [words[i] for i in numbers], scripts, table)[0])
         rows[inside] = used + inverse
         used += len(numbers)
-    columns = [list(arrays) for arrays in zip(*parts, strict=True)]
-    parts.clear()
-    return Words(*map(concatenated, columns)), rows
+    return Words(*concatenated_columns(parts)), rows
 
 
 def _train(

@@ -11,7 +11,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.component import Schema
-from nonproj.linear.concatenation import concatenated
+from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import check_table, quantise
@@ -283,9 +283,7 @@ def _training_words(
         parts.append(make_words(lexicon, chosen, tags, [_NO_TAGS] * len(chosen), smoothing, table)[0])
         rows[inside] = used + inverse
         used += len(chosen)
-    columns = [list(arrays) for arrays in zip(*parts, strict=True)]
-    parts.clear()
-    return Words(*map(concatenated, columns)), rows
+    return Words(*concatenated_columns(parts)), rows
 
 
 def _train(
