@@ -34,6 +34,7 @@ from experiments.setting import ROOT, Setting, configuration, treebank
 from experiments.store import Row, write_rows
 from experiments.text import LANGUAGES, PARTS, scores_of
 from nonproj.cli.distil import Selection, words_of
+from nonproj.errors import FileError
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare
@@ -42,6 +43,7 @@ from nonproj.io.conll import UPOS
 from nonproj.io.temporary import replacing
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
+from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
 
@@ -255,6 +257,10 @@ def _run(arguments: list[str] | None) -> None:
     setting = Setting(options.results.resolve(), options.models, options.data, training=options.training)
     changes = {key: changed(key, value) for key, _, value in (each.partition("=") for each in options.set)}
     texts, amounts = [path.resolve() for path in options.text], options.words or WORDS
+    Config().with_overrides(changes)  # before hours of training
+    for path in texts:
+        if not path.is_file():
+            raise FileError(str(path), "no such file")
     measure(setting, options.language, texts, amounts, options.share, changes)
 
 
