@@ -64,7 +64,7 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     os.listdir(folder)
     ['a.txt']
     """
-    _remove_stale(path.parent)
+    others = _remove_stale(path.parent)
     temporary, descriptor = _temporary(path)
     try:
         yield temporary
@@ -83,6 +83,8 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.unlink()
         _temporaries.discard(temporary)
         os.close(descriptor)
+        if others:  # perhaps of a process that was about to end, and still had its lock
+            _remove_stale(path.parent)
 
 
 def remove_temporaries() -> None:
@@ -120,10 +122,12 @@ def open_temporary(path: Path) -> BinaryIO:
         return open(path, "r+b")
 
 
-def _remove_stale(folder: Path) -> None:
-    """Remove the temporary files of this user on this machine that no living process has locked."""
+def _remove_stale(folder: Path) -> bool:
+    """Remove temporary files of this user on this machine that no living process has locked; return if any remain."""
+    remaining = False
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for path in [entry.path for entry in entries if _TEMPORARY.match(entry.name)]:
+            removed = False
             with (
                 contextlib.suppress(OSError),
                 open(os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream,
@@ -132,3 +136,6 @@ def _remove_stale(folder: Path) -> None:
                 facts = os.fstat(stream.fileno())
                 if stat.S_ISREG(facts.st_mode) and facts.st_uid == os.geteuid():
                     os.unlink(path)
+                    removed = True
+            remaining |= not removed
+    return remaining

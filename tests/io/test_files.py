@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -101,6 +102,19 @@ def test_temporary_files_of_killed_runs_are_removed_and_no_others(tmp_path):
         write(tmp_path / "b.txt")
     assert sorted(tmp_path.iterdir()) == sorted([*others, tmp_path / "b.txt", tmp_path / "living"])
     assert (tmp_path / "living").read_bytes() == b"living"
+
+
+def test_the_file_of_a_process_that_is_about_to_end_is_removed(tmp_path):
+    """It still has its lock when the next file is begun, but not when that one is complete."""
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a.txt")], cwd=ROOT, check=False)
+    [stale] = tmp_path.iterdir()
+    with open(stale, "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with files.open_binary(tmp_path / "b") as stream:
+            stream.write(b"all")
+            assert stale.exists()
+            fcntl.flock(lock, fcntl.LOCK_UN)
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
 def test_links_to_stale_files_are_not_followed(tmp_path):
