@@ -50,49 +50,67 @@ def rows_of(sentence, vocabularies, index, node, row=None, dropped=None):
     return [int(index[e]) for e in kept if index[e]]
 
 
-def in_context(vectors, context, units=None):
-    """What is added to the sums of each word: the positive part of each layer, added to the vectors, then the output.
+LIMIT = 2**24
 
-    ``context`` are weights of three words for each layer, biases, weights of the output, and scales, by which products
-    are multiplied and rounded; in training there are no scales, and ``units`` are factors of the units of each layer.
+
+def gate(a):
+    """How far open a gate is: the logistic function by the continued fraction of the hyperbolic tangent."""
+    half = min(max(a / 2, -4.9), 4.9)
+    above = half * (135135 + half**2 * (17325 + half**2 * (378 + half**2)))
+    return (1 + above / (135135 + half**2 * (62370 + half**2 * (3150 + half**2 * 28)))) / 2
+
+
+def in_context(vectors, context, units=None):
+    """The sums of each word: each layer's cells, times their gates, are added to the vectors; then the output.
+
+    ``context`` are weights of three words for each layer, biases, weights of the output, and the scales of cells and
+    gates of each layer and the factor of the output; in training there are no scales, and ``units`` are factors of the
+    inputs of each layer.
     """
     layers, biases, output, scales = context
     n, width = len(vectors), len(output)
     for number, (layer, bias) in enumerate(zip(layers, biases, strict=True)):
-        found = []
-        for i in range(n):
-            beside = [i - 2**number, i, i + 2**number]
-            inputs = [x for j in beside for x in (vectors[j] if 0 <= j < n else [0] * width)]
-            row = []
-            for k in range(width):
-                total = bias[k] + sum(x * layer[e][k] for e, x in enumerate(inputs))
-                total = max(total, 0) * units[number][k] if scales is None else round(max(total, 0) * scales[number])
-                row.append(vectors[i][k] + total)
-            found.append(row)
-        vectors = found
+        kept = [1] * width if units is None else units[number]
+        of_cells, of_gates = (1, 1) if scales is None else scales[0][number]
+        given = [[x * factor for x, factor in zip(vector, kept, strict=True)] for vector in vectors]
+
+        def product(i, k, given=given, layer=layer, bias=bias):
+            beside = [x for j in (i - 1, i, i + 1) for x in (given[j] if 0 <= j < n else [0] * width)]
+            return bias[k] + sum(x * layer[e][k] for e, x in enumerate(beside))
+
+        found = [list(vector) for vector in vectors]
+        for k in range(width):
+            order, cell = range(n) if k < (width + 1) // 2 else reversed(range(n)), 0
+            for i in order:
+                remains, shown = (gate(product(i, j * width + k) * of_gates) for j in (1, 2))
+                cell = remains * cell + (1 - remains) * (product(i, k) * of_cells)
+                found[i][k] += shown * cell if scales is None else round(shown * cell)
+        vectors = found if scales is None else [[max(-LIMIT, min(LIMIT, x)) for x in row] for row in found]
     sums = [
         [sum(x * row[k] for x, row in zip(vector, output, strict=True)) for k in range(len(output[0]))]
         for vector in vectors
     ]
-    return sums if scales is None else [[round(x * scales[-1]) for x in row] for row in sums]
+    if scales is None:
+        return sums
+    return [[max(-LIMIT, min(LIMIT, round(x * scales[1]))) for x in row] for row in sums]
 
 
-def added_by_context(sentence, vocabularies, index, weights, context, dropped=None, units=None):
-    """What is added to the sums of each node of a sentence; nothing without layers over words in context."""
-    words, size = weights[0], len(weights[3])
+def sums_in_context(sentence, vocabularies, index, weights, context, dropped=None, units=None):
+    """The sums of each node of a sentence; None without layers over words in context."""
+    words = weights[0]
     if context is None:
-        return [[0] * 2 * size for _ in range(len(sentence) + 1)]
+        return None
     vectors = []
     for node in range(len(sentence) + 1):
         rows = rows_of(sentence, vocabularies, index, node, None, None if dropped is None else dropped[node])
-        vectors.append([sum(words[r][k] for r in rows) for k in range(2 * size, len(words[0]))])
+        vectors.append([sum(words[r][k] for r in rows) for k in range(len(words[0]))])
     return in_context(vectors, context, units)
 
 
-def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, added=None):
+def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, sums=None):
     """The hidden layer of an arc before the positive part; ``tagged`` are the columns of its two words.
 
-    ``added`` is what the contexts add to the sums of all words.
+    ``sums`` are the sums of all words, if they come from layers over words in context.
     """
     words, between, positions, output, _ = weights
     h, m = pair
@@ -101,24 +119,26 @@ def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dr
     tags = [number_of(sentence, vocabularies, i, "pos") for i in range(min(h, m) + 1, max(h, m))]
     size, found = len(output), []
     for k in range(size):
-        total = positions[position_of(h, m)][k] + sum(words[r][k] for r in heads)
-        total += sum(words[r][size + k] for r in modifiers) + sum(between[t][k] for t in tags)
-        total += added[h][k] + added[m][size + k] if added else 0
+        total = positions[position_of(h, m)][k] + sum(between[t][k] for t in tags)
+        if sums:
+            total += sums[h][k] + sums[m][size + k]
+        else:
+            total += sum(words[r][k] for r in heads) + sum(words[r][size + k] for r in modifiers)
         found.append(total)
     return found
 
 
-def score(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, mask=None, added=None):
+def score(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, mask=None, sums=None):
     """The score of an arc."""
     mask = mask or [1] * len(weights[3])
-    layer = hidden(sentence, vocabularies, index, weights, pair, tagged, dropped, added)
+    layer = hidden(sentence, vocabularies, index, weights, pair, tagged, dropped, sums)
     return sum(max(x, 0) * w * factor for x, w, factor in zip(layer, weights[3], mask, strict=True))
 
 
-def label_scores(sentence, vocabularies, index, weights, pair, dropped=None, mask=None, added=None):
+def label_scores(sentence, vocabularies, index, weights, pair, dropped=None, mask=None, sums=None):
     """The score of each label of an arc."""
     mask = mask or [1] * len(weights[3])
-    layer = hidden(sentence, vocabularies, index, weights, pair, dropped=dropped, added=added)
+    layer = hidden(sentence, vocabularies, index, weights, pair, dropped=dropped, sums=sums)
     return [sum(max(x, 0) * w * factor for x, w, factor in zip(layer, row, mask, strict=True)) for row in weights[4]]
 
 

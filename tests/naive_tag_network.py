@@ -24,10 +24,10 @@ def vector(rows, table, kept=None):
     return [sum(factor * row[d] for factor, row in used) for d in range(width)]
 
 
-def layer(vectors, i, hidden, bias, mask=None):
-    """The hidden layer of word ``i``; ``vectors[-1]`` is that of what is outside."""
+def layer(vectors, i, hidden, bias, mask=None, added=None):
+    """The hidden layer of word ``i``; ``vectors[-1]`` is that of what is outside, ``added`` are sums from contexts."""
     n, size = len(vectors) - 1, len(bias)
-    sums = list(bias)
+    sums = [x + y for x, y in zip(bias, added or [0.0] * size, strict=True)]
     for matrix, j in zip(hidden, (i - 1, i, i + 1), strict=True):
         around = vectors[j] if 0 <= j < n else vectors[-1]
         sums = [sums[k] + sum(x * row[k] for x, row in zip(around, matrix, strict=True)) for k in range(size)]
@@ -42,12 +42,12 @@ def score(hidden_layer, tagset, tag, output):
     )
 
 
-def loss(vectors, hidden, bias, output, tagset, gold, masks):
+def loss(vectors, hidden, bias, output, tagset, gold, masks, added):
     """Minus the log-probability of the gold tags; None for a word that is not learnt."""
     total = 0.0
     for i, tag in enumerate(gold):
         if tag is not None:
-            found = layer(vectors, i, hidden, bias, masks[i])
+            found = layer(vectors, i, hidden, bias, masks[i], added[i])
             scores = {other: score(found, tagset, other, output) for other in tagset.tags}
             largest = max(scores.values())
             total += largest + math.log(sum(math.exp(x - largest) for x in scores.values())) - scores[tag]

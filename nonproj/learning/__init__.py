@@ -11,7 +11,6 @@
 - `pruner`: the first-order log-linear model that prunes arcs
 - `network`: the network over arcs and labels, by AdaGrad
 - `network_gradients`: its kernels: losses, their gradients, and steps on the rows of words
-- `context`: its layers over words in context, by Adam
 - `encoders`: fine-tuning a pretrained encoder, with PyTorch
 - `confidence`: the classifier of right and wrong arcs, on sentences that a second parser has not seen
 - `additive`: additive models by logistic regression, of which the classifier consists

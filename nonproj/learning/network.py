@@ -1,21 +1,19 @@
 """The feed-forward network over arcs and labels, trained alone.
 
 Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc.
-AdaGrad takes the steps, with one sum of squares for each row, or for each equal piece of the rows of words; the layers
-over words in context take those of Adam.  The candidate arcs are those of the jackknifed pruner.
+AdaGrad takes the steps, with one sum of squares for each row, or for each half of a row of words that consists of two
+vectors; the layers over words in context take those of Adam.  The candidate arcs are those of the jackknifed pruner.
 A share of the hidden units and of the attributes of words is left out at random in each sentence, which keeps the
 network from learning the training sentences by heart (Srivastava et al. 2014).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.learning.context import ContextLearner, rounded_context
 from nonproj.learning.material import Made, Material
 from nonproj.learning.network_gradients import differences, follow_words, propagate, propagate_labels
 from nonproj.learning.stage import Learnt, Stage
@@ -24,6 +22,8 @@ from nonproj.linear.optimisers import LaterMean, follow_rows, run_epochs
 from nonproj.linear.projection import Projection
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.options.sections import NetworkConfig
+from nonproj.scoring.batch import whole
+from nonproj.scoring.context_learning import ContextLearner, Contribution, rounded_context
 from nonproj.scoring.network import POSITIONS, Network, Weights, score_arcs
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
@@ -35,6 +35,9 @@ RARE = 2
 
 LEXICAL = {"form", "lemma", "suffix3"}
 """Attributes with many values, which are left out more often."""
+
+LAYERS = 2
+"""Layers over words in context."""
 
 DROPPED, LEXICAL_DROPPED = 0.1, 0.4
 """With these probabilities attributes are left out."""
@@ -106,22 +109,23 @@ class NetworkLearner:
         self._vector = self.names.index((VECTOR, 0)) if vectors is not None else -1
         self.index = count_rows(self.columns, tokens, self._vector)
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]
-        shapes = (self.index.max() + 1, 2 * size), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
-        drawn = [self.rng.standard_normal(shape, np.float32) * np.float32(_DEVIATION) for shape in shapes]
-        if width:
-            inner = self.rng.standard_normal((len(drawn[0]), width), np.float32) * np.float32(_CONTEXT_DEVIATION)
-            drawn[0] = np.concatenate([drawn[0], inner], axis=1)
+        shapes = (self.index.max() + 1, width or 2 * size), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
+        deviations = _CONTEXT_DEVIATION if width else _DEVIATION, _DEVIATION, _DEVIATION
+        drawn = [
+            self.rng.standard_normal(shape, np.float32) * np.float32(deviation)
+            for shape, deviation in zip(shapes, deviations, strict=True)
+        ]
         drawn[0][0] = 0.0
         output = self.rng.standard_normal(size, np.float32) / np.float32(np.sqrt(size))
         labels = self.rng.standard_normal((n_labels, size), np.float32) * np.float32(_DEVIATION)
         self.weights = Weights(drawn[0], drawn[1], drawn[2], output, labels)
-        pieces = (2 * size + width) // math.gcd(size, width)
+        pieces = 1 if width else 2  # of vectors for heads and for modifiers
         self.squares = [np.zeros((len(table), 1 if k else pieces), np.float32) for k, table in enumerate(drawn)]
         self.squares += [np.zeros((1, 1), np.float32), np.zeros((n_labels, 1), np.float32)]
         lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
         self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
-        self.projection = None if vectors is None else Projection(vectors, 2 * size + width, pieces, self.rng)
-        self.context = ContextLearner(width, 2 * size, self.rng, steps) if width else None
+        self.projection = None if vectors is None else Projection(vectors, width or 2 * size, pieces, self.rng)
+        self.context = ContextLearner(width, 2 * size, LAYERS, self.rng, steps) if width else None
         trained = [*self.weights, *([self.projection.matrix] if self.projection else [])]
         trained += self.context.tables if self.context else []
         self._mean = LaterMean(trained, options.epochs)
@@ -151,7 +155,7 @@ class NetworkLearner:
         kept = 1.0 - self.options.dropout
         mask = ((self.rng.random(self.options.size) < kept) / kept).astype(np.float32)
         units = self.context.draw() if self.context else None
-        loss, wrong, gradient, of_context = self.gradient(example, mask, dropped, units)
+        loss, wrong, gradient, contribution = self.gradient(example, mask, dropped, units)
         sums, tags, positions, output, labels = gradient
         rate = float(self.options.learning_rate)
         own = tokens.atoms, tokens.feat_start, tokens.feat
@@ -166,13 +170,13 @@ class NetworkLearner:
         follow_rows(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
         follow_rows(np.zeros(1, np.int32), output[None], rate, self.weights.output[None], self.squares[3])
         follow_rows(np.arange(len(labels), dtype=np.int32), labels, rate, self.weights.labels, self.squares[4])
-        if self.context:
-            self.context.follow(of_context)
+        if self.context and contribution:
+            self.context.follow(contribution)
         return loss, wrong
 
     def gradient(
         self, example: Example, mask: np.ndarray, dropped: np.ndarray, units: np.ndarray | None = None
-    ) -> tuple[float, int, tuple[np.ndarray, ...], list[np.ndarray]]:
+    ) -> tuple[float, int, tuple[np.ndarray, ...], Contribution | None]:
         """Return loss, number of wrong heads, and the gradient of minus the loss.
 
         Parameters
@@ -190,10 +194,10 @@ class NetworkLearner:
         loss : float
         wrong : int
         gradient : tuple of ndarray
-            Of the words' sums, float32[N, 2 * K + E], of the rows of the words' tags between, float32[N, K], of the
+            Of the words' rows, float32[N, E] or [N, 2 * K], of those of the words' tags between, float32[N, K], of the
             positions, of the output and of the labels.
-        of_context : list of ndarray
-            Of the layers over words in context.
+        contribution : Contribution or None
+            To the gradient of the layers over words in context.
         """
         tokens, heads, arcs, gold = example
         weights, word = self.weights, np.arange(tokens.n_nodes)
@@ -201,11 +205,9 @@ class NetworkLearner:
         sums = word_sums(self.columns, self.index, weights.words, tokens, None, dropped)
         if self.projection:
             self.projection.add(self._with_vectors(tokens, dropped), sums)
-        size, of_context = 2 * self.options.size, list[np.ndarray]()
-        passed = None
+        passed, contribution = None, None
         if self.context and units is not None:
-            added, passed = self.context.forward(sums[:, size:], units)
-            sums = sums[:, :size] + added
+            sums, passed = self.context.forward(sums, whole(tokens.n_nodes), units)
         before, output = sums_before(self.columns, weights.between, tokens), weights.output * mask
         scores, delta = np.empty((2, len(arcs.head)))
         score_arcs(arcs.head, arcs.modifier, (word, roots), sums, before, weights.positions, output, scores)
@@ -219,9 +221,8 @@ class NetworkLearner:
             loss += propagate_labels((heads, gold), given, mask, found[:3], of_labels)
         tags, of_sums = np.cumsum(found[1][::-1], axis=0)[::-1][1:], found[0]
         if self.context and passed:
-            of_vectors, of_context = self.context.backward(of_sums, passed)
-            of_sums = np.concatenate([of_sums, of_vectors], axis=1)
-        return loss, wrong, (of_sums, np.ascontiguousarray(tags), found[2], found[3] * mask, of_labels), of_context
+            of_sums, contribution = self.context.backward(of_sums, passed)
+        return loss, wrong, (of_sums, np.ascontiguousarray(tags), found[2], found[3] * mask, of_labels), contribution
 
     def _with_vectors(self, tokens: Tokens, dropped: np.ndarray) -> np.ndarray:
         """Return the number of each word's vector, -1 for none or one that is left out, int64[N]."""

@@ -216,7 +216,11 @@ class NetworkConfig(Section, name="network"):
     epochs: int = option(10, "training epochs; 0: no network", (int,), low=0, high=10**6)
     size: int = option(128, "number of hidden units", (int,), low=1, high=4096)
     context: int = option(
-        64, "size of the vectors of words in context, which three convolutions make; 0: none", (int,), low=0, high=4096
+        128,
+        "size of the vectors of words, from which two recurrent layers make those in context; 0: no such layers",
+        (int,),
+        low=0,
+        high=4096,
     )
     weight: float = option(
         0.2,
@@ -298,7 +302,7 @@ class TaggerConfig(Section, name="tagger"):
         10, "training epochs of the network that scores tags; 0: none", (int,), low=0, high=10**6
     )
     network_weight: float = option(
-        0.5, "factor of the network's scores (in nats), relative to tagger.margin", (float,), low=0, high=100
+        0.75, "factor of the network's scores (in nats), relative to tagger.margin", (float,), low=0, high=100
     )
     folds: int = option(5, "number of folds for jackknifed tags of the training data", (int,), low=2, high=1000)
 

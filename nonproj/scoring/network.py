@@ -1,11 +1,11 @@
 """A feed-forward network for arcs and labels, beside the linear model (after Pei, Ge and Chang 2015, section 3).
 
-A word has a vector as head and one as modifier, each the sum of the rows of its attributes and of those of the words
-beside it.  The hidden layer of an arc is the positive part of the head's vector plus the modifier's, plus that of
+A word has a vector, the sum of the rows of its attributes and of those of the words beside it, from which layers over
+the words in context (`nonproj.scoring.context`) make one as head and one as modifier; without such layers, rows consist
+of the two.  The hidden layer of an arc is the positive part of the head's vector plus the modifier's, plus that of
 direction and distance, plus those of the tags between the two; the score is its product with the output weights, and
-that of a label its product with the label's.  So a word costs a few dozen rows, once, and an arc one product: sums over
-the words between are differences of two prefix sums.  To the two vectors is added what follows from the words around it
-(`nonproj.scoring.context`), if the network has such layers.
+that of a label its product with the label's.  So a word costs a few dozen rows and these layers, once, and an arc one
+product: sums over the words between are differences of two prefix sums.
 
 Parsers use weights of 16 bits and sum integers, exactly; training uses float32 (`nonproj.learning.network`).
 """
@@ -24,7 +24,7 @@ from nonproj.linear.weights import zero_of
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.context import CONTEXT, Context, check_context
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, ROOT, Tokens
-from nonproj.scoring.word_sums import Columns, add_contexts, sums_before, word_sums
+from nonproj.scoring.word_sums import Columns, sums_before, word_sums
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint8s
 
 POSITIONS = 30
@@ -45,9 +45,9 @@ class Weights(NamedTuple):
 
     Attributes
     ----------
-    words : ndarray of shape (R, 2 * K + E)
-        For each row its vector for heads, that for modifiers, and that from which the layers over words in context
-        start, if there are any; row 0 is zero, for what was not seen in training.
+    words : ndarray of shape (R, E), or (R, 2 * K) without layers over words in context
+        The vectors from which these layers start, or for each row that for heads and that for modifiers; row 0 is zero,
+        for what was not seen in training.
     between : ndarray of shape (T, K)
     positions : ndarray of shape (POSITIONS, K)
     output : ndarray of shape (K,)
@@ -129,13 +129,11 @@ class Network:
         own, word = tagged or (tokens, np.arange(tokens.n_nodes))
         word, column = np.asarray(word, np.int64), self.columns.attribute[0]
         roots = (own.atoms[PADDING : PADDING + len(word), column] == ROOT).astype(np.uint8)
-        sums = word_sums(self.columns, self.index, self.weights.words, tokens, (own, word))
-        if self.context is not None:
-            size = 2 * len(self.weights.output)
-            base = sums if tagged is None else word_sums(self.columns, self.index, self.weights.words, tokens)
-            first, end = (tokens.first, tokens.end) if isinstance(tokens, Batch) else whole(tokens.n_nodes)
-            sums, (hidden, bias, output, scales) = np.ascontiguousarray(sums[:, :size]), self.context
-            add_contexts(base, (first, end), (hidden, bias, output, scales), word, sums)
+        if self.context is None:
+            sums = word_sums(self.columns, self.index, self.weights.words, tokens, (own, word))
+        else:
+            sentences = (tokens.first, tokens.end) if isinstance(tokens, Batch) else whole(tokens.n_nodes)
+            sums = self.context.sums(word_sums(self.columns, self.index, self.weights.words, tokens), sentences)[word]
         return Layer(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 
     def scores(self, layer: Layer, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
@@ -199,12 +197,12 @@ class Network:
         found = Columns.of(vocabularies, [(name, offset) for name, offset in columns])
         index, *tables = (np.ascontiguousarray(arrays[name]) for name in _ARRAYS)
         weights = Weights(*tables)
-        context = check_context(arrays, 2 * len(weights.output), 2 * PADDING)
-        width = 0 if context is None else context.hidden.shape[2]
+        context = check_context(arrays, 2 * len(weights.output))
+        width = 0 if context is None else len(context.output)
         tags = vocabularies[[name for name in vocabularies if name != FEAT][found.between]]
         for name, size, expected in (
             ("index", len(index), found.size),
-            ("words", weights.words.shape[1], 2 * len(weights.output) + width),
+            ("words", weights.words.shape[1], width or 2 * len(weights.output)),
             ("between", len(weights.between), FIRST + len(tags)),
             ("labels", len(weights.labels), n_labels),
         ):

@@ -1,7 +1,4 @@
-"""The first layer of the network: for each word the sum of rows for its attributes and those of the words beside it.
-
-To it is added what follows from the words around it (`nonproj.scoring.context`).
-"""
+"""The first layer of the network: for each word the sum of rows for its attributes and those of the words beside it."""
 
 from __future__ import annotations
 
@@ -10,21 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
-from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint8s
+from nonproj.types import Float32s, Int16s, Int32s, Int64s, Uint8s
 
 REACH = {"form": 0, "lemma": 0, "pos": 3, "suffix2": 0, "suffix3": 1, "shape": 0, "key": 2, "morph": 2, VECTOR: 0}
 """The attributes that are looked up, and up to which distance in the words beside a word: 0 is the word alone."""
-
-LIMIT = 2.0**24
-"""Vectors of words in context are cut off here.
-
-They have at most `nonproj.scoring.context.WIDEST` numbers, so sums of their products with weights of 16 bits are
-at most 3 * 2^12 * 2^24 * 2^15, below 2^53, and exact in float64.
-"""
 
 BETWEEN = "pos"
 """The attribute of the words between head and modifier."""
@@ -87,7 +77,7 @@ def word_sums(
     tagged: tuple[Tokens | Batch, np.ndarray] | None = None,
     dropped: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the sum of the rows of each word, [N, 2 * K], int32 or float32.
+    """Return the sum of the rows of each word, int32 or float32, as wide as the rows.
 
     Parameters
     ----------
@@ -153,79 +143,3 @@ def _sum_words(
             if row:
                 for k in range(width):
                     sums[i, k] += table[row, k]
-
-
-@kernel
-def add_contexts(
-    base: Int32s,
-    sentences: tuple[Int32s, Int32s],
-    context: tuple[Float64s, Int64s, Float64s, Float64s],
-    word: Int64s,
-    sums: Int32s,
-) -> None:
-    """Add to the sums of words what follows from their contexts.
-
-    Parameters
-    ----------
-    base : ndarray of shape (N, S + E), int32
-        The sum of the rows of each node; the last E numbers are its vector.
-    sentences : tuple of two ndarrays, int32
-        The first node and the end of each sentence.
-    context : tuple of ndarray
-        The arrays of a `nonproj.scoring.context.Context`.
-    word : ndarray of shape (W,), int64
-        The nodes whose sums these are.
-    sums : ndarray of shape (W, S), int32
-        Changed in place.
-    """
-    (first, end), (hidden, bias, output, scales) = sentences, context
-    (width, n_sums), n_layers = output.shape, hidden.shape[0]
-    found, total, added = np.zeros((base.shape[0], width)), np.empty(width), np.zeros((base.shape[0], n_sums), np.int32)
-    of_output = np.empty(n_sums)
-    for s in range(first.shape[0]):
-        for i in range(first[s], end[s]):
-            for k in range(width):
-                found[i, k] = min(max(np.float64(base[i, n_sums + k]), -LIMIT), LIMIT)
-        for layer in range(n_layers):
-            own = found[first[s] : end[s]]
-            _convolve(own.copy(), hidden[layer], bias[layer], 1 << layer, scales[layer], total, own)
-        for i in range(first[s], end[s]):
-            of_output[:] = 0.0
-            _add_product(found[i], output, of_output)
-            for k in range(n_sums):
-                added[i, k] = np.int32(min(max(np.rint(of_output[k] * scales[n_layers]), -LIMIT), LIMIT))
-    for w in range(word.shape[0]):
-        for k in range(n_sums):
-            sums[w, k] += added[word[w], k]
-
-
-@inlined_kernel
-def _convolve(
-    before: Float64s, hidden: Float64s, bias: Int64s, distance: int, scale: float, total: Float64s, found: Float64s
-) -> None:
-    """Add the result of one layer to the vectors of a sentence."""
-    n_nodes, width = before.shape
-    for i in range(n_nodes):
-        for k in range(width):
-            total[k] = bias[k]
-        for side in range(3):
-            j = i + (side - 1) * distance
-            if 0 <= j < n_nodes:
-                _add_product(before[j], hidden[side * width : (side + 1) * width], total)
-        for k in range(width):
-            if total[k] > 0.0:
-                found[i, k] = min(found[i, k] + np.rint(total[k] * scale), LIMIT)
-
-
-@inlined_kernel
-def _add_product(vector: Float64s, matrix: Float64s, total: Float64s) -> None:
-    """Add the product of a vector and a matrix, four rows at a time."""
-    n_rows, size = matrix.shape
-    whole = n_rows - n_rows % 4
-    for e in range(0, whole, 4):
-        a, b, c, d = vector[e], vector[e + 1], vector[e + 2], vector[e + 3]
-        for k in range(size):
-            total[k] += a * matrix[e, k] + b * matrix[e + 1, k] + (c * matrix[e + 2, k] + d * matrix[e + 3, k])
-    for e in range(whole, n_rows):
-        for k in range(size):
-            total[k] += vector[e] * matrix[e, k]

@@ -20,6 +20,7 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.component import Arrays
 from nonproj.linear.hashing import codes_of, hash_codes, hash_texts
+from nonproj.scoring.context import LIMIT, Context, check_context
 from nonproj.scoring.vectors import WordNumbers
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Text
@@ -37,6 +38,9 @@ LONGEST = 6
 
 INDEX_BITS = 18
 """The index has an entry for each of so many highest bits of a hash."""
+
+UNIT = 2.0**-12
+"""What a one stands for in what the words in context add to a hidden layer."""
 
 OUTSIDE = 1
 """The row of what is outside the sentence; row 0 stands for n-grams and forms that are rare in training."""
@@ -82,6 +86,21 @@ class FormRows(NamedTuple):
     row: np.ndarray
 
 
+class OfForms(NamedTuple):
+    """What the scores of a word's tags need of the forms around it.
+
+    Attributes
+    ----------
+    layers : ndarray of shape (n_forms, OFFSETS, K), float32
+        What each form contributes to the hidden layers of words around it.
+    vectors : ndarray of shape (n_forms, D), int32
+        The vectors of forms, rounded; of shape (n_forms, 0) without layers over words in context.
+    """
+
+    layers: np.ndarray
+    vectors: np.ndarray
+
+
 class TagNetwork:
     """A trained network; threads may share it.
 
@@ -93,24 +112,33 @@ class TagNetwork:
     tags : TagSet
     words : WordNumbers, optional
         The words with vectors, which have the last of the rows.
+    context : Context, optional
+        Layers over words in context.
     """
 
-    def __init__(self, index: np.ndarray, weights: Weights, tags: TagSet, words: WordNumbers | None = None):
-        self.index, self.weights, self.words = index, weights, words
+    def __init__(
+        self,
+        index: np.ndarray,
+        weights: Weights,
+        tags: TagSet,
+        words: WordNumbers | None = None,
+        context: Context | None = None,
+    ):
+        self.index, self.weights, self.words, self.context = index, weights, words, context
         self.output = sum_parts(weights.output, tags)
-        self.outside = self._layers(FormRows(np.array([0, 1]), np.array([OUTSIDE], np.int32)))
+        self.outside = self._of_forms(FormRows(np.array([0, 1]), np.array([OUTSIDE], np.int32)))
 
     @property
     def size(self) -> int:
         """The number of hidden units."""
         return len(self.weights.bias)
 
-    def layers(self, forms: Sequence[str]) -> np.ndarray:
-        """Return what each form contributes to the hidden layers of words around it, float32[n, OFFSETS, size]."""
+    def of_forms(self, forms: Sequence[str]) -> OfForms:
+        """Return what a word's scores need of forms."""
         start, hashes = form_hashes(forms)
-        return self._layers(FormRows(start, self.index[hashes]), self.words.of(forms) if self.words else None)
+        return self._of_forms(FormRows(start, self.index[hashes]), self.words.of(forms) if self.words else None)
 
-    def _layers(self, forms: FormRows, numbers: np.ndarray | None = None) -> np.ndarray:
+    def _of_forms(self, forms: FormRows, numbers: np.ndarray | None = None) -> OfForms:
         """Return the same of forms given by their rows, and the numbers of their vectors, -1 for none."""
         n, width = len(forms.start) - 1, self.weights.rows.shape[1]
         vectors, found = np.zeros((n, width), np.float32), np.zeros((n, OFFSETS, self.size), np.float32)
@@ -120,26 +148,32 @@ class TagNetwork:
             there, first = np.flatnonzero(numbers >= 0), len(self.weights.rows) - len(self.words.words)
             vectors[there] += self.weights.rows[first + numbers[there]]
         _multiply(vectors, self.weights.hidden, found)
-        return found
+        kept = vectors if self.context else vectors[:, :0]
+        return OfForms(found, np.rint(np.clip(kept, -LIMIT, LIMIT)).astype(np.int32))
 
-    def score(self, layers: np.ndarray, words: Words, text: Text, factor: float, scores: np.ndarray) -> None:
+    def score(self, forms: OfForms, words: Words, text: Text, factor: float, scores: np.ndarray) -> None:
         """Add the factor times the scores of all candidates of the words of some sentences.
 
         Parameters
         ----------
-        layers : ndarray of shape (n_forms, OFFSETS, size), float32
-            Beside the rows of ``words``, that of what is outside first.
+        forms : OfForms
+            Beside the rows of ``words``, what is outside first.
         words : Words
         text : Text
         factor : float
         scores : ndarray of shape (n_words, limit), float64
         """
-        _score_text(layers, words, text, self.weights.bias, self.output, factor, scores)
+        added = np.zeros((len(text.form), 0), np.int32)
+        if self.context:
+            sentences = text.start[:-1].astype(np.int32), text.start[1:].astype(np.int32)
+            added = self.context.sums(forms.vectors[text.form], sentences)
+        _score_text(forms.layers, added, words, text, self.weights.bias, self.output, factor, scores)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_network` makes the same network."""
         found = dict(zip(NETWORK, (self.index, *self.weights), strict=True))
-        return found | (dict.fromkeys(VECTOR_WORDS, self.words.text()) if self.words else {})
+        found |= dict.fromkeys(VECTOR_WORDS, self.words.text()) if self.words else {}
+        return found | (self.context.arrays() if self.context else {})
 
 
 def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork | None:
@@ -158,7 +192,10 @@ def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork 
     words = text[0] if text else None
     if words and len(words.words) > len(weights.rows) - index.max() - 1:
         raise ModelError("the tagger's network lacks rows of words with vectors")
-    return TagNetwork(index, weights, tags, words)
+    context = check_context(dict(arrays), len(weights.bias))
+    if context and len(context.output) != weights.rows.shape[1]:
+        raise ModelError("the tagger's network has layers over words in context that do not fit its rows")
+    return TagNetwork(index, weights, tags, words, context)
 
 
 def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -258,6 +295,7 @@ def _multiply(vectors: Float32s, hidden: Float32s, found: Float32s) -> None:
 @kernel
 def _score_text(
     layers: Float32s,
+    added: Int32s,
     words: Words,
     text: Text,
     bias: Float32s,
@@ -275,6 +313,8 @@ def _score_text(
                 continue
             for k in range(size):
                 hidden[k] = bias[k]
+            for k in range(added.shape[1]):
+                hidden[k] += np.float32(UNIT * added[i, k])
             for offset in range(-REACH, REACH + 1):
                 j = i + offset
                 layer = layers[text.form[j] if first <= j < end else 0, offset + REACH]

@@ -16,12 +16,15 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam, follow_share, run_epochs
 from nonproj.linear.projection import Projection
 from nonproj.linear.weights import quantise
+from nonproj.scoring.context import Sentences
+from nonproj.scoring.context_learning import ContextLearner, gradients, rounded_context
 from nonproj.scoring.vectors import WordNumbers, WordVectors
 from nonproj.tagging.network import (
     INDEX_BITS,
     OFFSETS,
     OUTSIDE,
     REACH,
+    UNIT,
     FormRows,
     TagNetwork,
     Weights,
@@ -38,6 +41,9 @@ RARE = 2
 
 WIDTH, HIDDEN = 64, 128
 """Numbers in a vector, and hidden units."""
+
+LAYERS = 1
+"""Layers over words in context."""
 
 FORMS_DROPPED, NGRAMS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
 """With these probabilities forms, n-grams and hidden units are left out."""
@@ -63,6 +69,39 @@ class Corpus(NamedTuple):
     start: np.ndarray
     form: np.ndarray
     tag: np.ndarray
+
+
+class Around(NamedTuple):
+    """What is around each of n words.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n, OFFSETS), int64
+        The numbers of the words around it among these, from 1; 0 for what is outside.
+    sentences : tuple of two ndarrays, int32
+        Where each sentence begins and ends among these.
+    """
+
+    words: np.ndarray
+    sentences: Sentences
+
+
+class Factors(NamedTuple):
+    """What is left out in a step, where the factor is 0.
+
+    Attributes
+    ----------
+    rows : ndarray, float32
+        Of the rows of forms; see `nonproj.tagging.network.sum_rows`.
+    units : ndarray of shape (n, HIDDEN), float32
+        Of the hidden units.
+    inputs : ndarray of shape (LAYERS, n, WIDTH), float32
+        Of the inputs of the layers over words in context.
+    """
+
+    rows: np.ndarray
+    units: np.ndarray
+    inputs: np.ndarray
 
 
 class TagNetworkLearner:
@@ -98,7 +137,8 @@ class TagNetworkLearner:
         bias, output = np.zeros(HIDDEN, np.float32), np.zeros((tags.n_units, HIDDEN), np.float32)
         self.weights = Weights(rows, hidden, bias, output)
         self.squares = np.full(len(rows), 1e-6, np.float32)
-        self.dense = [Adam(table) for table in self.weights[1:]]
+        self.context = ContextLearner(WIDTH, HIDDEN, LAYERS, self.rng, 0)
+        self.dense = [Adam(table) for table in (*self.weights[1:], *self.context.tables)]
         self.steps = 0
         self.words = WordNumbers(vectors.words) if vectors else None
         self.projection = Projection(vectors.table, WIDTH, 1, self.rng) if vectors else None
@@ -121,17 +161,17 @@ class TagNetworkLearner:
 
     def _step(self, sentences: np.ndarray, decay: float) -> tuple[float, int]:
         """Make one step on some sentences."""
-        words, context = _context(self.corpus.start, sentences)
+        words, around = _around(self.corpus.start, sentences)
         if not len(words):
             return 0.0, 0
         form = np.concatenate([[0], self.corpus.form[words] + 1])
-        kept = self._keep(form)
-        mask = (self.rng.random((len(words), HIDDEN), np.float32) >= UNITS_DROPPED) / np.float32(1.0 - UNITS_DROPPED)
-        loss, wrong, gradient, of_vectors = self.gradient(form, context, self.corpus.tag[words], kept, mask)
+        mask = (self.rng.random((len(words), HIDDEN), np.float32) >= UNITS_DROPPED).astype(np.float32)
+        factors = Factors(self._keep(form), mask / np.float32(1.0 - UNITS_DROPPED), self.context.draw(len(words)))
+        loss, wrong, gradient, of_vectors = self.gradient(form, around, self.corpus.tag[words], factors)
         self.steps += 1
         for table, of_table in zip(self.dense, gradient, strict=True):
             table.step(of_table / np.float32(len(words)), _DENSE_RATE * decay, self.steps)
-        _follow_forms(self.forms, form, kept, of_vectors, _RATE * decay, self.weights.rows, self.squares)
+        _follow_forms(self.forms, form, factors.rows, of_vectors, _RATE * decay, self.weights.rows, self.squares)
         if self.projection:
             self.projection.step(self.number[form], of_vectors, _PROJECTION_RATE * decay)
         return loss, wrong
@@ -146,7 +186,7 @@ class TagNetworkLearner:
         return kept.astype(np.float32)
 
     def gradient(
-        self, form: np.ndarray, context: np.ndarray, tag: np.ndarray, kept: np.ndarray, mask: np.ndarray
+        self, form: np.ndarray, around: Around, tag: np.ndarray, factors: Factors
     ) -> tuple[float, int, list[np.ndarray], np.ndarray]:
         """Return loss, wrong tags, and the gradient of minus the loss.
 
@@ -154,14 +194,10 @@ class TagNetworkLearner:
         ----------
         form : ndarray of shape (n + 1,), int64
             The number of each word's form from 1; before them 0, what is outside.
-        context : ndarray of shape (n, OFFSETS), int64
-            Numbers of the words around each word among these.
+        around : Around
         tag : ndarray of shape (n,), int64
             -1 for tags that are not learnt.
-        kept : ndarray, float32
-            See `nonproj.tagging.network.sum_rows`.
-        mask : ndarray of shape (n, HIDDEN), float32
-            Factors of the hidden units.
+        factors : Factors
 
         Returns
         -------
@@ -174,20 +210,23 @@ class TagNetworkLearner:
         """
         rows, hidden, bias, output = self.weights
         vectors = np.zeros((len(form), WIDTH), np.float32)
-        sum_rows(self.forms, form, kept, rows, vectors)
+        sum_rows(self.forms, form, factors.rows, rows, vectors)
         if self.projection:
             self.projection.add(self.number[form], vectors)
-        inputs, matrix = vectors[context].reshape(len(tag), -1), hidden.reshape(-1, HIDDEN)
-        sums = inputs @ matrix + bias
-        mask = mask * (sums > 0)
+        inputs, matrix = vectors[around.words].reshape(len(tag), -1), hidden.reshape(-1, HIDDEN)
+        added, passed = self.context.forward(vectors[1:], around.sentences, factors.inputs)
+        sums = inputs @ matrix + bias + added
+        mask = factors.units * (sums > 0)
         layer, of_tags = sums * mask, sum_parts(output, self.tags)
         loss, wrong, delta = _differences(layer @ of_tags.T, tag)
         of_output = np.zeros_like(output)
         _spread(np.ascontiguousarray(delta.T @ layer), self.tags.unit_start, self.tags.units, of_output)
         back = (delta @ of_tags) * mask
         of_vectors = np.zeros_like(vectors)
-        _add_rows(context.ravel(), (back @ matrix.T).reshape(-1, WIDTH), of_vectors)
-        return loss, wrong, [(inputs.T @ back).reshape(hidden.shape), back.sum(axis=0), of_output], of_vectors
+        of_vectors[1:], contribution = self.context.backward(back, passed)
+        _add_rows(around.words.ravel(), (back @ matrix.T).reshape(-1, WIDTH), of_vectors)
+        dense = [(inputs.T @ back).reshape(hidden.shape), back.sum(axis=0), of_output, *gradients([contribution])]
+        return loss, wrong, dense, of_vectors
 
     def network(self) -> TagNetwork:
         """Return the network, its rows in 16 bits."""
@@ -196,7 +235,9 @@ class TagNetworkLearner:
             rows = np.concatenate([rows, self.projection.table @ self.projection.matrix])
         rounded, scale = quantise(rows)
         hidden = self.weights.hidden * np.float32(scale)
-        return TagNetwork(self.index, self.weights._replace(rows=rounded, hidden=hidden), self.tags, self.words)
+        context = rounded_context(self.context.tables, scale, UNIT)
+        weights = self.weights._replace(rows=rounded, hidden=hidden)
+        return TagNetwork(self.index, weights, self.tags, self.words, context)
 
 
 def learn_tag_network(
@@ -235,8 +276,8 @@ def _index(start: np.ndarray, hashes: np.ndarray, count: np.ndarray, forms: Sequ
     return np.where(frequent, np.cumsum(frequent) + OUTSIDE, 0).astype(np.int32)
 
 
-def _context(start: np.ndarray, sentences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words of some sentences, and for each the numbers of those around it among these, from 1, else 0."""
+def _around(start: np.ndarray, sentences: np.ndarray) -> tuple[np.ndarray, Around]:
+    """Return the words of some sentences, and what is around each."""
     sizes = start[sentences + 1] - start[sentences]
     end = np.cumsum(sizes)
     place = np.arange(end[-1] if len(end) else 0)
@@ -244,7 +285,8 @@ def _context(start: np.ndarray, sentences: np.ndarray) -> tuple[np.ndarray, np.n
     words = np.repeat(start[sentences], sizes) + place - first
     around = place[:, None] + np.arange(-REACH, REACH + 1)
     inside = (around >= first[:, None]) & (around < np.repeat(end, sizes)[:, None])
-    return words, np.where(inside, around + 1, 0)
+    bounds = (end - sizes).astype(np.int32), end.astype(np.int32)
+    return words, Around(np.where(inside, around + 1, 0), bounds)
 
 
 def _differences(scores: np.ndarray, tag: np.ndarray) -> tuple[float, int, np.ndarray]:

@@ -16,12 +16,13 @@ from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import check_table, quantise
 from nonproj.options.sections import TaggerConfig
+from nonproj.scoring.context import CONTEXT
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import Chain, Text, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.encoded import EncodedTags
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
-from nonproj.tagging.network import NETWORK, VECTOR_WORDS, TagNetwork, check_network
+from nonproj.tagging.network import NETWORK, VECTOR_WORDS, OfForms, TagNetwork, check_network
 from nonproj.tagging.network_learning import Corpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
@@ -34,7 +35,7 @@ _BLOCK = 20
 _OWN = 2.0
 """A candidate that loses so many times the pruning threshold by its form alone is dropped with the form."""
 
-WITH_VECTORS = 3.0
+WITH_VECTORS = 2.0
 """With word vectors, the network knows more words than the chain does, and its scores count so many times more."""
 
 _NO_TAGS = np.empty(0, np.int32)
@@ -58,22 +59,22 @@ class Forms:
     words : Words
     own : ndarray of shape (n_rows, limit), float64
         The scores of each form's candidates by the word alone.
-    layers : ndarray of shape (n_rows, OFFSETS, size), float32
-        What each form contributes to the hidden layers of a network; the size is 0 without one.
+    network : OfForms
+        What the scores of a network need of each form; sizes are 0 without one.
     """
 
-    def __init__(self, words: Words, layers: np.ndarray):
+    def __init__(self, words: Words, network: OfForms):
         self.row: dict[Any, int] = {}
-        self.used, self.words, self.own, self.layers = 1, words, np.zeros(words.tag.shape), layers
+        self.used, self.words, self.own, self.network = 1, words, np.zeros(words.tag.shape), network
 
-    def add(self, keys: list[Any], made: Words, scores: np.ndarray, layers: np.ndarray) -> None:
+    def add(self, keys: list[Any], made: Words, scores: np.ndarray, network: OfForms) -> None:
         """Add the rows of new keys, in arrays that grow by doubling."""
         end = self.used + len(keys)
         if end > len(self.own):
             size = max(end, 2 * len(self.own), 1024)
             self.words = Words(*(_grown(array, size) for array in self.words))
-            self.own, self.layers = _grown(self.own, size), _grown(self.layers, size)
-        for array, new in zip((*self.words, self.own, self.layers), (*made, scores, layers), strict=True):
+            self.own, self.network = _grown(self.own, size), OfForms(*(_grown(array, size) for array in self.network))
+        for array, new in zip((*self.words, self.own, *self.network), (*made, scores, *network), strict=True):
             array[self.used : end] = new
         self.row.update(zip(keys, range(self.used, end), strict=True))
         self.used = end
@@ -100,7 +101,7 @@ class Tagger:
     schema: ClassVar[Schema] = Schema(
         {"tags": list, "templates": dict, "scale": float},
         {"weights": ("int16", 1), **LEXICON},
-        [Schema({}, NETWORK), Schema({}, VECTOR_WORDS)],
+        [Schema({}, NETWORK), Schema({}, VECTOR_WORDS), Schema({}, CONTEXT)],
     )
 
     def __init__(
@@ -123,8 +124,8 @@ class Tagger:
         self.network, self.factor = network, options.network_weight * self.margin
         if network and network.words:
             self.factor *= WITH_VECTORS
-        outside_layers = network.outside if network else np.zeros((1, 0, 0), np.float32)
-        self._forms = PerThread(partial(_no_forms, self.table, self.smoothing.limit, outside_layers))
+        first = network.outside if network else _no_network(1)
+        self._forms = PerThread(partial(_no_forms, self.table, self.smoothing.limit, first))
 
     def tag(self, keys: list[Any], lengths: list[int]) -> list[tuple[str, str, str]]:
         """Return the tag of each word.
@@ -161,7 +162,7 @@ class Tagger:
         """
         scores: np.ndarray = forms.own[text.form]
         if self.network:
-            self.network.score(forms.layers, forms.words, text, self.factor, scores)
+            self.network.score(forms.network, forms.words, text, self.factor, scores)
         if encoded:
             tags, hidden = encoded
             tags.add(hidden, forms.words, text, self.margin, scores)
@@ -179,14 +180,14 @@ class Tagger:
             rows = list(map(forms.row.get, keys))
         return forms, np.array(rows, np.int32)
 
-    def _describe(self, keys: list[Any]) -> tuple[Words, np.ndarray, np.ndarray]:
+    def _describe(self, keys: list[Any]) -> tuple[Words, np.ndarray, OfForms]:
         """Return all that depends on the forms of some keys alone."""
         forms = [key if type(key) is str else key[0] for key in keys]
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
         made, _ = make_words(self.lexicon, forms, self.tags, allowed, self.smoothing, self.table)
         scores = score_words(self.chain, made, self.weights)
-        layers = self.network.layers(forms) if self.network else np.zeros((len(forms), 0, 0), np.float32)
-        return *_drop(made, scores, _OWN * self.pruning.threshold), layers
+        network = self.network.of_forms(forms) if self.network else _no_network(len(forms))
+        return *_drop(made, scores, _OWN * self.pruning.threshold), network
 
     @classmethod
     def fit(
@@ -243,9 +244,14 @@ def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.
     return check_table(arrays["weights"], ("int16",), max(10, n_units.bit_length()), f"the weights of the {name}", 28)
 
 
-def _no_forms(table: ChainTemplates, limit: int, layers: np.ndarray) -> Forms:
+def _no_forms(table: ChainTemplates, limit: int, network: OfForms) -> Forms:
     """Return empty tables of forms."""
-    return Forms(outside(table, limit, 1), layers)
+    return Forms(outside(table, limit, 1), network)
+
+
+def _no_network(n: int) -> OfForms:
+    """Return what there is of forms without a network."""
+    return OfForms(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.int32))
 
 
 def _drop(words: Words, scores: np.ndarray, threshold: float) -> tuple[Words, np.ndarray]:

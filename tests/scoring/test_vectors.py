@@ -202,8 +202,8 @@ def test_models_with_vectors_need_no_file(trained, tmp_path, capsys):
     network, words = loaded.analyzer.tagger.network, loaded.model.vocabularies[VECTOR]
     assert network.words.words == words and words[-2:] == ["qqxqz", "other"]
     forms = ["qqxqz", "QQXQZ", "unknown"]
-    without = type(network)(network.index, network.weights, loaded.analyzer.tags).layers(forms)
-    assert (np.abs(network.layers(forms) - without).max(axis=(1, 2)) > 0.0).tolist() == [True, True, False]
+    without = type(network)(network.index, network.weights, loaded.analyzer.tags).of_forms(forms).layers
+    assert (np.abs(network.of_forms(forms).layers - without).max(axis=(1, 2)) > 0.0).tolist() == [True, True, False]
 
 
 def test_a_word_with_a_vector_is_known_without_a_treebank(trained):

@@ -255,7 +255,7 @@ def test_a_state_makes_the_same_model(analyzer, greek):
     blank = [without(s) for s in greek[1]]
     assert copied.columns == analyzer.columns
     assert copied.annotate(blank) == analyzer.annotate(blank)
-    assert {array.dtype.name for array in arrays.values()} <= {"float32", "int16", "int32", "uint8"}
+    assert {array.dtype.name for array in arrays.values()} <= {"float32", "float64", "int16", "int32", "int64", "uint8"}
     again, same = copied.state()
     assert again == meta
     assert all(np.array_equal(arrays[name], same[name]) for name in arrays)
@@ -305,6 +305,8 @@ def test_forged_arrays_are_refused(analyzer):
             wrong += [np.full_like(array, -5), np.full_like(array, 30_000)]
         for forged in wrong:
             fits = forged.dtype == array.dtype and forged.shape == array.shape
+            if fits and (forged == array).all():
+                continue
             if fits and name.endswith("_count") and (forged >= 0).all():
                 continue
             if fits and name.endswith("_key") and (np.diff(forged.astype(np.int64)) > 0).all():

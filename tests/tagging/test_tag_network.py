@@ -9,6 +9,7 @@ import naive_tag_network as naive
 import numpy as np
 import pytest
 import toy
+from naive_network import in_context
 from problems import draw_tags
 from threadpoolctl import threadpool_limits
 
@@ -16,11 +17,12 @@ from nonproj.errors import ModelError
 from nonproj.linear.component import load
 from nonproj.linear.hashing import hash_texts
 from nonproj.options.sections import TaggerConfig
+from nonproj.scoring.context import Context
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging import network_learning as learning
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.chain import Text
-from nonproj.tagging.network import INDEX_BITS, OFFSETS, TagNetwork, Weights, form_hashes
+from nonproj.tagging.network import INDEX_BITS, OFFSETS, UNIT, OfForms, TagNetwork, Weights, form_hashes
 from nonproj.tagging.network_learning import Corpus, TagNetworkLearner, learn_tag_network
 from nonproj.tagging.words import Words
 from nonproj.types import Sentence
@@ -29,7 +31,7 @@ FORMS = ["hus", "Huset", "husene", "x", "ΟΔΟΣ", "A-1"]
 SMALL = TaggerConfig(bits=14, epochs=2, restarts=1, network_epochs=3)
 
 
-def draw_network(rng, tags, width=3, size=9):
+def draw_network(rng, tags, width=3, size=9, context=True):
     """A network of random weights, with rows for some hashes."""
     index = np.zeros(1 << INDEX_BITS, np.int32)
     _, hashes = form_hashes(FORMS[:4])
@@ -37,7 +39,31 @@ def draw_network(rng, tags, width=3, size=9):
     rows = rng.integers(-300, 300, (20, width)).astype(np.int16)
     rows[0] = 999  # a row that must not count
     shapes = (OFFSETS, width, size), (size,), (tags.n_units, size)
-    return TagNetwork(index, Weights(rows, *(rng.normal(0, 0.1, shape).astype(np.float32) for shape in shapes)), tags)
+    weights = Weights(rows, *(rng.normal(0, 0.1, shape).astype(np.float32) for shape in shapes))
+    return TagNetwork(index, weights, tags, None, draw_context(rng, width, size) if context else None)
+
+
+def draw_context(rng, width, size):
+    """A layer over words in context, of random integers, whose sums are about one."""
+    shapes = (1, 3 * width, 3 * width), (width, size)
+    hidden, output = (rng.integers(-999, 1000, shape).astype(float) for shape in shapes)
+    bias, scales = rng.integers(-(10**4), 10**4, (1, 3 * width)), np.array([[1e-3, 1e-5]])
+    return Context(hidden, bias, output, scales, np.array([0.01]))
+
+
+def naive_context(network):
+    """The layers over words in context of a network, as `naive_network.in_context` takes them."""
+    if network.context is None:
+        return None
+    hidden, bias, output, scales, factor = (table.tolist() for table in network.context)
+    layers = [[[int(x) for x in row] for row in layer] for layer in hidden]
+    return layers, bias, [[int(x) for x in row] for row in output], (scales, factor[0])
+
+
+def forms_of(network, forms):
+    """What the scores of words need of forms, the first row of what is outside."""
+    pairs = zip(network.outside, network.of_forms(forms), strict=True)
+    return OfForms(*(np.concatenate(pair) for pair in pairs))
 
 
 def rows_of(network, form):
@@ -57,17 +83,19 @@ def candidates(rng, tags, forms, limit=4):
 def test_scores_equal_their_definition(seed):
     rng = np.random.default_rng(seed)
     tags = draw_tags(rng, 8)
-    network, words = draw_network(rng, tags), candidates(rng, tags, FORMS)
+    network, words = draw_network(rng, tags, context=seed % 2), candidates(rng, tags, FORMS)
     form = rng.integers(1, len(FORMS) + 1, 7).astype(np.int32)
     text, scores = Text(np.array([0, 3, 3, 7]), form), np.ones((7, 4))
-    layers = np.concatenate([network.outside, network.layers(FORMS)])
-    network.score(layers, words, text, 0.5, scores)
+    network.score(forms_of(network, FORMS), words, text, 0.5, scores)
     rows, hidden, bias, output = (table.tolist() for table in network.weights)
+    context = naive_context(network)
     for first, end in ((0, 3), (3, 7)):
         forms = [FORMS[i - 1] for i in form[first:end]]
         vectors = [naive.vector(rows_of(network, f), rows) for f in forms] + [naive.vector([1], rows)]
+        sums = in_context([[round(x) for x in vector] for vector in vectors[:-1]], context) if context else None
         for i in range(end - first):
-            layer = naive.layer(vectors, i, hidden, bias)
+            added = [x * UNIT for x in sums[i]] if sums else None
+            layer = naive.layer(vectors, i, hidden, bias, None, added)
             row = form[first + i]
             for c, t in enumerate(words.tag[row]):
                 counts = words.count[row] > 1 and c < words.count[row]
@@ -92,7 +120,7 @@ def draw_learner(monkeypatch, seed):
     form = rng.integers(0, len(FORMS), 8)
     tag = rng.integers(-1, len(tags), 8)
     learner = TagNetworkLearner(FORMS, Corpus(np.array([0, 3, 8]), form, tag), tags, (seed,))
-    for table in learner.weights:
+    for table in (*learner.weights, *learner.context.tables):
         table[:] = rng.normal(0.0, 0.4, table.shape)
     return rng, learner
 
@@ -100,17 +128,19 @@ def draw_learner(monkeypatch, seed):
 def gradient_of(learner, rng):
     """What the learner finds for its second sentence, some rows and hidden units left out, and these."""
     corpus = learner.corpus
-    words, context = learning._context(corpus.start, np.array([1]))
+    words, around = learning._around(corpus.start, np.array([1]))
     form = np.concatenate([[0], corpus.form[words] + 1])
-    kept, mask = learner._keep(form), rng.integers(0, 3, (len(words), 4)).astype(np.float32)
-    return learner.gradient(form, context, corpus.tag[words], kept, mask), form, kept, mask
+    mask = rng.integers(0, 3, (len(words), 4)).astype(np.float32)
+    units = rng.integers(0, 3, (1, 1, 3)).astype(np.float32)  # the same for all words, as in the naive twin
+    factors = learning.Factors(learner._keep(form), mask, np.broadcast_to(units, (1, len(words), 3)))
+    return learner.gradient(form, around, corpus.tag[words], factors), form, factors
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
     rng, learner = draw_learner(monkeypatch, seed)
-    (loss, _, dense, of_vectors), form, kept, mask = gradient_of(learner, rng)
-    rows, *tables = (table.astype(float).tolist() for table in learner.weights)
+    (loss, _, dense, of_vectors), form, (kept, mask, units) = gradient_of(learner, rng)
+    rows, *tables = (table.astype(float).tolist() for table in (*learner.weights, *learner.context.tables))
     start, flat = learner.forms.start, learner.forms.row.tolist()
     ends = np.cumsum(np.diff(start)[form])
     vectors = [
@@ -120,8 +150,10 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
     vectors = [*vectors[1:], vectors[0]]
     gold = [learner.tags.tags[t] if t >= 0 else None for t in learner.corpus.tag[3:8]]
 
-    def value(*arguments):
-        return naive.loss(*arguments, learner.tags, gold, mask.tolist())
+    def value(vectors, hidden, bias, output, layer, of_layer, of_context):
+        context = [layer], [of_layer], of_context, None
+        added = in_context(vectors[:-1], context, units[:, 0].tolist())
+        return naive.loss(vectors, hidden, bias, output, learner.tags, gold, mask.tolist(), added)
 
     assert loss == pytest.approx(value(vectors, *tables), rel=1e-4)
     found = [np.concatenate([of_vectors[1:], of_vectors[:1]]), *dense]
@@ -176,8 +208,7 @@ def test_unknown_words_get_tags_by_their_ngrams():
     words = candidates(rng, tags, new)._replace(
         count=np.full(21, 2, np.int32), tag=np.tile(np.arange(2, dtype=np.int32), (21, 1))
     )
-    layers = np.concatenate([network.outside, network.layers(new)])
-    network.score(layers, words, Text(np.arange(21), np.arange(1, 21, dtype=np.int32)), 1.0, scores)
+    network.score(forms_of(network, new), words, Text(np.arange(21), np.arange(1, 21, dtype=np.int32)), 1.0, scores)
     assert (scores.argmax(axis=1) == np.arange(20) % 2).mean() > 0.9
 
 

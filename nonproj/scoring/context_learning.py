@@ -1,0 +1,221 @@
+"""Training of the network's layers over words in context (`nonproj.scoring.context`): gradients, and steps of Adam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.kernels.kernel import kernel
+from nonproj.linear.optimisers import Adam
+from nonproj.linear.weights import scale_of
+from nonproj.scoring.context import Context, Sentences, run_layer, slope, windows
+from nonproj.types import Float32s, Int32s
+
+DROPPED = 0.2
+"""The share of the inputs of each layer that is left out."""
+
+_BATCH = 8
+_RATE, _LAST, _WARM_UP = 0.003, 0.1, 100
+_DEVIATION = 0.03
+
+
+class Passed(NamedTuple):
+    """What the backward pass needs of the forward pass over some sentences.
+
+    Attributes
+    ----------
+    sentences : tuple of two ndarrays, int32
+        The first node and the end of each.
+    inputs : list of ndarray of shape (N, 3 * E), float32
+        Of each layer, without what is left out.
+    products, gates, cells : list of ndarray, float32
+        Of each layer; see `nonproj.scoring.context.run_layer`.
+    factors : ndarray of shape (L, E) or (L, N, E), float32
+        Of each layer's inputs: 0 for what is left out.
+    vectors : ndarray of shape (N, E), float32
+        After the last layer.
+    """
+
+    sentences: Sentences
+    inputs: list[np.ndarray]
+    products: list[np.ndarray]
+    gates: list[np.ndarray]
+    cells: list[np.ndarray]
+    factors: np.ndarray
+    vectors: np.ndarray
+
+
+class Contribution(NamedTuple):
+    """What some sentences contribute to the gradient of the tables.
+
+    Attributes
+    ----------
+    inputs : list of ndarray of shape (N, 3 * E), float32
+        Of each layer, and last the vectors that the output is multiplied with, of shape (N, E).
+    of_products : list of ndarray of shape (N, 3 * E), float32
+        The gradient of each layer's products, and last that of the sums.
+    """
+
+    inputs: list[np.ndarray]
+    of_products: list[np.ndarray]
+
+
+def gradients(contributions: Sequence[Contribution]) -> list[np.ndarray]:
+    """Return the gradient of `ContextLearner.tables`; one product for many sentences takes far less time than many."""
+    inputs = [np.concatenate(each) for each in zip(*(one.inputs for one in contributions), strict=True)]
+    of_products = [np.concatenate(each) for each in zip(*(one.of_products for one in contributions), strict=True)]
+    of_hidden = [each.T @ back for each, back in zip(inputs, of_products, strict=True)]
+    return [*of_hidden[:-1], *(back.sum(axis=0) for back in of_products[:-1]), of_hidden[-1]]
+
+
+class ContextLearner:
+    """Layers over words in context in training.
+
+    Parameters
+    ----------
+    width : int
+        The size E of a word's vector.
+    n_sums : int
+        The number S of sums to which is added.
+    layers : int
+        The number L of layers.
+    rng : numpy.random.Generator
+        For the first weights and what is left out.
+    steps : int
+        The number of sentences that will be learnt from, by which the learning rate falls.
+
+    Attributes
+    ----------
+    tables : list of ndarray, float32
+        Hidden weights of shape (3 * E, 3 * E) of each layer, then biases, then the output of shape (E, S).
+    """
+
+    def __init__(self, width: int, n_sums: int, layers: int, rng: np.random.Generator, steps: int):
+        self._rng, self._steps, self.layers, deviation = rng, max(steps, 1), layers, np.float32(1 / np.sqrt(3 * width))
+        self.tables = [rng.standard_normal((3 * width, 3 * width), np.float32) * deviation for _ in range(layers)]
+        self.tables += [np.zeros(3 * width, np.float32) for _ in range(layers)]
+        self.tables.append(rng.standard_normal((width, n_sums), np.float32) * np.float32(_DEVIATION))
+        self._adam = [Adam(table) for table in self.tables]
+        self._waiting: list[Contribution] = []
+        self._seen = 0
+
+    def draw(self, *shape: int) -> np.ndarray:
+        """Return factors of the inputs of each layer, float32[L, *shape, E]: 0 for what is left out."""
+        width, kept = self.tables[-1].shape[0], np.float32(1.0 - DROPPED)
+        return (self._rng.random((self.layers, *shape, width), np.float32) < kept) / kept
+
+    def forward(self, vectors: np.ndarray, sentences: Sentences, factors: np.ndarray) -> tuple[np.ndarray, Passed]:
+        """Return what is added to the sums of the words of some sentences, float32[N, S], and what `backward` needs.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (N, E), float32
+        sentences : tuple of two ndarrays, int32
+            The first node and the end of each.
+        factors : ndarray of shape (L, E) or (L, N, E), float32
+            As `draw` returns them.
+        """
+        passed = Passed(sentences, [], [], [], [], factors, vectors)
+        for layer in range(self.layers):
+            inputs = windows(vectors * factors[layer], sentences)
+            products = inputs @ self.tables[layer] + self.tables[self.layers + layer]
+            gates, cells, added = run_layer(products, sentences)
+            vectors = vectors + added
+            for kept, new in zip(passed[1:5], (inputs, products, gates, cells), strict=True):
+                kept.append(new)
+        return vectors @ self.tables[-1], passed._replace(vectors=vectors)
+
+    def backward(self, gradient: np.ndarray, passed: Passed) -> tuple[np.ndarray, Contribution]:
+        """Return the gradient of the vectors, float32[N, E], given that of the sums, and what `gradients` needs."""
+        of_vectors, of_products = gradient @ self.tables[-1].T, [gradient]
+        for layer in reversed(range(self.layers)):
+            products = passed.products[layer]
+            back = np.empty_like(products)
+            _differentiate(of_vectors, *passed.sentences, products, passed.gates[layer], passed.cells[layer], back)
+            of_products.append(back)
+            of_windows = back @ self.tables[layer].T
+            of_inputs = np.zeros_like(of_vectors)
+            _add_windows(of_windows, *passed.sentences, of_inputs)
+            of_vectors = of_vectors + of_inputs * passed.factors[layer]
+        return of_vectors, Contribution([*passed.inputs, passed.vectors], of_products[::-1])
+
+    def follow(self, contribution: Contribution) -> None:
+        """Count what a sentence contributes to the gradient; make a step of Adam after each `_BATCH` sentences."""
+        self._waiting.append(contribution)
+        self._seen += 1
+        if self._seen % _BATCH == 0:
+            number = self._seen // _BATCH
+            rate = _RATE * min(1.0, number / _WARM_UP) * (1.0 - (1.0 - _LAST) * min(1.0, self._seen / self._steps))
+            for adam, gradient in zip(self._adam, gradients(self._waiting), strict=True):
+                adam.step(gradient, rate, number)
+            self._waiting.clear()
+
+
+def rounded_context(tables: list[np.ndarray], unit: float, unit_of_sums: float | None = None) -> Context:
+    """Return the layers with weights of 16 bits, given the `ContextLearner.tables`, float32.
+
+    ``unit`` is the scale of vectors: the number that one of their integers stands for; and ``unit_of_sums`` that of
+    sums, by default the same.
+    """
+    layers = len(tables) // 2
+    hidden, biases, output = tables[:layers], tables[layers:-1], tables[-1]
+    scales = [scale_of(table) for table in (*hidden, output)]
+    integers = [
+        np.rint(table / scale).astype(np.float64) for table, scale in zip((*hidden, output), scales, strict=True)
+    ]
+    pairs = zip(biases, scales[:-1], strict=True)
+    bias = [np.rint(table.astype(np.float64) / (scale * unit)).astype(np.int64) for table, scale in pairs]
+    of_layers = np.array([(scale, scale * unit) for scale in scales[:-1]])
+    factor = np.array([scales[-1] * unit / (unit_of_sums or unit)])
+    return Context(np.stack(integers[:-1]), np.stack(bias), integers[-1], of_layers, factor)
+
+
+@kernel
+def _add_windows(gradient: Float32s, first: Int32s, end: Int32s, found: Float32s) -> None:
+    """Add the gradients of all windows to those of their words."""
+    width = found.shape[1]
+    for s in range(first.shape[0]):
+        for i in range(first[s], end[s]):
+            for side in range(3):
+                j = i + side - 1
+                if first[s] <= j < end[s]:
+                    for k in range(width):
+                        found[j, k] += gradient[i, side * width + k]
+
+
+@kernel
+def _differentiate(
+    gradient: Float32s,
+    first: Int32s,
+    end: Int32s,
+    products: Float32s,
+    gates: Float32s,
+    cells: Float32s,
+    of_products: Float32s,
+) -> None:
+    """Write the gradient of a layer's products, float32[N, 3 * E], given that of what is added, float32[N, E]."""
+    width = cells.shape[1]
+    half, zero, one = (width + 1) // 2, np.float32(0.0), np.float32(1.0)
+    after = np.zeros(width, np.float32)
+    for s in range(first.shape[0]):
+        after[:] = zero
+        for i in range(end[s] - 1, first[s] - 1, -1):
+            for k in range(half):
+                before = cells[i - 1, k] if i > first[s] else zero
+                total = gradient[i, k] * gates[i, width + k] + after[k]
+                of_products[i, k] = total * (one - gates[i, k])
+                of_products[i, width + k] = total * (before - products[i, k])
+                after[k] = total * gates[i, k]
+        for i in range(first[s], end[s]):
+            for k in range(half, width):
+                before = cells[i + 1, k] if i < end[s] - 1 else zero
+                total = gradient[i, k] * gates[i, width + k] + after[k]
+                of_products[i, k] = total * (one - gates[i, k])
+                of_products[i, width + k] = total * (before - products[i, k])
+                after[k] = total * gates[i, k]
+            for k in range(width):
+                of_products[i, 2 * width + k] = gradient[i, k] * cells[i, k]
+            for k in range(2 * width):
+                of_products[i, width + k] *= slope(products[i, width + k])
