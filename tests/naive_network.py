@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from naive_scoring import FIRST, number_of
 
 REACH = [("form", 0), ("lemma", 0), ("pos", 3), ("suffix2", 0), ("suffix3", 1), ("shape", 0), ("key", 2), ("morph", 2)]
@@ -50,49 +51,88 @@ def rows_of(sentence, vocabularies, index, node, row=None, dropped=None):
     return [int(index[e]) for e in kept if index[e]]
 
 
-LIMIT = 2**24
+def gate(x):
+    """How far open a gate is: the logistic function by the continued fraction of the hyperbolic tangent.
 
-
-def gate(a):
-    """How far open a gate is: the logistic function by the continued fraction of the hyperbolic tangent."""
-    half = min(max(a / 2, -4.9), 4.9)
-    above = half * (135135 + half**2 * (17325 + half**2 * (378 + half**2)))
-    return (1 + above / (135135 + half**2 * (62370 + half**2 * (3150 + half**2 * 28)))) / 2
-
-
-def in_context(vectors, context, units=None):
-    """The sums of each word: each layer's cells, times their gates, are added to the vectors; then the output.
-
-    ``context`` are weights of three words for each layer, biases, weights of the output, and the scales of cells and
-    gates of each layer and the factor of the output; in training there are no scales, and ``units`` are factors of the
-    inputs of each layer.
+    The result has the type of the number, float or float32.
     """
-    layers, biases, output, scales = context
+    one, two, most, *above, first, second, third = map(type(x), (1, 2, 4.9, 378, 17325, 135135, 28, 3150, 62370))
+    half = min(max(x / two, -most), most)
+    b = half * half
+    fraction = half * (above[2] + b * (above[1] + b * (above[0] + b)))
+    return (one + fraction / (above[2] + b * (third + b * (second + b * first)))) / two
+
+
+def run_units(vectors, product, width):
+    """Each word's vector plus its cells times their gates; ``product(i, k)`` is the product ``k`` of word ``i``.
+
+    The first half of the units runs from left to right, the others from right to left.
+    """
+    n, found = len(vectors), [list(vector) for vector in vectors]
+    for k in range(width):
+        order, cell = range(n) if k < (width + 1) // 2 else reversed(range(n)), 0
+        for i in order:
+            new = product(i, k)
+            remains, shown = (gate(product(i, j * width + k)) for j in (1, 2))
+            cell = remains * type(new)(cell) + (type(new)(1) - remains) * new
+            found[i][k] += shown * cell
+    return found
+
+
+def in_training(vectors, context, units):
+    """The sums of each word in training.
+
+    ``context`` are weights of three words for each layer, biases and weights of the output; ``units`` are factors of
+    the inputs of each layer.
+    """
+    layers, biases, output = context
     n, width = len(vectors), len(output)
-    for number, (layer, bias) in enumerate(zip(layers, biases, strict=True)):
-        kept = [1] * width if units is None else units[number]
-        of_cells, of_gates = (1, 1) if scales is None else scales[0][number]
+    for layer, bias, kept in zip(layers, biases, units, strict=True):
         given = [[x * factor for x, factor in zip(vector, kept, strict=True)] for vector in vectors]
 
         def product(i, k, given=given, layer=layer, bias=bias):
             beside = [x for j in (i - 1, i, i + 1) for x in (given[j] if 0 <= j < n else [0] * width)]
             return bias[k] + sum(x * layer[e][k] for e, x in enumerate(beside))
 
-        found = [list(vector) for vector in vectors]
-        for k in range(width):
-            order, cell = range(n) if k < (width + 1) // 2 else reversed(range(n)), 0
-            for i in order:
-                remains, shown = (gate(product(i, j * width + k) * of_gates) for j in (1, 2))
-                cell = remains * cell + (1 - remains) * (product(i, k) * of_cells)
-                found[i][k] += shown * cell if scales is None else round(shown * cell)
-        vectors = found if scales is None else [[max(-LIMIT, min(LIMIT, x)) for x in row] for row in found]
-    sums = [
+        vectors = run_units(vectors, product, width)
+    return [
         [sum(x * row[k] for x, row in zip(vector, output, strict=True)) for k in range(len(output[0]))]
         for vector in vectors
     ]
-    if scales is None:
-        return sums
-    return [[max(-LIMIT, min(LIMIT, round(x * scales[1]))) for x in row] for row in sums]
+
+
+def rounded_vector(vector):
+    """A vector as integers up to 127, and what a one stands for."""
+    largest = max(abs(x) for x in vector)
+    return [round(float(x * (np.float32(127) / largest))) if largest else 0 for x in vector], largest / np.float32(127)
+
+
+def in_context(vectors, context):
+    """The sums of each word, by `nonproj.scoring.context.Context` as lists, whose real numbers are float32."""
+    layers, scales, biases, output, factors, unit = context
+    n, width = len(vectors), len(output)
+    vectors = [[np.float32(x) * unit[0] for x in vector] for vector in vectors]
+    for layer, scale, bias in zip(layers, scales, biases, strict=True):
+        vectors = [[min(max(x, np.float32(-1e6)), np.float32(1e6)) for x in vector] for vector in vectors]
+        given = [rounded_vector(vector) for vector in vectors]
+
+        def product(i, k, given=given, layer=layer, scale=scale, bias=bias):
+            total = np.float32(0)
+            for j, side in ((i, 1), (i - 1, 0), (i + 1, 2)):
+                if 0 <= j < n:
+                    integers, size = given[j]
+                    added = sum(x * row[side * 3 * width + k] for x, row in zip(integers, layer, strict=True))
+                    total = total + size * np.float32(added)
+            return total * scale[k] + bias[k]
+
+        vectors = run_units(vectors, product, width)
+    sums = []
+    for vector in vectors:
+        integers, size = rounded_vector([min(max(x, np.float32(-1e6)), np.float32(1e6)) for x in vector])
+        row = [sum(x * row[k] for x, row in zip(integers, output, strict=True)) for k in range(len(output[0]))]
+        found = [np.float32(x) * size * factor for x, factor in zip(row, factors, strict=True)]
+        sums.append([max(-(2**24), min(2**24, round(float(x)))) for x in found])
+    return sums
 
 
 def sums_in_context(sentence, vocabularies, index, weights, context, dropped=None, units=None):
@@ -104,7 +144,7 @@ def sums_in_context(sentence, vocabularies, index, weights, context, dropped=Non
     for node in range(len(sentence) + 1):
         rows = rows_of(sentence, vocabularies, index, node, None, None if dropped is None else dropped[node])
         vectors.append([sum(words[r][k] for r in rows) for k in range(len(words[0]))])
-    return in_context(vectors, context, units)
+    return in_context(vectors, context) if units is None else in_training(vectors, context, units)
 
 
 def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, sums=None):

@@ -242,11 +242,13 @@ class NetworkLearner:
             index = index.copy()
             index[begin : begin + len(rows)] = len(mean[0]) + np.arange(len(rows))
             mean[0] = np.concatenate([mean[0], rows])
-        inner, outer, of_labels = scale_of(*mean[:3]), scale_of(mean[3]), scale_of(mean[4])
-        scales = (inner, inner, inner, outer, of_labels)
+        of_words = scale_of(mean[0])
+        inner = scale_of(*mean[1:3]) if self.context else scale_of(*mean[:3])
+        outer, of_labels = scale_of(mean[3]), scale_of(mean[4])
+        scales = (of_words if self.context else inner, inner, inner, outer, of_labels)
         rounded = [quantise(table, scale)[0] for table, scale in zip(mean, scales, strict=True)]
         factors = factor * inner * outer, label_factor * inner * of_labels
-        context = rounded_context(rest, inner) if self.context else None
+        context = rounded_context(rest, of_words, inner) if self.context else None
         return Network(self.columns, index, Weights(*rounded), *factors, context)
 
 

@@ -6,12 +6,14 @@ a cell, how much remains of the cell of the word before, and how much of the cel
 left to right and half from right to left, so a vector depends on the whole sentence, and nearly all of the work is in
 products of matrices.  A last matrix gives what is added to the sums of a network's hidden layer.
 
-Vectors and weights are integers, and so small that their sums of products are exact in float64.  All else is computed
-number by number, by the four operations alone.  So scores depend on nothing but the sentence.
+Weights are integers of 8 bits, and so are the factors of a word's vector in a product, relative to the largest of them.
+Their sums of products are exact in float32, in any order; all else is computed number by number, by the four operations
+alone.  So scores depend on nothing but the sentence.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,30 +22,38 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.kernels.threads import one_thread
 from nonproj.linear.component import Arrays
-from nonproj.types import Float32s, Float64s, Int32s
+from nonproj.types import Float32s, Int32s
 
-WIDEST = 4096
-"""Maximum size of a vector."""
+WIDEST = 1024
+"""Maximum size of a vector, so that sums of products are at most 2^10 * 127^2 < 2^24, and exact in float32."""
 
 DEEPEST = 64
 """Maximum number of layers."""
 
-LIMIT = 2.0**24
-"""Vectors are cut off here, so sums of products are at most 3 * 2^12 * 2^24 * 2^15 < 2^53, and exact in float64."""
+LARGEST = 127
+"""The largest absolute value of an integer of 8 bits."""
 
-LARGEST_BIAS = 1 << 50
+LIMIT = 1e6
+"""Numbers of vectors are cut off here."""
+
+LARGEST_SUM = 2.0**24
+"""Sums are cut off here, in units of their integers."""
 
 CONTEXT: Arrays = {
-    "context_hidden": ("int16", "layers inputs products"),
-    "context_bias": ("int64", "layers products"),
+    "context_hidden": ("int16", "layers width inputs"),
+    "context_scales": ("float32", "layers products"),
+    "context_bias": ("float32", "layers products"),
     "context_output": ("int16", "width sums"),
-    "context_scales": ("float64", "layers 2"),
-    "context_factor": ("float64", "1"),
+    "context_factors": ("float32", "sums"),
+    "context_unit": ("float32", "1"),
 }
 """The arrays of a `Context` in a model, for schemas."""
 
 Sentences: TypeAlias = tuple[np.ndarray, np.ndarray]
 """The first node and the end of each sentence, int32."""
+
+_BLOCK = 256
+"""Nodes whose products are computed together, so that they stay in the cache."""
 
 
 class Context(NamedTuple):
@@ -51,24 +61,28 @@ class Context(NamedTuple):
 
     Attributes
     ----------
-    hidden : ndarray of shape (L, 3 * E, 3 * E), float64
-        Integers of 16 bits.  Inputs are the word to the left, the word itself and that to the right; products are the
-        word's part of the cell, what remains of the cell before, and what is added.
-    bias : ndarray of shape (L, 3 * E), int64
-        In units of the products.
-    output : ndarray of shape (E, S), float64
-        Integers of 16 bits.
-    scales : ndarray of shape (L, 2), float64
-        By which the products of each layer are multiplied for cells, in units of the vectors, and for gates.
-    factor : ndarray of shape (1,), float64
-        By which those of the output are multiplied.
+    hidden : ndarray of shape (L, E, 9 * E), float32
+        Integers: what a word adds to the products of the word after it, to its own, and to those of the word before it.
+        The products of a word are those for its part of the cells, for what remains of the cells before, and for what
+        is added.
+    scales : ndarray of shape (L, 3 * E), float32
+        By which these products are multiplied.
+    bias : ndarray of shape (L, 3 * E), float32
+        What is then added to them.
+    output : ndarray of shape (E, S), float32
+        Integers.
+    factors : ndarray of shape (S,), float32
+        By which the products of the output are multiplied.
+    unit : ndarray of shape (1,), float32
+        What a one stands for in the integers of vectors.
     """
 
     hidden: np.ndarray
+    scales: np.ndarray
     bias: np.ndarray
     output: np.ndarray
-    scales: np.ndarray
-    factor: np.ndarray
+    factors: np.ndarray
+    unit: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_context` makes the same."""
@@ -76,47 +90,46 @@ class Context(NamedTuple):
         return dict(zip(CONTEXT, small, strict=True))
 
     def sums(self, vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
-        """Return what is added to the sums of nodes, int32[N, S].
+        """Return the sums of nodes, int32[N, S].
 
         Parameters
         ----------
         vectors : ndarray of shape (N, E), int32
         sentences : tuple of two ndarrays, int32
         """
-        found = np.clip(vectors, -LIMIT, LIMIT).astype(np.float64)
+        found = np.zeros((len(vectors), self.output.shape[1]), np.int32)
         with one_thread:
-            for hidden, bias, (of_cells, of_gates) in zip(self.hidden, self.bias, self.scales, strict=True):
-                products = windows(found, sentences) @ hidden
-                products += bias
-                products[:, : found.shape[1]] *= of_cells
-                products[:, found.shape[1] :] *= of_gates
-                found += np.rint(run_layer(products, sentences)[2])
-                np.clip(found, -LIMIT, LIMIT, out=found)
-            products = found @ self.output
-        products *= self.factor
-        return np.clip(np.rint(products), -LIMIT, LIMIT).astype(np.int32)
+            for first, end in _blocks(sentences):
+                begin = first[0]
+                found[begin : end[-1]] = self._sums(vectors[begin : end[-1]], (first - begin, end - begin))
+        return found
 
-
-def windows(vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
-    """Return the vectors of each word's neighbours to the left, itself and to the right, [N, 3 * E].
-
-    Neighbours outside of the sentence, and nodes between sentences, have zeros.
-    """
-    found = np.zeros((len(vectors), 3 * vectors.shape[1]), vectors.dtype)
-    _write_windows(vectors, *sentences, found)
-    return found
+    def _sums(self, vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
+        """Return the sums of the nodes of some sentences."""
+        inputs = vectors.astype(np.float32) * self.unit
+        integers, sizes = np.empty_like(inputs), np.empty(len(inputs), np.float32)
+        for hidden, scales, bias in zip(self.hidden, self.scales, self.bias, strict=True):
+            _quantise(inputs, integers, sizes)
+            products = np.zeros((len(inputs), len(bias)), np.float32)
+            _combine(integers @ hidden, sizes, *sentences, scales, bias, products)
+            inputs += run_layer(products, sentences)[2]
+        _quantise(inputs, integers, sizes)
+        products = integers @ self.output
+        products *= sizes[:, None]
+        products *= self.factors
+        return np.clip(np.rint(products), -LARGEST_SUM, LARGEST_SUM).astype(np.int32)
 
 
 def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gates [N, 2 * E], cells [N, E] and what is added to the vectors [N, E], of the type of the products.
+    """Return gates [N, 2 * E], cells [N, E] and what is added to the vectors [N, E], float32.
 
     Parameters
     ----------
-    products : ndarray of shape (N, 3 * E), float32 or float64
+    products : ndarray of shape (N, 3 * E), float32
     sentences : tuple of two ndarrays, int32
     """
     n, width = len(products), products.shape[1] // 3
-    gates, cells, added = (np.zeros((n, size), products.dtype) for size in (2 * width, width, width))
+    gates, cells, added = (np.zeros((n, size), np.float32) for size in (2 * width, width, width))
     _run_layer(products, *sentences, gates, cells, added)
     return gates, cells, added
 
@@ -131,48 +144,79 @@ def check_context(arrays: dict[str, np.ndarray], n_sums: int) -> Context | None:
     """
     if "context_hidden" not in arrays:
         return None
-    hidden, bias, output, scales, factor = (np.ascontiguousarray(arrays[name]) for name in CONTEXT)
-    found = Context(hidden.astype(np.float64), bias, output.astype(np.float64), scales, factor)
-    n_layers, n_inputs, n_products = found.hidden.shape
-    if not 0 < len(output) <= WIDEST or n_inputs != 3 * len(output) or n_products != n_inputs:
+    hidden, scales, bias, output, factors, unit = (np.ascontiguousarray(arrays[name]) for name in CONTEXT)
+    n_layers, width, n_inputs = hidden.shape
+    if not 0 < width <= WIDEST or n_inputs != 9 * width or bias.shape[1] != 3 * width:
         raise ModelError("the network's layers over words in context are of the wrong size")
     if not 0 < n_layers <= DEEPEST:
         raise ModelError(f"the network has {n_layers} layers over words in context")
     if output.shape[1] != n_sums:
         raise ModelError(f"the network's array 'context_output' is of size {output.shape[1]}; {n_sums} is expected")
-    factors = np.append(scales, factor)
-    if not ((factors >= 0.0) & (factors < 1e30)).all():
-        raise ModelError("a scale of the network is not a number from 0")
-    if (np.abs(bias) > LARGEST_BIAS).any() or (bias == np.iinfo(np.int64).min).any():
-        raise ModelError("the network's array 'context_bias' has a number that is too large")
-    return found
+    if any(np.abs(table.astype(np.int64)).max() > LARGEST for table in (hidden, output)):
+        raise ModelError(f"the network's layers over words in context have a weight that is larger than {LARGEST}")
+    if not all((np.abs(table) <= LIMIT).all() for table in (scales, bias, factors, unit)):
+        raise ModelError("a scale of the network is too large, or not a number")
+    return Context(hidden.astype(np.float32), scales, bias, output.astype(np.float32), factors, unit)
+
+
+def _blocks(sentences: Sentences) -> Iterator[Sentences]:
+    """Yield the sentences in blocks of at least `_BLOCK` nodes, but for the last."""
+    first, end = sentences
+    block = (end - first).cumsum() // _BLOCK
+    cuts = np.flatnonzero(np.diff(block)) + 1
+    if len(first):
+        yield from zip(np.split(first, cuts), np.split(end, cuts), strict=True)
 
 
 @kernel
-def _write_windows(vectors: Float32s | Float64s, first: Int32s, end: Int32s, found: Float32s | Float64s) -> None:
-    """Write the windows of all words."""
-    width = vectors.shape[1]
+def _quantise(vectors: Float32s, integers: Float32s, sizes: Float32s) -> None:
+    """Cut vectors off, and write them as integers of 8 bits, and what a one stands for in each."""
+    n, width = vectors.shape
+    limit, zero, most = np.float32(LIMIT), np.float32(0.0), np.float32(LARGEST)
+    for i in range(n):
+        largest = zero
+        for k in range(width):
+            vectors[i, k] = min(max(vectors[i, k], -limit), limit)
+            largest = max(largest, abs(vectors[i, k]))
+        sizes[i] = largest / most
+        factor = most / largest if largest > zero else zero
+        for k in range(width):
+            integers[i, k] = np.rint(vectors[i, k] * factor)
+
+
+@kernel
+def _combine(
+    parts: Float32s,
+    sizes: Float32s,
+    first: Int32s,
+    end: Int32s,
+    scales: Float32s,
+    bias: Float32s,
+    products: Float32s,
+) -> None:
+    """Write the products of each word: what the word before it adds, its own part, and what the word after it adds."""
+    width = products.shape[1]
     for s in range(first.shape[0]):
         for i in range(first[s], end[s]):
-            for side in range(3):
-                j = i + side - 1
-                if first[s] <= j < end[s]:
-                    for k in range(width):
-                        found[i, side * width + k] = vectors[j, k]
+            for k in range(width):
+                products[i, k] = sizes[i] * parts[i, width + k]
+            if i > first[s]:
+                for k in range(width):
+                    products[i, k] += sizes[i - 1] * parts[i - 1, k]
+            if i + 1 < end[s]:
+                for k in range(width):
+                    products[i, k] += sizes[i + 1] * parts[i + 1, 2 * width + k]
+            for k in range(width):
+                products[i, k] = products[i, k] * scales[k] + bias[k]
 
 
 @kernel
 def _run_layer(
-    products: Float32s | Float64s,
-    first: Int32s,
-    end: Int32s,
-    gates: Float32s | Float64s,
-    cells: Float32s | Float64s,
-    added: Float32s | Float64s,
+    products: Float32s, first: Int32s, end: Int32s, gates: Float32s, cells: Float32s, added: Float32s
 ) -> None:
     """Write gates, cells and what is added."""
     width = cells.shape[1]
-    half, zero, one = (width + 1) // 2, cells.dtype.type(0.0), cells.dtype.type(1.0)
+    half, zero, one = (width + 1) // 2, np.float32(0.0), np.float32(1.0)
     for s in range(first.shape[0]):
         for i in range(first[s], end[s]):
             for k in range(2 * width):
@@ -189,26 +233,27 @@ def _run_layer(
 
 
 @inlined_kernel
-def _gate(x: float | np.float64) -> float | np.float64:
+def _gate(x: np.float32) -> np.float32:
     """Return the logistic function of a number, but for 0.00005: a continued fraction of the hyperbolic tangent.
 
     Its operations are those of every processor, while libraries round exponentials in different ways.
     """
-    a = min(max(0.5 * x, -4.9), 4.9)
+    half, most = np.float32(0.5), np.float32(4.9)
+    a = min(max(half * x, -most), most)
     b = a * a
-    tangent = a * (135135.0 + b * (17325.0 + b * (378.0 + b))) / (135135.0 + b * (62370.0 + b * (3150.0 + 28.0 * b)))
-    return 0.5 + 0.5 * tangent
+    above = a * (np.float32(135135.0) + b * (np.float32(17325.0) + b * (np.float32(378.0) + b)))
+    below = np.float32(62370.0) + b * (np.float32(3150.0) + b * np.float32(28.0))
+    return half + half * np.divide(above, np.float32(135135.0) + b * below)
 
 
 @inlined_kernel
-def slope(x: float | np.float64) -> float | np.float64:
+def slope(x: np.float32) -> float:
     """Return the derivative of `_gate`."""
-    a = min(max(0.5 * x, -4.9), 4.9)
-    if a != 0.5 * x:
-        return 0.0
+    a = 0.5 * x
     b = a * a
     above = a * (135135.0 + b * (17325.0 + b * (378.0 + b)))
     below = 135135.0 + b * (62370.0 + b * (3150.0 + 28.0 * b))
     of_above = 135135.0 + b * (51975.0 + b * (1890.0 + 7.0 * b))
     of_below = a * (124740.0 + b * (12600.0 + 168.0 * b))
-    return 0.25 * (of_above * below - above * of_below) / (below * below)
+    inside = np.divide(of_above * below - above * of_below, below * below)
+    return 0.25 * inside if abs(a) <= 4.9 else 0.0

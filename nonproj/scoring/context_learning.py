@@ -9,8 +9,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam
-from nonproj.linear.weights import scale_of
-from nonproj.scoring.context import Context, Sentences, run_layer, slope, windows
+from nonproj.scoring.context import LARGEST, Context, Sentences, run_layer, slope
 from nonproj.types import Float32s, Int32s
 
 DROPPED = 0.2
@@ -119,7 +118,7 @@ class ContextLearner:
         """
         passed = Passed(sentences, [], [], [], [], factors, vectors)
         for layer in range(self.layers):
-            inputs = windows(vectors * factors[layer], sentences)
+            inputs = _windows(vectors * factors[layer], sentences)
             products = inputs @ self.tables[layer] + self.tables[self.layers + layer]
             gates, cells, added = run_layer(products, sentences)
             vectors = vectors + added
@@ -153,23 +152,50 @@ class ContextLearner:
             self._waiting.clear()
 
 
-def rounded_context(tables: list[np.ndarray], unit: float, unit_of_sums: float | None = None) -> Context:
-    """Return the layers with weights of 16 bits, given the `ContextLearner.tables`, float32.
+def rounded_context(tables: list[np.ndarray], unit: float, unit_of_sums: float) -> Context:
+    """Return the layers with weights of 8 bits, given the `ContextLearner.tables`, float32.
 
-    ``unit`` is the scale of vectors: the number that one of their integers stands for; and ``unit_of_sums`` that of
-    sums, by default the same.
+    The units are the numbers that a one stands for in the integers of vectors and of sums.
     """
     layers = len(tables) // 2
     hidden, biases, output = tables[:layers], tables[layers:-1], tables[-1]
-    scales = [scale_of(table) for table in (*hidden, output)]
-    integers = [
-        np.rint(table / scale).astype(np.float64) for table, scale in zip((*hidden, output), scales, strict=True)
-    ]
-    pairs = zip(biases, scales[:-1], strict=True)
-    bias = [np.rint(table.astype(np.float64) / (scale * unit)).astype(np.int64) for table, scale in pairs]
-    of_layers = np.array([(scale, scale * unit) for scale in scales[:-1]])
-    factor = np.array([scales[-1] * unit / (unit_of_sums or unit)])
-    return Context(np.stack(integers[:-1]), np.stack(bias), integers[-1], of_layers, factor)
+    rounded = [_round(table) for table in hidden]
+    turned = [np.concatenate(np.split(table, 3), axis=1) for table, _ in rounded]
+    integers, factors = _round(output)
+    return Context(
+        np.stack(turned),
+        np.stack([scales for _, scales in rounded]),
+        np.stack(biases),
+        integers,
+        factors / np.float32(unit_of_sums),
+        np.array([unit], np.float32),
+    )
+
+
+def _round(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table as integers of 8 bits, float32, and the factor of each column, float32."""
+    factors = np.maximum(np.abs(table).max(axis=0), np.float32(1e-20)) / np.float32(LARGEST)
+    return np.rint(table / factors), factors
+
+
+def _windows(vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
+    """Return the vectors of each word's neighbours to the left, itself and to the right, [N, 3 * E]; zeros outside."""
+    found = np.zeros((len(vectors), 3 * vectors.shape[1]), np.float32)
+    _write_windows(vectors, *sentences, found)
+    return found
+
+
+@kernel
+def _write_windows(vectors: Float32s, first: Int32s, end: Int32s, found: Float32s) -> None:
+    """Write the windows of all words."""
+    width = vectors.shape[1]
+    for s in range(first.shape[0]):
+        for i in range(first[s], end[s]):
+            for side in range(3):
+                j = i + side - 1
+                if first[s] <= j < end[s]:
+                    for k in range(width):
+                        found[i, side * width + k] = vectors[j, k]
 
 
 @kernel

@@ -20,7 +20,7 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.component import Arrays
 from nonproj.linear.hashing import codes_of, hash_codes, hash_texts
-from nonproj.scoring.context import LIMIT, Context, check_context
+from nonproj.scoring.context import Context, check_context
 from nonproj.scoring.vectors import WordNumbers
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Text
@@ -149,7 +149,7 @@ class TagNetwork:
             vectors[there] += self.weights.rows[first + numbers[there]]
         _multiply(vectors, self.weights.hidden, found)
         kept = vectors if self.context else vectors[:, :0]
-        return OfForms(found, np.rint(np.clip(kept, -LIMIT, LIMIT)).astype(np.int32))
+        return OfForms(found, np.rint(np.clip(kept, -(2.0**30), 2.0**30)).astype(np.int32))
 
     def score(self, forms: OfForms, words: Words, text: Text, factor: float, scores: np.ndarray) -> None:
         """Add the factor times the scores of all candidates of the words of some sentences.

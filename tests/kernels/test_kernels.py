@@ -43,9 +43,6 @@ _FROM_PYTHON = {
     "nonproj.scoring.word_sums._sum_words": 2,
     "nonproj.scoring.network.score_arcs": 2,
     "nonproj.tagging.network.sum_rows": 2,
-    # Vectors are float32 in training and float64 in parsing.
-    "nonproj.scoring.context._write_windows": 2,
-    "nonproj.scoring.context._run_layer": 2,
     # With and without code for projective trees.
     "nonproj.trees.marginals._marginals": 2,
     # With and without code for parts of third order.

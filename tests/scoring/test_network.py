@@ -42,7 +42,7 @@ SENTENCES = sentences(40)
 
 def deepened(state, arrays):
     """Add layers, more than anybody needs."""
-    for name in ("context_hidden", "context_bias", "context_scales"):
+    for name in ("context_hidden", "context_scales", "context_bias"):
         arrays[name] = np.repeat(arrays[name], 40, axis=0)
 
 
@@ -59,10 +59,10 @@ def draw_encoder(rng, n):
 
 def draw_context(rng, width, size):
     """Layers over words in context, of random integers."""
-    shapes = (2, 3 * width, 3 * width), (width, 2 * size)
-    hidden, output = (rng.integers(-32767, 32768, shape).astype(float) for shape in shapes)
-    bias, scales = rng.integers(-(10**9), 10**9, (2, 3 * width)), 10.0 ** rng.uniform([-6, -11], [-4.5, -9], (2, 2))
-    return Context(hidden, bias, output, scales, 10.0 ** rng.uniform(-6, -4.5, 1))
+    hidden, output = (rng.integers(-127, 128, shape) for shape in ((2, width, 9 * width), (width, 2 * size)))
+    scales, bias = 10.0 ** rng.uniform(-3, -1, (2, 3 * width)), rng.normal(size=(2, 3 * width))
+    factors, unit = 10.0 ** rng.uniform(1, 3, 2 * size), np.array([1e-5])
+    return Context(*(np.float32(table) for table in (hidden, scales, bias, output, factors, unit)))
 
 
 def draw_network(rng, vocabularies, size, width=0):
@@ -80,9 +80,8 @@ def naive_context(network, sentence, vocabularies):
     """The sums of all words of a sentence from their contexts, from the definition."""
     context = None
     if network.context is not None:
-        hidden, bias, output, scales, factor = (table.tolist() for table in network.context)
-        layers = [[[int(x) for x in row] for row in layer] for layer in hidden]
-        context = layers, bias, [[int(x) for x in row] for row in output], (scales, factor[0])
+        hidden, scales, bias, output, factors, unit = network.context
+        context = hidden.astype(int).tolist(), scales, bias, output.astype(int).tolist(), factors, unit
     weights = [table.tolist() for table in network.weights]
     return naive_network.sums_in_context(sentence, vocabularies, network.index, weights, context)
 
@@ -166,7 +165,7 @@ def test_gradients_are_those_of_the_loss(seed):
     pairs, mask = naive_trees.pairs_of(arcs), [2.0, 0.0, 1.25]
 
     def loss_at(tables):
-        tables, context = tables[:5], (tables[5:7], tables[7:9], tables[9], None) if width else None
+        tables, context = tables[:5], (tables[5:7], tables[7:9], tables[9]) if width else None
         arguments = sentence, vocabularies, learner.index, tables
         sums = naive_network.sums_in_context(*arguments, context, dropped, units)
         scores = [naive_network.score(*arguments, pair, dropped=dropped, mask=mask, sums=sums) for pair in pairs]
@@ -393,17 +392,26 @@ def test_price_and_cut_refuses_a_network():
         (lambda state, arrays: arrays.update(output=arrays["output"][:0]), "has no array 'output'"),
         (lambda state, arrays: [arrays.pop(name) for name in CONTEXT], "array 'words' is of size"),
         (lambda state, arrays: arrays.pop("context_bias"), "has no array 'context_bias'"),
-        (lambda state, arrays: arrays["context_bias"].__setitem__((0, 0), 1 << 62), "a number that is too large"),
-        (lambda state, arrays: arrays["context_bias"].__setitem__((0, 0), -(1 << 63)), "a number that is too large"),
+        (lambda state, arrays: arrays["context_bias"].__setitem__((0, 0), 1e9), "too large, or not a number"),
+        (lambda state, arrays: arrays["context_bias"].__setitem__((0, 0), -math.inf), "too large, or not a number"),
+        (
+            lambda state, arrays: arrays["context_hidden"].__setitem__((1, 1, 1), -128),
+            "larger than 127",
+        ),
+        (
+            lambda state, arrays: arrays["context_output"].__setitem__((1, 1), -32768),
+            "larger than 127",
+        ),
         (
             lambda state, arrays: arrays.update(context_scales=arrays["context_scales"][1:]),
             "has no array 'context_scales'",
         ),
         (lambda state, arrays: arrays["context_scales"].__setitem__((1, 0), math.nan), "scale of the network"),
-        (lambda state, arrays: arrays["context_factor"].__setitem__(0, -1.0), "scale of the network"),
-        (lambda state, arrays: arrays.update(context_hidden=arrays["context_hidden"][:, 1:]), "of the wrong size"),
+        (lambda state, arrays: arrays["context_factors"].__setitem__(0, math.inf), "scale of the network"),
+        (lambda state, arrays: arrays["context_unit"].__setitem__(0, -1e30), "scale of the network"),
+        (lambda state, arrays: arrays.update(context_hidden=arrays["context_hidden"][:, 1:]), "width = 3, sums"),
         (lambda state, arrays: arrays.update(context_bias=arrays["context_bias"][:, 1:]), "array 'context_bias'"),
-        (lambda state, arrays: arrays.update(context_output=arrays["context_output"][:, 1:]), "is of size 15"),
+        (lambda state, arrays: arrays.update(context_output=arrays["context_output"][:, 1:]), "sums = 15"),
         (deepened, "has 80 layers"),
     ],
 )

@@ -9,7 +9,7 @@ import naive_tag_network as naive
 import numpy as np
 import pytest
 import toy
-from naive_network import in_context
+from naive_network import in_context, in_training
 from problems import draw_tags
 from threadpoolctl import threadpool_limits
 
@@ -45,19 +45,18 @@ def draw_network(rng, tags, width=3, size=9, context=True):
 
 def draw_context(rng, width, size):
     """A layer over words in context, of random integers, whose sums are about one."""
-    shapes = (1, 3 * width, 3 * width), (width, size)
-    hidden, output = (rng.integers(-999, 1000, shape).astype(float) for shape in shapes)
-    bias, scales = rng.integers(-(10**4), 10**4, (1, 3 * width)), np.array([[1e-3, 1e-5]])
-    return Context(hidden, bias, output, scales, np.array([0.01]))
+    hidden, output = (rng.integers(-127, 128, shape) for shape in ((1, width, 9 * width), (width, size)))
+    scales, bias = np.full((1, 3 * width), 1e-2), rng.normal(size=(1, 3 * width))
+    tables = hidden, scales, bias, output, np.full(size, 10.0), np.array([1e-3])
+    return Context(*(np.float32(table) for table in tables))
 
 
 def naive_context(network):
     """The layers over words in context of a network, as `naive_network.in_context` takes them."""
     if network.context is None:
         return None
-    hidden, bias, output, scales, factor = (table.tolist() for table in network.context)
-    layers = [[[int(x) for x in row] for row in layer] for layer in hidden]
-    return layers, bias, [[int(x) for x in row] for row in output], (scales, factor[0])
+    hidden, scales, bias, output, factors, unit = network.context
+    return hidden.astype(int).tolist(), scales, bias, output.astype(int).tolist(), factors, unit
 
 
 def forms_of(network, forms):
@@ -151,8 +150,7 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
     gold = [learner.tags.tags[t] if t >= 0 else None for t in learner.corpus.tag[3:8]]
 
     def value(vectors, hidden, bias, output, layer, of_layer, of_context):
-        context = [layer], [of_layer], of_context, None
-        added = in_context(vectors[:-1], context, units[:, 0].tolist())
+        added = in_training(vectors[:-1], ([layer], [of_layer], of_context), units[:, 0].tolist())
         return naive.loss(vectors, hidden, bias, output, learner.tags, gold, mask.tolist(), added)
 
     assert loss == pytest.approx(value(vectors, *tables), rel=1e-4)
