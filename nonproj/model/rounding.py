@@ -17,8 +17,6 @@ STEPS = {
     "parser": 0.75,
     "labeler": 0.75,
     "pruner": 0.175,
-    "network.context_hidden": 0.125,
-    "network.context_output": 0.125,
     "tagger.tagger.weights": 0.3125,
     "tagger.tagger.network_rows": 0.375,
     "tagger.lemmatizer.weights": 0.3125,
@@ -32,8 +30,8 @@ STEPS = {
 WORDS = "network.words"
 
 WORD_STEPS = (1.25, 0.2)
-"""The steps of this table's columns for heads and modifiers, and of those that the layers over words in context read;
-low bits of the latter matter."""
+"""The step of this table where its rows are vectors for heads and modifiers, and where layers over words in context
+read them, for which low bits matter."""
 
 DEAD = 0.8
 """Weights below this number of steps become zero."""
@@ -72,10 +70,7 @@ def rounded(model: Model, amount: float = 1.0) -> Model:
         if name in weights:
             weights[name] = round_table(weights[name], amount * step)
     if (words := weights.get(WORDS)) is not None:
-        pieces = np.split(words, [2 * model.config.network.size], axis=1)
-        weights[WORDS] = np.hstack(
-            [round_table(*each) for each in zip(pieces, np.multiply(amount, WORD_STEPS), strict=True)]
-        )
+        weights[WORDS] = round_table(words, amount * WORD_STEPS["network.context_hidden" in weights])
     return dataclasses.replace(model, weights=weights, meta=model.meta | {"rounding": float(amount)})
 
 

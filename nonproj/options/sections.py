@@ -220,7 +220,7 @@ class NetworkConfig(Section, name="network"):
         "size of the vectors of words, from which two recurrent layers make those in context; 0: no such layers",
         (int,),
         low=0,
-        high=4096,
+        high=1024,
     )
     weight: float = option(
         0.2,

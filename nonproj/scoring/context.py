@@ -74,7 +74,7 @@ class Context(NamedTuple):
     factors : ndarray of shape (S,), float32
         By which the products of the output are multiplied.
     unit : ndarray of shape (1,), float32
-        What a one stands for in the integers of vectors.
+        What a one stands for in vectors.
     """
 
     hidden: np.ndarray
@@ -94,7 +94,7 @@ class Context(NamedTuple):
 
         Parameters
         ----------
-        vectors : ndarray of shape (N, E), int32
+        vectors : ndarray of shape (N, E), int32 or float32
         sentences : tuple of two ndarrays, int32
         """
         found = np.zeros((len(vectors), self.output.shape[1]), np.int32)
@@ -221,15 +221,20 @@ def _run_layer(
         for i in range(first[s], end[s]):
             for k in range(2 * width):
                 gates[i, k] = _gate(products[i, width + k])
-            for k in range(half):
-                before = cells[i - 1, k] if i > first[s] else zero
-                cells[i, k] = gates[i, k] * before + (one - gates[i, k]) * products[i, k]
-        for i in range(end[s] - 1, first[s] - 1, -1):
-            for k in range(half, width):
-                before = cells[i + 1, k] if i < end[s] - 1 else zero
-                cells[i, k] = gates[i, k] * before + (one - gates[i, k]) * products[i, k]
-            for k in range(width):
-                added[i, k] = gates[i, width + k] * cells[i, k]
+        for side in range(2):
+            begin, stop = (half, width) if side else (0, half)
+            for step in range(end[s] - first[s]):
+                i, j = neighbours(first[s], end[s], side, step)
+                for k in range(begin, stop):
+                    before = cells[j, k] if step else zero
+                    cells[i, k] = gates[i, k] * before + (one - gates[i, k]) * products[i, k]
+                    added[i, k] = gates[i, width + k] * cells[i, k]
+
+
+@inlined_kernel
+def neighbours(first: int | np.int32, end: int | np.int32, side: int, step: int) -> tuple[int, int]:
+    """Return the word of a step and the word before it, for units that run from left to right (0) or back (1)."""
+    return (end - 1 - step, end - step) if side else (first + step, first + step - 1)
 
 
 @inlined_kernel

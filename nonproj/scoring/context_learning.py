@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam
-from nonproj.scoring.context import LARGEST, Context, Sentences, run_layer, slope
+from nonproj.scoring.context import LARGEST, Context, Sentences, neighbours, run_layer, slope
 from nonproj.types import Float32s, Int32s
 
 DROPPED = 0.2
@@ -155,7 +155,7 @@ class ContextLearner:
 def rounded_context(tables: list[np.ndarray], unit: float, unit_of_sums: float) -> Context:
     """Return the layers with weights of 8 bits, given the `ContextLearner.tables`, float32.
 
-    The units are the numbers that a one stands for in the integers of vectors and of sums.
+    The units are the numbers that a one stands for in vectors and in sums.
     """
     layers = len(tables) // 2
     hidden, biases, output = tables[:layers], tables[layers:-1], tables[-1]
@@ -224,24 +224,20 @@ def _differentiate(
     """Write the gradient of a layer's products, float32[N, 3 * E], given that of what is added, float32[N, E]."""
     width = cells.shape[1]
     half, zero, one = (width + 1) // 2, np.float32(0.0), np.float32(1.0)
-    after = np.zeros(width, np.float32)
+    after = np.empty(width, np.float32)
     for s in range(first.shape[0]):
         after[:] = zero
-        for i in range(end[s] - 1, first[s] - 1, -1):
-            for k in range(half):
-                before = cells[i - 1, k] if i > first[s] else zero
-                total = gradient[i, k] * gates[i, width + k] + after[k]
-                of_products[i, k] = total * (one - gates[i, k])
-                of_products[i, width + k] = total * (before - products[i, k])
-                after[k] = total * gates[i, k]
+        for side in range(2):
+            begin, stop = (half, width) if side else (0, half)
+            for step in range(end[s] - first[s] - 1, -1, -1):
+                i, j = neighbours(first[s], end[s], side, step)
+                for k in range(begin, stop):
+                    before = cells[j, k] if step else zero
+                    total = gradient[i, k] * gates[i, width + k] + after[k]
+                    of_products[i, k] = total * (one - gates[i, k])
+                    of_products[i, width + k] = total * (before - products[i, k])
+                    of_products[i, 2 * width + k] = gradient[i, k] * cells[i, k]
+                    after[k] = total * gates[i, k]
         for i in range(first[s], end[s]):
-            for k in range(half, width):
-                before = cells[i + 1, k] if i < end[s] - 1 else zero
-                total = gradient[i, k] * gates[i, width + k] + after[k]
-                of_products[i, k] = total * (one - gates[i, k])
-                of_products[i, width + k] = total * (before - products[i, k])
-                after[k] = total * gates[i, k]
-            for k in range(width):
-                of_products[i, 2 * width + k] = gradient[i, k] * cells[i, k]
-            for k in range(2 * width):
-                of_products[i, width + k] *= slope(products[i, width + k])
+            for k in range(width, 3 * width):
+                of_products[i, k] *= slope(products[i, k])

@@ -93,8 +93,8 @@ class OfForms(NamedTuple):
     ----------
     layers : ndarray of shape (n_forms, OFFSETS, K), float32
         What each form contributes to the hidden layers of words around it.
-    vectors : ndarray of shape (n_forms, D), int32
-        The vectors of forms, rounded; of shape (n_forms, 0) without layers over words in context.
+    vectors : ndarray of shape (n_forms, D), float32
+        The vectors of forms; of shape (n_forms, 0) without layers over words in context.
     """
 
     layers: np.ndarray
@@ -148,8 +148,7 @@ class TagNetwork:
             there, first = np.flatnonzero(numbers >= 0), len(self.weights.rows) - len(self.words.words)
             vectors[there] += self.weights.rows[first + numbers[there]]
         _multiply(vectors, self.weights.hidden, found)
-        kept = vectors if self.context else vectors[:, :0]
-        return OfForms(found, np.rint(np.clip(kept, -(2.0**30), 2.0**30)).astype(np.int32))
+        return OfForms(found, vectors if self.context else vectors[:, :0])
 
     def score(self, forms: OfForms, words: Words, text: Text, factor: float, scores: np.ndarray) -> None:
         """Add the factor times the scores of all candidates of the words of some sentences.

@@ -251,7 +251,7 @@ def _no_forms(table: ChainTemplates, limit: int, network: OfForms) -> Forms:
 
 def _no_network(n: int) -> OfForms:
     """Return what there is of forms without a network."""
-    return OfForms(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.int32))
+    return OfForms(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.float32))
 
 
 def _drop(words: Words, scores: np.ndarray, threshold: float) -> tuple[Words, np.ndarray]:

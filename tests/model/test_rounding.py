@@ -72,13 +72,14 @@ def test_types_shapes_and_all_else_remain(model):
     assert rounded(small, 1.0) is small, "its steps would be other ones"
 
 
-def test_columns_of_words_have_their_own_sizes_and_steps(model):
-    columns = 2 * model.config.network.size
-    for part, step in zip((slice(None, columns), slice(columns, None)), WORD_STEPS, strict=True):
-        piece = model.weights[WORDS][:, part]
-        assert piece.any()
-        expected = np.reshape(definition(piece.ravel().astype(float).tolist(), step), piece.shape)
-        assert np.abs(rounded(model, 1.0).weights[WORDS][:, part] - expected).max() <= 0.5 + 1e-6
+@pytest.mark.parametrize("context", [0, 4])
+def test_rows_of_words_are_rounded_by_their_use(sentences, context):
+    small = SMALL | {"network.size": 8, "network.context": context, "tagger.epochs": 0, "training.epochs": 1}
+    model = train(sentences[:30], Config().with_overrides(small))
+    table, step = model.weights[WORDS], WORD_STEPS[1 if context else 0]
+    assert table.any() and table.shape[1] == (context or 16)
+    expected = np.reshape(definition(table.ravel().astype(float).tolist(), step), table.shape)
+    assert np.abs(rounded(model, 1.0).weights[WORDS] - expected).max() <= 0.5 + 1e-6
 
 
 def test_a_rounded_model_is_smaller_and_nearly_as_accurate(model, sentences):
