@@ -232,7 +232,7 @@ def _run_layer(
 
 
 @inlined_kernel
-def neighbours(first: int | np.int32, end: int | np.int32, side: int, step: int) -> tuple[int, int]:
+def neighbours(first: int, end: int, side: int, step: int) -> tuple[int, int]:
     """Return the word of a step and the word before it, for units that run from left to right (0) or back (1)."""
     return (end - 1 - step, end - step) if side else (first + step, first + step - 1)
 

@@ -19,6 +19,7 @@ from nonproj.pipeline.parser import Parser
 
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "tagger.bits": 16, "training.epochs": 3}
 SMALL |= {"training.models": 1, "network.epochs": 2, "tagger.network_epochs": 1, "tagger.epochs": 2}
+SMALL |= {"network.context": 16}  # layers of the usual size would be half of so small a model
 
 
 @pytest.fixture(scope="module")
