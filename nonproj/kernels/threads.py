@@ -95,6 +95,7 @@ class _OneThread:
     def __init__(self) -> None:
         self._lock, self._depth = threading.Lock(), 0
         self._libraries: Any = None
+        self._releases: list[Callable[..., Any]] = []
         self._limit: Any = None
 
     def __enter__(self) -> None:
@@ -104,6 +105,10 @@ class _OneThread:
                     from threadpoolctl import ThreadpoolController  # finds the loaded libraries, in milliseconds
 
                     self._libraries = ThreadpoolController().select(user_api="blas")
+                    # Newer versions let only the thread set numbers that was first, which may be done.
+                    for library in self._libraries.lib_controllers:
+                        if hasattr(library, "clear_controlling_thread"):
+                            self._releases.append(library.clear_controlling_thread)
                 self._limit = self._libraries.limit(limits=1)
             self._depth += 1
 
@@ -111,15 +116,11 @@ class _OneThread:
         with self._lock:
             self._depth -= 1
             if not self._depth:
-                self._release()
+                for release in self._releases:
+                    release(force=True)
                 self._limit.restore_original_limits()
-                self._release()
-
-    def _release(self) -> None:
-        """Let any thread set the numbers: newer versions of threadpoolctl let only the first one, which may be done."""
-        for library in self._libraries.lib_controllers:
-            if release := getattr(library, "clear_controlling_thread", None):
-                release(force=True)
+                for release in self._releases:
+                    release(force=True)
 
 
 one_thread = _OneThread()

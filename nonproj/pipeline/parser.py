@@ -165,7 +165,7 @@ class Parser(Loaded):
         stages = sentences, tokens, constraints, self.first_order_batch(batch)
         arcs, marginals = zip(*map(self.candidates_of, *stages), strict=True)
         scored, known = self.score_batch(batch, arcs, demanded)
-        found = [self.decode_all(*each) for each in scored]
+        found = list(itertools.starmap(self.decode_all, scored))
         wide, narrow = found, [None] * len(found)
         if self.full:
             first = [each[0] for each in found]
@@ -274,7 +274,7 @@ class Parser(Loaded):
 
         ``demanded`` are the numbers of the labels that some nodes of the batch must have.
         """
-        spaces = [part_space(each, self.scorer.types) for each in arcs]
+        spaces = list(map(part_space, arcs, itertools.repeat(self.scorer.types)))
         check_count(sum(map(len, spaces)), "parts of a batch", batch.n_nodes)
         scores, known = self.scorer.score_batch(batch, spaces, *self.tables["parser"], demanded)
         return list(zip(spaces, scores, strict=True)), known

@@ -99,25 +99,19 @@ class Context(NamedTuple):
         """
         found = np.zeros((len(vectors), self.output.shape[1]), np.int32)
         with one_thread:
-            for first, end in _blocks(sentences):
-                begin = first[0]
-                found[begin : end[-1]] = self._sums(vectors[begin : end[-1]], (first - begin, end - begin))
+            for first, end in [sentences] if len(vectors) <= _BLOCK else _blocks(sentences):
+                nodes = slice(first[0], end[-1])
+                inputs = vectors[nodes].astype(np.float32) * self.unit
+                integers, sizes = np.empty_like(inputs), np.empty(len(inputs), np.float32)
+                _quantise(inputs, integers, sizes)
+                for hidden, scales, bias in zip(self.hidden, self.scales, self.bias, strict=True):
+                    parts, bounds = integers @ hidden, (first - first[0], end - first[0])
+                    _add_layer(parts, bounds, scales, bias, inputs, integers, sizes)
+                products = integers @ self.output
+                products *= sizes[:, None]
+                products *= self.factors
+                found[nodes] = np.clip(np.rint(products), -LARGEST_SUM, LARGEST_SUM)
         return found
-
-    def _sums(self, vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
-        """Return the sums of the nodes of some sentences."""
-        inputs = vectors.astype(np.float32) * self.unit
-        integers, sizes = np.empty_like(inputs), np.empty(len(inputs), np.float32)
-        for hidden, scales, bias in zip(self.hidden, self.scales, self.bias, strict=True):
-            _quantise(inputs, integers, sizes)
-            products = np.zeros((len(inputs), len(bias)), np.float32)
-            _combine(integers @ hidden, sizes, *sentences, scales, bias, products)
-            inputs += run_layer(products, sentences)[2]
-        _quantise(inputs, integers, sizes)
-        products = integers @ self.output
-        products *= sizes[:, None]
-        products *= self.factors
-        return np.clip(np.rint(products), -LARGEST_SUM, LARGEST_SUM).astype(np.int32)
 
 
 def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -129,7 +123,8 @@ def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, n
     sentences : tuple of two ndarrays, int32
     """
     n, width = len(products), products.shape[1] // 3
-    gates, cells, added = (np.zeros((n, size), np.float32) for size in (2 * width, width, width))
+    gates, cells = np.zeros((n, 2 * width), np.float32), np.zeros((n, width), np.float32)
+    added = np.zeros((n, width), np.float32)
     _run_layer(products, *sentences, gates, cells, added)
     return gates, cells, added
 
@@ -208,6 +203,28 @@ def _combine(
                     products[i, k] += sizes[i + 1] * parts[i + 1, 2 * width + k]
             for k in range(width):
                 products[i, k] = products[i, k] * scales[k] + bias[k]
+
+
+@kernel
+def _add_layer(
+    parts: Float32s,
+    bounds: tuple[Int32s, Int32s],
+    scales: Float32s,
+    bias: Float32s,
+    vectors: Float32s,
+    integers: Float32s,
+    sizes: Float32s,
+) -> None:
+    """Add what a layer finds to the vectors, given the products with its integers, and make their integers anew."""
+    (n, width), (first, end) = vectors.shape, bounds
+    products, gates = np.zeros((n, 3 * width), np.float32), np.zeros((n, 2 * width), np.float32)
+    cells, added = np.zeros((n, width), np.float32), np.zeros((n, width), np.float32)
+    _combine(parts, sizes, first, end, scales, bias, products)
+    _run_layer(products, first, end, gates, cells, added)
+    for i in range(n):
+        for k in range(width):
+            vectors[i, k] += added[i, k]
+    _quantise(vectors, integers, sizes)
 
 
 @kernel

@@ -6,6 +6,7 @@ A row of F has a one at the place of each feature of a part, see `nonproj.scorin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,9 +165,10 @@ class Scorer:
             If labels are scored with the arcs.
         """
         scores, known = [], None
+        arcs, starts = list(map(attrgetter("arcs"), spaces)), list(map(attrgetter("starts"), spaces))
         layer = self.network.layer(batch) if self.network is not None else None
         for i, (part_type, table) in enumerate(zip(self.types, self.tables, strict=True)):
-            of_sentences = [part_type.rows(parts.arcs, parts.starts[i]) for parts in spaces]
+            of_sentences = list(map(part_type.rows, arcs, map(itemgetter(i), starts)))
             rows = join_rows(of_sentences, batch)
             scores.append(score_parts(hash_tokens(batch, table, len(weights)), rows, weights, scale))
             if batch.encoded is not None:
