@@ -99,7 +99,7 @@ class Context(NamedTuple):
         """
         found = np.zeros((len(vectors), self.output.shape[1]), np.int32)
         with one_thread:
-            for first, end in [sentences] if len(vectors) <= _BLOCK else _blocks(sentences):
+            for first, end in [sentences] if 0 < len(vectors) <= _BLOCK else _blocks(sentences):
                 nodes = slice(first[0], end[-1])
                 inputs = vectors[nodes].astype(np.float32) * self.unit
                 integers, sizes = np.empty_like(inputs), np.empty(len(inputs), np.float32)
