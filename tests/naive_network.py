@@ -104,7 +104,9 @@ def in_training(vectors, context, units):
 def rounded_vector(vector):
     """A vector as integers up to 127, and what a one stands for."""
     largest = max(abs(x) for x in vector)
-    return [round(float(x * (np.float32(127) / largest))) if largest else 0 for x in vector], largest / np.float32(127)
+    return [
+        round(float(x * (np.float32(127) / largest))) if largest > 1e-30 else 0 for x in vector
+    ], largest / np.float32(127)
 
 
 def in_context(vectors, context):

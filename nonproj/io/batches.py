@@ -34,7 +34,7 @@ def groups(sentences: Sequence[Sentence], pairs: int) -> list[slice]:
     """
     found, first, total = [], 0, 0
     for i, sentence in enumerate(sentences):
-        own = len(sentence) ** 2
+        own = len(sentence.rows) ** 2
         if i > first and total + own > pairs:
             found.append(slice(first, i))
             first, total = i, 0

@@ -23,7 +23,7 @@ from nonproj.linear.projection import Projection
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.batch import whole
-from nonproj.scoring.context_learning import ContextLearner, Contribution, rounded_context
+from nonproj.scoring.context_learning import ContextLayers, ContextSteps, Contribution, rounded_context
 from nonproj.scoring.network import POSITIONS, Network, Weights, score_arcs
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
@@ -88,7 +88,8 @@ class NetworkLearner:
         float32.
     projection : Projection or None
         Of the vectors.
-    context : ContextLearner or None
+    context : ContextLayers or None
+    context_steps : ContextSteps or None
     squares : list of ndarray
         The sums of squared gradients, of equal pieces of each row of words, and of the rows of the other tables.
     """
@@ -125,7 +126,8 @@ class NetworkLearner:
         lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
         self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
         self.projection = None if vectors is None else Projection(vectors, width or 2 * size, pieces, self.rng)
-        self.context = ContextLearner(width, 2 * size, LAYERS, self.rng, steps) if width else None
+        self.context = ContextLayers(width, 2 * size, LAYERS, self.rng) if width else None
+        self.context_steps = ContextSteps(self.context.tables, steps) if self.context else None
         trained = [*self.weights, *([self.projection.matrix] if self.projection else [])]
         trained += self.context.tables if self.context else []
         self._mean = LaterMean(trained, options.epochs)
@@ -170,8 +172,8 @@ class NetworkLearner:
         follow_rows(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
         follow_rows(np.zeros(1, np.int32), output[None], rate, self.weights.output[None], self.squares[3])
         follow_rows(np.arange(len(labels), dtype=np.int32), labels, rate, self.weights.labels, self.squares[4])
-        if self.context and contribution:
-            self.context.follow(contribution)
+        if self.context_steps and contribution:
+            self.context_steps.follow(contribution)
         return loss, wrong
 
     def gradient(
@@ -187,7 +189,7 @@ class NetworkLearner:
         dropped : ndarray of shape (N, C + 1), uint8
             See `nonproj.scoring.word_sums.word_sums`.
         units : ndarray, float32, optional
-            Factors of the units of the layers over words in context, as `ContextLearner.draw` returns them.
+            Factors of the units of the layers over words in context, as `ContextLayers.draw` returns them.
 
         Returns
         -------

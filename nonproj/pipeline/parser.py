@@ -18,6 +18,7 @@ import copy
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
@@ -151,7 +152,7 @@ class Parser(Loaded):
 
     def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
         """Parse sentences together, or one by one up to the first one that is too large or has no tree."""
-        if max(map(len, sentences)) <= self.max_words:
+        if max(map(len, map(attrgetter("rows"), sentences))) <= self.max_words:
             with contextlib.suppress(MemoryError, SizeError, DataError):
                 return self._parse_batch(sentences)
         return map(self.parse, sentences)
@@ -275,7 +276,8 @@ class Parser(Loaded):
         ``demanded`` are the numbers of the labels that some nodes of the batch must have.
         """
         spaces = list(map(part_space, arcs, itertools.repeat(self.scorer.types)))
-        check_count(sum(map(len, spaces)), "parts of a batch", batch.n_nodes)
+        n_parts = sum(map(itemgetter(-1), map(attrgetter("offsets"), spaces)))
+        check_count(n_parts, "parts of a batch", batch.n_nodes)
         scores, known = self.scorer.score_batch(batch, spaces, *self.tables["parser"], demanded)
         return list(zip(spaces, scores, strict=True)), known
 

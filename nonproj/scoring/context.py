@@ -13,7 +13,7 @@ alone.  So scores depend on nothing but the sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,6 +35,9 @@ LARGEST = 127
 
 LIMIT = 1e6
 """Numbers of vectors are cut off here."""
+
+LEAST = 1e-30
+"""A vector whose numbers are all nearer to 0 is 0."""
 
 LARGEST_SUM = 2.0**24
 """Sums are cut off here, in units of their integers."""
@@ -129,7 +132,7 @@ def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, n
     return gates, cells, added
 
 
-def check_context(arrays: dict[str, np.ndarray], n_sums: int) -> Context | None:
+def check_context(arrays: Mapping[str, np.ndarray], n_sums: int) -> Context | None:
     """Return the context in the arrays of a state that obeys the schema, or None.
 
     Raises
@@ -167,14 +170,14 @@ def _blocks(sentences: Sentences) -> Iterator[Sentences]:
 def _quantise(vectors: Float32s, integers: Float32s, sizes: Float32s) -> None:
     """Cut vectors off, and write them as integers of 8 bits, and what a one stands for in each."""
     n, width = vectors.shape
-    limit, zero, most = np.float32(LIMIT), np.float32(0.0), np.float32(LARGEST)
+    limit, zero, most, least = np.float32(LIMIT), np.float32(0.0), np.float32(LARGEST), np.float32(LEAST)
     for i in range(n):
         largest = zero
         for k in range(width):
             vectors[i, k] = min(max(vectors[i, k], -limit), limit)
             largest = max(largest, abs(vectors[i, k]))
         sizes[i] = largest / most
-        factor = most / largest if largest > zero else zero
+        factor = most / largest if largest > least else zero
         for k in range(width):
             integers[i, k] = np.rint(vectors[i, k] * factor)
 

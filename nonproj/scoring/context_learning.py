@@ -62,14 +62,14 @@ class Contribution(NamedTuple):
 
 
 def gradients(contributions: Sequence[Contribution]) -> list[np.ndarray]:
-    """Return the gradient of `ContextLearner.tables`; one product for many sentences takes far less time than many."""
+    """Return the gradient of `ContextLayers.tables`; one product for many sentences takes far less time than many."""
     inputs = [np.concatenate(each) for each in zip(*(one.inputs for one in contributions), strict=True)]
     of_products = [np.concatenate(each) for each in zip(*(one.of_products for one in contributions), strict=True)]
     of_hidden = [each.T @ back for each, back in zip(inputs, of_products, strict=True)]
     return [*of_hidden[:-1], *(back.sum(axis=0) for back in of_products[:-1]), of_hidden[-1]]
 
 
-class ContextLearner:
+class ContextLayers:
     """Layers over words in context in training.
 
     Parameters
@@ -77,13 +77,11 @@ class ContextLearner:
     width : int
         The size E of a word's vector.
     n_sums : int
-        The number S of sums to which is added.
+        The number S of sums of a word.
     layers : int
         The number L of layers.
     rng : numpy.random.Generator
         For the first weights and what is left out.
-    steps : int
-        The number of sentences that will be learnt from, by which the learning rate falls.
 
     Attributes
     ----------
@@ -91,22 +89,19 @@ class ContextLearner:
         Hidden weights of shape (3 * E, 3 * E) of each layer, then biases, then the output of shape (E, S).
     """
 
-    def __init__(self, width: int, n_sums: int, layers: int, rng: np.random.Generator, steps: int):
-        self._rng, self._steps, self.layers, deviation = rng, max(steps, 1), layers, np.float32(1 / np.sqrt(3 * width))
+    def __init__(self, width: int, n_sums: int, layers: int, rng: np.random.Generator):
+        self._rng, self._layers, deviation = rng, layers, np.float32(1 / np.sqrt(3 * width))
         self.tables = [rng.standard_normal((3 * width, 3 * width), np.float32) * deviation for _ in range(layers)]
         self.tables += [np.zeros(3 * width, np.float32) for _ in range(layers)]
         self.tables.append(rng.standard_normal((width, n_sums), np.float32) * np.float32(_DEVIATION))
-        self._adam = [Adam(table) for table in self.tables]
-        self._waiting: list[Contribution] = []
-        self._seen = 0
 
     def draw(self, *shape: int) -> np.ndarray:
         """Return factors of the inputs of each layer, float32[L, *shape, E]: 0 for what is left out."""
         width, kept = self.tables[-1].shape[0], np.float32(1.0 - DROPPED)
-        return (self._rng.random((self.layers, *shape, width), np.float32) < kept) / kept
+        return (self._rng.random((self._layers, *shape, width), np.float32) < kept) / kept
 
     def forward(self, vectors: np.ndarray, sentences: Sentences, factors: np.ndarray) -> tuple[np.ndarray, Passed]:
-        """Return what is added to the sums of the words of some sentences, float32[N, S], and what `backward` needs.
+        """Return the sums of the words of some sentences, float32[N, S], and what `backward` needs.
 
         Parameters
         ----------
@@ -117,9 +112,9 @@ class ContextLearner:
             As `draw` returns them.
         """
         passed = Passed(sentences, [], [], [], [], factors, vectors)
-        for layer in range(self.layers):
+        for layer in range(self._layers):
             inputs = _windows(vectors * factors[layer], sentences)
-            products = inputs @ self.tables[layer] + self.tables[self.layers + layer]
+            products = inputs @ self.tables[layer] + self.tables[self._layers + layer]
             gates, cells, added = run_layer(products, sentences)
             vectors = vectors + added
             for kept, new in zip(passed[1:5], (inputs, products, gates, cells), strict=True):
@@ -129,7 +124,7 @@ class ContextLearner:
     def backward(self, gradient: np.ndarray, passed: Passed) -> tuple[np.ndarray, Contribution]:
         """Return the gradient of the vectors, float32[N, E], given that of the sums, and what `gradients` needs."""
         of_vectors, of_products = gradient @ self.tables[-1].T, [gradient]
-        for layer in reversed(range(self.layers)):
+        for layer in reversed(range(self._layers)):
             products = passed.products[layer]
             back = np.empty_like(products)
             _differentiate(of_vectors, *passed.sentences, products, passed.gates[layer], passed.cells[layer], back)
@@ -140,20 +135,37 @@ class ContextLearner:
             of_vectors = of_vectors + of_inputs * passed.factors[layer]
         return of_vectors, Contribution([*passed.inputs, passed.vectors], of_products[::-1])
 
+
+class ContextSteps:
+    """Steps of Adam on layers over words in context, each after some sentences.
+
+    Parameters
+    ----------
+    tables : list of ndarray, float32
+        `ContextLayers.tables`, which are changed in place.
+    sentences : int
+        The number that will be learnt from, by which the learning rate falls.
+    """
+
+    def __init__(self, tables: list[np.ndarray], sentences: int):
+        self._adam, self._sentences = [Adam(table) for table in tables], max(sentences, 1)
+        self._waiting: list[Contribution] = []
+        self._seen = 0
+
     def follow(self, contribution: Contribution) -> None:
-        """Count what a sentence contributes to the gradient; make a step of Adam after each `_BATCH` sentences."""
+        """Count what a sentence contributes to the gradient; make a step after each `_BATCH` sentences."""
         self._waiting.append(contribution)
         self._seen += 1
         if self._seen % _BATCH == 0:
-            number = self._seen // _BATCH
-            rate = _RATE * min(1.0, number / _WARM_UP) * (1.0 - (1.0 - _LAST) * min(1.0, self._seen / self._steps))
+            number, share = self._seen // _BATCH, min(1.0, self._seen / self._sentences)
+            rate = _RATE * min(1.0, number / _WARM_UP) * (1.0 - (1.0 - _LAST) * share)
             for adam, gradient in zip(self._adam, gradients(self._waiting), strict=True):
                 adam.step(gradient, rate, number)
             self._waiting.clear()
 
 
 def rounded_context(tables: list[np.ndarray], unit: float, unit_of_sums: float) -> Context:
-    """Return the layers with weights of 8 bits, given the `ContextLearner.tables`, float32.
+    """Return the layers with weights of 8 bits, given the `ContextLayers.tables`, float32.
 
     The units are the numbers that a one stands for in vectors and in sums.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -168,7 +168,7 @@ class Analyzer:
                 keys.append((row[1], *known))
                 absent.append(own)
         added = (encoded, encoded.hidden([sentence.forms for sentence in batch])) if encoded else None
-        found, margins = self.tagger.tag_with_margins(keys, list(map(len, map(attrgetter("rows"), batch))), added)
+        found, margins = self.tagger.tag_with_margins(keys, [len(sentence.rows) for sentence in batch], added)
         for row, columns, tag in zip(words, absent, found, strict=True):
             for column in columns:
                 row[column] = tag[column - UPOS]
@@ -184,7 +184,7 @@ class Analyzer:
         tagged = list(batch)
         chosen = [i for i, sentence in enumerate(batch) if overwrite or self._lacks(sentence.rows)]
         if chosen:
-            found = self.annotate_with_margins(list(map(batch.__getitem__, chosen)), overwrite, encoded)
+            found = self.annotate_with_margins([batch[i] for i in chosen], overwrite, encoded)
             for i, rows, margins in zip(chosen, *found, strict=True):
                 tagged[i] = with_rows(batch[i], rows, margins)
         return tagged

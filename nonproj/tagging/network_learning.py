@@ -17,7 +17,7 @@ from nonproj.linear.optimisers import Adam, follow_share, run_epochs
 from nonproj.linear.projection import Projection
 from nonproj.linear.weights import quantise
 from nonproj.scoring.context import Sentences
-from nonproj.scoring.context_learning import ContextLearner, gradients, rounded_context
+from nonproj.scoring.context_learning import ContextLayers, gradients, rounded_context
 from nonproj.scoring.vectors import WordNumbers, WordVectors
 from nonproj.tagging.network import (
     INDEX_BITS,
@@ -137,7 +137,7 @@ class TagNetworkLearner:
         bias, output = np.zeros(HIDDEN, np.float32), np.zeros((tags.n_units, HIDDEN), np.float32)
         self.weights = Weights(rows, hidden, bias, output)
         self.squares = np.full(len(rows), 1e-6, np.float32)
-        self.context = ContextLearner(WIDTH, HIDDEN, LAYERS, self.rng, 0)
+        self.context = ContextLayers(WIDTH, HIDDEN, LAYERS, self.rng)
         self.dense = [Adam(table) for table in (*self.weights[1:], *self.context.tables)]
         self.steps = 0
         self.words = WordNumbers(vectors.words) if vectors else None

@@ -84,7 +84,8 @@ def marginals_trusted(scores: Float64s, single_root: bool, strict: bool) -> tupl
     status, log_partition = _marginals(scores, single_root, p, panels)
     if status == UNDERFLOW:
         status, log_partition = wide_marginals(scores, single_root, p, strict)
-    check_status(status)
+    if status != FOUND:
+        check_status(status)
     return p, float(log_partition)
 
 

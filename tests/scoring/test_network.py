@@ -24,6 +24,7 @@ from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline.joint import Choice, JointParser
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.price_and_cut import PricingParser
+from nonproj.scoring import context as context_layers
 from nonproj.scoring.batch import join
 from nonproj.scoring.context import CONTEXT, Context
 from nonproj.scoring.context_learning import gradients
@@ -104,7 +105,9 @@ def test_scores_equal_the_definition_exactly(seed):
         assert row == [0.5 * score for score in naive_network.label_scores(*arguments, sums=sums)]
 
 
-def test_sentences_of_a_batch_score_as_each_alone():
+@pytest.mark.parametrize("block", [1, 10, 256])
+def test_sentences_of_a_batch_score_as_each_alone(monkeypatch, block):
+    monkeypatch.setattr(context_layers, "_BLOCK", block)
     rng = np.random.default_rng(0)
     given = [draw_sentence(rng, n) for n in (3, 1, 7, 12)]
     encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
@@ -115,6 +118,13 @@ def test_sentences_of_a_batch_score_as_each_alone():
         found = each(network.layer(batch), head, modifier)
         alone = [each(network.layer(t), a.head, a.modifier) for t, a in zip(tokens, spaces, strict=True)]
         assert found.tolist() == np.concatenate(alone).tolist()
+
+
+def test_vectors_of_zeros_or_next_to_it_have_no_products():
+    context = draw_context(np.random.default_rng(0), 3, 2)
+    bounds = np.array([0], np.int32), np.array([2], np.int32)
+    found = [context.sums(np.full((2, 3), value, np.float32), bounds) for value in (0.0, 1e-40)]
+    assert found[0].any() and (found[0] == found[1]).all()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -268,7 +278,7 @@ def test_the_layers_in_context_take_steps_of_adam_on_eight_sentences():
         vectors, of_sums = (rng.normal(size=(5, n)).astype(np.float32) for n in (2, 6))
         passed = learner.context.forward(vectors, sentences, learner.context.draw())[1]
         contribution = learner.context.backward(of_sums, passed)[1]
-        learner.context.follow(contribution)
+        learner.context_steps.follow(contribution)
         total = total + gradients([contribution])[0].astype(float)
     # The first step of Adam is the rate times the sign: the first of 100 steps of warming up, 8 of 10 sentences seen.
     rate = 0.003 * 0.01 * (1 - 0.9 * 0.8)
