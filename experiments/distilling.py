@@ -132,10 +132,10 @@ def options_text(changes: Mapping[str, object]) -> str:
 
     Examples
     --------
-    >>> options_text({"network.context": 128, "features.vectors": Path("data/glove.vec.gz")})
+    >>> options_text({"network.context": 128, "features.vectors": "data/glove.vec.gz"})
     'features.vectors=glove.vec.gz network.context=128'
     """
-    values = {key: value.name if isinstance(value, Path) else value for key, value in changes.items()}
+    values = {key: Path(str(value)).name if key in FILES else value for key, value in changes.items()}
     return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
 
 
@@ -255,18 +255,13 @@ def _run(arguments: list[str] | None) -> None:
     parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks and encoders")
     options = parser.parse_args(arguments)
     setting = Setting(options.results.resolve(), options.models, options.data, training=options.training)
-    changes = {key: changed(key, value) for key, _, value in (each.partition("=") for each in options.set)}
+    changes = {key: yaml.safe_load(value) for key, _, value in (each.partition("=") for each in options.set)}
     texts, amounts = [path.resolve() for path in options.text], options.words or WORDS
     Config().with_overrides(changes)  # before hours of training
     for path in texts:
         if not path.is_file():
             raise FileError(str(path), "no such file")
     measure(setting, options.language, texts, amounts, options.share, changes)
-
-
-def changed(key: str, value: str) -> object:
-    """Return the value of an option on the command line."""
-    return Path(value) if key in FILES else yaml.safe_load(value)
 
 
 if __name__ == "__main__":

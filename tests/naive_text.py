@@ -8,6 +8,7 @@ import re
 import unicodedata
 
 import numpy as np
+from naive_network import in_context
 
 BLANK, NEWLINE, EXTEND, LOWER, UPPER, LETTER, IDEOGRAPH, DIGIT, NUMBER = range(9)
 CONNECTOR, DASH, OPEN, CLOSE, MATH, CURRENCY, MODIFIER, SYMBOL, FORMAT = range(9, 18)
@@ -357,11 +358,35 @@ def token_rows(token: tuple[str, int] | None, case, tag, bits: int) -> list[int]
     return [h >> (32 - bits) for h in feature_hashes("sentence network", list(values), values)]
 
 
-def tokens_around(tokens: list, t: int) -> list:
-    """The six tokens around the place after ``t``, None for those of other paragraphs."""
-    paragraph = [sum(blanks == PARAGRAPH for _, blanks in tokens[:k]) for k in range(len(tokens))]
-    there = [k if 0 <= k < len(tokens) and paragraph[k] == paragraph[t] else None for k in range(t - 2, t + 4)]
-    return [None if k is None else tokens[k] for k in there]
+def piece_of(tokens: list, t: int) -> tuple[int, int]:
+    """The first token of the context of the place after ``t``, and the one behind the last."""
+    begin, end = t, t + 1
+    while begin > 0 and tokens[begin - 1][1] != PARAGRAPH:
+        begin -= 1
+    while tokens[end - 1][1] != PARAGRAPH:
+        end += 1
+    size = end - begin
+    number = math.ceil(size / 192)
+    cuts = [begin + size * i // number for i in range(number + 1)]
+    i = next(i for i in range(number) if cuts[i] <= t < cuts[i + 1])
+    return max(begin, cuts[i] - 32), min(end, cuts[i + 1] + 32)
+
+
+def sums_of_places(tokens: list, case, tag, network) -> list:
+    """What the tokens of its context add to the hidden units of the place after each token, None after paragraphs."""
+    rows, states, _, context = network
+    bits, size = len(rows).bit_length() - 1, states.shape[1]
+    own = [[rows[row] for row in token_rows(token, case, tag, bits)] for token in tokens]
+    vectors = [[sum(column, np.float32(0)) for column in zip(*each, strict=True)] for each in own]
+    tables, found, pieces = [table.tolist() for table in context[:1]] + list(context[1:]), [], {}
+    for t, (_, blanks) in enumerate(tokens):
+        first, end = piece_of(tokens, t)
+        if (first, end) not in pieces:
+            pieces[first, end] = in_context(vectors[first:end], tables)
+        around = pieces[first, end]
+        sides = None if blanks == PARAGRAPH else zip(around[t - first], around[t - first + 1][size:], strict=False)
+        found.append(sides and [np.float32(2**-14) * np.float32(a + b) for a, b in sides])
+    return found
 
 
 def state_number(length: int, brackets: int, quotes: int, verbs: int) -> int:
@@ -370,25 +395,25 @@ def state_number(length: int, brackets: int, quotes: int, verbs: int) -> int:
     return (place * 4 + min(brackets, 1) * 2 + quotes % 2) * 4 + min(verbs, 3)
 
 
-def network_score(tokens: list, t: int, state: tuple, case, tag, network) -> float:
-    """The score of a sentence end after ``t`` by a network: rows of tokens, hidden matrices, rows of states, output."""
-    rows, hidden, states, output = network
-    layer = states[state_number(*state) + (tokens[t][1] == BROKEN) * len(states) // 2].astype(float)
-    for matrix, token in zip(hidden, tokens_around(tokens, t), strict=True):
-        vector = sum(rows[row].astype(float) for row in token_rows(token, case, tag, len(rows).bit_length() - 1))
-        layer = layer + vector @ matrix
-    return float(np.maximum(layer, 0) @ output[:-1] + output[-1])
+def network_score(state: tuple, broken: bool, states, output, sums) -> float:
+    """The score of a sentence end by a network, given what the tokens add to its hidden units."""
+    layer = np.maximum(states[state_number(*state) + broken * len(states) // 2] + np.float32(sums), 0)
+    return float(layer.astype(float) @ output[:-1] + output[-1])
 
 
 def end_probability(tokens: list, begin: int, t: int, case, tag, weights, threshold: float, network=None) -> float:
-    """The probability that the sentence that began at ``begin`` ends after ``t``."""
+    """The probability that the sentence that began at ``begin`` ends after ``t``.
+
+    ``network`` has rows of states, output, and what the tokens add.
+    """
     if tokens[t][1] == PARAGRAPH:
         return 1.0
     bits, state = len(weights).bit_length() - 1, state_of(tokens, begin, t, tag)
     places = [h >> (32 - bits) for h in sentence_features(tokens, t, state, case, tag)]
     score = sum(float(weights[place ^ (tokens[t][1] == BROKEN)]) for place in places) - threshold
     if network:
-        score += network_score(tokens, t, state, case, tag, network)
+        states, output, sums = network
+        score += network_score(state, tokens[t][1] == BROKEN, states, output, sums[t])
     return 1 / (1 + math.exp(-min(max(score, -30), 30)))
 
 
@@ -398,6 +423,7 @@ def score_ends(tokens: list, case, tag, weights, threshold: float, cost: float, 
     Beginnings with less than 1/256 of the probability are given up, but for the most probable one.
     """
     n = len(tokens)
+    network = network and (*network[1:3], sums_of_places(tokens, case, tag, network))
     begun, sentence, masses = [1.0] + [0.0] * n, {}, {}
     for t in range(n):
         if not masses or begun[t] >= 1 / 256:
@@ -433,37 +459,6 @@ def logistic_step(row: list[int], target: bool, rate: float, weights, squares) -
     for f in row:
         squares[f] += gradient * gradient
         weights[f] -= rate * gradient / math.sqrt(squares[f])
-
-
-def adagrad(table: np.ndarray, squares: np.ndarray, place: tuple, gradient, rate: float) -> None:
-    """Raise the objective by one row of a table, which has one sum of squares."""
-    if np.any(gradient):
-        squares[place] += np.mean(np.square(gradient))
-        table[place] += rate * gradient / math.sqrt(squares[place] + 1e-8)
-
-
-def network_step(rows: list, state: int, gold: bool, kept, units, rate: float, network, squares) -> None:
-    """One step at a place: ``rows`` are those of the tokens around, ``kept`` says which of them are there, ``units``
-    are factors of the hidden units; the tables of ``network`` and ``squares`` change."""
-    table, hidden, states, output = network
-    used = [
-        [row for row, there in zip(each, these, strict=True) if there] for each, these in zip(rows, kept, strict=True)
-    ]
-    vectors = [sum((table[row] for row in each), np.zeros(table.shape[1])) for each in used]
-    layer = states[state] + sum(vector @ matrix for vector, matrix in zip(vectors, hidden, strict=True))
-    layer = np.maximum(layer, 0) * units
-    error = gold - 1 / (1 + math.exp(-(layer @ output[:-1] + output[-1])))
-    delta = error * output[:-1] * units * (layer > 0)
-    for u in np.flatnonzero(layer):
-        adagrad(output, squares[3], u, error * layer[u], rate)
-    adagrad(output, squares[3], -1, error, rate)
-    adagrad(states, squares[2], state, delta, rate)
-    back = [matrix @ delta for matrix in hidden]
-    for k, vector in enumerate(vectors):
-        for d, x in enumerate(vector):
-            adagrad(hidden, squares[1], (k, d), x * delta, rate)
-        for row in used[k]:
-            adagrad(table, squares[0], row, back[k], rate)
 
 
 WORD_TEMPLATES = [

@@ -338,14 +338,8 @@ class SegmenterConfig(Section, name="segmenter"):
         1, "number of additional copies of the training text, with varied line breaks", (int,), low=0, high=100
     )
     threshold: float = option(0.0, "minimum score of a sentence boundary", (float,), low=-50, high=50)
-    network_share: str | float = option(
-        "auto",
-        "share of a small network in the score of a sentence boundary; 0: no network; auto: 0 or 0.25, chosen by "
-        "cross-validation",
-        (float,),
-        ("auto",),
-        low=0,
-        high=1,
+    network_share: float = option(
+        0.25, "share of a small network in the score of a sentence boundary; 0: no network", (float,), low=0, high=1
     )
     language: str | None = field(
         default="auto",

@@ -160,7 +160,9 @@ class Parser(Loaded):
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
         tokens = self.encode_all(sentences)
-        constraints = list(map(read_constraints, sentences, itertools.repeat(self.constraints)))
+        constraints: list[Constraints | None] = [None] * len(sentences)
+        if self.constraints != "none":
+            constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         batch = join(tokens)
         demanded = join_words(map(self.demanded, constraints), batch) if any(constraints) else {}
         stages = sentences, tokens, constraints, self.first_order_batch(batch)

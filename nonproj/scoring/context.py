@@ -13,6 +13,7 @@ alone.  So scores depend on nothing but the sentence.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -58,6 +59,9 @@ Sentences: TypeAlias = tuple[np.ndarray, np.ndarray]
 _BLOCK = 256
 """Nodes whose products are computed together, so that they stay in the cache."""
 
+_SMALL = 1 << 17
+"""Multiplications of a product that no library divides among threads."""
+
 
 class Context(NamedTuple):
     """The weights of L layers over vectors of E numbers, and of the output for S sums of a word.
@@ -101,7 +105,8 @@ class Context(NamedTuple):
         sentences : tuple of two ndarrays, int32
         """
         found = np.zeros((len(vectors), self.output.shape[1]), np.int32)
-        with one_thread:
+        small = vectors.size * self.bias.shape[1] * 3 <= _SMALL
+        with contextlib.nullcontext() if small else one_thread:
             for first, end in [sentences] if 0 < len(vectors) <= _BLOCK else _blocks(sentences):
                 nodes = slice(first[0], end[-1])
                 inputs = vectors[nodes].astype(np.float32) * self.unit

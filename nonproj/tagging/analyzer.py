@@ -158,7 +158,7 @@ class Analyzer:
         for sentence in batch:
             rows = sentence.rows
             if overwrite or set(map(_TAG, rows)) <= {("_", "_", "_")}:
-                keys += [row[1] for row in rows]
+                keys += map(itemgetter(1), rows)
                 absent += [self.tag_columns] * len(rows)
                 continue
             feats = any(row[FEATS] != "_" for row in rows)
@@ -192,7 +192,7 @@ class Analyzer:
     def _lacks(self, rows: list[list[str]]) -> bool:
         """Return whether a word lacks its tag or lemma, or all words lack features, which single words may lack."""
         for column in self.columns:
-            absent = [row[column] for row in rows].count("_")
+            absent = list(map(itemgetter(column), rows)).count("_")
             if absent == len(rows) if column == FEATS else absent:
                 return True
         return False

@@ -8,7 +8,7 @@
 - `sentence_network`, `sentence_network_learning`: a network beside the linear model of sentences, and its training
 - `alternatives`: doubtful sentences, decided by their trees
 - `corpus`, `training_text`: the raw text of a treebank, and its gold tokens and folds
-- `sentence_training`: the models of sentence ends, and the network's share
+- `sentence_training`: the models of sentence ends
 - `training`: all of these models from a treebank
 - `multiword`: multiword tokens and their words
 - `rules`: segmentation without training

@@ -154,15 +154,14 @@ def one_line(form: str) -> str:
 
 def forms_of(segments: Segments) -> list[str]:
     """Return the tokens as they stand in the text."""
-    text = segments.text
-    return [text[a:b] for a, b in zip(segments.start, segments.end, strict=True)]
+    return list(map(segments.text.__getitem__, map(slice, segments.start, segments.end)))
 
 
 def miscellaneous(segments: Segments, forms: list[str], normal: bool, origin: Origin) -> list[str]:
     """Return the column MISC of each token; parameters as for `to_sentences`."""
     text, start, end = segments.text, segments.start, segments.end
-    after = [text[a:b] for a, b in zip(end, [*start[1:], len(text)], strict=True)]
-    found = [_SPACES[blanks] for blanks in after]
+    after = list(map(text.__getitem__, map(slice, end, [*start[1:], len(text)])))
+    found = list(map(_SPACES.__getitem__, after))
     before = {0: text[: start[0]]} if start else {}
     for token in segments.paragraphs - {0}:
         blanks = after[token - 1]

@@ -1,9 +1,13 @@
 """A small network that scores sentence ends, beside the linear model.
 
-A token has a vector: the sum of the rows of what is known of it, such as its form and its suffix.  The hidden layer of
-a place is the positive part of a row for the state (`nonproj.text.sentence_features.state_of`) plus, for each token
-around the place, a matrix times its vector.  So forms that are used alike have alike vectors, and what is learnt of one
-helps with the others.  Sums run in a fixed order.
+A token has a vector: the sum of the rows of what is known of it, such as its form and its suffix.  Layers over tokens
+in context (`nonproj.scoring.context`) make of them what each token adds to the hidden units of the places before and
+after it.  The hidden layer of a place is the positive part of that and a row for the state
+(`nonproj.text.sentence_features.state_of`).  So forms that are used alike have alike vectors, what is learnt of one
+helps with the others, and an end may depend on tokens far away.
+
+A token's context is its paragraph; long paragraphs are cut into pieces that overlap.  Scores depend on nothing but the
+paragraph.
 """
 
 from __future__ import annotations
@@ -19,17 +23,12 @@ from nonproj.linear.component import Arrays
 from nonproj.linear.hashing import Window, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.linear.weights import check_table
-from nonproj.text.layout import table_shift
-from nonproj.text.sentence_features import (
-    N_STATES,
-    OF_TOKEN,
-    TOKENS_AROUND,
-    describe_token,
-    nearby,
-)
+from nonproj.scoring.context import CONTEXT, Context, check_context
+from nonproj.text.layout import PARAGRAPH, table_shift
+from nonproj.text.sentence_features import N_STATES, OF_TOKEN, describe_token
 from nonproj.text.token_table import PADDING, TokenTable
-from nonproj.text.usage import KnownWords
-from nonproj.types import Float32s, Int32s
+from nonproj.text.usage import KnownWords, Usage, known_words
+from nonproj.types import Float32s, Int32s, Int64s, Uint8s
 
 GRAMMAR = Grammar("sentence network", ("t",), OF_TOKEN, (0, 0))
 
@@ -39,43 +38,64 @@ TOKEN_WINDOW: Window = window_of(compile_templates([f"t.{name}" for name in OF_T
 N_ROWS = len(OF_TOKEN)
 """Rows of a token."""
 
-NETWORK: Arrays = {
+_TABLES: Arrays = {
     "network_rows": ("float32", "rows width"),
-    "network_hidden": ("float32", f"{TOKENS_AROUND} width units"),
     "network_states": ("float32", f"{2 * N_STATES} units"),
     "network_output": ("float32", 1),
 }
+NETWORK: Arrays = {**_TABLES, **CONTEXT}
 """The arrays of a `SentenceNetwork` in a model, for schemas."""
+
+UNIT = 2.0**-14
+"""What a one stands for in the sums of the layers in context."""
+
+PIECE, OVERLAP = 192, 32
+"""Tokens of a piece of a long paragraph, at most, and those on each side that are only context for them."""
 
 
 class SentenceNetwork(NamedTuple):
-    """The weights of a network with D numbers in a vector and K hidden units, float32.
+    """The weights of a network with D numbers in a vector and K hidden units.
 
     Attributes
     ----------
-    rows : ndarray of shape (2 ** bits, D)
+    rows : ndarray of shape (2 ** bits, D), float32
         By hash.
-    hidden : ndarray of shape (TOKENS_AROUND, D, K)
-    states : ndarray of shape (2 * N_STATES, K)
+    states : ndarray of shape (2 * N_STATES, K), float32
         Of each state, and after them the same at ends of lines that are not full.
-    output : ndarray of shape (K + 1,)
+    output : ndarray of shape (K + 1,), float32
         The last is the bias.
+    context : Context or None
+        Its 2 * K sums of a token are what the token adds to the units of the place after it, then before it.  None if
+        there are no hidden units.
     """
 
     rows: np.ndarray
-    hidden: np.ndarray
     states: np.ndarray
     output: np.ndarray
+    context: Context | None
 
     def scaled(self, factor: float) -> SentenceNetwork:
         """Return a network whose scores are a factor times those of this one."""
         return self._replace(output=self.output * np.float32(factor))
 
+    def look(self, table: TokenTable, usage: Usage) -> Seen:
+        """Return what is known of the words of a table, and what they add to the hidden units of places."""
+        known, nodes, vectors = _look(table, usage, self.rows)
+        if self.context:
+            return Seen(known, nodes, self.context.sums(vectors, (nodes.first, nodes.end)))
+        return Seen(known, nodes, np.zeros((len(vectors), 0), np.int32))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays from which `check_network` makes the same; none if there are no hidden units."""
+        if not self.context:
+            return {}
+        return dict(zip(_TABLES, self[:3], strict=True)) | self.context.arrays()
+
 
 def empty_network() -> SentenceNetwork:
     """Return the network without hidden units, whose scores are 0."""
-    shapes = (256, 0), (TOKENS_AROUND, 0, 0), (2 * N_STATES, 0), (1,)
-    return SentenceNetwork(*(np.zeros(shape, np.float32) for shape in shapes))
+    rows, states = np.zeros((256, 0), np.float32), np.zeros((2 * N_STATES, 0), np.float32)
+    return SentenceNetwork(rows, states, np.zeros(1, np.float32), None)
 
 
 def check_network(arrays: Mapping[str, np.ndarray]) -> SentenceNetwork:
@@ -88,61 +108,136 @@ def check_network(arrays: Mapping[str, np.ndarray]) -> SentenceNetwork:
     """
     if NETWORK.keys().isdisjoint(arrays):
         return empty_network()
-    network = SentenceNetwork(*(arrays[name] for name in NETWORK))
-    check_table(network.rows[:, 0] if network.rows.size else None, ("float32",), 8, "the segmenter's network", 28)
-    if len(network.output) != network.hidden.shape[2] + 1:
+    rows, states, output = (arrays[name] for name in _TABLES)
+    check_table(rows[:, 0] if rows.size else None, ("float32",), 8, "the segmenter's network", 28)
+    context = check_context(arrays, 2 * states.shape[1])
+    if len(output) != states.shape[1] + 1 or context is None or len(context.output) != rows.shape[1]:
         raise ModelError("the arrays of the segmenter's network do not fit each other")
-    if not all(np.isfinite(table).all() for table in network):
+    if not all(np.isfinite(table).all() for table in (rows, states, output)):
         raise ModelError("the segmenter's network has weights that are not finite")
-    return network
+    return SentenceNetwork(rows, states, output, context)
+
+
+class Nodes(NamedTuple):
+    """The tokens of pieces of paragraphs, of which some are in two pieces.
+
+    Attributes
+    ----------
+    token : ndarray of shape (N,), int64
+        The row of each node.
+    own : ndarray of shape (N,), bool
+        Whether its piece is for the place after it; False for what is only context.
+    first, end : ndarray of shape (P,), int32
+        The nodes of each piece.
+    """
+
+    token: np.ndarray
+    own: np.ndarray
+    first: np.ndarray
+    end: np.ndarray
+
+
+@kernel
+def pieces_of(blanks: Uint8s) -> Int64s:
+    """Return the pieces of the paragraphs of a table, int64[P, 4].
+
+    The columns are the row of the first token, the row after the last one, and the same of those that the piece is for.
+    """
+    count, begin = 0, PADDING
+    for t in range(PADDING, len(blanks) - PADDING):
+        if blanks[t] == PARAGRAPH:
+            count, begin = count + (t - begin) // PIECE + 1, t + 1
+    pieces, count, begin = np.empty((count, 4), np.int64), 0, PADDING
+    for t in range(PADDING, len(blanks) - PADDING):
+        if blanks[t] == PARAGRAPH:
+            size, number = t + 1 - begin, (t - begin) // PIECE + 1
+            for i in range(number):
+                own, end = begin + size * i // number, begin + size * (i + 1) // number
+                pieces[count, 0], pieces[count, 1] = max(own - OVERLAP, begin), min(end + OVERLAP, t + 1)
+                pieces[count, 2], pieces[count, 3] = own, end
+                count += 1
+            begin = t + 1
+    return pieces
+
+
+@kernel
+def nodes_of(pieces: Int64s) -> Nodes:
+    """Return the nodes of some pieces, one after the other."""
+    n, total = pieces.shape[0], 0
+    first, end = np.empty(n, np.int32), np.empty(n, np.int32)
+    for p in range(n):
+        first[p] = total
+        total += pieces[p, 1] - pieces[p, 0]
+        end[p] = total
+    token, own = np.empty(total, np.int64), np.empty(total, np.bool_)
+    for p in range(n):
+        for i in range(first[p], end[p]):
+            t = pieces[p, 0] + i - first[p]
+            token[i], own[i] = t, pieces[p, 2] <= t < pieces[p, 3]
+    return Nodes(token, own, first, end)
+
+
+class Seen(NamedTuple):
+    """What is known of a text.
+
+    Attributes
+    ----------
+    known : KnownWords
+    nodes : Nodes
+    around : ndarray of shape (N, 2 * K), int32
+        What each node adds to the hidden units of the place after it, then before it, in `UNIT`.
+    """
+
+    known: KnownWords
+    nodes: Nodes
+    around: np.ndarray
+
+
+@kernel
+def sums_of(seen: Seen) -> Float32s:
+    """Return what tokens add to the hidden units of the place after each row of a table, float32[T + 6, K].
+
+    The rows of padding and of the last tokens of paragraphs are 0.
+    """
+    nodes, around, size = seen.nodes, seen.around, seen.around.shape[1] // 2
+    sums = np.zeros((len(seen.known.tag), size), np.float32)
+    for p in range(nodes.first.shape[0]):
+        for i in range(nodes.first[p], nodes.end[p] - 1):
+            if nodes.own[i]:
+                for u in range(size):
+                    sums[nodes.token[i], u] = np.float32(UNIT) * np.float32(around[i, u] + around[i + 1, size + u])
+    return sums
 
 
 @kernel
 def token_rows(table: TokenTable, known: KnownWords, shift: np.uint32) -> Int32s:
-    """Return the rows of each token, int32[T + 6, N_ROWS]; those of row 0 are of what is outside the paragraph."""
+    """Return the rows of each token, int32[T + 6, N_ROWS]."""
     places, atoms = np.zeros((len(table.word), N_ROWS), np.int32), np.zeros(N_ROWS, np.uint32)
-    for row in range(len(table.word) - PADDING):
-        if row == 0 or row >= PADDING:
-            describe_token(table, known, row, atoms, 0)
-            hash_window(TOKEN_WINDOW, atoms, shift, places[row])
+    for row in range(PADDING, len(table.word) - PADDING):
+        describe_token(table, known, row, atoms, 0)
+        hash_window(TOKEN_WINDOW, atoms, shift, places[row])
     return places
 
 
 @kernel
-def token_vectors(table: TokenTable, known: KnownWords, network: SentenceNetwork) -> Float32s:
-    """Return the vector of each token, float32[T + 6, D]; row 0 is what is outside the paragraph."""
-    rows = network.rows
-    vectors = np.zeros((len(table.word), rows.shape[1]), np.float32)
+def _look(table: TokenTable, usage: Usage, rows: Float32s) -> tuple[KnownWords, Nodes, Float32s]:
+    """Return what is known of the words, the nodes of the pieces of paragraphs, and the vector of each node."""
+    known, nodes = known_words(table, usage), nodes_of(pieces_of(table.blanks))
+    vectors = np.zeros((len(nodes.token), rows.shape[1]), np.float32)
     if rows.shape[1]:
         places = token_rows(table, known, np.uint32(table_shift(len(rows))))
-        for t in range(len(vectors)):
-            if t == 0 or PADDING <= t < len(vectors) - PADDING:
-                for j in range(N_ROWS):
-                    for d in range(rows.shape[1]):
-                        vectors[t, d] += rows[places[t, j], d]
-    return vectors
-
-
-@kernel
-def sum_around(table: TokenTable, t: int, vectors: Float32s, hidden: Float32s, sums: Float32s) -> None:
-    """Write what the tokens around the place after row ``t`` contribute to the hidden units."""
-    first, last = nearby(table.blanks, t)
-    sums[:] = np.float32(0.0)
-    for k in range(hidden.shape[0]):
-        row = t - 2 + k
-        if row < first or row > last:
-            row = 0
-        for d in range(hidden.shape[1]):
-            x = vectors[row, d]
-            for u in range(hidden.shape[2]):
-                sums[u] += x * hidden[k, d, u]
+        for i in range(len(vectors)):
+            for j in range(N_ROWS):
+                for d in range(rows.shape[1]):
+                    vectors[i, d] += rows[places[nodes.token[i], j], d]
+    return known, nodes, vectors
 
 
 @inlined_kernel
-def network_score(network: SentenceNetwork, sums: Float32s, state: int) -> float:
-    """Return the score of an end in a state, a row of ``network.states``, given what the tokens contribute."""
-    size = network.states.shape[1]
-    total = float(network.output[size])
+def network_score(states: Float32s, output: Float32s, sums: Float32s, state: int) -> float:
+    """Return the score of an end in a state, a row of ``states``, given what the tokens add to the hidden units."""
+    size = states.shape[1]
+    total = float(output[size])
     for u in range(size):
-        total += max(sums[u] + network.states[state, u], np.float32(0.0)) * network.output[u]
+        total += max(sums[u] + states[state, u], np.float32(0.0)) * output[u]
     return total

@@ -1,7 +1,8 @@
-"""Training of the network that scores sentence ends: logistic regression by AdaGrad.
+"""Training of the network that scores sentence ends: logistic regression on pieces of paragraphs.
 
-Rows of tokens and hidden units are left out at random.  The rows of forms are left out most often, so that a place is
-also known by its suffixes, shapes and classes, as places beside unknown words have to be.
+Rows take steps of AdaGrad, the other tables those of Adam.  Rows of tokens, inputs of layers and hidden units are left
+out at random.  The rows of forms are left out most often, so that a place is also known by its suffixes, shapes and
+classes, as places beside unknown words have to be.
 """
 
 from __future__ import annotations
@@ -12,226 +13,268 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
-from nonproj.linear.optimisers import LaterMean, descend, follow_row
+from nonproj.kernels.kernel import kernel
+from nonproj.linear.optimisers import Adam, LaterMean, follow_row
+from nonproj.scoring.context_learning import ContextLayers, gradients, rounded_context
 from nonproj.text.characters import QUOTE
-from nonproj.text.layout import PARAGRAPH
-from nonproj.text.sentence_features import (
-    N_STATES,
-    TOKENS_AROUND,
-    at_line_end,
-    brackets_after,
-    nearby,
-    state_of,
-)
-from nonproj.text.sentence_network import N_ROWS, SentenceNetwork, token_rows
+from nonproj.text.layout import PARAGRAPH, WRAPPED
+from nonproj.text.sentence_features import N_STATES, at_line_end, brackets_after, state_of
+from nonproj.text.sentence_network import N_ROWS, UNIT, Nodes, SentenceNetwork, nodes_of, pieces_of, token_rows
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
-from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s
+from nonproj.types import Bools, Float32s, Int32s
 
 BITS = 16
 """log2 of the number of rows."""
 
-WIDTH, HIDDEN = 16, 32
-"""Numbers in a vector, and hidden units."""
+WIDTH, HIDDEN, LAYERS = 32, 32, 2
+"""Numbers in a vector, hidden units, and layers over tokens in context."""
 
-FORMS_DROPPED, ROWS_DROPPED, UNITS_DROPPED = 0.6, 0.24, 0.3
+FORMS_DROPPED, ROWS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
 """With these probabilities the row of a form, other rows and hidden units are left out."""
 
-_RATE, _LAST, _FIRST_SQUARE, _AT_ONCE = 0.05, 0.1, 1e-4, 4096
+STEPS, MOST_EPOCHS = 2000, 20
+"""A small treebank is learnt in so many times the epochs, at most, as make this number of steps."""
+
+_TOKENS = 256
+"""A step is made after so many tokens."""
+
+_ROW_RATE, _RATE, _LAST, _FIRST_SQUARE = 0.05, 0.003, 0.1, 1e-4
 
 
 class Examples(NamedTuple):
-    """Places where sentences may end.
+    """Texts with the ends of their sentences.
 
     Attributes
     ----------
     rows : ndarray of shape (T, N_ROWS), int32
         Of each token.
-    tokens : ndarray of shape (m, TOKENS_AROUND), int32
-        Of each place, the tokens around it.
-    state : ndarray of shape (m,), int32
-        A row of `SentenceNetwork.states`.
-    gold : ndarray of shape (m,), uint8
+    state : ndarray of shape (T,), int32
+        Of the place after each token, a row of `SentenceNetwork.states`.
+    gold : ndarray of shape (T,), bool
         Whether a sentence ends there.
+    learnt : ndarray of shape (T,), bool
+        Whether the place is learnt.
+    pieces : ndarray of shape (P, 4), int64
+        As `nonproj.text.sentence_network.pieces_of` returns them.
     """
 
     rows: np.ndarray
-    tokens: np.ndarray
     state: np.ndarray
     gold: np.ndarray
+    learnt: np.ndarray
+    pieces: np.ndarray
 
 
-def network_examples(table: TokenTable, ends: np.ndarray, usage: Usage, missed: np.ndarray) -> Examples:
-    """Return all places where sentences may end; parameters as for `sentence_features.sentence_examples`."""
-    known = known_words(table, usage)
-    tokens, state = np.empty((len(ends), TOKENS_AROUND), np.int32), np.empty(len(ends), np.int32)
-    gold = np.empty(len(ends), np.uint8)
-    count = _find_examples(table, known, ends, ends & ~missed, tokens, state, gold)
-    return Examples(token_rows(table, known, np.uint32(32 - BITS)), tokens[:count], state[:count], gold[:count])
+def network_examples(
+    table: TokenTable, ends: np.ndarray, usage: Usage, missed: np.ndarray, lines: bool = False
+) -> Examples:
+    """Return the examples of a text.
+
+    Parameters
+    ----------
+    table, ends, usage, missed
+        As for `nonproj.text.sentence_features.sentence_examples`.
+    lines : bool
+        Whether only places at the ends of lines are learnt.
+    """
+    known, inside = known_words(table, usage), slice(PADDING, -PADDING)
+    state, blanks = np.empty(len(ends), np.int32), table.blanks[inside]
+    _find_states(table, known, ends & ~missed, state)
+    learnt = (blanks != PARAGRAPH) & ((blanks >= WRAPPED) | (not lines))
+    rows = token_rows(table, known, np.uint32(32 - BITS))[inside]
+    return Examples(rows, state, ends, learnt, pieces_of(table.blanks) - PADDING)
 
 
 @kernel
-def _find_examples(
-    table: TokenTable, known: KnownWords, ends: Bools, begins: Bools, tokens: Int32s, state: Int32s, gold: Uint8s
-) -> int:
-    """Write the places after all tokens inside a paragraph; return their number."""
-    count, length, brackets, quotes, verbs = 0, 0, 0, 0, 0
+def _find_states(table: TokenTable, known: KnownWords, begins: Bools, state: Int32s) -> None:
+    """Write the state of the place after each token."""
+    length, brackets, quotes, verbs = 0, 0, 0, 0
     for t in range(PADDING, len(table.word) - PADDING):
         length, verbs = length + 1, verbs + is_finite_verb(known.tag[t])
         brackets, quotes = brackets_after(table.first[t], brackets), quotes + (table.first[t] == QUOTE)
-        if table.blanks[t] != PARAGRAPH:
-            first, last = nearby(table.blanks, t)
-            for k in range(TOKENS_AROUND):
-                tokens[count, k] = t - 2 + k if first <= t - 2 + k <= last else 0
-            state[count] = state_of(length, brackets, quotes, verbs) + N_STATES * at_line_end(table.blanks[t])
-            gold[count] = ends[t - PADDING]
-            count += 1
+        state[t - PADDING] = state_of(length, brackets, quotes, verbs) + N_STATES * at_line_end(table.blanks[t])
         if begins[t - PADDING] or table.blanks[t] == PARAGRAPH:
             length, brackets, quotes, verbs = 0, 0, 0, 0
-    return count
 
 
 def joined(several: Sequence[Examples]) -> Examples:
-    """Return the places of several texts as one."""
-    first = np.cumsum([0, *(len(each.rows) for each in several)]).astype(np.int32)
-    tokens = [each.tokens + begin for each, begin in zip(several, first[:-1], strict=True)]
-    rows, _, state, gold = (np.concatenate(arrays) for arrays in zip(*several, strict=True))
-    return Examples(rows, np.concatenate(tokens), state, gold)
+    """Return several texts as one."""
+    first = np.cumsum([0, *(len(each.rows) for each in several)])
+    pieces = [each.pieces + begin for each, begin in zip(several, first[:-1], strict=True)]
+    return Examples(
+        *(np.concatenate(arrays) for arrays in [*zip(*(each[:4] for each in several), strict=True), pieces])
+    )
+
+
+class Factors(NamedTuple):
+    """What is left out in a step on N nodes and m places.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (N, N_ROWS), bool
+        Which rows are not left out.
+    inputs : ndarray of shape (LAYERS, N, WIDTH), float32
+        Factors of the inputs of the layers in context: 0 for what is left out.
+    units : ndarray of shape (m, HIDDEN), float32
+        Factors of the hidden units.
+    """
+
+    rows: np.ndarray
+    inputs: np.ndarray
+    units: np.ndarray
+
+
+class SentenceNetworkLearner:
+    """A network in training.
+
+    Parameters
+    ----------
+    examples : Examples
+    seed : int
+        For the first weights, the order of the pieces and what is left out.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (2 ** BITS, WIDTH), float32
+        Of tokens; those that no token has are 0.
+    states : ndarray of shape (2 * N_STATES, HIDDEN), float32
+    output, bias : ndarray of shape (HIDDEN,) and (1,), float32
+    context : ContextLayers
+    """
+
+    def __init__(self, examples: Examples, seed: int):
+        self.examples, self._rng = examples, np.random.default_rng((seed, 16))
+        seen = np.zeros((1 << BITS, 1), np.bool_)
+        seen[examples.rows] = True
+        self.rows = self._normal((1 << BITS, WIDTH), 0.1) * seen
+        self.states, self.output = np.zeros((2 * N_STATES, HIDDEN), np.float32), self._normal((HIDDEN,), 0.2)
+        self.bias, self.context = np.full(1, -1.0, np.float32), ContextLayers(WIDTH, 2 * HIDDEN, LAYERS, self._rng)
+        self.context.tables[-1][:] = self._normal((WIDTH, 2 * HIDDEN), 1.0 / math.sqrt(2 * WIDTH))
+        self._squares, self._steps = np.full(1 << BITS, _FIRST_SQUARE, np.float32), 0
+        self._sums = np.zeros_like(self.rows)
+        self.dense = [self.states, self.output, self.bias, *self.context.tables]
+        self._adam = [Adam(table) for table in self.dense]
+
+    def _normal(self, shape: tuple[int, ...], deviation: float) -> np.ndarray:
+        """Return normally distributed weights, float32."""
+        drawn: np.ndarray = self._rng.standard_normal(shape, np.float32) * np.float32(deviation)
+        return drawn
+
+    def learn(self, epochs: int, progress: Callable[[Any], Any] = iter) -> SentenceNetwork:
+        """Return the mean of the networks after the epochs of the second half.
+
+        Parameters
+        ----------
+        epochs : int
+            For a treebank that is not small.
+        progress : callable
+            Wraps the loop over the epochs.
+        """
+        sizes = self.examples.pieces[:, 3] - self.examples.pieces[:, 2]
+        factor = min(max(math.ceil(STEPS * _TOKENS / max(epochs * int(sizes.sum()), 1)), 1), MOST_EPOCHS)
+        epochs *= factor
+        mean = LaterMean([self.rows, *self.dense], epochs)
+        for epoch in progress(range(epochs)):
+            order = self._rng.permutation(len(sizes))
+            steps = np.split(order, np.flatnonzero(np.diff(np.cumsum(sizes[order]) // _TOKENS)) + 1)
+            for number, chosen in enumerate(steps):
+                self._step(chosen, 1.0 - (1.0 - _LAST) * (epoch + number / len(steps)) / epochs)
+            mean.add()
+        for table, found in zip([self.rows, *self.dense], mean.tables(), strict=True):
+            table[:] = found
+        return self.network()
+
+    def _step(self, chosen: np.ndarray, decay: float) -> None:
+        """Make a step on some pieces."""
+        nodes = nodes_of(self.examples.pieces[chosen])
+        places = np.flatnonzero(nodes.own & self.examples.learnt[nodes.token])
+        kept = self._rng.random((len(nodes.token), N_ROWS), np.float32)
+        kept[:, 0] -= np.float32(FORMS_DROPPED - ROWS_DROPPED)
+        units = (self._rng.random((len(places), HIDDEN), np.float32) >= UNITS_DROPPED).astype(np.float32)
+        inputs = self.context.draw(len(nodes.token))
+        factors = Factors(kept >= ROWS_DROPPED, inputs, units / np.float32(1.0 - UNITS_DROPPED))
+        _, gradient, of_vectors = self.gradient(nodes, places, factors)
+        self._steps += 1
+        for adam, of_table in zip(self._adam, gradient, strict=True):
+            adam.step(of_table, _RATE * decay, self._steps)
+        self.follow(nodes, factors, of_vectors, _ROW_RATE * decay)
+
+    def follow(self, nodes: Nodes, factors: Factors, of_vectors: np.ndarray, rate: float) -> None:
+        """Make a step of AdaGrad on the rows of some nodes, given the gradient of their vectors."""
+        rows = self.examples.rows[nodes.token]
+        _follow(rows, factors.rows, of_vectors, rate, self.rows, self._squares, self._sums)
+
+    def gradient(
+        self, nodes: Nodes, places: np.ndarray, factors: Factors
+    ) -> tuple[float, list[np.ndarray], np.ndarray]:
+        """Return the loss, the gradient of minus the loss, and that of the vectors, float32[N, WIDTH].
+
+        Parameters
+        ----------
+        nodes : Nodes
+        places : ndarray of shape (m,), int64
+            The nodes before the places that are learnt.
+        factors : Factors
+        """
+        token, vectors = nodes.token[places], np.zeros((len(nodes.token), WIDTH), np.float32)
+        _sum_rows(self.examples.rows[nodes.token], factors.rows, self.rows, vectors)
+        sums, passed = self.context.forward(vectors, (nodes.first, nodes.end), factors.inputs)
+        state, gold = self.examples.state[token], self.examples.gold[token]
+        hidden = sums[places, :HIDDEN] + sums[places + 1, HIDDEN:] + self.states[state]
+        mask = factors.units * (hidden > 0)
+        layer = hidden * mask
+        scores = layer @ self.output + self.bias
+        delta = gold - 1.0 / (1.0 + np.exp(-np.clip(scores, -30.0, 30.0)))
+        back = delta[:, None] * self.output * mask
+        of_sums = np.zeros_like(sums)
+        of_sums[places, :HIDDEN] = back
+        of_sums[places + 1, HIDDEN:] = back
+        of_vectors, contribution = self.context.backward(of_sums, passed)
+        of_states = np.zeros_like(self.states)
+        np.add.at(of_states, state, back)
+        loss = float(np.logaddexp(0.0, np.where(gold, -scores, scores)).sum())
+        return loss, [of_states, delta @ layer, delta.sum(keepdims=True), *gradients([contribution])], of_vectors
+
+    def network(self) -> SentenceNetwork:
+        """Return the network, its layers in context with weights of 8 bits."""
+        output = np.append(self.output, self.bias)
+        return SentenceNetwork(self.rows, self.states, output, rounded_context(self.context.tables, 1.0, UNIT))
 
 
 def learn_sentence_network(
     examples: Examples, epochs: int, seed: int, progress: Callable[[Any], Any] = iter
 ) -> SentenceNetwork:
-    """Return a network that has learnt where sentences end: the mean of those after the epochs of the second half.
+    """Return a network that has learnt where sentences end; see `SentenceNetworkLearner`."""
+    from threadpoolctl import threadpool_limits
 
-    Parameters
-    ----------
-    examples : Examples
-    epochs : int
-    seed : int
-        For the first weights, the order of the places and what is left out.
-    progress : callable
-        Wraps the loop over the epochs.
-    """
-    random = np.random.default_rng((seed, 16))
-    network = _first_network(examples, random)
-    rows, hidden, states, output = (np.full(table.shape[:-1], _FIRST_SQUARE, np.float32) for table in network)
-    squares = SentenceNetwork(rows, hidden, states, np.full_like(network.output, output))
-    mean, n = LaterMean(network, epochs), len(examples.gold)
-    for epoch in progress(range(epochs)):
-        order = random.permutation(n)
-        for begin in range(0, n, _AT_ONCE):
-            chosen = order[begin : begin + _AT_ONCE]
-            kept = random.random((len(chosen), TOKENS_AROUND, N_ROWS), np.float32)
-            kept[:, :, 0] -= np.float32(FORMS_DROPPED - ROWS_DROPPED)
-            units = (random.random((len(chosen), HIDDEN), np.float32) >= UNITS_DROPPED).astype(np.float32)
-            rate = _RATE * (1.0 - (1.0 - _LAST) * (epoch + begin / n) / epochs)
-            _learn(
-                examples, chosen, kept >= ROWS_DROPPED, units / np.float32(1.0 - UNITS_DROPPED), rate, network, squares
-            )
-        mean.add()
-    return SentenceNetwork(*mean.tables())
-
-
-def _first_network(examples: Examples, random: np.random.Generator) -> SentenceNetwork:
-    """Return random weights; rows that no token has are 0."""
-    seen = np.zeros(1 << BITS, np.bool_)
-    seen[examples.rows[np.unique(examples.tokens)]] = True
-    rows = 0.05 * random.standard_normal((1 << BITS, WIDTH)) * seen[:, None]
-    hidden = random.standard_normal((TOKENS_AROUND, WIDTH, HIDDEN)) / math.sqrt(TOKENS_AROUND * WIDTH)
-    output = np.append(0.2 * random.standard_normal(HIDDEN), -1.0)
-    states = np.zeros((2 * N_STATES, HIDDEN))
-    return SentenceNetwork(*(table.astype(np.float32) for table in (rows, hidden, states, output)))
+    with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
+        return SentenceNetworkLearner(examples, seed).learn(epochs, progress)
 
 
 @kernel
-def _learn(
-    examples: Examples,
-    chosen: Int64s,
-    kept: Bools,
-    units: Float32s,
-    rate: float,
-    network: SentenceNetwork,
-    squares: SentenceNetwork,
-) -> None:
-    """Make a step at each of some places.
-
-    Parameters
-    ----------
-    examples : Examples
-    chosen : ndarray of shape (m,), int64
-        Their numbers.
-    kept : ndarray of shape (m, TOKENS_AROUND, N_ROWS), bool
-        Which rows are not left out.
-    units : ndarray of shape (m, K), float32
-        Factors of the hidden units.
-    rate : float
-    network, squares : SentenceNetwork
-        The weights, and a sum of squares for each row of them; both are changed.
-    """
-    size, width = network.states.shape[1], network.rows.shape[1]
-    inputs, layer = np.empty((TOKENS_AROUND, width), np.float32), np.empty(size, np.float32)
-    delta, back, change = np.empty(size, np.float32), np.empty(width, np.float32), np.empty(size, np.float32)
-    sums = np.empty(8, np.float32)
-    for q in range(len(chosen)):
-        i = chosen[q]
-        state = examples.state[i]
-        _sum_inputs(examples, i, kept[q], network, inputs, layer)
-        score = np.float64(network.output[size])
-        for u in range(size):
-            layer[u] = max(layer[u], np.float32(0.0)) * units[q, u]
-            score += layer[u] * network.output[u]
-        error = examples.gold[i] - 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
-        for u in range(size):
-            delta[u] = np.float32(error) * network.output[u] * units[q, u] if layer[u] > 0 else np.float32(0.0)
-        for u in range(size):
-            if layer[u] > 0:
-                descend(network.output, squares.output, u, -error * layer[u], rate)
-        descend(network.output, squares.output, size, -error, rate)
-        follow_row(delta, rate, network.states[state], squares.states[state : state + 1])
-        for k in range(TOKENS_AROUND):
-            for d in range(width):
-                back[d] = _product(delta, network.hidden[k, d], sums)
-                for u in range(size):
-                    change[u] = inputs[k, d] * delta[u]
-                follow_row(change, rate, network.hidden[k, d], squares.hidden[k, d : d + 1])
-            token = examples.tokens[i, k]
-            for j in range(N_ROWS):
-                if kept[q, k, j]:
-                    row = examples.rows[token, j]
-                    follow_row(back, rate, network.rows[row], squares.rows[row : row + 1])
-
-
-@inlined_kernel
-def _product(a: Float32s, b: Float32s, sums: Float32s) -> np.float32:
-    """Return the product of two vectors, whose size is a multiple of that of ``sums``: sums in turn are quicker."""
-    lanes = sums.shape[0]
-    for k in range(lanes):
-        sums[k] = 0.0
-    for begin in range(0, a.shape[0], lanes):
-        for k in range(lanes):
-            sums[k] += a[begin + k] * b[begin + k]
-    total = np.float32(0.0)
-    for k in range(lanes):
-        total += sums[k]
-    return total
+def _sum_rows(places: Int32s, kept: Bools, rows: Float32s, vectors: Float32s) -> None:
+    """Add up the rows of each token that are not left out."""
+    for i in range(places.shape[0]):
+        for j in range(places.shape[1]):
+            if kept[i, j]:
+                for d in range(rows.shape[1]):
+                    vectors[i, d] += rows[places[i, j], d]
 
 
 @kernel
-def _sum_inputs(
-    examples: Examples, i: int, kept: Bools, network: SentenceNetwork, inputs: Float32s, layer: Float32s
+def _follow(
+    places: Int32s, kept: Bools, gradient: Float32s, rate: float, rows: Float32s, squares: Float32s, sums: Float32s
 ) -> None:
-    """Write the vectors of the tokens around a place, without the rows left out, and the sums of its hidden units."""
-    layer[:] = network.states[examples.state[i]]
-    for k in range(inputs.shape[0]):
-        token = examples.tokens[i, k]
-        inputs[k] = np.float32(0.0)
-        for j in range(N_ROWS):
-            if kept[k, j]:
-                for d in range(inputs.shape[1]):
-                    inputs[k, d] += network.rows[examples.rows[token, j], d]
-        for d in range(inputs.shape[1]):
-            x = inputs[k, d]
-            for u in range(layer.shape[0]):
-                layer[u] += x * network.hidden[k, d, u]
+    """Make a step of AdaGrad on each row that is not left out; ``sums``, zeros, is a buffer of the size of ``rows``."""
+    for i in range(places.shape[0]):
+        for j in range(places.shape[1]):
+            if kept[i, j]:
+                for d in range(rows.shape[1]):
+                    sums[places[i, j], d] += gradient[i, d]
+    for i in range(places.shape[0]):
+        for j in range(places.shape[1]):
+            if kept[i, j]:
+                row = places[i, j]
+                follow_row(sums[row], rate, rows[row], squares[row : row + 1])
+                sums[row] = np.float32(0.0)  # so that the row does not move again

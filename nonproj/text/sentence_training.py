@@ -1,15 +1,11 @@
-"""Training of the models of sentence ends, and the choice of the network's share of the score.
+"""Training of the models of sentence ends.
 
 Scores are a mean of those of a linear model and of a network.  The network generalises better, and the linear model
-remembers more, so which weights are best depends on the treebank.  Training chooses them by cross-fitting: both models
-are trained without a fold and then find its sentences with each share in turn.  As a gain on a few sentences may be
-chance, a share is chosen only if a test of the sentences that it finds and the linear model does not, and the reverse,
-is clear (McNemar 1947).
+remembers more.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,23 +18,13 @@ from nonproj.text.corpus import N_CLASSES, Surface, raw_text
 from nonproj.text.layout import PARAGRAPH, WRAPPED, table_shift
 from nonproj.text.sentence_features import sentence_examples
 from nonproj.text.sentence_network import SentenceNetwork, empty_network
-from nonproj.text.sentence_network_learning import Examples, joined, learn_sentence_network, network_examples
-from nonproj.text.sentences import score_ends
+from nonproj.text.sentence_network_learning import joined, learn_sentence_network, network_examples
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.training_text import TrainingText, folds_of
 from nonproj.text.usage import Usage, case_classes, letter_case
 
 MISSED = 0.1
 """Share of the sentence ends after which, in training, the model goes on as if it had missed them."""
-
-SHARES = (0.25,)
-"""Shares of the network from which training chooses, beside 0."""
-
-ENOUGH = 2500
-"""Sentences on which a share is chosen; no more folds are held out than this takes, so that it takes little time."""
-
-CLEAR = 1.645
-"""Standard deviations by which a gain must exceed 0: one chance in twenty, if there is none."""
 
 _CASE_BITS = 16
 
@@ -88,10 +74,7 @@ def learn_sentences(
         Wraps the loops over epochs.
     """
     folds = [_varied(fold, candidate, options.copies, seed) for fold in folds_of(paragraphs)]
-    share = options.network_share
-    if isinstance(share, str):
-        share = choose_share(folds, options, seed)
-    return _learn(folds, options, seed, share > 0, progress).mixed(share)
+    return _learn(folds, options, seed, progress).mixed(options.network_share)
 
 
 def _varied(
@@ -102,76 +85,17 @@ def _varied(
     return [TrainingText(raw_text(paragraphs, each), candidate) for each in random]
 
 
-def choose_share(folds: Sequence[Sequence[TrainingText]], options: SegmenterConfig, seed: int) -> float:
-    """Return the share of the network with which models find most sentences of folds without which they were trained.
-
-    Parameters
-    ----------
-    folds : sequence
-        Each is a text as it is, and its varied copies, from which models are trained but not tested.
-    options : SegmenterConfig
-    seed : int
-
-    Returns
-    -------
-    float
-        0 unless the sentences that only the best of `SHARES` finds are clearly more than those that it loses.
-    """
-    found: list[list[np.ndarray]] = [[] for _ in (0.0, *SHARES)]
-    for number, (text, *_) in enumerate(folds):
-        others = [*folds[:number], *folds[number + 1 :]]
-        if not others or sum(map(len, found[0])) >= ENOUGH:
-            break
-        model = _learn(others, options, seed, True, iter)
-        for share, hits in zip((0.0, *SHARES), found, strict=True):
-            hits.append(sentences_found(model.mixed(share), text, options.threshold))
-    if not found[0]:
-        return 0.0
-    without, *with_network = map(np.concatenate, found)
-    gains = [clarity(without, hits) for hits in with_network]
-    best = int(np.argmax(gains))
-    return SHARES[best] if gains[best] >= CLEAR else 0.0
-
-
-def clarity(before: np.ndarray, after: np.ndarray) -> float:
-    """Return by how many standard deviations more is found than before, if both are equally good.
-
-    Parameters
-    ----------
-    before, after : ndarray of shape (n,), bool
-        Whether each thing is found.
-
-    Examples
-    --------
-    >>> clarity(np.array([True, True, False, False, False]), np.array([True, False, True, True, True]))
-    1.0
-    """
-    gained, lost = int(np.count_nonzero(after & ~before)), int(np.count_nonzero(before & ~after))
-    return (gained - lost) / math.sqrt(max(gained + lost, 1))
-
-
-def sentences_found(model: SentenceModel, text: TrainingText, threshold: float) -> np.ndarray:
-    """Return for each sentence of a text, given its tokens, whether it is found, bool."""
-    scores = score_ends(text.table(), model.usage, model.weights, threshold, network=model.network)
-    ends, gold = np.append(False, scores > 0), np.flatnonzero(text.sentence_ends) + 1
-    begins, between = np.append(0, gold[:-1]), np.cumsum(ends)
-    ends[0] = True
-    found: np.ndarray = ends[begins] & ends[gold] & (between[gold] == between[begins] + 1)
-    return found
-
-
 def _learn(
     folds: Sequence[Sequence[TrainingText]],
     options: SegmenterConfig,
     seed: int,
-    with_network: bool,
     progress: Callable[[Any], Any],
 ) -> SentenceModel:
     """Return a model; statistics over words are counted on the folds other than that of a place."""
     plain = [texts[0] for texts in folds]
     counts = [letter_case(text.table(), text.sentence_ends, 1 << _CASE_BITS) for text in plain]
     everything, random = np.sum(counts, axis=0), np.random.default_rng(seed)
-    rows, gold, examples = [], [], []
+    rows, gold, examples, with_network = [], [], [], options.network_share > 0
     for index, texts in enumerate(folds):
         others = plain[:index] + plain[index + 1 :]
         usage = _usage(everything - counts[index], others) if others else _usage(everything, plain)
@@ -182,8 +106,7 @@ def _learn(
             rows.append(more_rows[kept])
             gold.append(more_gold[kept])
             if with_network:
-                found = network_examples(table, text.sentence_ends, usage, missed)
-                examples.append(Examples(found.rows, *(array[kept] for array in found[1:])))
+                examples.append(network_examples(table, text.sentence_ends, usage, missed, lines=copy > 0))
     # sentences are harder than tokens: more and smaller steps
     slow = Options(options.bits + 2, -(-5 * options.epochs // 3), 0.3 * options.learning_rate)
     weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)

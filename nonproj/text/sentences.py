@@ -31,9 +31,9 @@ from nonproj.text.sentence_features import (
     look_back,
     state_of,
 )
-from nonproj.text.sentence_network import SentenceNetwork, empty_network, network_score, sum_around, token_vectors
+from nonproj.text.sentence_network import Seen, SentenceNetwork, empty_network, network_score, sums_of
 from nonproj.text.token_table import PADDING, TokenTable
-from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
+from nonproj.text.usage import KnownWords, Usage, is_finite_verb
 from nonproj.types import Float32s, Uint8s
 
 MIN_SHARE = 1 / 256
@@ -63,29 +63,25 @@ class Beginnings(NamedTuple):
 
 
 class Model(NamedTuple):
-    """The templates without and with the beginning of the sentence, their weights, the network with the vectors of the
-    tokens, and the threshold of an end.
-
-    ``shift`` is that of `nonproj.text.layout.table_shift`.
-    """
+    """The templates without and with the beginning of the sentence, their weights, the tables of the network, and the
+    threshold of an end."""
 
     around: Window
     back: Window
     weights: Float32s
-    shift: np.uint32
-    network: SentenceNetwork
-    vectors: Float32s
+    states: Float32s
+    output: Float32s
     threshold: float
 
 
 class Work(NamedTuple):
-    """Buffers: attributes and places of a window; what the tokens around contribute to the hidden units; the
-    probability of an end in each state and, after the states, for each beginning; and for each state the row for which
-    it was computed."""
+    """What tokens add to the hidden units (`nonproj.text.sentence_network.sums_of`), and buffers: attributes and places
+    of a window; the probability of an end in each state and, after the states, for each beginning; and for each state
+    the row for which it was computed."""
 
+    sums: np.ndarray
     atoms: np.ndarray
     places: np.ndarray
-    sums: np.ndarray
     probability: np.ndarray
     met: np.ndarray
 
@@ -127,10 +123,9 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, c
 
 @kernel
 def _score_around(table: TokenTable, known: KnownWords, t: int, model: Model, work: Work) -> float:
-    """Return the score of a sentence end after row ``t`` by the tokens around, and look at them for the network."""
-    sum_around(table, t, model.vectors, model.network.hidden, work.sums)
+    """Return the score of a sentence end after row ``t`` by the tokens around, in the linear model."""
     look_around(table, known, t, work.atoms)
-    hash_window(model.around, work.atoms, model.shift, work.places)
+    hash_window(model.around, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
     score, side = -model.threshold, at_line_end(table.blanks[t])
     for j in range(N_LOCAL):
         score += model.weights[work.places[j] ^ side]
@@ -138,13 +133,13 @@ def _score_around(table: TokenTable, known: KnownWords, t: int, model: Model, wo
 
 
 @kernel
-def _probability(state: int, score: float, side: int, model: Model, work: Work) -> float:
-    """Return the probability of a sentence end, given its score by the tokens around."""
+def _probability(t: int, state: int, score: float, side: int, model: Model, work: Work) -> float:
+    """Return the probability of a sentence end after row ``t``, given its score by the tokens around."""
     look_back(state, work.atoms)
-    hash_window(model.back, work.atoms, model.shift, work.places)
+    hash_window(model.back, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
     for j in range(N_FEATURES - N_LOCAL):
         score += model.weights[work.places[j] ^ side]
-    score += network_score(model.network, work.sums, state + N_STATES * side)
+    score += network_score(model.states, model.output, work.sums[t], state + N_STATES * side)
     return 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
 
 
@@ -158,7 +153,7 @@ def _find_endings(
         state = state_of(length, active.brackets[k], active.quotes[k], active.verbs[k])
         if work.met[state] != t:
             work.met[state] = t
-            work.probability[state] = _probability(state, score, at_line_end(table.blanks[t]), model, work)
+            work.probability[state] = _probability(t, state, score, at_line_end(table.blanks[t]), model, work)
         work.probability[N_STATES + k] = work.probability[state]
 
 
@@ -262,46 +257,25 @@ def _decide(found: Sentences, blanks: Uint8s, scores: Float32s) -> None:
 
 
 @kernel
-def _distribution(
-    table: TokenTable,
-    usage: Usage,
-    windows: tuple[Window, Window],
-    weights: Float32s,
-    network: SentenceNetwork,
-    threshold: float,
-    cost: float,
-    stretches: Stretches,
-) -> Sentences:
+def _distribution(table: TokenTable, seen: Seen, model: Model, cost: float, stretches: Stretches) -> Sentences:
     """Return what `_find_sentences` finds."""
     n = len(table.word) - 2 * PADDING
-    known, shift = known_words(table, usage), np.uint32(table_shift(len(weights)))
-    vectors = token_vectors(table, known, network)
-    model = Model(windows[0], windows[1], weights, shift, network, vectors, threshold)
     counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
     active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
     atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
-    sums, probability = np.zeros(network.states.shape[1], np.float32), np.zeros(N_STATES + _MOST_BEGINNINGS)
-    work = Work(atoms, places, sums, probability, np.full(N_STATES, -1))
+    work = Work(sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
     found = Sentences(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
     found.ended[0] = 1.0
-    _find_sentences(table, known, model, cost, active, work, found, stretches)
+    _find_sentences(table, seen.known, model, cost, active, work, found, stretches)
     return found
 
 
 @kernel
-def _score_ends(
-    table: TokenTable,
-    usage: Usage,
-    windows: tuple[Window, Window],
-    weights: Float32s,
-    network: SentenceNetwork,
-    threshold: float,
-    cost: float,
-) -> Float32s:
+def _score_ends(table: TokenTable, seen: Seen, model: Model, cost: float) -> Float32s:
     """Return what `score_ends` returns."""
     places = np.zeros(0, np.int64)
     none = Stretches(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
-    found = _distribution(table, usage, windows, weights, network, threshold, cost, none)
+    found = _distribution(table, seen, model, cost, none)
     scores = np.empty(len(table.word) - 2 * PADDING, np.float32)
     _decide(found, table.blanks[PADDING:], scores)
     return scores
@@ -332,8 +306,9 @@ def score_ends(
     network : SentenceNetwork, optional
         Its scores are added to those of the weights.
     """
-    windows, network = (WINDOW, STATE_WINDOW), network or empty_network()
-    found: np.ndarray = _score_ends(table, usage, windows, weights, network, float(threshold), float(cost))
+    network = network or empty_network()
+    model = Model(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
+    found: np.ndarray = _score_ends(table, network.look(table, usage), model, float(cost))
     return found
 
 
@@ -358,8 +333,9 @@ def alternatives(
     room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
     places = np.zeros((2, room), np.int64)
     stretches = Stretches(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
-    windows, network = (WINDOW, STATE_WINDOW), network or empty_network()
-    found = _distribution(table, usage, windows, weights, network, float(threshold), COST, stretches)
+    network = network or empty_network()
+    model = Model(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
+    found = _distribution(table, network.look(table, usage), model, COST, stretches)
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
     masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))

@@ -112,8 +112,7 @@ class Trained:
         tables |= self.usage._asdict() | {"sentences": self.sentence_weights}
         if self.words is not None:
             tables |= dict(zip(_OF_WORDS, self.words, strict=True))
-        if self.network.states.size:
-            tables |= dict(zip(NETWORK, self.network, strict=True))
+        tables |= self.network.arrays()
         return {"threshold": self.threshold, "blanks": self.blanks}, tables
 
     @classmethod
@@ -147,9 +146,7 @@ def train(
     sentences = learn_sentences(
         paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
     )
-    tables |= sentences.usage._asdict() | {"sentences": sentences.weights}
-    if sentences.network.states.size:
-        tables |= dict(zip(NETWORK, sentences.network, strict=True))
+    tables |= sentences.usage._asdict() | {"sentences": sentences.weights} | sentences.network.arrays()
     return Trained(tables, blanks, options.threshold)
 
 

@@ -79,8 +79,9 @@ def prune_trusted(p: Float64s, threshold: float, max_heads: int, single_root: bo
     mask = np.zeros(p.shape, np.bool_)
     heads = np.empty(len(p), np.int32)
     if not _mark_probable(p, threshold, max_heads, single_root, mask, heads):
-        check_status(best_arborescence_dense(_logarithms(p), single_root, heads))
-        check_status(_mark_tree(p, heads, mask))
+        status = best_arborescence_dense(_logarithms(p), single_root, heads) or _mark_tree(p, heads, mask)
+        if status != FOUND:
+            check_status(status)
     if projective and not is_projective(heads):
         found = _mark_projective(p, full_arc_space(len(p) - 1), single_root, mask, heads) == FOUND
         if not found:

@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import io
-import itertools
+import math
 import random
-from types import SimpleNamespace
 
 import naive_text as naive
 import numpy as np
 import pytest
+from naive_network import in_training
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.linear.logistic import Options, fit
 from nonproj.options.sections import SegmenterConfig
-from nonproj.text import sentence_training
+from nonproj.scoring.context import Context
+from nonproj.text import sentence_network_learning
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text
-from nonproj.text.layout import NO_BLANKS, PARAGRAPH, lay_out, spans
+from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, WRAPPED, lay_out, spans
 from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
-from nonproj.text.sentence_features import N_FEATURES, N_STATES, TOKENS_AROUND, sentence_examples
-from nonproj.text.sentence_network import N_ROWS, SentenceNetwork, empty_network
-from nonproj.text.sentence_network_learning import BITS, Examples, _learn, joined, network_examples
-from nonproj.text.sentence_training import ENOUGH, SHARES, SentenceModel, choose_share, sentences_found
+from nonproj.text.sentence_features import N_FEATURES, N_STATES, sentence_examples
+from nonproj.text.sentence_network import N_ROWS, SentenceNetwork, nodes_of, sums_of
+from nonproj.text.sentence_network_learning import (
+    BITS,
+    HIDDEN,
+    LAYERS,
+    WIDTH,
+    Examples,
+    Factors,
+    SentenceNetworkLearner,
+    joined,
+    network_examples,
+)
 from nonproj.text.sentences import score_ends
-from nonproj.text.token_table import token_table
-from nonproj.text.tokens import ALWAYS, TokenModel, tokenize
-from nonproj.text.training_text import TrainingText
+from nonproj.text.token_table import PADDING, token_table
+from nonproj.text.tokens import TokenModel, tokenize
 from nonproj.text.usage import Usage, case_classes, letter_case
 
 ALPHABET = "aabbcAB11..,!?'\"(()- \t\n\r\u0301\u200d:$\u00df"
@@ -80,8 +89,11 @@ def test_layout_and_decisions_equal_the_twin(seed):
 
 def random_network(seed: int) -> SentenceNetwork:
     random = np.random.default_rng((seed, 1))
-    shapes = (256, 4), (TOKENS_AROUND, 4, 8), (2 * N_STATES, 8), (9,)
-    return SentenceNetwork(*(0.3 * random.standard_normal(shape, np.float32) for shape in shapes))
+    tables = (0.3 * random.standard_normal(shape, np.float32) for shape in ((256, 4), (2 * N_STATES, 8), (9,)))
+    hidden, output = (random.integers(-127, 128, shape) for shape in ((2, 4, 36), (4, 16)))
+    scales, bias = 10.0 ** random.uniform(-3, -2, (2, 12)), random.normal(size=(2, 12))
+    context = hidden, scales, bias, output, random.uniform(20, 80, 16), np.ones(1)
+    return SentenceNetwork(*tables, Context(*(np.float32(table) for table in context)))
 
 
 def twin_of(usage: Usage):
@@ -195,44 +207,132 @@ def test_words_that_are_not_parts_of_the_token():
     assert found.expand(["Zum", "VOM", "dem"]) == {0: ("Zu", "dem"), 1: ("VON", "DEM")}
 
 
-def test_the_network_learns_as_the_twin():
-    """Steps at random places, with rows and units left out, move the same weights."""
-    for seed in range(5):
-        random, n = np.random.default_rng(seed), 12
-        rows = random.integers(0, 256, (9, N_ROWS)).astype(np.int32)
-        tokens = random.integers(0, 9, (n, TOKENS_AROUND)).astype(np.int32)
-        state, gold = random.integers(0, 2 * N_STATES, n).astype(np.int32), random.integers(0, 2, n).astype(np.uint8)
-        network = random_network(seed)
-        squares = SentenceNetwork(*(np.full(table.shape[:-1], 0.01, np.float32) for table in network[:3]), None)
-        squares = squares._replace(output=np.full(9, 0.01, np.float32))
-        twin, of_twin = ([table.astype(float) for table in tables] for tables in (network, squares))
-        order = random.permutation(n)
-        kept = random.random((n, TOKENS_AROUND, N_ROWS)) < 0.7
-        units = ((random.random((n, 8)) < 0.7) / 0.7).astype(np.float32)
-        _learn(Examples(rows, tokens, state, gold), order, kept, units, 0.1, network, squares)
-        for q, i in enumerate(order):
-            naive.network_step(rows[tokens[i]], state[i], bool(gold[i]), kept[q], units[q], 0.1, twin, of_twin)
-        for found, expected in zip((*network, *squares), (*twin, *of_twin), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-4)
+def test_long_paragraphs_are_cut_into_pieces_that_overlap():
+    """A paragraph of five pieces, one that just is a single piece, and one of two."""
+    random, network = np.random.default_rng(0), random_network(0)
+    words = [[str(random.choice(["a", "bb", "Ab", "1", "?!"])) for _ in range(n)] for n in (800, 192, 193, 1)]
+    text = "\n\n".join(" ".join(each) for each in words)
+    layout = lay_out(characters(text))
+    usage = Usage(*(random.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
+    table = token_table(layout, layout.start, layout.end)
+    found = sums_of(network.look(table, usage))
+    pairs = [(text[a:b], PARAGRAPH if blanks == NO_BLANKS else blanks) for a, b, blanks in naive.chunks(text)]
+    expected = naive.sums_of_places(pairs, *twin_of(usage), network)
+    for t, sums in enumerate(expected):
+        assert found[PADDING + t].tolist() == (sums or [0.0] * 8)
+    assert len(expected) == len(found) - 2 * PADDING == 1186 and np.abs(found).max() > 0.1
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_the_network_learns_from_the_places_of_the_linear_model(seed):
+def draw_learner(seed: int):
+    """A learner with random tables, and nodes of three pieces, of which some places are not learnt."""
+    random, n = np.random.default_rng(seed), 14
+    rows = random.integers(0, 256, (n, N_ROWS)).astype(np.int32)
+    state, gold = random.integers(0, 2 * N_STATES, n).astype(np.int32), random.random(n) < 0.5
+    learnt = random.random(n) < 0.8
+    learnt[[4, 13]] = False  # the ends of the paragraphs
+    pieces = np.array([[0, 5, 0, 5], [5, 12, 5, 9], [7, 14, 9, 14]])
+    learner = SentenceNetworkLearner(Examples(rows, state, gold, learnt, pieces), seed)
+    for table in learner.dense:
+        table += 0.3 * random.standard_normal(table.shape, np.float32)
+    nodes = nodes_of(pieces[[2, 0, 1]])
+    places = np.flatnonzero(nodes.own & learnt[nodes.token])
+    assert [token for token, own in zip(nodes.token, nodes.own, strict=True) if own] == [*range(9, 14), *range(9)]
+    inputs = (random.random((LAYERS, 1, WIDTH)) < 0.8) / 0.8
+    units = (random.random((len(places), HIDDEN)) < 0.7) / 0.7
+    kept = random.random((len(nodes.token), N_ROWS)) < 0.8
+    return learner, nodes, places, Factors(kept, inputs.astype(np.float32), units.astype(np.float32))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
+    for name, size in (("WIDTH", 4), ("HIDDEN", 3), ("BITS", 8)):
+        monkeypatch.setattr(sentence_network_learning, name, size)
+        monkeypatch.setitem(globals(), name, size)
+    learner, nodes, places, factors = draw_learner(seed)
+    loss, dense, of_vectors = learner.gradient(nodes, places, factors)
+    examples, rows = learner.examples, learner.rows.astype(float)
+    vectors = [
+        sum(rows[row] for row, there in zip(examples.rows[token], kept, strict=True) if there)
+        for token, kept in zip(nodes.token, factors.rows, strict=True)
+    ]
+
+    def value(vectors, states, output, bias, *context):
+        total, tables = 0.0, (context[:2], context[2:4], context[4])
+        for first, end in zip(nodes.first, nodes.end, strict=True):
+            sums = in_training(vectors[first:end], tables, factors.inputs[:, 0].astype(float))
+            for number, i in enumerate(places):
+                if first <= i < end:
+                    before, after, token = sums[i - first][:3], sums[i - first + 1][3:], nodes.token[i]
+                    hidden = np.maximum(np.add(before, after) + states[examples.state[token]], 0)
+                    p = 1 / (1 + math.exp(-((hidden * factors.units[number]) @ output + bias[0])))
+                    total -= math.log(p if examples.gold[token] else 1 - p)
+        return total
+
+    tables = [np.array(vectors), *(table.astype(float) for table in learner.dense)]
+    assert loss == pytest.approx(value(*tables), rel=1e-4)
+    random = np.random.default_rng(seed)
+    for table, gradient in zip(tables, [of_vectors, *dense], strict=True):
+        used = np.argwhere(gradient) if gradient.any() else []
+        for place in map(tuple, random.permutation(used)[:10]):
+            sides = []
+            for change in (1e-5, -2e-5, 1e-5):
+                table[place] += change
+                sides.append(value(*tables))
+            assert gradient[place] == pytest.approx((sides[1] - sides[0]) / 2e-5, rel=1e-2, abs=1e-3)
+
+
+def test_rows_of_the_network_take_one_step_of_adagrad_each(monkeypatch):
+    """By the sum of the gradients of their tokens; rows that are left out everywhere do not move."""
+    monkeypatch.setattr(sentence_network_learning, "BITS", 8)
+    learner, nodes, places, factors = draw_learner(0)
+    _, _, of_vectors = learner.gradient(nodes, places, factors)
+    before, gradient = learner.rows.copy(), np.zeros((256, WIDTH))
+    for token, kept, of_vector in zip(nodes.token, factors.rows, of_vectors, strict=True):
+        for row in learner.examples.rows[token][kept]:
+            gradient[row] += of_vector
+    learner.follow(nodes, factors, of_vectors, 0.1)
+    squares = 1e-4 + np.square(gradient).mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(learner.rows - before, 0.1 * gradient / np.sqrt(squares), rtol=1e-2, atol=1e-5)
+    assert 0 < np.count_nonzero((learner.rows == before).all(axis=1)) < 256
+
+
+def test_a_small_treebank_is_learnt_in_more_epochs(monkeypatch):
+    monkeypatch.setattr(sentence_network_learning, "BITS", 8)
+    seen = []
+    for copies in (1, 100):
+        learner = draw_learner(0)[0]
+        one = learner.examples
+        learner.examples = joined([one] * copies)
+        monkeypatch.setattr(sentence_network_learning, "STEPS", 20)
+        learner.learn(3, lambda epochs: seen.append(len(epochs)) or epochs)
+    assert seen == [3 * 20, 3 * 2]
+
+
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_network_learns_from_the_places_of_the_linear_model(seed, lines):
     text = random_text(random.Random(seed)) + " a"
     layout = lay_out(characters(text))
     table, numbers = token_table(layout, layout.start, layout.end), np.random.default_rng(seed)
     usage = Usage(*(numbers.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
     ends, missed = numbers.random(len(layout.start)) < 0.3, numbers.random(len(layout.start)) < 0.2
     _, gold = sentence_examples(table, ends, usage, 10, missed)
-    examples = network_examples(table, ends, usage, missed)
-    assert examples.gold.tolist() == gold.tolist()
+    examples = network_examples(table, ends, usage, missed, lines)
     pairs = [(text[a:b], PARAGRAPH if blanks == NO_BLANKS else blanks) for a, b, blanks in naive.chunks(text)]
     places = [t for t, (_, blanks) in enumerate(pairs) if blanks != PARAGRAPH]
+    assert examples.gold[places].tolist() == gold.tolist()
+    learnt = [t for t in places if not lines or pairs[t][1] in (WRAPPED, BROKEN)]
+    assert np.flatnonzero(examples.learnt).tolist() == learnt
     twice = joined([examples, examples])
-    for q, t in enumerate(places):
-        expected = [naive.token_rows(each, *twin_of(usage), BITS) for each in naive.tokens_around(pairs, t)]
-        for found, number in ((examples, q), (twice, q), (twice, len(places) + q)):
-            assert found.rows[found.tokens[number]].tolist() == expected
+    assert twice.pieces.tolist() == [*examples.pieces.tolist(), *(examples.pieces + len(pairs)).tolist()]
+    begin = 0
+    for t, pair in enumerate(pairs):
+        state = naive.state_number(*naive.state_of(pairs, begin, t, twin_of(usage)[1]))
+        expected = naive.token_rows(pair, *twin_of(usage), BITS)
+        for found in (examples.rows[t], twice.rows[t], twice.rows[len(pairs) + t]):
+            assert found.tolist() == expected
+        assert examples.state[t] == state + N_STATES * (pair[1] == BROKEN)
+        begin = t + 1 if pair[1] == PARAGRAPH or ends[t] and not missed[t] else begin
 
 
 def test_a_segmenter_keeps_its_network():
@@ -250,57 +350,7 @@ def test_a_segmenter_keeps_its_network():
         "network_rows": np.zeros((100, 16), np.float32),
         "network_output": np.zeros(5, np.float32),
         "network_states": np.full_like(arrays["network_states"], np.nan),
+        "context_output": arrays["context_output"][:, :-2],
     }.items():
-        with pytest.raises(ModelError, match="the segmenter's network"):
+        with pytest.raises(ModelError, match="network"):
             Segmenter.from_state(meta, arrays | {name: value})
-
-
-# -- the choice of the network's share ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_sentences_found_are_those_with_both_ends_and_none_between(seed, monkeypatch):
-    random = np.random.default_rng(seed)
-    words = [[Surface("a", True)] * int(random.integers(1, 4)) for _ in range(int(random.integers(1, 8)))]
-    text = TrainingText(raw_text([words]), np.full((KINDS, KINDS), ALWAYS, np.uint8))
-    count = sum(map(len, words))
-    ends = np.append(random.random(count - 1) < 0.5, True)
-    monkeypatch.setattr(sentence_training, "score_ends", lambda *_, **__: np.where(ends, 1.0, -1.0))
-    model = SentenceModel(None, None, empty_network())
-    gold = list(itertools.accumulate(map(len, words), initial=0))
-    system = [0, *(np.flatnonzero(ends) + 1).tolist()]
-    expected = [pair in set(itertools.pairwise(system)) for pair in itertools.pairwise(gold)]
-    assert sentences_found(model, text, 0.0).tolist() == expected
-
-
-def choose(found, monkeypatch, sizes=(100,) * 5):
-    """Return the share chosen where, of each fold, this number of sentences is found with each share, and the folds."""
-    texts = [[SimpleNamespace(size=size, number=number)] for number, size in enumerate(sizes)]
-    learnt = []
-
-    def learn(others, options, seed, with_network, progress):
-        assert with_network
-        learnt.append([text.number for text, *_ in others])
-        return SentenceModel(None, np.ones(1, np.float32), empty_network())
-
-    def hits(model, text, threshold):
-        share = 1.0 - float(model.weights[0])
-        return np.arange(text.size) < found[share]
-
-    monkeypatch.setattr(sentence_training, "_learn", learn)
-    monkeypatch.setattr(sentence_training, "sentences_found", hits)
-    return choose_share(texts, SegmenterConfig(), 0), learnt
-
-
-def test_a_share_is_chosen_only_if_its_gain_is_clear(monkeypatch):
-    assert [choose({0.0: 50, SHARES[0]: 50 + gain}, monkeypatch)[0] for gain in (-9, 0, 1)] == [0.0, 0.0, SHARES[0]]
-    assert choose({0.0: 50, SHARES[0]: 51}, monkeypatch, (100,) * 2)[0] == 0.0  # two sentences may be chance
-    assert choose({0.0: 50, SHARES[0]: 60}, monkeypatch, (100,))[0] == 0.0  # nothing is held out
-
-
-def test_no_more_folds_are_held_out_than_needed(monkeypatch):
-    found = {0.0: 50, SHARES[0]: 50}
-    _, learnt = choose(found, monkeypatch, (ENOUGH // 2,) * 5)
-    assert learnt == [[1, 2, 3, 4], [0, 2, 3, 4]]
-    _, learnt = choose(found, monkeypatch, (10,) * 3)
-    assert learnt == [[1, 2], [0, 2], [0, 1]]
