@@ -137,7 +137,7 @@ def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, n
     return gates, cells, added
 
 
-def check_context(arrays: Mapping[str, np.ndarray], n_sums: int) -> Context | None:
+def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "the network") -> Context | None:
     """Return the context in the arrays of a state that obeys the schema, or None.
 
     Raises
@@ -150,15 +150,15 @@ def check_context(arrays: Mapping[str, np.ndarray], n_sums: int) -> Context | No
     hidden, scales, bias, output, factors, unit = (np.ascontiguousarray(arrays[name]) for name in CONTEXT)
     n_layers, width, n_inputs = hidden.shape
     if not 0 < width <= WIDEST or n_inputs != 9 * width or bias.shape[1] != 3 * width:
-        raise ModelError("the network's layers over words in context are of the wrong size")
+        raise ModelError(f"{owner} has layers over words in context of the wrong size")
     if not 0 < n_layers <= DEEPEST:
-        raise ModelError(f"the network has {n_layers} layers over words in context")
+        raise ModelError(f"{owner} has {n_layers} layers over words in context")
     if output.shape[1] != n_sums:
-        raise ModelError(f"the network's array 'context_output' is of size {output.shape[1]}; {n_sums} is expected")
+        raise ModelError(f"{owner} has an array 'context_output' of size {output.shape[1]}; {n_sums} is expected")
     if any(np.abs(table.astype(np.int64)).max() > LARGEST for table in (hidden, output)):
-        raise ModelError(f"the network's layers over words in context have a weight that is larger than {LARGEST}")
+        raise ModelError(f"{owner} has a weight in layers over words in context that is larger than {LARGEST}")
     if not all((np.abs(table) <= LIMIT).all() for table in (scales, bias, factors, unit)):
-        raise ModelError("a scale of the network is too large, or not a number")
+        raise ModelError(f"{owner} has a scale that is too large, or not a number")
     return Context(hidden.astype(np.float32), scales, bias, output.astype(np.float32), factors, unit)
 
 

@@ -191,7 +191,7 @@ def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork 
     words = text[0] if text else None
     if words and len(words.words) > len(weights.rows) - index.max() - 1:
         raise ModelError("the tagger's network lacks rows of words with vectors")
-    context = check_context(arrays, len(weights.bias))
+    context = check_context(arrays, len(weights.bias), "the tagger's network")
     if context and len(context.output) != weights.rows.shape[1]:
         raise ModelError("the tagger's network has layers over words in context that do not fit its rows")
     return TagNetwork(index, weights, tags, words, context)

@@ -110,7 +110,7 @@ def check_network(arrays: Mapping[str, np.ndarray]) -> SentenceNetwork:
         return empty_network()
     rows, states, output = (arrays[name] for name in _TABLES)
     check_table(rows[:, 0] if rows.size else None, ("float32",), 8, "the segmenter's network", 28)
-    context = check_context(arrays, 2 * states.shape[1])
+    context = check_context(arrays, 2 * states.shape[1], "the segmenter's network")
     if len(output) != states.shape[1] + 1 or context is None or len(context.output) != rows.shape[1]:
         raise ModelError("the arrays of the segmenter's network do not fit each other")
     if not all(np.isfinite(table).all() for table in (rows, states, output)):

@@ -101,7 +101,8 @@ def test_without_trees_the_decisions_are_those_of_the_segmenter(seed):
 def model():
     """A model whose segmenter has seen each sentence once, and doubts."""
     options = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "pruner.folds": 0, "network.epochs": 0}
-    options |= {"training.epochs": 2, "tagger.epochs": 2, "segmenter.epochs": 1, "confidence.share": 0}
+    options |= {"training.epochs": 2, "tagger.epochs": 2, "segmenter.epochs": 1, "segmenter.network_share": 0.0}
+    options |= {"confidence.share": 0}
     return train(read(raw_treebank(40).replace(".", "x")), Config().with_overrides(options))
 
 
