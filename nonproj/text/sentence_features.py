@@ -152,7 +152,7 @@ def at_line_end(blanks: int) -> int:
 
 
 @inlined_kernel
-def nearby(blanks: Uint8s, t: int) -> tuple[int, int]:
+def _nearby(blanks: Uint8s, t: int) -> tuple[int, int]:
     """Return the first and the last row of the tokens around the place after row ``t`` that are in its paragraph."""
     first, last = t, t + 1
     while first > max(t - 2, PADDING) and blanks[first - 1] != PARAGRAPH:
@@ -173,7 +173,7 @@ def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32
 @kernel
 def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) -> None:
     """Write the attributes of the tokens around the place after row ``t``; those of other paragraphs are absent."""
-    first, last = nearby(table.blanks, t)
+    first, last = _nearby(table.blanks, t)
     for k in range(TOKENS_AROUND):
         row = t - 2 + k if first <= t - 2 + k <= last else 0  # row 0 is padding
         own = k * _WIDTH
