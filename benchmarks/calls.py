@@ -5,9 +5,8 @@
 Counts the call events of `sys.setprofile` in functions of this package, compiled ones included, once everything is
 loaded and compiled.  The figures depend on the version of Python: from 3.12 on, comprehensions are no calls.
 
-With Python 3.11 the Tamil model and the toy model of the tests, which have all components, make 197 calls in 161
-functions of 49 modules for `TEXT`; 38 of the functions are compiled.  A sentence may add some:
-202 calls with the Greek model, where the best heads of all words are not a tree.
+With Python 3.11 the Tamil model, which has all components, makes 198 calls in 158 functions of 49 modules for `TEXT`,
+and the Greek one 199 calls in 159 functions of 50 modules.
 """
 
 from __future__ import annotations
