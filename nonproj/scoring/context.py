@@ -60,7 +60,7 @@ _BLOCK = 256
 """Nodes whose products are computed together, so that they stay in the cache."""
 
 _SMALL = 1 << 17
-"""Multiplications of a product that no library divides among threads."""
+"""Multiplications of a product of matrices that is too small for OpenBLAS to divide among threads."""
 
 
 class Context(NamedTuple):

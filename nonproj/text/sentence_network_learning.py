@@ -34,7 +34,7 @@ FORMS_DROPPED, ROWS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
 """With these probabilities the row of a form, other rows and hidden units are left out."""
 
 STEPS, MOST_EPOCHS = 2000, 20
-"""A small treebank is learnt in so many times the epochs, at most, as make this number of steps."""
+"""A treebank that is too small for this number of steps is learnt in more epochs, at most in so many times as many."""
 
 _TOKENS = 256
 """A step is made after so many tokens."""
@@ -56,7 +56,7 @@ class Examples(NamedTuple):
     learnt : ndarray of shape (T,), bool
         Whether the place is learnt.
     pieces : ndarray of shape (P, 4), int64
-        As `nonproj.text.sentence_network.pieces_of` returns them.
+        As `nonproj.text.sentence_network.pieces_of` returns them, with tokens instead of rows of a table.
     """
 
     rows: np.ndarray
@@ -101,10 +101,8 @@ def _find_states(table: TokenTable, known: KnownWords, begins: Bools, state: Int
 def joined(several: Sequence[Examples]) -> Examples:
     """Return several texts as one."""
     first = np.cumsum([0, *(len(each.rows) for each in several)])
-    pieces = [each.pieces + begin for each, begin in zip(several, first[:-1], strict=True)]
-    return Examples(
-        *(np.concatenate(arrays) for arrays in [*zip(*(each[:4] for each in several), strict=True), pieces])
-    )
+    moved = [each._replace(pieces=each.pieces + begin) for each, begin in zip(several, first[:-1], strict=True)]
+    return Examples(*map(np.concatenate, zip(*moved, strict=True)))
 
 
 class Factors(NamedTuple):
@@ -141,6 +139,9 @@ class SentenceNetworkLearner:
     states : ndarray of shape (2 * N_STATES, HIDDEN), float32
     output, bias : ndarray of shape (HIDDEN,) and (1,), float32
     context : ContextLayers
+        Layers over tokens in context.
+    dense : list of ndarray
+        All of these tables but the rows.
     """
 
     def __init__(self, examples: Examples, seed: int):
