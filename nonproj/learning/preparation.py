@@ -31,6 +31,9 @@ from nonproj.types import Sentence
 _WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
 """The columns that models write, but for lemmas, which are made by edit scripts."""
 
+TAGGED_ALONE = 100_000
+"""From this number of words on, taggers learn from the treebank alone, and not from automatically parsed sentences."""
+
 TAG_COLUMNS = "tag_columns"
 """The array of a checkpoint that holds the tags of the training sentences."""
 
@@ -64,6 +67,18 @@ def taken(silver: Sequence[Sentence], words: float) -> int:
     """
     of_all = sum(map(len, silver))
     return min(len(silver), max(1, round(words * len(silver) / of_all))) if silver else 0
+
+
+def as_much(silver: Sequence[Sentence], sentences: Sequence[Sentence], seed: int) -> list[Sentence]:
+    """Return random automatically parsed sentences for a tagger, about as many words as the treebank has.
+
+    None for a treebank of `TAGGED_ALONE` words, whose own tags teach more: see ``results/features.md``.
+    """
+    words = sum(map(len, sentences))
+    if words >= TAGGED_ALONE:
+        return []
+    order = np.random.default_rng((seed, 17)).permutation(len(silver))
+    return [silver[i] for i in np.sort(order[: taken(silver, words)])]
 
 
 def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors | None:
@@ -180,8 +195,8 @@ class TaggerStage(Stage):
         tagged = _are_tagged_like(setting.silver, sentences)
         lacking = lack_tags(sentences)
         learnt = [sentence for sentence, lacks in zip(sentences, lacking, strict=True) if not lacks]
-        everything = [*learnt, *(setting.silver if tagged else ())]
-        analyzer = Analyzer.fit(everything, config.tagger, config.seed, progress, folder, self.vectors)
+        silver = as_much(setting.silver if tagged else (), learnt, config.seed)
+        analyzer = Analyzer.fit([*learnt, *silver], config.tagger, config.seed, progress, folder, self.vectors)
         log.info("tagger: %.1f s", time.perf_counter() - began)
         if any(lacking):
             log.info("%d sentences lack tags, which are predicted", len(sentences) - len(learnt))
@@ -198,19 +213,25 @@ class TaggerStage(Stage):
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]
         predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
-        keep = tagged and config.training.tags == "gold"
-        predicted += setting.silver if keep else self._tagged(sentences, setting)
+        if tagged and config.training.tags == "gold":
+            predicted += setting.silver
+        else:
+            predicted += self._tagged(sentences, setting, None if silver else analyzer)
         return (
             Learnt(analyzer, analyzer.state(), predicted=predicted) if analyzer.columns else Learnt(predicted=predicted)
         )
 
-    def _tagged(self, sentences: Sequence[Sentence], setting: Setting) -> list[Sentence]:
-        """Return the automatically parsed sentences with tags of a tagger that has learnt from the treebank alone."""
+    def _tagged(self, sentences: Sequence[Sentence], setting: Setting, analyzer: Analyzer | None) -> list[Sentence]:
+        """Return the automatically parsed sentences with tags of a tagger that has learnt from the treebank alone.
+
+        One is trained unless it is given.
+        """
         config, silver = setting.config, list(setting.silver)
         if not silver:
             return []
-        options, folder = quick(config.tagger), config.features.folder
-        analyzer = Analyzer.fit(sentences, options, config.seed, setting.progress, folder, self.vectors)
+        if analyzer is None:
+            options, folder = quick(config.tagger), config.features.folder
+            analyzer = Analyzer.fit(sentences, options, config.seed, setting.progress, folder, self.vectors)
         rows = analyzer.annotate(silver, overwrite=True)
         return [with_rows(*pair) for pair in zip(silver, rows, strict=True)]
 

@@ -201,16 +201,19 @@ def _combine(
     width = products.shape[1]
     for s in range(first.shape[0]):
         for i in range(first[s], end[s]):
+            row, own = products[i], parts[i, width : 2 * width]
             for k in range(width):
-                products[i, k] = sizes[i] * parts[i, width + k]
+                row[k] = sizes[i] * own[k]
             if i > first[s]:
+                before = parts[i - 1]
                 for k in range(width):
-                    products[i, k] += sizes[i - 1] * parts[i - 1, k]
+                    row[k] += sizes[i - 1] * before[k]
             if i + 1 < end[s]:
+                behind = parts[i + 1, 2 * width :]
                 for k in range(width):
-                    products[i, k] += sizes[i + 1] * parts[i + 1, 2 * width + k]
+                    row[k] += sizes[i + 1] * behind[k]
             for k in range(width):
-                products[i, k] = products[i, k] * scales[k] + bias[k]
+                row[k] = row[k] * scales[k] + bias[k]
 
 
 @kernel
@@ -239,21 +242,29 @@ def _add_layer(
 def _run_layer(
     products: Float32s, first: Int32s, end: Int32s, gates: Float32s, cells: Float32s, added: Float32s
 ) -> None:
-    """Write gates, cells and what is added."""
+    """Write gates, cells and what is added.
+
+    Loops over units are from 0 and over few arrays, so that they are vectorised.
+    """
     width = cells.shape[1]
-    half, zero, one = (width + 1) // 2, np.float32(0.0), np.float32(1.0)
+    half, one, nothing = (width + 1) // 2, np.float32(1.0), np.zeros(width, np.float32)
     for s in range(first.shape[0]):
         for i in range(first[s], end[s]):
+            values, found = products[i, width:], gates[i]
             for k in range(2 * width):
-                gates[i, k] = _gate(products[i, width + k])
+                found[k] = _gate(values[k])
         for side in range(2):
             begin, stop = (half, width) if side else (0, half)
             for step in range(end[s] - first[s]):
                 i, j = neighbours(first[s], end[s], side, step)
-                for k in range(begin, stop):
-                    before = cells[j, k] if step else zero
-                    cells[i, k] = gates[i, k] * before + (one - gates[i, k]) * products[i, k]
-                    added[i, k] = gates[i, width + k] * cells[i, k]
+                before, cell = cells[j, begin:stop] if step else nothing[begin:stop], cells[i, begin:stop]
+                kept, own = gates[i, begin:stop], products[i, begin:stop]
+                for k in range(stop - begin):
+                    cell[k] = kept[k] * before[k] + (one - kept[k]) * own[k]
+        for i in range(first[s], end[s]):
+            shown = gates[i, width:]
+            for k in range(width):
+                added[i, k] = shown[k] * cells[i, k]
 
 
 @inlined_kernel

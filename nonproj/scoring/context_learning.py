@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam
-from nonproj.scoring.context import LARGEST, Context, Sentences, neighbours, run_layer, slope
+from nonproj.scoring.context import LARGEST, LEAST, Context, Sentences, neighbours, run_layer, slope
 from nonproj.types import Float32s, Int32s
 
 DROPPED = 0.2
@@ -233,23 +233,35 @@ def _differentiate(
     cells: Float32s,
     of_products: Float32s,
 ) -> None:
-    """Write the gradient of a layer's products, float32[N, 3 * E], given that of what is added, float32[N, E]."""
+    """Write the gradient of a layer's products, float32[N, 3 * E], given that of what is added, float32[N, E].
+
+    Loops over units are from 0 and over few arrays, so that they are vectorised.
+    """
     width = cells.shape[1]
-    half, zero, one = (width + 1) // 2, np.float32(0.0), np.float32(1.0)
-    after = np.empty(width, np.float32)
+    half, zero, one, least = (width + 1) // 2, np.float32(0.0), np.float32(1.0), np.float32(LEAST)
+    nothing, total, after = np.zeros(width, np.float32), np.empty(width, np.float32), np.empty(width, np.float32)
     for s in range(first.shape[0]):
         after[:] = zero
         for side in range(2):
             begin, stop = (half, width) if side else (0, half)
             for step in range(end[s] - first[s] - 1, -1, -1):
                 i, j = neighbours(first[s], end[s], side, step)
-                for k in range(begin, stop):
-                    before = cells[j, k] if step else zero
-                    total = gradient[i, k] * gates[i, width + k] + after[k]
-                    of_products[i, k] = total * (one - gates[i, k])
-                    of_products[i, width + k] = total * (before - products[i, k])
-                    of_products[i, 2 * width + k] = gradient[i, k] * cells[i, k]
-                    after[k] = total * gates[i, k]
+                of_added, shown = gradient[i, begin:stop], gates[i, width + begin : width + stop]
+                for k in range(stop - begin):
+                    total[k] = of_added[k] * shown[k] + after[k]
+                before, own = cells[j, begin:stop] if step else nothing[begin:stop], products[i, begin:stop]
+                of_own, of_kept = of_products[i, begin:stop], of_products[i, width + begin : width + stop]
+                kept = gates[i, begin:stop]
+                for k in range(stop - begin):
+                    of_kept[k] = total[k] * (before[k] - own[k])
+                for k in range(stop - begin):
+                    of_own[k] = total[k] * (one - kept[k])
+                    back = total[k] * kept[k]
+                    after[k] = back if abs(back) > least else zero  # denormal numbers take ten times as long
+            after[:] = zero
         for i in range(first[s], end[s]):
-            for k in range(width, 3 * width):
-                of_products[i, k] *= slope(products[i, k])
+            of_gates, values = of_products[i, width:], products[i, width:]
+            for k in range(width):
+                of_gates[width + k] = gradient[i, k] * cells[i, k]
+            for k in range(2 * width):
+                of_gates[k] *= slope(values[k])

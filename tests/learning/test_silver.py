@@ -9,6 +9,7 @@ import toy
 
 from nonproj.errors import ConfigError, DataError
 from nonproj.io.conll import with_rows
+from nonproj.learning import preparation
 from nonproj.learning.trainer import Trainer, train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -114,6 +115,19 @@ def test_the_text_has_tags_of_a_tagger_that_has_not_seen_it():
     seen = {row[3] for sentence in material.sentences[-20:] for row in sentence.rows}
     assert "X" not in seen
     assert material_of(treebank, odd, training__epochs=1, training__tags="gold").sentences[-20:] == odd
+
+
+@pytest.mark.parametrize(("words", "learnt"), [(140, True), (130, False)])
+def test_the_tagger_of_a_small_treebank_learns_from_as_many_words_of_the_text(words, learnt, monkeypatch):
+    monkeypatch.setattr(preparation, "TAGGED_ALONE", words)
+    treebank, silver, test = toy.sentences(20), toy.sentences(90, seed=1), toy.sentences(40, seed=2)
+    assert 130 < sum(map(len, treebank)) < 140
+    chosen = preparation.as_much(silver, treebank, 0)
+    assert sum(map(len, chosen)) == pytest.approx(sum(map(len, treebank)) if learnt else 0, abs=20)
+    assert len({id(each) for each in chosen}) == len(chosen) < 90 and all(each in silver for each in chosen)
+    odd = [with_rows(s, [[*row[:3], "X", "X", *row[5:]] for row in s.rows]) for s in silver]
+    tagged = Parser(train(treebank, small(training__epochs=1), silver=odd), tags="all").tag(blank(test))
+    assert ("X" in {row[3] for sentence in tagged for row in sentence.rows}) == learnt
 
 
 def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path):
