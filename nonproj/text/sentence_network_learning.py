@@ -34,7 +34,7 @@ WIDTH, BRANCHES, HIDDEN, LAYERS = 32, 4, 32, 2
 FORMS_DROPPED, ROWS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
 """With these probabilities the row of a form, other rows and hidden units are left out."""
 
-STEPS, MOST_EPOCHS = 2000, 20
+STEPS, MOST_EPOCHS = 2000, 10
 """A treebank that is too small for this number of steps is learnt in more epochs, at most in so many times as many."""
 
 _TOKENS = 256
