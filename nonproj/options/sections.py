@@ -339,7 +339,7 @@ class SegmenterConfig(Section, name="segmenter"):
     )
     threshold: float = option(0.0, "minimum score of a sentence boundary", (float,), low=-50, high=50)
     network_share: float = option(
-        0.4, "share of a small network in the score of a sentence boundary; 0: no network", (float,), low=0, high=1
+        0.25, "share of a small network in the score of a sentence boundary; 0: no network", (float,), low=0, high=1
     )
     language: str | None = field(
         default="auto",
