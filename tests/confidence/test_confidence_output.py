@@ -30,7 +30,7 @@ from nonproj.text.input import TextInput
 from nonproj.workers.pool import InProcess
 
 SMALL = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2, "labeler.epochs": 2}
-SMALL |= {"tagger.epochs": 0, "segmenter.epochs": 0, "pruner.folds": 0}
+SMALL |= {"tagger.epochs": 0, "segmenter.epochs": 0, "pruner.folds": 0, "network.epochs": 2}
 # The pruner is overconfident on the toy language, so all heads would be certain.
 LOOSE = {"decoding.threshold": 1e-9}
 

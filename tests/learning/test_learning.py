@@ -34,6 +34,7 @@ SMALL = {
     "labeler.bits": 16,
     "tagger.bits": 16,
     "training.epochs": 4,
+    "network.epochs": 2,
     "pruner.folds": 0,
     "labeler.epochs": 2,
 }
