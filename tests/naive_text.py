@@ -374,20 +374,18 @@ def piece_of(tokens: list, t: int) -> tuple[int, int]:
 
 def sums_of_places(tokens: list, case, tag, network) -> list:
     """What the tokens of its context add to the hidden units of the place after each token, None after paragraphs."""
-    rows, states, _, contexts = network
-    bits, size = len(rows).bit_length() - 1, states.shape[1] // len(contexts)
+    rows, states, _, context = network
+    bits, size = len(rows).bit_length() - 1, states.shape[1]
     own = [[rows[row] for row in token_rows(token, case, tag, bits)] for token in tokens]
     vectors = [[sum(column, np.float32(0)) for column in zip(*each, strict=True)] for each in own]
-    branches, found, pieces = [[context[0].tolist(), *context[1:]] for context in contexts], [], {}
+    tables, found, pieces = [table.tolist() for table in context[:1]] + list(context[1:]), [], {}
     for t, (_, blanks) in enumerate(tokens):
         first, end = piece_of(tokens, t)
         if (first, end) not in pieces:
-            pieces[first, end] = [in_context(vectors[first:end], tables) for tables in branches]
-        sums: list | None = None if blanks == PARAGRAPH else []
-        for around in pieces[first, end] if sums is not None else ():
-            sides = zip(around[t - first][:size], around[t - first + 1][size:], strict=True)
-            sums += [np.float32(2**-14) * np.float32(a + b) for a, b in sides]
-        found.append(sums)
+            pieces[first, end] = in_context(vectors[first:end], tables)
+        around = pieces[first, end]
+        sides = None if blanks == PARAGRAPH else zip(around[t - first], around[t - first + 1][size:], strict=False)
+        found.append(sides and [np.float32(2**-14) * np.float32(a + b) for a, b in sides])
     return found
 
 

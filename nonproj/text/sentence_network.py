@@ -6,9 +6,6 @@ after it.  The hidden layer of a place is the positive part of that and a row fo
 (`nonproj.text.sentence_features.state_of`).  So forms that are used alike have alike vectors, what is learnt of one
 helps with the others, and an end may depend on tokens far away.
 
-Several branches, each with its own layers, start from the same vectors, and the score is the mean of theirs (Lee et al.
-2015): they err in different places, as separate networks do, but the rows, nearly all of the weights, are there once.
-
 A token's context is its paragraph; long paragraphs are cut into pieces that overlap.  Scores depend on nothing but the
 paragraph.
 """
@@ -46,8 +43,7 @@ _TABLES: Arrays = {
     "network_states": ("float32", f"{2 * N_STATES} units"),
     "network_output": ("float32", 1),
 }
-_CONTEXTS: Arrays = {name: (kind, f"branches {shape}") for name, (kind, shape) in CONTEXT.items()}
-NETWORK: Arrays = {**_TABLES, **_CONTEXTS}
+NETWORK: Arrays = {**_TABLES, **CONTEXT}
 """The arrays of a `SentenceNetwork` in a model, for schemas."""
 
 UNIT = 2.0**-14
@@ -58,7 +54,7 @@ PIECE, OVERLAP = 192, 32
 
 
 class SentenceNetwork(NamedTuple):
-    """The weights of a network with D numbers in a vector and B branches, which have K hidden units together.
+    """The weights of a network with D numbers in a vector and K hidden units.
 
     Attributes
     ----------
@@ -68,15 +64,15 @@ class SentenceNetwork(NamedTuple):
         Of each state, and after them the same at ends of lines that are not full.
     output : ndarray of shape (K + 1,), float32
         The last is the bias.
-    contexts : tuple of B Context
-        Their 2 * K / B sums of a token are what the token adds to the branch's units of the place after it, then before
-        it.
+    context : Context or None
+        Its 2 * K sums of a token are what the token adds to the units of the place after it, then before it.  None if
+        there are no hidden units.
     """
 
     rows: np.ndarray
     states: np.ndarray
     output: np.ndarray
-    contexts: tuple[Context, ...]
+    context: Context | None
 
     def scaled(self, factor: float) -> SentenceNetwork:
         """Return a network whose scores are a factor times those of this one."""
@@ -85,26 +81,21 @@ class SentenceNetwork(NamedTuple):
     def look(self, table: TokenTable, usage: Usage) -> Seen:
         """Return what is known of the words of a table, and what they add to the hidden units of places."""
         known, nodes, vectors = _look(table, usage, self.rows)
-        around = np.zeros((len(vectors), 2, self.states.shape[1]), np.int32)
-        for number, context in enumerate(self.contexts):
-            size = around.shape[2] // len(self.contexts)
-            sums = context.sums(vectors, (nodes.first, nodes.end))
-            around[:, :, number * size : (number + 1) * size] = sums.reshape(len(vectors), 2, size)
-        return Seen(known, nodes, around)
+        if self.context:
+            return Seen(known, nodes, self.context.sums(vectors, (nodes.first, nodes.end)))
+        return Seen(known, nodes, np.zeros((len(vectors), 0), np.int32))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays from which `check_network` makes the same; none if there are no branches."""
-        if not self.contexts:
+        """Return the arrays from which `check_network` makes the same; none if there are no hidden units."""
+        if not self.context:
             return {}
-        branches = [context.arrays() for context in self.contexts]
-        stacked = {name: np.stack([arrays[name] for arrays in branches]) for name in CONTEXT}
-        return dict(zip(_TABLES, self[:3], strict=True)) | stacked
+        return dict(zip(_TABLES, self[:3], strict=True)) | self.context.arrays()
 
 
 def empty_network() -> SentenceNetwork:
     """Return the network without hidden units, whose scores are 0."""
     rows, states = np.zeros((256, 0), np.float32), np.zeros((2 * N_STATES, 0), np.float32)
-    return SentenceNetwork(rows, states, np.zeros(1, np.float32), ())
+    return SentenceNetwork(rows, states, np.zeros(1, np.float32), None)
 
 
 def check_network(arrays: Mapping[str, np.ndarray]) -> SentenceNetwork:
@@ -119,16 +110,12 @@ def check_network(arrays: Mapping[str, np.ndarray]) -> SentenceNetwork:
         return empty_network()
     rows, states, output = (arrays[name] for name in _TABLES)
     check_table(rows[:, 0] if rows.size else None, ("float32",), 8, "the segmenter's network", 28)
-    found, size = [], states.shape[1]
-    for branch in zip(*(arrays[name] for name in CONTEXT), strict=False):
-        of_branch = dict(zip(CONTEXT, branch, strict=True))
-        found.append(check_context(of_branch, 2 * size // len(arrays["context_hidden"]), "the segmenter's network"))
-    contexts = tuple(context for context in found if context is not None)
-    if len(output) != size + 1 or not contexts or size % len(contexts) or len(contexts[0].output) != rows.shape[1]:
+    context = check_context(arrays, 2 * states.shape[1], "the segmenter's network")
+    if len(output) != states.shape[1] + 1 or context is None or len(context.output) != rows.shape[1]:
         raise ModelError("the arrays of the segmenter's network do not fit each other")
     if not all(np.isfinite(table).all() for table in (rows, states, output)):
         raise ModelError("the segmenter's network has weights that are not finite")
-    return SentenceNetwork(rows, states, output, contexts)
+    return SentenceNetwork(rows, states, output, context)
 
 
 class Nodes(NamedTuple):
@@ -197,8 +184,8 @@ class Seen(NamedTuple):
     ----------
     known : KnownWords
     nodes : Nodes
-    around : ndarray of shape (N, 2, K), int32
-        What each node adds to the hidden units of the place after it, and of the one before it, in `UNIT`.
+    around : ndarray of shape (N, 2 * K), int32
+        What each node adds to the hidden units of the place after it, then before it, in `UNIT`.
     """
 
     known: KnownWords
@@ -212,13 +199,13 @@ def sums_of(seen: Seen) -> Float32s:
 
     The rows of padding and of the last tokens of paragraphs are 0.
     """
-    nodes, around, size = seen.nodes, seen.around, seen.around.shape[2]
+    nodes, around, size = seen.nodes, seen.around, seen.around.shape[1] // 2
     sums = np.zeros((len(seen.known.tag), size), np.float32)
     for p in range(nodes.first.shape[0]):
         for i in range(nodes.first[p], nodes.end[p] - 1):
             if nodes.own[i]:
                 for u in range(size):
-                    sums[nodes.token[i], u] = np.float32(UNIT) * np.float32(around[i, 0, u] + around[i + 1, 1, u])
+                    sums[nodes.token[i], u] = np.float32(UNIT) * np.float32(around[i, u] + around[i + 1, size + u])
     return sums
 
 

@@ -2,8 +2,7 @@
 
 Rows take steps of AdaGrad, the other tables those of Adam.  Rows of tokens, inputs of layers and hidden units are left
 out at random.  The rows of forms are left out most often, so that a place is also known by its suffixes, shapes and
-classes, as places beside unknown words have to be.  Each branch learns from its own loss, and the rows from the sum of
-these losses.
+classes, as places beside unknown words have to be.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from nonproj.types import Bools, Float32s, Int32s
 BITS = 16
 """log2 of the number of rows."""
 
-WIDTH, BRANCHES, HIDDEN, LAYERS = 32, 4, 32, 2
-"""Numbers in a vector, branches, and of each branch hidden units and layers over tokens in context."""
+WIDTH, HIDDEN, LAYERS = 32, 32, 2
+"""Numbers in a vector, hidden units, and layers over tokens in context."""
 
 FORMS_DROPPED, ROWS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
 """With these probabilities the row of a form, other rows and hidden units are left out."""
@@ -107,95 +106,21 @@ def joined(several: Sequence[Examples]) -> Examples:
 
 
 class Factors(NamedTuple):
-    """What a branch leaves out in a step on N nodes and m places.
+    """What is left out in a step on N nodes and m places.
 
     Attributes
     ----------
+    rows : ndarray of shape (N, N_ROWS), bool
+        Which rows are not left out.
     inputs : ndarray of shape (LAYERS, N, WIDTH), float32
         Factors of the inputs of the layers in context: 0 for what is left out.
     units : ndarray of shape (m, HIDDEN), float32
         Factors of the hidden units.
     """
 
+    rows: np.ndarray
     inputs: np.ndarray
     units: np.ndarray
-
-
-def _normal(rng: np.random.Generator, shape: tuple[int, ...], deviation: float) -> np.ndarray:
-    """Return normally distributed weights, float32."""
-    drawn: np.ndarray = rng.standard_normal(shape, np.float32) * np.float32(deviation)
-    return drawn
-
-
-class Branch:
-    """A branch of a network in training.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        For the first weights and what is left out.
-
-    Attributes
-    ----------
-    states : ndarray of shape (2 * N_STATES, HIDDEN), float32
-    output, bias : ndarray of shape (HIDDEN,) and (1,), float32
-    context : ContextLayers
-        Layers over tokens in context.
-    tables : list of ndarray
-        All of these tables.
-    """
-
-    def __init__(self, rng: np.random.Generator):
-        self._rng, self._steps = rng, 0
-        self.states, self.output = np.zeros((2 * N_STATES, HIDDEN), np.float32), _normal(rng, (HIDDEN,), 0.2)
-        self.bias, self.context = np.full(1, -1.0, np.float32), ContextLayers(WIDTH, 2 * HIDDEN, LAYERS, rng)
-        self.context.tables[-1][:] = _normal(rng, (WIDTH, 2 * HIDDEN), 1.0 / math.sqrt(2 * WIDTH))
-        self.tables = [self.states, self.output, self.bias, *self.context.tables]
-        self._adam = [Adam(table) for table in self.tables]
-
-    def draw(self, n_nodes: int, n_places: int) -> Factors:
-        """Return what is left out in a step."""
-        units = (self._rng.random((n_places, HIDDEN), np.float32) >= UNITS_DROPPED).astype(np.float32)
-        return Factors(self.context.draw(n_nodes), units / np.float32(1.0 - UNITS_DROPPED))
-
-    def gradient(
-        self, examples: Examples, nodes: Nodes, places: np.ndarray, vectors: np.ndarray, factors: Factors
-    ) -> tuple[float, list[np.ndarray], np.ndarray]:
-        """Return the loss, the gradient of minus the loss, and that of the vectors, float32[N, WIDTH].
-
-        Parameters
-        ----------
-        examples : Examples
-        nodes : Nodes
-        places : ndarray of shape (m,), int64
-            The nodes before the places that are learnt.
-        vectors : ndarray of shape (N, WIDTH), float32
-            Of the nodes.
-        factors : Factors
-        """
-        token = nodes.token[places]
-        sums, passed = self.context.forward(vectors, (nodes.first, nodes.end), factors.inputs)
-        state, gold = examples.state[token], examples.gold[token]
-        hidden = sums[places, :HIDDEN] + sums[places + 1, HIDDEN:] + self.states[state]
-        mask = factors.units * (hidden > 0)
-        layer = hidden * mask
-        scores = layer @ self.output + self.bias
-        delta = gold - 1.0 / (1.0 + np.exp(-np.clip(scores, -30.0, 30.0)))
-        back = delta[:, None] * self.output * mask
-        of_sums = np.zeros_like(sums)
-        of_sums[places, :HIDDEN] = back
-        of_sums[places + 1, HIDDEN:] = back
-        of_vectors, contribution = self.context.backward(of_sums, passed)
-        of_states = np.zeros_like(self.states)
-        np.add.at(of_states, state, back)
-        loss = float(np.logaddexp(0.0, np.where(gold, -scores, scores)).sum())
-        return loss, [of_states, delta @ layer, delta.sum(keepdims=True), *gradients([contribution])], of_vectors
-
-    def step(self, gradient: list[np.ndarray], rate: float) -> None:
-        """Make a step of Adam on the tables."""
-        self._steps += 1
-        for adam, of_table in zip(self._adam, gradient, strict=True):
-            adam.step(of_table, rate, self._steps)
 
 
 class SentenceNetworkLearner:
@@ -211,16 +136,31 @@ class SentenceNetworkLearner:
     ----------
     rows : ndarray of shape (2 ** BITS, WIDTH), float32
         Of tokens; those that no token has are 0.
-    branches : list of Branch
+    states : ndarray of shape (2 * N_STATES, HIDDEN), float32
+    output, bias : ndarray of shape (HIDDEN,) and (1,), float32
+    context : ContextLayers
+        Layers over tokens in context.
+    dense : list of ndarray
+        All of these tables but the rows.
     """
 
     def __init__(self, examples: Examples, seed: int):
         self.examples, self._rng = examples, np.random.default_rng((seed, 16))
         seen = np.zeros((1 << BITS, 1), np.bool_)
         seen[examples.rows] = True
-        self.rows = _normal(self._rng, (1 << BITS, WIDTH), 0.1) * seen
-        self.branches = [Branch(each) for each in self._rng.spawn(BRANCHES)]
-        self._squares, self._sums = np.full(1 << BITS, _FIRST_SQUARE, np.float32), np.zeros_like(self.rows)
+        self.rows = self._normal((1 << BITS, WIDTH), 0.1) * seen
+        self.states, self.output = np.zeros((2 * N_STATES, HIDDEN), np.float32), self._normal((HIDDEN,), 0.2)
+        self.bias, self.context = np.full(1, -1.0, np.float32), ContextLayers(WIDTH, 2 * HIDDEN, LAYERS, self._rng)
+        self.context.tables[-1][:] = self._normal((WIDTH, 2 * HIDDEN), 1.0 / math.sqrt(2 * WIDTH))
+        self._squares, self._steps = np.full(1 << BITS, _FIRST_SQUARE, np.float32), 0
+        self._sums = np.zeros_like(self.rows)
+        self.dense = [self.states, self.output, self.bias, *self.context.tables]
+        self._adam = [Adam(table) for table in self.dense]
+
+    def _normal(self, shape: tuple[int, ...], deviation: float) -> np.ndarray:
+        """Return normally distributed weights, float32."""
+        drawn: np.ndarray = self._rng.standard_normal(shape, np.float32) * np.float32(deviation)
+        return drawn
 
     def learn(self, epochs: int, progress: Callable[[Any], Any] = iter) -> SentenceNetwork:
         """Return the mean of the networks after the epochs of the second half.
@@ -235,15 +175,14 @@ class SentenceNetworkLearner:
         sizes = self.examples.pieces[:, 3] - self.examples.pieces[:, 2]
         factor = min(max(math.ceil(STEPS * _TOKENS / max(epochs * int(sizes.sum()), 1)), 1), MOST_EPOCHS)
         epochs *= factor
-        tables = [self.rows, *(table for branch in self.branches for table in branch.tables)]
-        mean = LaterMean(tables, epochs)
+        mean = LaterMean([self.rows, *self.dense], epochs)
         for epoch in progress(range(epochs)):
             order = self._rng.permutation(len(sizes))
             steps = np.split(order, np.flatnonzero(np.diff(np.cumsum(sizes[order]) // _TOKENS)) + 1)
             for number, chosen in enumerate(steps):
                 self._step(chosen, 1.0 - (1.0 - _LAST) * (epoch + number / len(steps)) / epochs)
             mean.add()
-        for table, found in zip(tables, mean.tables(), strict=True):
+        for table, found in zip([self.rows, *self.dense], mean.tables(), strict=True):
             table[:] = found
         return self.network()
 
@@ -251,35 +190,57 @@ class SentenceNetworkLearner:
         """Make a step on some pieces."""
         nodes = nodes_of(self.examples.pieces[chosen])
         places = np.flatnonzero(nodes.own & self.examples.learnt[nodes.token])
-        left_out = self._rng.random((len(nodes.token), N_ROWS), np.float32)
-        left_out[:, 0] -= np.float32(FORMS_DROPPED - ROWS_DROPPED)
-        kept = left_out >= ROWS_DROPPED
-        vectors = self.vectors(nodes, kept)
-        of_vectors = np.zeros_like(vectors)
-        for branch in self.branches:
-            factors = branch.draw(len(nodes.token), len(places))
-            _, gradient, of_branch = branch.gradient(self.examples, nodes, places, vectors, factors)
-            branch.step(gradient, _RATE * decay)
-            of_vectors += of_branch
-        self.follow(nodes, kept, of_vectors, _ROW_RATE * decay)
+        kept = self._rng.random((len(nodes.token), N_ROWS), np.float32)
+        kept[:, 0] -= np.float32(FORMS_DROPPED - ROWS_DROPPED)
+        units = (self._rng.random((len(places), HIDDEN), np.float32) >= UNITS_DROPPED).astype(np.float32)
+        inputs = self.context.draw(len(nodes.token))
+        factors = Factors(kept >= ROWS_DROPPED, inputs, units / np.float32(1.0 - UNITS_DROPPED))
+        _, gradient, of_vectors = self.gradient(nodes, places, factors)
+        self._steps += 1
+        for adam, of_table in zip(self._adam, gradient, strict=True):
+            adam.step(of_table, _RATE * decay, self._steps)
+        self.follow(nodes, factors, of_vectors, _ROW_RATE * decay)
 
-    def vectors(self, nodes: Nodes, kept: np.ndarray) -> np.ndarray:
-        """Return the vectors of nodes, float32[N, WIDTH], the sums of the rows that are ``kept``, bool[N, N_ROWS]."""
-        vectors = np.zeros((len(nodes.token), WIDTH), np.float32)
-        _sum_rows(self.examples.rows[nodes.token], kept, self.rows, vectors)
-        return vectors
-
-    def follow(self, nodes: Nodes, kept: np.ndarray, of_vectors: np.ndarray, rate: float) -> None:
+    def follow(self, nodes: Nodes, factors: Factors, of_vectors: np.ndarray, rate: float) -> None:
         """Make a step of AdaGrad on the rows of some nodes, given the gradient of their vectors."""
-        _follow(self.examples.rows[nodes.token], kept, of_vectors, rate, self.rows, self._squares, self._sums)
+        rows = self.examples.rows[nodes.token]
+        _follow(rows, factors.rows, of_vectors, rate, self.rows, self._squares, self._sums)
+
+    def gradient(
+        self, nodes: Nodes, places: np.ndarray, factors: Factors
+    ) -> tuple[float, list[np.ndarray], np.ndarray]:
+        """Return the loss, the gradient of minus the loss, and that of the vectors, float32[N, WIDTH].
+
+        Parameters
+        ----------
+        nodes : Nodes
+        places : ndarray of shape (m,), int64
+            The nodes before the places that are learnt.
+        factors : Factors
+        """
+        token, vectors = nodes.token[places], np.zeros((len(nodes.token), WIDTH), np.float32)
+        _sum_rows(self.examples.rows[nodes.token], factors.rows, self.rows, vectors)
+        sums, passed = self.context.forward(vectors, (nodes.first, nodes.end), factors.inputs)
+        state, gold = self.examples.state[token], self.examples.gold[token]
+        hidden = sums[places, :HIDDEN] + sums[places + 1, HIDDEN:] + self.states[state]
+        mask = factors.units * (hidden > 0)
+        layer = hidden * mask
+        scores = layer @ self.output + self.bias
+        delta = gold - 1.0 / (1.0 + np.exp(-np.clip(scores, -30.0, 30.0)))
+        back = delta[:, None] * self.output * mask
+        of_sums = np.zeros_like(sums)
+        of_sums[places, :HIDDEN] = back
+        of_sums[places + 1, HIDDEN:] = back
+        of_vectors, contribution = self.context.backward(of_sums, passed)
+        of_states = np.zeros_like(self.states)
+        np.add.at(of_states, state, back)
+        loss = float(np.logaddexp(0.0, np.where(gold, -scores, scores)).sum())
+        return loss, [of_states, delta @ layer, delta.sum(keepdims=True), *gradients([contribution])], of_vectors
 
     def network(self) -> SentenceNetwork:
-        """Return the network, its layers in context with weights of 8 bits, and the mean of the branches' scores."""
-        states = np.concatenate([branch.states for branch in self.branches], axis=1)
-        outputs = [branch.output for branch in self.branches]
-        output = np.concatenate([*outputs, np.sum([branch.bias for branch in self.branches], axis=0)])
-        contexts = tuple(rounded_context(branch.context.tables, 1.0, UNIT) for branch in self.branches)
-        return SentenceNetwork(self.rows, states, output / np.float32(len(outputs)), contexts)
+        """Return the network, its layers in context with weights of 8 bits."""
+        output = np.append(self.output, self.bias)
+        return SentenceNetwork(self.rows, self.states, output, rounded_context(self.context.tables, 1.0, UNIT))
 
 
 def learn_sentence_network(

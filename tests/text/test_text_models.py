@@ -89,14 +89,11 @@ def test_layout_and_decisions_equal_the_twin(seed):
 
 def random_network(seed: int) -> SentenceNetwork:
     random = np.random.default_rng((seed, 1))
-    tables = [0.3 * random.standard_normal(shape, np.float32) for shape in ((256, 4), (2 * N_STATES, 8), (9,))]
-    contexts = []
-    for _ in range(2):
-        hidden, output = (random.integers(-127, 128, shape) for shape in ((2, 4, 36), (4, 8)))
-        scales, bias = 10.0 ** random.uniform(-3, -2, (2, 12)), random.normal(size=(2, 12))
-        context = hidden, scales, bias, output, random.uniform(20, 80, 8), np.ones(1)
-        contexts.append(Context(*(np.float32(table) for table in context)))
-    return SentenceNetwork(*tables, tuple(contexts))
+    tables = (0.3 * random.standard_normal(shape, np.float32) for shape in ((256, 4), (2 * N_STATES, 8), (9,)))
+    hidden, output = (random.integers(-127, 128, shape) for shape in ((2, 4, 36), (4, 16)))
+    scales, bias = 10.0 ** random.uniform(-3, -2, (2, 12)), random.normal(size=(2, 12))
+    context = hidden, scales, bias, output, random.uniform(20, 80, 16), np.ones(1)
+    return SentenceNetwork(*tables, Context(*(np.float32(table) for table in context)))
 
 
 def twin_of(usage: Usage):
@@ -227,10 +224,7 @@ def test_long_paragraphs_are_cut_into_pieces_that_overlap():
 
 
 def draw_learner(seed: int):
-    """A learner with random tables, and nodes of three pieces, of which some places are not learnt.
-
-    Also which rows are kept, and what a branch leaves out.
-    """
+    """A learner with random tables, and nodes of three pieces, of which some places are not learnt."""
     random, n = np.random.default_rng(seed), 14
     rows = random.integers(0, 256, (n, N_ROWS)).astype(np.int32)
     state, gold = random.integers(0, 2 * N_STATES, n).astype(np.int32), random.random(n) < 0.5
@@ -238,32 +232,15 @@ def draw_learner(seed: int):
     learnt[[4, 13]] = False  # the ends of the paragraphs
     pieces = np.array([[0, 5, 0, 5], [5, 12, 5, 9], [7, 14, 9, 14]])
     learner = SentenceNetworkLearner(Examples(rows, state, gold, learnt, pieces), seed)
-    for branch in learner.branches:
-        for table in branch.tables:
-            table += 0.3 * random.standard_normal(table.shape, np.float32)
+    for table in learner.dense:
+        table += 0.3 * random.standard_normal(table.shape, np.float32)
     nodes = nodes_of(pieces[[2, 0, 1]])
     places = np.flatnonzero(nodes.own & learnt[nodes.token])
     assert [token for token, own in zip(nodes.token, nodes.own, strict=True) if own] == [*range(9, 14), *range(9)]
     inputs = (random.random((LAYERS, 1, WIDTH)) < 0.8) / 0.8
     units = (random.random((len(places), HIDDEN)) < 0.7) / 0.7
     kept = random.random((len(nodes.token), N_ROWS)) < 0.8
-    return learner, nodes, places, kept, Factors(inputs.astype(np.float32), units.astype(np.float32))
-
-
-def test_the_score_of_a_network_is_the_mean_of_its_branches(monkeypatch):
-    monkeypatch.setattr(sentence_network_learning, "BITS", 8)
-    learner, nodes, places, *_ = draw_learner(0)
-    vectors, bounds = learner.vectors(nodes, np.ones((len(nodes.token), N_ROWS), bool)), (nodes.first, nodes.end)
-    state, network = learner.examples.state[nodes.token[places]], learner.network()
-    layers, scores = [], []
-    for branch, context in zip(learner.branches, network.contexts, strict=True):
-        sums, _ = branch.context.forward(vectors, bounds, np.ones((LAYERS, 1, WIDTH), np.float32))
-        np.testing.assert_allclose(context.sums(vectors, bounds) * 2.0**-14, sums, atol=0.1 * np.abs(sums).max())
-        layers.append(np.maximum(sums[places, :HIDDEN] + sums[places + 1, HIDDEN:] + branch.states[state], 0))
-        scores.append(layers[-1] @ branch.output + branch.bias)
-    found = np.concatenate(layers, axis=1) @ network.output[:-1] + network.output[-1]
-    np.testing.assert_allclose(found, np.mean(scores, axis=0), rtol=1e-4, atol=1e-4)
-    assert len(scores) == 4 and np.std(scores, axis=0).min() > 0.01  # they differ from the beginning
+    return learner, nodes, places, Factors(kept, inputs.astype(np.float32), units.astype(np.float32))
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -271,12 +248,12 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
     for name, size in (("WIDTH", 4), ("HIDDEN", 3), ("BITS", 8)):
         monkeypatch.setattr(sentence_network_learning, name, size)
         monkeypatch.setitem(globals(), name, size)
-    learner, nodes, places, kept, factors = draw_learner(seed)
-    examples, rows, branch = learner.examples, learner.rows.astype(float), learner.branches[seed]
-    loss, dense, of_vectors = branch.gradient(examples, nodes, places, learner.vectors(nodes, kept), factors)
+    learner, nodes, places, factors = draw_learner(seed)
+    loss, dense, of_vectors = learner.gradient(nodes, places, factors)
+    examples, rows = learner.examples, learner.rows.astype(float)
     vectors = [
-        sum(rows[row] for row, there in zip(examples.rows[token], each, strict=True) if there)
-        for token, each in zip(nodes.token, kept, strict=True)
+        sum(rows[row] for row, there in zip(examples.rows[token], kept, strict=True) if there)
+        for token, kept in zip(nodes.token, factors.rows, strict=True)
     ]
 
     def value(vectors, states, output, bias, *context):
@@ -291,7 +268,7 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
                     total -= math.log(p if examples.gold[token] else 1 - p)
         return total
 
-    tables = [np.array(vectors), *(table.astype(float) for table in branch.tables)]
+    tables = [np.array(vectors), *(table.astype(float) for table in learner.dense)]
     assert loss == pytest.approx(value(*tables), rel=1e-4)
     random = np.random.default_rng(seed)
     for table, gradient in zip(tables, [of_vectors, *dense], strict=True):
@@ -307,13 +284,13 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
 def test_rows_of_the_network_take_one_step_of_adagrad_each(monkeypatch):
     """By the sum of the gradients of their tokens; rows that are left out everywhere do not move."""
     monkeypatch.setattr(sentence_network_learning, "BITS", 8)
-    learner, nodes, _, kept, _ = draw_learner(0)
-    of_vectors = np.random.default_rng(0).standard_normal((len(nodes.token), WIDTH), np.float32)
+    learner, nodes, places, factors = draw_learner(0)
+    _, _, of_vectors = learner.gradient(nodes, places, factors)
     before, gradient = learner.rows.copy(), np.zeros((256, WIDTH))
-    for token, each, of_vector in zip(nodes.token, kept, of_vectors, strict=True):
-        for row in learner.examples.rows[token][each]:
+    for token, kept, of_vector in zip(nodes.token, factors.rows, of_vectors, strict=True):
+        for row in learner.examples.rows[token][kept]:
             gradient[row] += of_vector
-    learner.follow(nodes, kept, of_vectors, 0.1)
+    learner.follow(nodes, factors, of_vectors, 0.1)
     squares = 1e-4 + np.square(gradient).mean(axis=1, keepdims=True)
     np.testing.assert_allclose(learner.rows - before, 0.1 * gradient / np.sqrt(squares), rtol=1e-2, atol=1e-5)
     assert 0 < np.count_nonzero((learner.rows == before).all(axis=1)) < 256
@@ -373,8 +350,7 @@ def test_a_segmenter_keeps_its_network():
         "network_rows": np.zeros((100, 16), np.float32),
         "network_output": np.zeros(5, np.float32),
         "network_states": np.full_like(arrays["network_states"], np.nan),
-        "context_output": arrays["context_output"][:, :, :-2],
-        "context_hidden": arrays["context_hidden"][:-1],
+        "context_output": arrays["context_output"][:, :-2],
     }.items():
         with pytest.raises(ModelError, match="network"):
             Segmenter.from_state(meta, arrays | {name: value})
