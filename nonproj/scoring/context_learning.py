@@ -241,9 +241,9 @@ def _differentiate(
     half, zero, one, least = (width + 1) // 2, np.float32(0.0), np.float32(1.0), np.float32(LEAST)
     nothing, total, after = np.zeros(width, np.float32), np.empty(width, np.float32), np.empty(width, np.float32)
     for s in range(first.shape[0]):
-        after[:] = zero
         for side in range(2):
             begin, stop = (half, width) if side else (0, half)
+            after[:] = zero
             for step in range(end[s] - first[s] - 1, -1, -1):
                 i, j = neighbours(first[s], end[s], side, step)
                 of_added, shown = gradient[i, begin:stop], gates[i, width + begin : width + stop]
@@ -258,7 +258,6 @@ def _differentiate(
                     of_own[k] = total[k] * (one - kept[k])
                     back = total[k] * kept[k]
                     after[k] = back if abs(back) > least else zero  # denormal numbers take ten times as long
-            after[:] = zero
         for i in range(first[s], end[s]):
             of_gates, values = of_products[i, width:], products[i, width:]
             for k in range(width):
