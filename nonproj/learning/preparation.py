@@ -69,7 +69,7 @@ def taken(silver: Sequence[Sentence], words: float) -> int:
     return min(len(silver), max(1, round(words * len(silver) / of_all))) if silver else 0
 
 
-def as_much(silver: Sequence[Sentence], sentences: Sequence[Sentence], seed: int) -> list[Sentence]:
+def silver_for_tagger(silver: Sequence[Sentence], sentences: Sequence[Sentence], seed: int) -> list[Sentence]:
     """Return random automatically parsed sentences for a tagger, about as many words as the treebank has.
 
     None for a treebank of `TAGGED_ALONE` words, whose own tags teach more: see ``results/features.md``.
@@ -195,7 +195,7 @@ class TaggerStage(Stage):
         tagged = _are_tagged_like(setting.silver, sentences)
         lacking = lack_tags(sentences)
         learnt = [sentence for sentence, lacks in zip(sentences, lacking, strict=True) if not lacks]
-        silver = as_much(setting.silver if tagged else (), learnt, config.seed)
+        silver = silver_for_tagger(setting.silver if tagged else (), learnt, config.seed)
         analyzer = Analyzer.fit([*learnt, *silver], config.tagger, config.seed, progress, folder, self.vectors)
         log.info("tagger: %.1f s", time.perf_counter() - began)
         if any(lacking):

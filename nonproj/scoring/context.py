@@ -38,7 +38,7 @@ LIMIT = 1e6
 """Numbers of vectors are cut off here."""
 
 LEAST = 1e-30
-"""A vector whose numbers are all nearer to 0 is 0, and so is such a gradient."""
+"""A vector whose numbers are all nearer to 0 is 0; in training, so is a number of a gradient."""
 
 LARGEST_SUM = 2.0**24
 """Sums are cut off here, in units of their integers."""
