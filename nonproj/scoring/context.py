@@ -97,7 +97,7 @@ class Context(NamedTuple):
         return dict(zip(CONTEXT, small, strict=True))
 
     def sums(self, vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
-        """Return the sums of nodes, int32[N, S].
+        """Return the sums of nodes, int32[N, S]; those of nodes between sentences are 0.
 
         Parameters
         ----------
@@ -108,13 +108,12 @@ class Context(NamedTuple):
         small = vectors.size * self.bias.shape[1] * 3 <= _SMALL
         with contextlib.nullcontext() if small else one_thread:
             for first, end in [sentences] if 0 < len(vectors) <= _BLOCK else _blocks(sentences):
-                nodes = slice(first[0], end[-1])
+                nodes, bounds = _nodes_of(first, end)
                 inputs = vectors[nodes].astype(np.float32) * self.unit
                 integers, sizes = np.empty_like(inputs), np.empty(len(inputs), np.float32)
                 _quantise(inputs, integers, sizes)
                 for hidden, scales, bias in zip(self.hidden, self.scales, self.bias, strict=True):
-                    parts, bounds = integers @ hidden, (first - first[0], end - first[0])
-                    _add_layer(parts, bounds, scales, bias, inputs, integers, sizes)
+                    _add_layer(integers @ hidden, bounds, scales, bias, inputs, integers, sizes)
                 products = integers @ self.output
                 products *= sizes[:, None]
                 products *= self.factors
@@ -169,6 +168,13 @@ def _blocks(sentences: Sentences) -> Iterator[Sentences]:
     cuts = np.flatnonzero(np.diff(block)) + 1
     if len(first):
         yield from zip(np.split(first, cuts), np.split(end, cuts), strict=True)
+
+
+def _nodes_of(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, Sentences]:
+    """Return the nodes of sentences, without those between them, and where each sentence is among them."""
+    sizes = end - first
+    ends = sizes.cumsum(dtype=np.int32)
+    return np.arange(ends[-1]) + np.repeat(first - ends + sizes, sizes), (ends - sizes, ends)
 
 
 @kernel
