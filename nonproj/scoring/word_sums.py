@@ -101,7 +101,7 @@ def word_sums(
 def sums_before(columns: Columns, table: np.ndarray, tokens: Tokens | Batch) -> np.ndarray:
     """Return for each node the sum of the rows of the words before it, and last that of all, [N + 1, K]."""
     tags = tokens.atoms[PADDING : PADDING + tokens.n_nodes, columns.between]
-    sums = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32 if table.dtype == np.int16 else np.float32)
+    sums: Any = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32 if table.dtype == np.int16 else np.float32)
     _sum_before(tags, table, sums)
     return sums
 
