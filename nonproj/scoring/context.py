@@ -23,7 +23,7 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.kernels.threads import one_thread
 from nonproj.linear.component import Arrays
-from nonproj.types import Float32s, Int32s
+from nonproj.types import Float32s, Int32s, Int64s
 
 WIDEST = 1024
 """Maximum size of a vector, so that sums of products are at most 2^10 * 127^2 < 2^24, and exact in float32."""
@@ -114,10 +114,7 @@ class Context(NamedTuple):
                 _quantise(inputs, integers, sizes)
                 for hidden, scales, bias in zip(self.hidden, self.scales, self.bias, strict=True):
                     _add_layer(integers @ hidden, bounds, scales, bias, inputs, integers, sizes)
-                products = integers @ self.output
-                products *= sizes[:, None]
-                products *= self.factors
-                found[nodes] = np.clip(np.rint(products), -LARGEST_SUM, LARGEST_SUM)
+                _round_sums(integers @ self.output, sizes, self.factors, nodes, found)
         return found
 
 
@@ -232,16 +229,29 @@ def _add_layer(
     integers: Float32s,
     sizes: Float32s,
 ) -> None:
-    """Add what a layer finds to the vectors, given the products with its integers, and make their integers anew."""
+    """Add what a layer finds to the vectors, given the products with its integers, and make their integers anew.
+
+    Each of the vectors is of a word of a sentence.
+    """
     (n, width), (first, end) = vectors.shape, bounds
-    products, gates = np.zeros((n, 3 * width), np.float32), np.zeros((n, 2 * width), np.float32)
-    cells, added = np.zeros((n, width), np.float32), np.zeros((n, width), np.float32)
+    products, gates = np.empty((n, 3 * width), np.float32), np.empty((n, 2 * width), np.float32)
+    cells, added = np.empty((n, width), np.float32), np.empty((n, width), np.float32)
     _combine(parts, sizes, first, end, scales, bias, products)
     _run_layer(products, first, end, gates, cells, added)
     for i in range(n):
         for k in range(width):
             vectors[i, k] += added[i, k]
     _quantise(vectors, integers, sizes)
+
+
+@kernel
+def _round_sums(products: Float32s, sizes: Float32s, factors: Float32s, nodes: Int64s, found: Int32s) -> None:
+    """Write the rounded sums of some nodes, given the products of the output with their integers."""
+    most = np.float32(LARGEST_SUM)
+    for i in range(products.shape[0]):
+        row, sums = products[i], found[nodes[i]]
+        for k in range(row.shape[0]):
+            sums[k] = np.int32(min(max(np.rint(row[k] * sizes[i] * factors[k]), -most), most))
 
 
 @kernel
