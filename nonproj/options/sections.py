@@ -22,7 +22,12 @@ class TreebankConfig(Section, name="treebank"):
     train: str | None = option(None, "file to train on", (str,), (None,))
     test: str | None = option(None, "file to evaluate on", (str,), (None,))
     held_out: float | str = option(
-        0.1, "held-out fraction of the training file, from its end, or a file", (float, str), low=0, high=1, below=True
+        0.0,
+        "fraction of the training file, from its end, or another file, that is only evaluated on, after each epoch",
+        (float, str),
+        low=0,
+        high=1,
+        below=True,
     )
     root: str = option("auto", "roots per tree; auto: as in the training data", (), ("auto", "single", "multi"))
     partial: str = option(

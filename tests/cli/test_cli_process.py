@@ -161,10 +161,10 @@ def test_files_of_the_configuration_belong_to_its_own_treebank(folder, tmp_path,
     assert main(words) == 0
     output, error = capsys.readouterr()
     assert output == ""
-    assert "training on 27 sentences" in error and "held-out UAS" in error  # a tenth, as by default
-    assert main([*words, "--test", str(folder / "train.conll"), "--held-out", "0"]) == 0
+    assert "training on 30 sentences" in error and "held-out UAS" not in error  # all, as by default
+    assert main([*words, "--test", str(folder / "train.conll"), "--held-out", "0.1"]) == 0
     output, error = capsys.readouterr()
-    assert "30 sentences" in output and "training on 30 sentences" in error
+    assert "30 sentences" in output and "training on 27 sentences" in error and "held-out UAS" in error
 
 
 def test_built_in_configurations():

@@ -27,7 +27,8 @@ def folder(tmp_path_factory):
         (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
     (folder / "LICENSE.txt").write_text("\n# CC BY-SA 4.0\n\nand more\n", encoding="utf-8")
     words = ["train", str(folder / "train.conllu"), "-o", str(folder / "toy.nonproj"), "-qq", *SMALL]
-    words += ["--test", str(folder / "test.conllu"), "--epochs", "2", "--seed", "7", "--set", "treebank.name=Toy | 1"]
+    words += ["--test", str(folder / "test.conllu"), "--epochs", "2", "--seed", "7", "--held-out", "0.1"]
+    words += ["--set", "treebank.name=Toy | 1"]
     assert main(words) == 0
     return folder
 
