@@ -23,7 +23,7 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.kernels.threads import one_thread
 from nonproj.linear.component import Arrays
-from nonproj.types import Float32s, Int32s, Int64s
+from nonproj.types import Float32s, Int32s
 
 WIDEST = 1024
 """Maximum size of a vector, so that sums of products are at most 2^10 * 127^2 < 2^24, and exact in float32."""
@@ -108,13 +108,20 @@ class Context(NamedTuple):
         small = vectors.size * self.bias.shape[1] * 3 <= _SMALL
         with contextlib.nullcontext() if small else one_thread:
             for first, end in [sentences] if 0 < len(vectors) <= _BLOCK else _blocks(sentences):
-                nodes, bounds = _nodes_of(first, end)
+                lengths = end - first
+                ends = lengths.cumsum(dtype=np.int32)
+                starts = ends - lengths
+                nodes = np.arange(ends[-1]) + np.repeat(first - starts, lengths)  # without those between sentences
                 inputs = vectors[nodes].astype(np.float32) * self.unit
                 integers, sizes = np.empty_like(inputs), np.empty(len(inputs), np.float32)
                 _quantise(inputs, integers, sizes)
                 for hidden, scales, bias in zip(self.hidden, self.scales, self.bias, strict=True):
-                    _add_layer(integers @ hidden, bounds, scales, bias, inputs, integers, sizes)
-                _round_sums(integers @ self.output, sizes, self.factors, nodes, found)
+                    _add_layer(integers @ hidden, (starts, ends), scales, bias, inputs, integers, sizes)
+                products = integers @ self.output
+                products *= sizes[:, None]
+                products *= self.factors
+                np.rint(products, out=products)
+                found[nodes] = products.clip(-LARGEST_SUM, LARGEST_SUM, out=products)
         return found
 
 
@@ -165,13 +172,6 @@ def _blocks(sentences: Sentences) -> Iterator[Sentences]:
     cuts = np.flatnonzero(np.diff(block)) + 1
     if len(first):
         yield from zip(np.split(first, cuts), np.split(end, cuts), strict=True)
-
-
-def _nodes_of(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, Sentences]:
-    """Return the nodes of sentences, without those between them, and where each sentence is among them."""
-    sizes = end - first
-    ends = sizes.cumsum(dtype=np.int32)
-    return np.arange(ends[-1]) + np.repeat(first - ends + sizes, sizes), (ends - sizes, ends)
 
 
 @kernel
@@ -242,16 +242,6 @@ def _add_layer(
         for k in range(width):
             vectors[i, k] += added[i, k]
     _quantise(vectors, integers, sizes)
-
-
-@kernel
-def _round_sums(products: Float32s, sizes: Float32s, factors: Float32s, nodes: Int64s, found: Int32s) -> None:
-    """Write the rounded sums of some nodes, given the products of the output with their integers."""
-    most = np.float32(LARGEST_SUM)
-    for i in range(products.shape[0]):
-        row, sums = products[i], found[nodes[i]]
-        for k in range(row.shape[0]):
-            sums[k] = np.int32(min(max(np.rint(row[k] * sizes[i] * factors[k]), -most), most))
 
 
 @kernel

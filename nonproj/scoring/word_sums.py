@@ -101,18 +101,9 @@ def word_sums(
 def sums_before(columns: Columns, table: np.ndarray, tokens: Tokens | Batch) -> np.ndarray:
     """Return for each node the sum of the rows of the words before it, and last that of all, [N + 1, K]."""
     tags = tokens.atoms[PADDING : PADDING + tokens.n_nodes, columns.between]
-    sums: Any = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32 if table.dtype == np.int16 else np.float32)
-    _sum_before(tags, table, sums)
+    sums = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32 if table.dtype == np.int16 else np.float32)
+    np.cumsum(table[tags], axis=0, out=sums[1:])
     return sums
-
-
-@kernel
-def _sum_before(tags: Int32s, table: Int16s | Float32s, sums: Int32s | Float32s) -> None:
-    """Add up the rows of the tags one after the other."""
-    for i in range(tags.shape[0]):
-        row, before, found = table[tags[i]], sums[i], sums[i + 1]
-        for k in range(table.shape[1]):
-            found[k] = before[k] + row[k]
 
 
 @kernel
