@@ -84,7 +84,7 @@ def test_a_stream_gives_each_sentence_at_once(folder):
 def test_the_k_best_trees_are_records_with_their_ranks(folder, tmp_path):
     assert parse(folder, tmp_path / "out.jsonl", "--nbest", "3") == 0
     ranks = [json.loads(line)["rank"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert ranks[0] == 1 and 2 in ranks and set(ranks) <= {1, 2, 3}
+    assert ranks.count(1) == 50 and 2 in ranks and set(ranks) <= {1, 2, 3}
     assert all(rank in (1, before + 1) for before, rank in itertools.pairwise(ranks))
 
 

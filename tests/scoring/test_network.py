@@ -120,6 +120,21 @@ def test_sentences_of_a_batch_score_as_each_alone(monkeypatch, block):
         assert found.tolist() == np.concatenate(alone).tolist()
 
 
+@pytest.mark.parametrize("block", [1, 4, 256])
+def test_nodes_between_sentences_have_no_sums_and_change_none(monkeypatch, block):
+    monkeypatch.setattr(context_layers, "_BLOCK", block)
+    rng = np.random.default_rng(0)
+    context, vectors = draw_context(rng, 3, 2), rng.standard_normal((14, 3)).astype(np.float32)
+    bounds = [(2, 5), (5, 6), (9, 13)]
+    found = context.sums(
+        vectors, (np.array([a for a, _ in bounds], np.int32), np.array([b for _, b in bounds], np.int32))
+    )
+    expected = np.zeros_like(found)
+    for a, b in bounds:
+        expected[a:b] = context.sums(vectors[a:b], (np.array([0], np.int32), np.array([b - a], np.int32)))
+    assert expected.any() and found.tolist() == expected.tolist()
+
+
 def test_vectors_of_zeros_or_next_to_it_have_no_products():
     context = draw_context(np.random.default_rng(0), 3, 2)
     bounds = np.array([0], np.int32), np.array([2], np.int32)
