@@ -23,7 +23,7 @@ class TreebankConfig(Section, name="treebank"):
     test: str | None = option(None, "file to evaluate on", (str,), (None,))
     held_out: float | str = option(
         0.0,
-        "what to evaluate on after each epoch, and not to learn from: a file, or a share of the training file (its end)",
+        "what to evaluate on after each epoch and not to learn from: a file, or a share of the training file (its end)",
         (float, str),
         low=0,
         high=1,
