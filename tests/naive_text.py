@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import re
 import unicodedata
@@ -98,6 +99,17 @@ def shape_hash(text: str) -> int:
     return sequence_hash(kinds[:16], min(len(kinds), 16))
 
 
+def classes(kinds: list[int]) -> list[tuple[int, int]]:
+    """The class of each run of characters of one class, and its length; all letters are one class."""
+    groups = itertools.groupby(LOWER if each in (UPPER, LETTER) else each for each in kinds)
+    return [(found, len(list(group))) for found, group in groups]
+
+
+def outline_hash(found: list[tuple[int, int]]) -> int:
+    """The hash of the classes of runs, at most sixteen."""
+    return sequence_hash([each for each, _ in found[:16]], min(len(found), 16))
+
+
 def chunks(text: str) -> list[tuple[int, int, int]]:
     """First character, end and following blanks, for each run without blanks."""
     found, position = [], 0
@@ -164,6 +176,10 @@ TEMPLATES = [
     "c.left c.kind c+1.kind c.length",
     "c.left c+1.lower c.remaining c.nextkind",
     "c.token c.rest",
+    "c.kind c+1.kind",
+    "c.leftoutline c.rightoutline",
+    "c.kind c+1.kind c.run",
+    "c.kind c+1.kind c.earlier c.run",
 ]
 
 SENTENCE_TEMPLATES = [
@@ -254,6 +270,8 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
     next_kind = kind(text[found[c + 1][0]]) if follows else 0
     token, rest, whole = (string_hash(t) for t in (text[begin : i + 1], text[i + 1 : last], text[begin:last]))
     left, right = shape_hash(text[begin : i + 1]), shape_hash(text[i + 1 : last])
+    kinds = [kind(each) for each in base]
+    before, after = classes(kinds[begin - first : i + 1 - first]), classes(kinds[i + 1 - first :])
     whole_chunk = string_hash(text[first:last])
     lexicon = (known(token) > 1) + 2 * (known(rest) > 1) + 4 * (known(whole) > 1)
     characters = {"lower": (p2, p1, l0, l1, n2, n3), "kind": (kp2, kp1, k0, k1, kn2, kn3)}
@@ -264,7 +282,8 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
         **{"flags": flags, "place": place, "remaining": remaining, "before": run[0], "after": run[1] + 1},
         **{"token": token, "rest": rest, "left": left, "right": right, "chunk": whole_chunk, "inside": i - first},
         **{"previous": previous, "following": following, "nextkind": next_kind, "known": lexicon},
-        **{"length": i - begin, "one": 1},
+        **{"length": i - begin, "one": 1, "leftoutline": outline_hash(before), "rightoutline": outline_hash(after)},
+        **{"run": string_hash(text[i + 1 : i + 1 + after[0][1]]), "earlier": before[-2][0] if before[1:] else 0},
     }
     return feature_hashes("tokens", TEMPLATES, values | {f"c.{name}": value for name, value in of_place.items()})
 

@@ -14,11 +14,24 @@ from nonproj.types import Float32s, Int32s, Uint8s
 
 
 class Options(NamedTuple):
-    """How a classifier is trained: bits of its table, epochs, and the learning rate."""
+    """How a classifier is trained.
+
+    Attributes
+    ----------
+    bits : int
+        Binary logarithm of the size of its table.
+    epochs : int
+    rate : float
+        The learning rate.
+    first : int
+        How many features, the first of each example, are learnt alone in as many epochs before; 0 for none.  Rare
+        features, which explain single examples, then add to what frequent ones cannot explain.
+    """
 
     bits: int
     epochs: int
     rate: float
+    first: int = 0
 
 
 @kernel
@@ -68,11 +81,25 @@ def fit(
     >>> (weights[rows].sum(axis=1) > 0).tolist()
     [True, False]
     """
-    bits, epochs, rate = options
-    weights, squares = np.zeros(1 << bits, np.float32), np.full(1 << bits, 1e-6, np.float32)
-    mean, random = LaterMean([weights], epochs), np.random.default_rng(seed)
-    for _ in progress(range(epochs)):
+    weights, random = np.zeros(1 << options.bits, np.float32), np.random.default_rng(seed)
+    if options.first:
+        firsts = np.ascontiguousarray(rows[:, : options.first])
+        weights = _learn(firsts, gold, weights, options, random, progress)
+    return _learn(rows, gold, weights, options, random, progress)
+
+
+def _learn(
+    rows: np.ndarray,
+    gold: np.ndarray,
+    weights: np.ndarray,
+    options: Options,
+    random: np.random.Generator,
+    progress: Callable[[Any], Any],
+) -> np.ndarray:
+    """Return the mean of the weights after the epochs of the second half; ``weights`` are those before, and change."""
+    squares, mean = np.full(len(weights), 1e-6, np.float32), LaterMean([weights], options.epochs)
+    for _ in progress(range(options.epochs)):
         order = random.permutation(len(gold)).astype(np.int32)
-        _epoch(rows, gold, order, rate, weights, squares)
+        _epoch(rows, gold, order, options.rate, weights, squares)
         mean.add()
     return mean.tables()[0]

@@ -332,13 +332,7 @@ class SegmenterConfig(Section, name="segmenter"):
 
     epochs: int = option(6, "training epochs; 0: use rules", (int,), low=0, high=10**6)
     learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
-    bits: int = option(
-        18,
-        "log2 of the size of the weight table for tokens; the table for sentences is four times as large",
-        (int,),
-        low=10,
-        high=24,
-    )
+    bits: int = option(20, "log2 of the size of each weight table", (int,), low=10, high=24)
     copies: int = option(
         1, "number of additional copies of the training text, with varied line breaks", (int,), low=0, high=100
     )

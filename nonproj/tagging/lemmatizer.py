@@ -1,7 +1,8 @@
 """The lemmatizer: a classifier over edit scripts, given a form and its tag.
 
 It is the tagger's model without neighbours: the scripts take the place of tags, and a word is a form with its tag.  The
-candidates are the scripts that were seen with the same form and tag, or with the tag and the form's suffixes.
+candidates are the scripts that were seen with the same form and tag, or with the tag and the form's suffixes.  A script
+that replaces the whole form is only a candidate for forms that it was seen with.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread
-from nonproj.linear.component import Schema
+from nonproj.linear.component import Schema, blocks
 from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.hashing import hash_numbers, hash_texts
 from nonproj.linear.perceptron import Averaged
@@ -36,7 +37,7 @@ from nonproj.tagging.lexicon import (
     split_keys,
     text_keys,
 )
-from nonproj.tagging.scripts import apply_script, is_script, make_script
+from nonproj.tagging.scripts import apply_script, is_script, is_whole, make_script
 from nonproj.tagging.tagger import Progress, check_weights
 from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import Words, affixes, bin_counts, bin_probabilities, outside, share_words
@@ -53,7 +54,6 @@ and XPOS; the whole triple."""
 
 _SUFFIX = 8
 _SMOOTHING = Smoothing(suffix=1.0, lower=1.0, form=0.3, threshold=1e-3, limit=12)
-_BLOCK = 20
 _CACHED_WORDS = 200_000
 
 Word = tuple[str, str, str, str]
@@ -126,8 +126,8 @@ class Lemmatizer:
     ) -> Lemmatizer | None:
         """Train a lemmatizer; words without a lemma are left out.  None if no lemma can be learnt."""
         examples = [
-            (i // _BLOCK % options.lexicon_folds, (row[1], row[3], row[4], row[5]), row[2])
-            for i, sentence in enumerate(sentences)
+            (fold, (row[1], row[3], row[4], row[5]), row[2])
+            for fold, sentence in zip(blocks(len(sentences), options.lexicon_folds).tolist(), sentences, strict=True)
             for row in sentence.rows
             if row[2] != "_" or row[1] == "_"
         ]
@@ -224,12 +224,16 @@ def _make_words(
     """Return `Words` of forms with tags, and the lemmas of each one's candidates, those that apply."""
     groups = np.zeros(len(scripts), np.int32)
     allowed = [np.empty(0, np.int32)] * len(words)
-    found = list_candidates(lexicon, find_forms(lexicon, word_keys(list(words))), groups, allowed, _SMOOTHING)
+    places = find_forms(lexicon, word_keys(list(words)))
+    found = list_candidates(lexicon, places, groups, allowed, _SMOOTHING)
     lemmas: list[list[str]] = []
     for i, word in enumerate(words):
         n, row = 0, []
         for c in range(found.count[i]):
-            lemma = apply_script(scripts[found.tag[i, c]], word[0])
+            script = found.tag[i, c]
+            lemma = apply_script(scripts[script], word[0])
+            if is_whole(scripts[script]) and not _was_seen(lexicon, places[i], script):
+                continue  # the copula's lemma, say, is no guess for an unknown verb
             if lemma is not None and lemma not in row:
                 found.tag[i, n], found.p[i, n] = found.tag[i, c], found.p[i, c]
                 row.append(lemma)
@@ -247,6 +251,13 @@ def _make_words(
     likely = bin_probabilities(found.p)
     prior = hash_numbers(np.stack([likely * 64 + counts + 1, seen * 32 + likely + 2048, seen + 4096], axis=2))
     return Words(own, shares, found.count, found.tag, prior), lemmas
+
+
+def _was_seen(lexicon: Lexicon, places: np.ndarray, script: int) -> bool:
+    """Return whether a script was seen with a form or its lower case, whose places in the lexicon come first."""
+    tables = (lexicon.form_start, lexicon.form_tag), (lexicon.lower_start, lexicon.lower_tag)
+    pairs = zip(places[:2].tolist(), tables, strict=True)
+    return any(place >= 0 and script in tag[start[place] : start[place + 1]] for place, (start, tag) in pairs)
 
 
 def _atoms(words: Sequence[Word]) -> np.ndarray:

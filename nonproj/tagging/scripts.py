@@ -62,7 +62,7 @@ def apply_script(script: str, form: str) -> str | None:
     >>> apply_script("l\\t\\t-t-i-n-g", "Sitting"), apply_script("l\\t\\t-t-i-n-g", "Running")
     ('sit', None)
     """
-    if script[0] == "=":
+    if is_whole(script):
         return script[1:]
     case, n_before, before, n_after, after = _parse(script)
     prepare, finish = _CASES[case]
@@ -74,6 +74,17 @@ def apply_script(script: str, form: str) -> str | None:
     if begin is None or end is None:
         return None
     return finish(begin + source[n_before:middle] + end) or None
+
+
+def is_whole(script: str) -> bool:
+    """Return whether a script replaces whole forms, so that it says nothing about other ones.
+
+    Examples
+    --------
+    >>> [is_whole(make_script(form, lemma)) for form, lemma in (("went", "go"), ("goes", "go"))]
+    [True, False]
+    """
+    return script[0] == "="
 
 
 @lru_cache(100_000)

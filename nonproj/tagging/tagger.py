@@ -10,7 +10,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
-from nonproj.linear.component import Schema
+from nonproj.linear.component import Schema, blocks
 from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
@@ -31,7 +31,6 @@ from nonproj.types import Sentence
 
 _CACHED_FORMS = 30_000
 _CHUNK = 500
-_BLOCK = 20
 _OWN = 2.0
 """A candidate that loses so many times the pruning threshold by its form alone is dropped with the form."""
 
@@ -209,7 +208,7 @@ class Tagger:
         tag = np.maximum(gold, 0)
         counter = Counter(form_keys(list(forms)), form, tag)
         sizes = np.array([len(s) for s in sentences])
-        fold = np.repeat(np.arange(len(sentences)) // _BLOCK % options.lexicon_folds, sizes)
+        fold = np.repeat(blocks(len(sentences), options.lexicon_folds), sizes)
         table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
         words, rows = _training_words(counter, list(forms), form, fold, tags, table)
         text = Text(np.cumsum([0, *sizes], dtype=np.int64), rows)

@@ -37,7 +37,8 @@ class Language(NamedTuple):
     tokens : frozenset of str
         Tokens with punctuation.  Where a string is several tokens, blanks separate them.
     abbreviations : frozenset of str
-        Those after which no sentence ends.
+        Those after which no sentence ends.  A hyphen at the beginning stands for any letters: ``-nr.`` is ``kundenr.``
+        and ``CVR-nr.``, too.
     before_numbers : frozenset of str
         Those that are abbreviations only before a number.
     patterns : frozenset of str
@@ -78,11 +79,11 @@ _DANISH = Language(
     ),
     abbreviations=_set(
         "adm. afd. anm. att. bl.a. ca. cand.jur. cand.mag. cand.phil. cand.polyt. cand.scient. Chr. Dir. dr. "
-        "dr.phil. dvs. eks. ekskl. evt. f.eks. fhv. fig. Fr. frk. fx. gl. hhv. hr. hrs. iflg. ifm. indb. inkl. "
-        "jf. jfr. jvf. Kbh. kgl. kl. m.a.o. m.h.t. maks. max. mht. mr. mrs. ndr. nr. pga. ph.d. phil. pr. prof. "
+        "dr.phil. dvs. eks. ekskl. evt. f.eks. fhv. fig. Fr. frk. Fru. fx. gl. hhv. hr. hrs. iflg. ifm. indb. inkl. "
+        "jf. jfr. jvf. Kbh. kgl. kl. m.a.o. m.h.t. maks. max. mht. mr. mrs. ndr. nr. -nr. pga. ph.d. phil. pr. prof. "
         "sdr. skt. sml. St. tidl. tlf. vedr. vejl. vha. vs."
     ),
-    before_numbers=_set("art. bd. bl. jnr. kap. pkt. s. stk."),
+    before_numbers=_set("art. bd. bl. kap. min. pkt. s. stk."),
     patterns=PATTERNS | {"1. ", "a- ", "a/a"},
 )
 

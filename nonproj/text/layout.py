@@ -17,6 +17,7 @@ from nonproj.text.characters import (
     CONNECTOR,
     DASH,
     DIGIT,
+    KINDS,
     LETTER,
     LOWER,
     MATH,
@@ -47,6 +48,9 @@ MAX_SHAPE = 16
 
 _RETURN, _FEED, _PARAGRAPH_SEPARATOR = np.uint32(13), np.uint32(10), np.uint32(0x2029)
 _LETTERS = (LOWER, UPPER, LETTER)
+_CLASS = np.array([LOWER if kind in _LETTERS else kind for kind in range(KINDS)], np.uint8)
+"""The class of each kind of characters: all letters are one."""
+
 _IN_NAMES = (LOWER, UPPER, LETTER, DIGIT, CONNECTOR, DASH, STOP)
 _AT_ENDS = (LOWER, UPPER, LETTER, DIGIT)
 _BEHIND = (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)
@@ -199,6 +203,41 @@ def shape_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
             count += 1
         i = end
     return np.uint32(key + length_share(count))
+
+
+@kernel
+def outline_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
+    """Return a hash of the classes of some characters, where any number of a class in a row count as one.
+
+    So ``RTX4090`` and ``iPhone12`` have the same outline.
+    """
+    key, i, count = np.uint32(0), first, 0
+    while i < last and count < MAX_SHAPE:
+        key = np.uint32(key + place_share(count, _CLASS[kind[i]]))
+        count += 1
+        i = class_end(kind, run, i, last)
+    return np.uint32(key + length_share(count))
+
+
+@kernel
+def class_end(kind: Uint8s, run: Int64s, i: int, last: int) -> int:
+    """Return where the characters of one class from ``i`` on end, at ``last`` at the latest.
+
+    After `MAX_HASHED` characters, the end of a run of one kind will do, so that the time has a bound.
+    """
+    end = run[i]
+    while end < last and end - i < MAX_HASHED and _CLASS[kind[end]] == _CLASS[kind[i]]:
+        end = run[end]
+    return min(end, last)
+
+
+@kernel
+def class_before(kind: Uint8s, first: int, i: int) -> int:
+    """Return the class of the character before those of one class that end with ``i``, from ``first`` on; 0 if none."""
+    begin = i
+    while begin > first and i - begin < MAX_HASHED and _CLASS[kind[begin - 1]] == _CLASS[kind[i]]:
+        begin -= 1
+    return np.int64(_CLASS[kind[begin - 1]] if begin > first else 0)
 
 
 @kernel

@@ -98,7 +98,9 @@ class UnicodeRules:
         self.language = language or Language("", "")
         self.lexicon = sorted(set(lexicon))
         known = self.language
-        groups = known.before_numbers, known.tokens, known.abbreviations
+        self._endings = tuple(sorted(_plain(each[1:]) for each in known.abbreviations if each[0] == "-"))
+        abbreviations = [each for each in known.abbreviations if each[0] != "-"]
+        groups = known.before_numbers, known.tokens, abbreviations
         self._tokens = dict(map(_token_of, itertools.chain(self.lexicon, *groups)))
         self._abbreviations, self._before_numbers = set(map(_plain, groups[2])), set(map(_plain, groups[0]))
         capital = {_token_of(each)[0] for each in itertools.chain(*groups) if each[0].isupper()}
@@ -246,8 +248,10 @@ class UnicodeRules:
                 return
 
     def _with_stop(self, chunk: _Chunk, begin: int, last: int) -> int:
-        """Return the last character of a token with the full stop behind an ordinal number or an initial."""
+        """Return the last character of a token with the full stop of an abbreviation, an ordinal or an initial."""
         text, kinds, context = chunk.text, chunk.kinds, chunk.context
+        if chunk.lower.endswith(self._endings, begin, last + 2) and text[last + 2 : last + 3] != ".":
+            return last + 1
         if text[last + 1 : last + 2] != ".":
             mark = _mark(text, kinds, last + 1) if last + 1 < len(text) else ""
             free = last + 2 >= len(text) or kinds[last + 2] not in WORD_KINDS and text[last + 2] != text[last + 1]
@@ -300,7 +304,7 @@ class UnicodeRules:
         lower, words = _plain(form), self.language.words
         if kind != UPPER or len(form) < 3 or not words or _ORDINAL.fullmatch(lower):
             return False
-        if lower in self._abbreviations or lower in self._before_numbers:
+        if lower in self._abbreviations or lower in self._before_numbers or lower.endswith(self._endings):
             return False
         return form[0].islower() or lowered(after) in words
 

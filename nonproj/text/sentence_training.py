@@ -102,13 +102,13 @@ def _learn(
         for copy, text in enumerate(texts):
             missed, table = random.random(len(text.start)) < MISSED, text.table()
             kept = _line_ends(table) if copy else slice(None)
-            more_rows, more_gold = sentence_examples(table, text.sentence_ends, usage, options.bits + 2, missed)
+            more_rows, more_gold = sentence_examples(table, text.sentence_ends, usage, options.bits, missed)
             rows.append(more_rows[kept])
             gold.append(more_gold[kept])
             if with_network:
                 examples.append(network_examples(table, text.sentence_ends, usage, missed, lines=copy > 0))
     # sentences are harder than tokens: more and smaller steps
-    slow = Options(options.bits + 2, -(-5 * options.epochs // 3), 0.3 * options.learning_rate)
+    slow = Options(options.bits, -(-5 * options.epochs // 3), 0.3 * options.learning_rate)
     weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)
     network = empty_network()
     if with_network:

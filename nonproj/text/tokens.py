@@ -13,7 +13,18 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_codes, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.text.layout import MAX_HASHED, MAX_TOKEN, PARAGRAPH, Text, is_too_long, shape_hash, table_shift
+from nonproj.text.layout import (
+    MAX_HASHED,
+    MAX_TOKEN,
+    PARAGRAPH,
+    Text,
+    class_before,
+    class_end,
+    is_too_long,
+    outline_hash,
+    shape_hash,
+    table_shift,
+)
 from nonproj.types import Bools, Float32s, Int32s, Uint8s, Uint32s
 
 _PAIR, _KINDS = "c.lower c+1.lower", "c.kind c+1.kind"
@@ -21,20 +32,37 @@ _PAIR, _KINDS = "c.lower c+1.lower", "c.kind c+1.kind"
 _OF_CHARACTERS = ("lower", "kind")
 _OF_PLACE = (
     "flags", "place", "remaining", "before", "after", "token", "rest", "left", "right", "chunk", "inside",
-    "previous", "following", "nextkind", "known", "length", "one",
+    "previous", "following", "nextkind", "known", "length", "one", "leftoutline", "rightoutline", "run", "earlier",
 )  # fmt: skip
 """What is known of a place at which a token may end, beside the characters around it: marks of the chunk, the number
 of characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
 rest of the chunk, their shapes, the chunk, how far inside it the place is, the neighbouring chunks, the kind of the
-next one's first character, which of token, rest and both together are known as tokens, and the token's length."""
+next one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines
+of token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, and the
+class before the letters, or others, that end there."""
 
 _WIDTH = len(_OF_CHARACTERS) + len(_OF_PLACE)
 
 GRAMMAR = Grammar("tokens", ("c",), (*_OF_CHARACTERS, *_OF_PLACE), (-2, 3))
 """Templates name the character before the place, ``c``, and its neighbours; what is known of the place is ``c``'s."""
 
-TEMPLATES = (
+_OF_CLASSES = (
     "c.one",
+    _KINDS,
+    f"{_KINDS} c-1.kind c+2.kind",
+    f"{_KINDS} c-1.kind c-2.kind c+2.kind c+3.kind",
+    f"{_KINDS} c.known c.remaining",
+    f"c.left {_KINDS} c.length",
+    "c.left c.right",
+    "c.leftoutline c.rightoutline",
+)
+"""Templates that name no character and no string.  They are learnt alone first, so that they know what chunks have in
+common before strings explain each chunk of the training text by itself."""
+
+TEMPLATES = (
+    *_OF_CLASSES,
+    f"{_KINDS} c.run",
+    f"{_KINDS} c.earlier c.run",
     _PAIR,
     f"{_PAIR} c-1.lower",
     f"{_PAIR} c+2.lower",
@@ -42,8 +70,6 @@ TEMPLATES = (
     f"{_PAIR} c-1.lower c-2.lower",
     f"{_PAIR} c+2.lower c+3.lower",
     f"{_PAIR} c-1.lower c-2.lower c+2.lower c+3.lower",
-    f"{_KINDS} c-1.kind c-2.kind c+2.kind c+3.kind",
-    f"{_KINDS} c-1.kind c+2.kind",
     f"{_PAIR} c.flags",
     f"{_PAIR} c.place c.remaining",
     f"{_PAIR} c.before c.after",
@@ -51,22 +77,25 @@ TEMPLATES = (
     "c.rest c.kind",
     "c.rest c.lower",
     "c.chunk c.inside",
-    "c.left c.right",
     f"{_PAIR} c.nextkind c.remaining",
     "c.token c.nextkind c.remaining",
     "c.following c+1.lower c.remaining",
     "c.previous c+1.lower",
-    f"{_KINDS} c.known c.remaining",
     f"{_PAIR} c.known",
-    f"c.left {_KINDS} c.length",
     "c.left c+1.lower c.remaining c.nextkind",
     "c.token c.rest",
 )
 
 WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
 
-N_FEATURES = len(TEMPLATES)
-"""Features of a place."""
+N_OF_CLASSES, N_FEATURES = len(_OF_CLASSES), len(TEMPLATES)
+"""Features of a place: the first ones, and all."""
+
+_ADDED = (_KINDS, "c.leftoutline c.rightoutline", f"{_KINDS} c.run", f"{_KINDS} c.earlier c.run")
+_EARLIER: Window = window_of(compile_templates([text for text in TEMPLATES if text not in _ADDED], GRAMMAR), GRAMMAR)
+
+WINDOWS = {len(window.salt): window for window in (_EARLIER, WINDOW)}
+"""The templates of models, by their number: those of earlier models lack some."""
 
 _CELLS = 6 * _WIDTH
 
@@ -109,6 +138,9 @@ def _look_at_strings(text: Text, c: int, begin: int, i: int, known: Uint8s, atom
         own[12], own[13] = text.chunk[c + 1], kind[text.start[c + 1]]
     own[14] = (known[token >> shift] > 1) + 2 * (known[rest >> shift] > 1) + 4 * (known[both >> shift] > 1)
     own[15] = i - begin
+    own[17], own[18] = outline_hash(kind, text.run, begin, i + 1), outline_hash(kind, text.run, i + 1, last)
+    own[19] = hash_codes(lower, i + 1, class_end(kind, text.run, i + 1, last), MAX_HASHED)
+    own[20] = class_before(kind, begin, i)
 
 
 @kernel
@@ -189,16 +221,19 @@ class TokenModel(NamedTuple):
         How often each string, by its hash, is a token in training; its length is a power of two.
     weights : ndarray, float32
         Its length is a power of two.
+    templates : int
+        How many templates it has, of `WINDOWS`.
     """
 
     candidate: np.ndarray
     known: np.ndarray
     weights: np.ndarray
+    templates: int = N_FEATURES
 
 
 def tokenize(text: Text, model: TokenModel) -> Tokens:
     """Return the tokens of a text, those that are longer than `nonproj.text.layout.MAX_TOKEN` cut."""
-    return _tokenize(text, *model, WINDOW)
+    return _tokenize(text, model.candidate, model.known, model.weights, WINDOWS[model.templates])
 
 
 @kernel
@@ -207,7 +242,7 @@ def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, w
     size = _count_places(text, candidate) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
     start, end, log_odds = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, np.float32(np.inf))
     out, atoms, shift = (
-        np.empty(N_FEATURES, np.int32),
+        np.empty(len(window.salt), np.int32),
         np.zeros(_CELLS, np.uint32),
         np.uint32(table_shift(len(weights))),
     )
@@ -220,7 +255,7 @@ def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, w
                 _look_around(text, c, i, atoms)
                 _look_at_strings(text, c, begin, i, known, atoms)
                 hash_window(window, atoms, shift, out)
-                for j in range(N_FEATURES):
+                for j in range(len(out)):
                     score += weights[out[j]]
             ends = kinds == ALWAYS or score > 0 or is_too_long(text.joined, begin, i)
             if kinds == SOMETIMES:

@@ -30,7 +30,18 @@ from nonproj.text.sentence_network import NETWORK, check_network
 from nonproj.text.sentence_training import learn_sentences
 from nonproj.text.sentences import alternatives, score_ends
 from nonproj.text.token_table import token_table
-from nonproj.text.tokens import ALWAYS, NEVER, SOMETIMES, TokenModel, Tokens, token_examples, tokenize
+from nonproj.text.tokens import (
+    ALWAYS,
+    N_FEATURES,
+    N_OF_CLASSES,
+    NEVER,
+    SOMETIMES,
+    WINDOWS,
+    TokenModel,
+    Tokens,
+    token_examples,
+    tokenize,
+)
 from nonproj.text.training_text import TrainingText, folds_of
 from nonproj.text.usage import Usage
 from nonproj.text.words import count_words, join_units, open_places, score_joins, word_examples, word_log_odds
@@ -73,11 +84,11 @@ class Trained:
     schema: ClassVar[Schema] = Schema(
         {"threshold": (int, float), "blanks": bool},
         {"candidate": ("uint8", f"{KINDS} {KINDS}"), **_TABLES},
-        [Schema({}, _OF_WORDS), Schema({}, NETWORK)],
+        [Schema({}, _OF_WORDS), Schema({}, NETWORK), Schema({"templates": int}, {})],
     )
 
-    def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
-        self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"])
+    def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float, templates: int = N_FEATURES):
+        self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"], templates)
         self.words = (tables["lexicon"], tables["words"]) if "words" in tables else None
         self.blanks = blanks
         self.usage = Usage(tables["case"], tables["tag"], tables["suffix"])
@@ -113,7 +124,7 @@ class Trained:
         if self.words is not None:
             tables |= dict(zip(_OF_WORDS, self.words, strict=True))
         tables |= self.network.arrays()
-        return {"threshold": self.threshold, "blanks": self.blanks}, tables
+        return {"threshold": self.threshold, "blanks": self.blanks, "templates": model.templates}, tables
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> Trained:
@@ -130,7 +141,10 @@ class Trained:
             check_table(tables[name], (tables[name].dtype.name,), 8, f"the segmenter's '{name}'", 28)
         if tables["candidate"].max() > 2:
             raise ModelError("the segmenter's table 'candidate' has other numbers than 0, 1 and 2")
-        return cls(tables, meta["blanks"], float(meta["threshold"]))
+        templates = meta.get("templates", min(WINDOWS))
+        if templates not in WINDOWS:
+            raise ModelError(f"the segmenter has {templates} templates of tokens, and {max(WINDOWS)} are known")
+        return cls(tables, meta["blanks"], float(meta["threshold"]), templates)
 
 
 def train(
@@ -140,9 +154,9 @@ def train(
     bits, epochs, rate = options.bits, options.epochs, options.learning_rate
     tables, blanks = _learn_tokens(paragraphs, options, seed, progress)
     if blanks or (tables["candidate"] == ALWAYS).any():
-        examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits + 2)
+        examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        tables["words"] = _fit(examples, Options(bits + 2, epochs, rate), seed, progress, "words")
+        tables["words"] = _fit(examples, Options(bits, epochs, rate), seed, progress, "words")
     sentences = learn_sentences(
         paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
     )
@@ -162,7 +176,7 @@ def _learn_tokens(
     tables["known"] = known_tokens(plain)
     lexicon = tables["candidate"], tables["known"]
     found = (token_examples(text.layout, text.raw.token_ends, *lexicon, options.bits) for text in (plain, *varied))
-    steps = Options(options.bits, options.epochs, options.learning_rate)
+    steps = Options(options.bits, options.epochs, options.learning_rate, N_OF_CLASSES)
     tables["tokens"] = _fit(found, steps, seed, progress, "tokens")
     return tables, plain.has_words_with_blanks()
 

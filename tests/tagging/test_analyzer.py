@@ -101,6 +101,26 @@ def test_what_is_no_script(text):
     assert not is_script(text)
 
 
+def small_treebank(words, count=20):
+    """Sentences of a word for each of some pairs of form and lemma, all verbs."""
+    rows = [[str(i), form, lemma, "V", "_", "_", str(i - 1), "x", "_", "_"] for i, (form, lemma) in enumerate(words, 1)]
+    return [Sentence(rows)] * count
+
+
+def test_lemmas_that_replace_the_form_are_for_the_forms_they_were_seen_with():
+    copula = [(form, "bûn") for form in ("e", "ye", "in", "ne")]
+    analyzer = Analyzer.fit(small_treebank([*copula, ("dike", "kirin"), ("dibe", "dibe")]), SMALL)
+    words = [(form, "V", "_", "_") for form in ("e", "Ye", "IN", "dike", "tê", "xwe", "kete")]
+    assert analyzer.lemmatizer.lemmas(words) == ["bûn", "bûn", "bûn", "kirin", "tê", "xwe", "kete"]
+
+
+def test_a_treebank_of_twenty_sentences_knows_its_own_words():
+    """It is not one fold, without a lexicon of others."""
+    treebank = toy.sentences(20)
+    made = Analyzer.fit(treebank, SMALL).annotate([without(s) for s in treebank])
+    assert all(agreement(made, treebank, number) > 0.9 for number in (2, 3))
+
+
 # What is filled and what is kept
 
 

@@ -517,3 +517,26 @@ def test_a_mark_that_begins_a_paragraph_belongs_to_it(mark):
         s.forms for piece in split_text(io.StringIO(text), size=1) for s in piece.read(Segmenter.unicode(), TextInput())
     ]
     assert whole == pieces == [["Det", "regner", "."], [mark, "Hvor", "er", "du", "."]]
+
+
+@pytest.mark.parametrize(
+    ("text", "abbreviations"),
+    [
+        ("Kundenr. 123 er lukket.", ["Kundenr."]),
+        ("Se sagsnr. 2020-1.", ["sagsnr."]),
+        ("Vores CVR-nr. 12345678 er nyt.", ["CVR-nr."]),
+        ("Fru. Hansen kom.", ["Fru."]),
+        ("Det varer min. 5 dage.", ["min."]),
+        ("Oplys dit telefonnr. (eller kundenr.).", ["telefonnr.", "kundenr."]),
+    ],
+)
+def test_danish_abbreviations_do_not_end_sentences(text, abbreviations):
+    danish = Segmenter(UnicodeRules(language=LANGUAGES["da"]), Multiwords.fit([]), "rules")
+    (sentence,) = danish.segment(text)
+    assert [form for form in sentence.forms if form[-1] == "."] == [*abbreviations, "."]
+
+
+def test_danish_words_like_abbreviations_end_sentences():
+    danish = Segmenter(UnicodeRules(language=LANGUAGES["da"]), Multiwords.fit([]), "rules")
+    found = danish.segment("Den er min. Han kom. Oplys kundenr... Hun er hans fru. Ja.")
+    assert [each.forms[-2] for each in found] == ["min", "kom", "kundenr", "fru", "Ja"]

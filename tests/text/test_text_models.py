@@ -10,6 +10,7 @@ import naive_text as naive
 import numpy as np
 import pytest
 from naive_network import in_training
+from toy import raw_treebank
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
@@ -37,7 +38,7 @@ from nonproj.text.sentence_network_learning import (
 )
 from nonproj.text.sentences import score_ends
 from nonproj.text.token_table import PADDING, token_table
-from nonproj.text.tokens import TokenModel, tokenize
+from nonproj.text.tokens import WINDOWS, TokenModel, tokenize
 from nonproj.text.usage import Usage, case_classes, letter_case
 
 ALPHABET = "aabbcAB11..,!?'\"(()- \t\n\r\u0301\u200d:$\u00df"
@@ -147,6 +148,16 @@ def test_training_equals_the_twin():
             naive.logistic_step(rows[index].tolist(), bool(gold[index]), 0.1, weights, squares)
     assert not np.array_equal(before, weights)
     np.testing.assert_allclose(found, weights, rtol=1e-3, atol=1e-4)
+
+
+def test_frequent_features_are_learnt_before_rare_ones():
+    """Each example has a feature of its own, which says nothing about others, and is not needed where one is shared."""
+    random = np.random.default_rng(6)
+    gold = np.arange(200) % 2 == 0
+    rows = np.stack([gold + 0, random.permutation(200) + 2], axis=1).astype(np.int32)
+    both, staged = (fit(rows, gold.astype(np.uint8), Options(8, 6, 0.1, first)) for first in (0, 1))
+    assert abs(staged[:2]).min() > 1.3 * abs(both[:2]).max()
+    assert abs(staged[2:]).max() < 0.7 * abs(both[2:]).max()
 
 
 def test_capitalization_is_counted():
@@ -354,3 +365,14 @@ def test_a_segmenter_keeps_its_network():
     }.items():
         with pytest.raises(ModelError, match="network"):
             Segmenter.from_state(meta, arrays | {name: value})
+
+
+def test_segmenters_with_fewer_templates_are_read():
+    """Those of earlier models; another number is an error."""
+    segmenter = Segmenter.fit(list(conll.read(io.StringIO(raw_treebank(30)))), SegmenterConfig(bits=12))
+    meta, arrays = segmenter.state()
+    few, many = sorted(WINDOWS)
+    assert meta.pop("templates") == many == few + 4
+    assert Segmenter.from_state(meta, arrays).finder.token_model.templates == few
+    with pytest.raises(ModelError, match="the segmenter has 5 templates of tokens"):
+        Segmenter.from_state(meta | {"templates": 5}, arrays)
