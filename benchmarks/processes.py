@@ -23,6 +23,7 @@ import yaml
 
 from benchmarks.clock import Seconds, Summary, interleave
 from nonproj.io import conll
+from nonproj.kernels.interpreters import environment, python
 from nonproj.model.model import Model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,7 +40,7 @@ LAUNCHER = """
 import json, os, sys, time
 begin = time.perf_counter()
 null = os.open(os.devnull, os.O_WRONLY)
-process = os.posix_spawn(sys.executable, [sys.executable, "-m", "nonproj", *sys.argv[1:]], os.environ,
+process = os.posix_spawn(sys.executable, [sys.executable, "-P", "-m", "nonproj", *sys.argv[1:]], os.environ,
                          file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
 _, status, usage = os.wait4(process, 0)
 wall = time.perf_counter() - begin
@@ -56,12 +57,12 @@ def run(arguments: Sequence[str | Path]) -> Child:
     RuntimeError
         If it fails; the message is the last line of its error output.
     """
-    command = [sys.executable, "-c", LAUNCHER, *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = python("-c", LAUNCHER, *map(str, arguments))
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     code, wall, cpu, peak = json.loads(done.stdout) if done.stdout else (1, 0.0, 0.0, 0.0)
     if code:
         lines = done.stderr.splitlines() or ["no output"]
-        raise RuntimeError(f"nonproj {' '.join(command[3:])} failed: {lines[-1]}")
+        raise RuntimeError(f"nonproj {' '.join(command[4:])} failed: {lines[-1]}")
     return Child(Seconds(wall, cpu), peak / (2**20 if sys.platform == "darwin" else 2**10))
 
 

@@ -30,6 +30,7 @@ from benchmarks.report import markdown
 from benchmarks.yardsticks import load, udpipe_path
 from nonproj.evaluation.universal import METRICS, ud_scores
 from nonproj.io.temporary import replacing
+from nonproj.kernels.interpreters import environment, python
 from nonproj.model.model import Model
 
 EMPTIED = (2, 3, 4, 5, 6, 7, 8)
@@ -161,7 +162,7 @@ def run_udpipe(model: str, source: str, target: str, input_format: str) -> None:
 
 def jobs(model: Path, train: Path, cache: Path, wanted: str) -> dict[str, Job]:
     """Return the programs that are to run, ours first."""
-    ours = [sys.executable, "-m", "nonproj", "parse", "-q", "-m", str(model)]
+    ours = python("-m", "nonproj", "parse", "-q", "-m", str(model))
     found = {"nonproj": Job([*ours, "--text", "IN", "-o", "OUT"], [*ours, "IN", "--tag", "-o", "OUT"], model, None)}
     udpipe = None if wanted == "none" else load("ufal.udpipe", say)
     path = pipeline_path(cache, train)
@@ -169,7 +170,7 @@ def jobs(model: Path, train: Path, cache: Path, wanted: str) -> dict[str, Job]:
         say(f"training UDPipe on {train}; this takes an hour or more, once")
         train_pipeline(udpipe, train, path)
     if udpipe is not None and path.is_file():
-        theirs = [sys.executable, "-m", "benchmarks.text", "run-udpipe", str(path), "IN", "OUT"]
+        theirs = python("-m", "benchmarks.text", "run-udpipe", str(path), "IN", "OUT")
         facts = path.with_suffix(".json")
         training = json.loads(facts.read_text())["cpu"] if facts.is_file() else None
         found["UDPipe"] = Job([*theirs, "tokenize"], [*theirs, "conllu"], path, training)
@@ -186,8 +187,9 @@ def say(text: str) -> None:
 def run(command: Sequence[str], source: Path, target: Path) -> Seconds:
     """Run a command from a file to a file; return its wall-clock and processor time."""
     words = [{"IN": str(source), "OUT": str(target)}.get(word, word) for word in command]
+    variables = environment()
     begin, before = time.perf_counter(), os.times()
-    subprocess.run(words, check=True)
+    subprocess.run(words, env=variables, check=True)
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     return Seconds(time.perf_counter() - begin, spent)
