@@ -31,7 +31,6 @@ from benchmarks.yardsticks import load, udpipe_path
 from nonproj.evaluation.universal import METRICS, ud_scores
 from nonproj.io.temporary import replacing
 from nonproj.kernels.interpreters import environment, python
-from nonproj.model.model import Model
 
 EMPTIED = (2, 3, 4, 5, 6, 7, 8)
 """The columns that the gold tokens do not have: LEMMA to DEPS."""
@@ -265,15 +264,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--udpipe", choices=["use", "train", "none"], default="none", help="default: none")
     parser.add_argument("--words", type=int, default=50_000, help="least number of words to measure speed with")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--training", type=float, metavar="SECONDS", help="of training MODEL (default: as it says)")
+    parser.add_argument("--training", type=float, metavar="SECONDS", help="of training MODEL, for the table")
     parser.add_argument("--markdown", type=Path, metavar="PAGE", help="put the tables on a page, too")
     options = parser.parse_args(words)
     for path in (options.model, options.train, options.test):
         if not path.is_file():
             raise SystemExit(f"text: {path}: no such file")
     found = jobs(options.model, options.train, options.cache, options.udpipe)
-    training = options.training or Model.load(options.model).meta.get("seconds")
-    found["nonproj"] = found["nonproj"]._replace(training=training)
+    found["nonproj"] = found["nonproj"]._replace(training=options.training)
     with tempfile.TemporaryDirectory() as folder:
         scores = figures(found, options.test, Path(folder))
         speed = speeds(found, options.test, Path(folder), options.words, options.repeats)
