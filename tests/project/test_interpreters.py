@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from nonproj.kernels import interpreters
-from nonproj.pipeline.compiling import helper
-from nonproj.server.annotation.retraining import Retraining
-from nonproj.workers.processes import Processes
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))  # the attack is beside the package, not in it
+
+from attack import planted  # noqa: E402
+from nonproj.kernels import interpreters  # noqa: E402
+
 FOLDERS = ("nonproj", "systems", "attack", "benchmarks", "data_scripts", "deploy", "docs", "examples", "experiments")
 FILES = [
     path
@@ -95,56 +94,21 @@ def test_a_new_start_of_python_is_found(source, safe):
     assert found and all(is_safe(behind) for _, behind in found) == safe
 
 
-@pytest.fixture
-def data(tmp_path, monkeypatch) -> Path:
-    """The current folder, with a file for every module that is imported anywhere, which would leave a mark."""
-    modules = {name.partition(".")[0] for name in sys.modules} | set(sys.stdlib_module_names)
-    for name in modules | {"sitecustomize", "usercustomize", "nonproj"}:
-        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w').write(__name__)")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-SENTENCE = "# annotation = done\n1\tRegn\t_\tN\t_\t_\t0\tROOT\t_\t_\n\n"
-
-
-def retrain(data: Path) -> None:
-    """Retrain a model, as the annotation page does; its first error is that the file of others is no treebank."""
-    (data / "others").write_text("no treebank\n")
-    loaded: list[str] = []
-    retraining = Retraining(str(data / "out.nonproj"), None, 0, str(data / "others"), loaded.append)
-    retraining.start([SENTENCE])
-    while retraining.is_running:
-        time.sleep(0.01)
-    assert retraining.state is not None and "training.conllu" in retraining.state["message"]
-
-
-def compile_ahead(data: Path) -> None:
-    """Start the helper that compiles kernels; without a model, it ends when all is imported."""
-    with helper("nonproj.pipeline.compiling"):
-        pass
-
-
-def work(data: Path) -> None:
-    """Start a worker process that is not forked."""
-    with Processes(1) as processes:
-        assert processes.submit(pow, 2, 10).result() == 1024
-
-
-@pytest.mark.parametrize("start", [retrain, compile_ahead, work])
 @pytest.mark.parametrize("inside", ["", "."])
-def test_files_beside_the_data_are_not_imported(start, inside, data, monkeypatch):
-    """Even if this process would: its path has the current folder, as in an interactive session."""
+@pytest.mark.parametrize("name", planted.STARTS)
+def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypatch):
+    """There is one for every module; even if this process would import them, as in an interactive session."""
+    mark = planted.plant(tmp_path, planted.modules())
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [inside, *sys.path])
-    start(data)
-    assert not (data / "mark").exists()
+    planted.STARTS[name](tmp_path)
+    assert not mark.exists()
 
 
 def test_every_helper_is_tried():
     """Those that start a Python, by the modules that import what does."""
     users = [path for path in FILES if "import environment, python" in path.read_text(encoding="utf-8")]
-    package = {path.stem for path in users if path.is_relative_to(ROOT / "nonproj")}
-    assert package == {"compiling", "retraining", "processes"}
+    assert {path.stem for path in users if path.is_relative_to(ROOT / "nonproj")} == set(planted.STARTS)
 
 
 def test_other_interpreters_find_the_modules_of_this_one(monkeypatch, tmp_path):
