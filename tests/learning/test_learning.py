@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import toy
 
+from nonproj.cli.main import main
 from nonproj.dual.decoding import DualOptions
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
@@ -68,6 +69,16 @@ def test_training_repeats_bit_for_bit_and_depends_on_the_seed():
     for name in ("parser", "pruner", "labeler"):
         assert one.weights[name].tobytes() == same.weights[name].tobytes()
         assert one.weights[name].tobytes() != other.weights[name].tobytes()
+
+
+def test_the_same_command_writes_the_same_bytes(tmp_path):
+    """Whatever the output is called, and however long it takes."""
+    (tmp_path / "train.conllu").write_text(toy.raw_treebank(30), encoding="utf-8")
+    bits = [f"--set={name}.bits=12" for name in ("features", "pruner", "labeler", "tagger", "segmenter")]
+    command = ["train", str(tmp_path / "train.conllu"), "--test", str(tmp_path / "train.conllu"), "--held-out", "0.2"]
+    for name in ("one", "another"):
+        assert main([*command, "-o", str(tmp_path / name), "--epochs", "2", "-q", *bits]) == 0
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "another").read_bytes()
 
 
 def test_too_many_fine_tags_are_left_out_of_the_features():

@@ -67,14 +67,14 @@ def test_planted_code_is_not_executed(open_folder, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as two users")
-@pytest.mark.parametrize("broken", ["follow", "check"])
-def test_planted_code_that_is_executed_is_caught(broken, open_folder, monkeypatch, tmp_path):
-    """If links and folders above, or owners and modes, are not looked at."""
+@pytest.mark.parametrize("files", [True, False])
+def test_planted_code_that_is_executed_is_caught(files, open_folder, monkeypatch, tmp_path):
+    """Without the check of folders, each file is still checked; without both, code is executed."""
     monkeypatch.setattr(trust, "check", lambda *_, **__: None)
-    if broken == "check":
+    if not files:
         monkeypatch.setattr("nonproj.kernels.cache.check", lambda *_, **__: None)
     results = run_cases(make_lane("cache", open_folder), tmp_path, 100, failures=1)
-    assert bool(results.failures) == (broken == "check")  # the files are still checked one by one
+    assert bool(results.failures) != files
 
 
 def test_planted_modules_that_are_imported_are_caught(monkeypatch, tmp_path):
@@ -82,10 +82,8 @@ def test_planted_modules_that_are_imported_are_caught(monkeypatch, tmp_path):
     assert not results.failures
     monkeypatch.setattr("nonproj.pipeline.compiling.python", lambda *words: [sys.executable, *words])
     monkeypatch.setattr("attack.planted.STARTS", {"compiling": planted.compile_ahead})
-    assert (
-        "was imported from the current folder"
-        in run_cases(make_lane("imports", tmp_path), tmp_path, 4, 1).failures[0]["what"]
-    )
+    (failure,) = run_cases(make_lane("imports", tmp_path), tmp_path, 9, failures=1).failures
+    assert "was imported from the current folder" in failure["what"]
 
 
 COUNTS = {"reads": 2000, "parses": 100, "models": 60, "options": 30, "text": 300, "tagger": 40, "segmenter": 50}
