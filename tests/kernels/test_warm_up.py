@@ -63,7 +63,9 @@ Path("text.txt").write_text(f"Den store hund ser en kat.\\n\\n{long} ja.\\n", en
 Path("lines.txt").write_text("Den hund ser en kat.\\nEn kat ser.\\n", encoding="utf-8")
 Path("given.conllu").write_text(spaced.replace("SpaceAfter=No", "Head=1"), encoding="utf-8")
 
-run("train", "spaced.conllu", "--test", "spaced.conllu", "-o", "default", *SMALL)
+Path("many.conllu").write_text(toy.raw_treebank(200), encoding="utf-8")
+confidence = ["--set=confidence.share=0.4", "--set=confidence.epochs=1"]
+run("train", "many.conllu", "--test", "spaced.conllu", "-o", "default", *SMALL, *confidence)
 run("train", "joined.conllu", "-o", "joined", *SMALL, "--parts", "arc")
 run("train", "within.conllu", "-o", "within", *SMALL, "--parts", "sibling")
 run("train", "spaced.conllu", "-o", "third", *SMALL, "--parts", "third")
