@@ -140,8 +140,14 @@ class Retraining:
         with messages.open("wb") as stream, self._lock:
             if self._stopping:
                 return "stopped"
-            streams = {"stdin": subprocess.DEVNULL, "stdout": stream, "stderr": stream}
-            self._process = subprocess.Popen(command, env=environment(), start_new_session=True, **streams)
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                env=environment(),
+                start_new_session=True,
+            )
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self._process.pid, NICENESS)
         code = self._process.wait()
