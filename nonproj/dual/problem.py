@@ -15,7 +15,7 @@ import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, has_compiled_automata
 from nonproj.automata.general import general_automata, restrict_automata
-from nonproj.automata.workspace import NO_PARTS, Starts, split_scores
+from nonproj.automata.workspace import NO_PARTS, Starts, favour_best, split_scores
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
 from nonproj.dual.subgradient import AGREED, Descent, Outcome, Trace, descend
@@ -206,8 +206,9 @@ class PartsProblem(Problem):
 
     def __init__(self, parts: PartSpace, scores: Float64s, options: DualOptions):
         starts, beta = compiled_starts(parts), options.beta if len(parts.types) > 1 else 1.0
-        n_arcs = len(parts.arcs.head)
-        copies = split_scores(scores[:n_arcs], beta, options.tau, len(starts.grandparent) > 0)
+        n_arcs, grandparents = len(parts.arcs.head), len(starts.grandparent) > 0
+        copies = split_scores(scores[:n_arcs], beta, options.tau, grandparents)
+        favour_best(parts.arcs, scores, scores[n_arcs:], copies, 1.0 - beta, options.tau if grandparents else 1.0)
         terms = PART_TERMS * (len(parts.types) - 1) * (len(parts.arcs.start) - 1)
         super().__init__(Instance(parts.arcs, starts, scores), copies, terms, scores[n_arcs:])
         self.parts = parts
@@ -262,6 +263,7 @@ class TablesProblem(Problem):
         tables = automata.initial, automata.final, automata.take, automata.skip
         terms = PART_TERMS * (len(arcs.head) + len(arcs.start))  # each candidate is taken or skipped
         copies = split_scores(scores, options.beta, 1.0, False)
+        favour_best(arcs, scores, others, copies, 1.0 - options.beta, 1.0)
         super().__init__(instance, copies, terms, np.concatenate([others, *tables]))
         self.automata, self.size = automata, len(automata.take) + len(automata.final)
 
