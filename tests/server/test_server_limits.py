@@ -107,7 +107,7 @@ def test_multipart_forms_are_read():
         (part("data", b"\xff") + b"--x--\r\n", b"x", "data: byte 0 is not UTF-8"),
         (part("data", b"", b"; a=" + b"b" * 5000) + b"--x--\r\n", b"x", "malformed form: "),
         (b"--x\r\nA: b\r\n\r\n\r\n--x--\r\n", b"x", "a part without a name"),
-        (part("data", b"a") * 51 + b"--x--\r\n", b"x", "more than 50 parameters"),
+        (b"".join(part(f"p{i}", b"a") for i in range(51)) + b"--x--\r\n", b"x", "more than 50 parameters"),
         (b"--x\r\n" + b"A: b\r\n" * (MAX_PART_HEADER + 1) + b"\r\n\r\n--x--\r\n", b"x", "malformed form: "),
         (b"nonsense", b"x", "malformed form: "),
     ],
