@@ -78,8 +78,10 @@ def _run_text(options: argparse.Namespace, suffix: str) -> int:
     gold = list(conll.read(options.gold, reading_rules(options, require_heads=True)))
     items = with_gold_text(list(from_files(parsed)), gold)
     if suffix == ".html" and options.sentence is None:
-        errors = text_errors(gold, [parsed], known_words(options.train), universal_features())
-        content = Content(*analyse_text(errors, len(parsed)))
+        content = None  # figures for partial trees
+        if all((item.heads >= 0).all() for item in items):
+            errors = text_errors(gold, [parsed], known_words(options.train), universal_features())
+            content = Content(*analyse_text(errors, len(parsed)))
         with open_output(options.output) as stream:
             write_report(stream, heeding(iter(items)), Names(options.file, options.gold), content=content)
         return 0

@@ -64,7 +64,7 @@ def picture_of(
     labels : sequence of n str, optional
         By default those of the sentence.
     other : Sentence, optional
-        The same words with another tree, such as the gold tree.
+        The same words with another tree, such as the gold tree; words may lack heads.
     confidence : sequence of n float, optional
         By default the attribute ``Confidence`` of MISC.
 
@@ -85,7 +85,7 @@ def picture_of(
     if other is None:
         above = arcs_of(tree, names)
     else:
-        above, below = compared(tree, names, heads_of(other).tolist(), other.labels)
+        above, below = compared(tree, names, partial_heads(other).tolist(), other.labels)
     tags = [_shown(row[3]) or _shown(row[4]) for row in sentence.rows]
     sure = confidence_of(sentence) if confidence is None else [float(share) for share in confidence]
     return Picture(sentence.forms, tags, above, below, sure)
