@@ -253,7 +253,7 @@ def _boundaries(gold: _Text, compared: Sequence[_Comparison]) -> list[dict[str, 
 
 
 def _last(characters: str, place: int) -> str:
-    """Return the last of the characters before a place, without the marks that combine with it; one name for letters."""
+    """Return the last character before a place, without its marks; letters and digits have one name."""
     while place > 1 and grapheme_class(characters[place - 1]) in (MARK, LINKER, JOINER):
         place -= 1
     return _LETTER if characters[place - 1].isalnum() else characters[place - 1]
