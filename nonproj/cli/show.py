@@ -21,6 +21,7 @@ from nonproj.errors import ConfigError
 from nonproj.evaluation.html.items import Item, choose, from_files, from_parses, with_trees
 from nonproj.io import conll
 from nonproj.io.files import open_binary, open_input, open_output
+from nonproj.pictures.content import visible
 from nonproj.pictures.terminal import has_colours, to_terminal
 from nonproj.pipeline.parser import Parser
 from nonproj.workers.parsing import make_parser
@@ -123,7 +124,7 @@ def _draw(items: Iterator[Item]) -> None:
     """Write the trees to standard output."""
     colours = has_colours(sys.stdout)
     for item in items:
-        place = f"{item.sentence.path}:{item.sentence.line}" + f" ({item.name})" * bool(item.name)
+        place = visible(f"{item.sentence.path}:{item.sentence.line}" + f" ({item.name})" * bool(item.name))
         lines = [place, to_terminal(item.picture(), colours), certificate_line(item.statistics)]
         sys.stdout.write("\n".join(filter(None, lines)) + "\n\n")
 
