@@ -325,7 +325,11 @@ def test_the_page_has_no_control_characters_or_changes_of_direction(browser, tmp
     browser.find_element(By.ID, "search").send_keys("{}")
     browser.find_element(By.ID, "by").send_keys("form, lemma")
     WebDriverWait(browser, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#groups td"))
-    script = "for (const each of document.querySelectorAll('script')) each.remove(); return document.body.innerHTML"
+    script = """
+    for (const each of document.querySelectorAll("script")) each.remove();
+    const names = [...document.querySelectorAll("[aria-label]")].map((each) => each.getAttribute("aria-label"));
+    return [document.body.textContent, ...names].join(" ");
+    """
     text = browser.execute_script(script)
     assert text.count(visible(nasty)) > 8
     assert not set(text) & set("\u202e\u2066\x1b\x7f\u2028")
