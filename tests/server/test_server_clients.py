@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 from command import run
-from serving import DATA, GOLDEN, HTTP, nonsense, serving
+from serving import DATA, GOLDEN, HTTP, nonsense, serving, with_application
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
@@ -163,8 +163,6 @@ def test_clients_that_have_finished_sending_are_answered(server):
 @pytest.mark.parametrize("leaves", [True, False])
 def test_clients_that_are_gone_are_told_from_those_that_wait(leaves):
     """Both send an end of data; the application learns of the first within a second."""
-    from test_server_limits import with_application
-
     seen: list[str] = []
 
     async def slow(scope, receive, send) -> None:
