@@ -133,7 +133,7 @@ class Protocol(H11Protocol):
         if not self._is_scheduled:
             self._take_slice()
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> bool:  # type: ignore[override]
         """Keep the connection of a client that has finished sending, until its requests are answered."""
         self._ended = True
         if not self._is_scheduled:
