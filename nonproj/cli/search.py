@@ -18,6 +18,7 @@ from nonproj.evaluation.search.query import MOST_STEPS, Query
 from nonproj.evaluation.search.syntax import parse_fields
 from nonproj.io import conll
 from nonproj.io.files import open_output
+from nonproj.pictures.content import visible
 
 log = logging.getLogger("nonproj")
 
@@ -80,7 +81,7 @@ def _counted(hits: Iterable[Hit], totals: _Totals) -> Iterator[Hit]:
 def _write_rows(stream: TextIO, rows: Iterable[list[str]]) -> None:
     """Write rows of a table with tabs between columns."""
     for row in rows:
-        stream.write("\t".join(cell.replace("\t", " ") for cell in row) + "\n")
+        stream.write("\t".join(map(visible, row)) + "\n")
 
 
 def _report(options: argparse.Namespace, totals: _Totals) -> None:

@@ -21,6 +21,7 @@ from nonproj.errors import ConfigError
 from nonproj.evaluation.html.items import Item, choose, from_files, from_parses, with_trees
 from nonproj.io import conll
 from nonproj.io.files import open_binary, open_input, open_output
+from nonproj.pictures.content import visible
 from nonproj.pictures.terminal import has_colours, to_terminal
 from nonproj.pipeline.parser import Parser
 from nonproj.workers.parsing import make_parser
@@ -78,8 +79,10 @@ def _run_text(options: argparse.Namespace, suffix: str) -> int:
     gold = list(conll.read(options.gold, reading_rules(options, require_heads=True)))
     items = with_gold_text(list(from_files(parsed)), gold)
     if suffix == ".html" and options.sentence is None:
-        errors = text_errors(gold, [parsed], known_words(options.train), universal_features())
-        content = Content(*analyse_text(errors, len(parsed)))
+        content = None  # figures for partial trees
+        if all((item.heads >= 0).all() for item in items):
+            errors = text_errors(gold, [parsed], known_words(options.train), universal_features())
+            content = Content(*analyse_text(errors, len(parsed)))
         with open_output(options.output) as stream:
             write_report(stream, heeding(iter(items)), Names(options.file, options.gold), content=content)
         return 0
@@ -121,7 +124,7 @@ def _draw(items: Iterator[Item]) -> None:
     """Write the trees to standard output."""
     colours = has_colours(sys.stdout)
     for item in items:
-        place = f"{item.sentence.path}:{item.sentence.line}" + f" ({item.name})" * bool(item.name)
+        place = visible(f"{item.sentence.path}:{item.sentence.line}" + f" ({item.name})" * bool(item.name))
         lines = [place, to_terminal(item.picture(), colours), certificate_line(item.statistics)]
         sys.stdout.write("\n".join(filter(None, lines)) + "\n\n")
 

@@ -36,7 +36,7 @@ _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dict[str, str]:
-    """Return the parameters of the query and of the form, which overrides it.
+    """Return the parameters of the query and of the form.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dic
     HTTPException
         The body is too large (413), too slow (408) or not a form (415).
     RequestError
-        It is malformed.
+        It is malformed, or a parameter is given twice.
     GoneError
         The client has disconnected.
     """
@@ -70,7 +70,18 @@ async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dic
     except TimeoutError:
         raise HTTPException(408, f"the request did not arrive within {seconds:g} s") from None
     read, arguments = (decoded, ()) if kind == FORM else (multipart, (options.get(b"boundary", b""),))
-    return given | await asyncio.get_running_loop().run_in_executor(_threads, read, body, *arguments)
+    form = await asyncio.get_running_loop().run_in_executor(_threads, read, body, *arguments)
+    return _unique([*given.items(), *form.items()])
+
+
+def _unique(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """Return parameters by name; raise RequestError if one is given twice."""
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if name in found:
+            raise RequestError(f"{name[:100]}: the parameter is given more than once")
+        found[name] = value
+    return found
 
 
 def media_type(header: str) -> tuple[str, dict[bytes, bytes]]:
@@ -99,7 +110,7 @@ def decoded(data: bytes) -> dict[str, str]:
         raise RequestError("the parameters are not UTF-8") from None
     except ValueError:
         raise RequestError(f"more than {MAX_FIELDS} parameters") from None
-    return dict(pairs)
+    return _unique(pairs)
 
 
 def multipart(body: bytes, boundary: bytes) -> dict[str, str]:
@@ -121,7 +132,7 @@ def multipart(body: bytes, boundary: bytes) -> dict[str, str]:
         raise RequestError(f"malformed form: {error}") from None
     if not form.complete:
         raise RequestError("malformed form: its end is missing")
-    return {name: _text(name, data) for name, data in form.fields.items()}
+    return _unique([(name, _text(name, data)) for name, data in form.fields])
 
 
 def _text(name: str, data: bytearray) -> str:
@@ -136,7 +147,7 @@ class _Form:
     """The parts of a multipart form, from the events of its parser."""
 
     def __init__(self) -> None:
-        self.fields: dict[str, bytearray] = {}
+        self.fields: list[tuple[str, bytearray]] = []
         self.complete = False
         self._name, self._value, self._headers, self._parts = bytearray(), bytearray(), 0, 0
         self._disposition: bytes | None = None
@@ -178,8 +189,8 @@ class _Form:
         _, options = parse_options_header(self._disposition)
         if b"name" not in options:
             raise RequestError("malformed form: a part without a name")
-        name = options[b"name"].decode("utf-8", "replace")
-        self._data = self.fields[name] = bytearray()
+        self._data = bytearray()
+        self.fields.append((options[b"name"].decode("utf-8", "replace"), self._data))
 
     def _end(self) -> None:
         self.complete = True

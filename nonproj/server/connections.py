@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import resource
 import socket
 from collections.abc import MutableMapping
@@ -32,6 +33,9 @@ HEADER_SECONDS = 10.0
 FREE_CHUNKS, LEAST_CHUNK = 1000, 16
 """A body may have this number of chunks of any size, and more if their average size in bytes is at least the second."""
 
+PROBE_SECONDS = 0.5
+"""Seconds within which the network reports that a client is gone, rather than waiting for a response."""
+
 SLICE = 1 << 14
 """Number of bytes of a request that are parsed at a time."""
 
@@ -45,22 +49,38 @@ UNSENT_BYTES = 256 << 20
 """Maximum number of bytes of unread responses; beyond it, the slowest client is disconnected."""
 
 
+_ABSOLUTE = re.compile(rb"https?://([^/?#]*)(/?[^#]*)", re.IGNORECASE)
+
+
 class Connection(h11.Connection):
     """The state of a connection, which refuses bodies in tiny chunks: each chunk takes time in the event loop."""
 
     chunks, received = 0, 0
 
     def next_event(self) -> Any:
-        """Return the next event; raise RemoteProtocolError at the first chunk too many."""
+        """Return the next event, of which none is the end; raise RemoteProtocolError at the first chunk too many."""
         event = super().next_event()
+        if isinstance(event, h11.ConnectionClosed):
+            return h11.NEED_DATA  # `Protocol` closes the connection; the library would ask for ever
         if isinstance(event, h11.Request):
             self.chunks = self.received = 0
+            event = _in_origin_form(event)
         elif isinstance(event, h11.Data):
             self.chunks += event.chunk_start
             self.received += len(event.data)
             if self.chunks > FREE_CHUNKS + self.received // LEAST_CHUNK:
                 raise h11.RemoteProtocolError("the chunks of the body are too small")
         return event
+
+
+def _in_origin_form(request: h11.Request) -> h11.Request:
+    """Return a request for a URL, as clients send them to proxies, with the path as its target and the URL's host."""
+    url = _ABSOLUTE.fullmatch(request.target)
+    if url is None:
+        return request
+    headers = [(b"host", url[1]), *(pair for pair in request.headers if pair[0] != b"host")]
+    target = url[2] if url[2].startswith(b"/") else b"/" + url[2]
+    return h11.Request(method=request.method, target=target, headers=headers, http_version=request.http_version)
 
 
 class Protocol(H11Protocol):
@@ -81,7 +101,7 @@ class Protocol(H11Protocol):
         super().__init__(*arguments, **options)
         self.app_state = {**self.app_state, "connection": self}
         self.conn = Connection(h11.SERVER)
-        self._received, self._is_scheduled = bytearray(), False
+        self._received, self._is_scheduled, self._ended = bytearray(), False, False
 
     @property
     def excess(self) -> int:
@@ -113,16 +133,40 @@ class Protocol(H11Protocol):
         if not self._is_scheduled:
             self._take_slice()
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keep the connection of a client that has finished sending, until its requests are answered."""
+        self._ended = True
+        if not self._is_scheduled:
+            self._take_slice()
+        return True
+
     def _take_slice(self) -> None:
-        """Parse a slice of the received data, and schedule the rest."""
+        """Parse a slice of the received data, or their end, and schedule the rest."""
         data = bytes(self._received[:SLICE])
         del self._received[:SLICE]
         if not self.transport.is_closing():
             super().data_received(data)
             self._watch()
-        self._is_scheduled = bool(self._received)
+            if not data:
+                self._finish()
+        self._is_scheduled = bool(self._received) or (self._ended and bool(data))
         if self._is_scheduled:
             self.loop.call_soon(self._take_slice)
+
+    def _finish(self) -> None:
+        """After the last data, close the connection, or see whether the client still waits for a response."""
+        if self.conn.our_state is h11.MUST_CLOSE:
+            self.transport.close()
+        else:
+            self._probe()
+            self.loop.call_later(PROBE_SECONDS, self._probe)
+
+    def _probe(self) -> None:
+        """Send an interim response, if allowed: a client that is gone resets the connection, and the next one fails."""
+        allowed = self.conn.our_state is h11.SEND_RESPONSE and self.scope["http_version"] != "1.0"
+        if allowed and not self.transport.is_closing():
+            interim = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
+            self.transport.write(self.conn.send(interim))
 
     def send_400_response(self, msg: str) -> None:
         """Respond to a malformed request, unless a response has already been sent."""

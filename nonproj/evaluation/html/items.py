@@ -137,7 +137,7 @@ def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> 
         for tree, _ in paired(trees, sentences()):
             yield kept.pop()._replace(gold=tree)
     else:
-        whole = (tree if tree.heads is not None else _with_heads(tree, partial_heads(tree)) for tree in trees)
+        whole = (_with_heads(tree.sentence, tree.heads) for tree in from_files(trees))
         for _, tree in paired(sentences(), whole):
             yield kept.pop()._replace(other=tree)
 
