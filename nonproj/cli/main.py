@@ -128,7 +128,8 @@ def _add_parse(parser: Arguments) -> None:
     add("--on-error", choices=ON_ERROR, default="stop", help=f"{text} (default: stop)")
     text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match"
     add("--resume", action="store_true", help=text)
-    add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
+    text = "enhanced dependencies and empty nodes: keep or drop them, in all sentences (default: drop)"
+    add("--deps", choices=("keep", "drop"), default="drop", help=text)
     add_plain_text(parser)
     add_reading(parser)
     add_tagging(parser)

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plain:
         plain = TextInput(options.plain, options.token_ranges).within(decoding.cut_words, decoding.max_words)
     comments = options.stats_comments or options.format != "conllu"  # in which a tree has its certificate
-    text = TextOptions(comments, options.keep_deps, rules, plain, confidence, options.on_error)
+    text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
     with source.closing:
         if options.resume:
             totals = resumable.parse(options, model, decoding, text, source)
@@ -114,7 +114,7 @@ def _parse(
             items = UnitWriter(stream, text, totals.add).items(parse_units(parser, units, batch))
         if options.input == "-":
             items = _flushed(items, [stream, lines] if lines else [stream])
-        conll.write(items, stream, keep_deps=text.keep_deps)
+        conll.write(items, stream, deps=text.deps)
         if failures:
             raise failures[0]
     return totals

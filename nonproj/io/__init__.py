@@ -6,6 +6,7 @@
 - `constraints`: constraints on trees in the columns of a treebank
 - `partial`: trees of which only some heads are given, to learn from
 - `conll`: lossless CoNLL-X and CoNLL-U
+- `layouts`: the columns of CoNLL-U Plus and CoNLL-2009
 - `checks`: validation of a sentence's lines
 - `strict`: additional requirements of the CoNLL-U format
 - `objects`: sentences from lists of words and rows of columns; from and to objects of the package conllu

@@ -208,7 +208,7 @@ def process(reference: ModelRef, task: Task) -> Result:
         parses = list(nlp.parser.parse_all(sentences))
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
         if task.output == "conllu":
-            texts = (conll.replace(sentence, parse.decoded.heads, parse.labels) for sentence, parse in parses)
+            texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
             return Result("".join(texts), certificates, *counts)
     return Result(_write(sentences, task.output), certificates, *counts)
 

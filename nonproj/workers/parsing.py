@@ -168,7 +168,7 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
     parses = parser.parse_all(conll.until_error(_sentences(parser, options, piece), errors))
     try:
         items = annotate(parses, options.comments, records.append, options.confidence)
-        conll.write(items, stream, keep_deps=options.keep_deps)
+        conll.write(items, stream, deps=options.deps)
     except DataError as error:  # a sentence above the length limit
         errors = [error]
     return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None, len(records))
