@@ -158,6 +158,12 @@ def add_reading(parser: Arguments) -> None:
     add("--max-line", type=positive, metavar="BYTES", help="maximum length of a line (default: 1048576)")
 
 
+def add_on_error(parser: Arguments) -> None:
+    """Add what a command that reads treebanks does about malformed sentences."""
+    text = "malformed sentence: stop; or skip it, report it at the end, and exit with code 1 (default: stop)"
+    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help=text)
+
+
 def add_workers(parser: Arguments, cluster: bool = True) -> None:
     """Add the options for processes and, by default, clusters."""
     group = parser.add_group("workers")

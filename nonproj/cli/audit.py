@@ -14,6 +14,7 @@ from typing import Any
 
 from nonproj.cli.common import check_outputs, load_model, reading_rules, worker_pool
 from nonproj.cli.provenance import digest
+from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
 from nonproj.errors import ConfigError, DependencyError, FileError, one_line
@@ -28,7 +29,7 @@ from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
 from nonproj.io.files import open_output
-from nonproj.learning.folds import Fold, predict_fold, read_all, read_predictions
+from nonproj.learning.folds import Fold, predict_fold, read_predictions
 from nonproj.options.config import Config
 from nonproj.types import Sentence
 from nonproj.workers.partial import Partial, Record, file_digest, task_digest
@@ -55,8 +56,11 @@ def run(options: argparse.Namespace) -> int:
     folder = _checked_folder(options.output)
     marks = _outputs(options, folder)
     check_level(options.level or 0, options.language)
-    rules = reading_rules(options, require_heads=True)
-    sentences, others = read_all(options.treebanks, rules), read_all(options.others, rules)
+    treebanks, rules = Treebanks(options), reading_rules(options, require_heads=True)
+    sentences, others = (
+        [sentence for path in paths for sentence in treebanks.read_all(path, require_heads=True)]
+        for paths in (options.treebanks, options.others)
+    )
     _check(options, sentences, others)
     folder.mkdir(exist_ok=True)
     broken = _violations(options, sentences)
@@ -68,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         path.unlink(missing_ok=True)
     counts = ", ".join(f"{len(found[kind])} {kind}" for kind in KINDS if found[kind]) or "none"
     sys.stdout.write(f"suspicions: {counts}; see {one_line(str(folder / REPORT))}\n")
-    return 0
+    return treebanks.report()
 
 
 def _config(options: argparse.Namespace) -> Config:
@@ -182,10 +186,8 @@ def predict_all(
     workers = InProcess() if isinstance(workers, nullcontext) else workers
     paths, others = tuple(options.treebanks), tuple(options.others)
     checkpoints = [str(path) for path in _temporary(options, folder)[1:]]
-    folds = [
-        Fold(paths, others, rules, config, options.folds, k, checkpoint, options.resume, options.model or "")
-        for k, checkpoint in enumerate(checkpoints)
-    ]
+    shared, given = (paths, others, rules, config, options.folds), (options.model or "", options.on_error)
+    folds = [Fold(*shared, k, checkpoint, options.resume, *given) for k, checkpoint in enumerate(checkpoints)]
     with Partial(folder / PARTIAL, _facts(options, config)) as partial, workers as pool:
         done = {record.task for record in partial.records()}
         left = [fold for fold in folds if task_digest(fold.number) not in done]
@@ -211,6 +213,7 @@ def _progress(items: Any, _: str) -> Iterator[Any]:
 def _facts(options: argparse.Namespace, config: Config) -> dict[str, Any]:
     """Return the properties that must be the same when an audit is resumed."""
     named: dict[str, Any] = {"--folds": options.folds, "--strict": options.strict, "--max-line": options.max_line}
+    named["--on-error"] = options.on_error
     sections = dataclasses.asdict(config)
     named |= {
         f"{section}.{name}": value

@@ -19,6 +19,7 @@ from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
     add_decoding,
+    add_on_error,
     add_plain_text,
     add_reading,
     add_tagging,
@@ -158,6 +159,7 @@ def _add_evaluate(parser: Arguments) -> None:
     add("--text", dest="from_text", action="store_true", help=text)
     add("--diagram", metavar="FILE", help="with --calibration: draw reliability diagrams (.png, .svg or .pdf)")
     add("--json", action="store_true", help="print all figures as JSON")
+    add_on_error(parser)
     add_reading(parser)
     add_tagging(parser)
     add_workers(parser, cluster=False)

@@ -21,7 +21,8 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
-from nonproj.errors import ConfigError, ModelError, NonprojError, one_line
+from nonproj.cli.reading import list_broken
+from nonproj.errors import ConfigError, ModelError, NonprojError
 from nonproj.evaluation.calibration import no_classifier
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
@@ -152,9 +153,7 @@ def _report(totals: ParseLog, options: argparse.Namespace) -> None:
     if not totals.refused:
         return
     done = "copied" if options.on_error == COPY else "left out"
-    for unit in totals.broken:
-        lines = f"line {unit.first}" if unit.first == unit.last else f"lines {unit.first} to {unit.last}"
-        log.error("%s", one_line(f"{unit.error()} ({lines})"))
+    list_broken(totals.broken)
     if totals.refused > len(totals.broken):
         hint = "the --stats file lists all" if options.stats else "--stats lists all"
         log.error("and %d more; %s", totals.refused - len(totals.broken), hint)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nonproj.errors import DataError
@@ -80,6 +80,23 @@ def read_units(source: Source, rules: Rules) -> Iterator[Sentence | Broken | str
     with closing:
         for block in _blocks(stream, name, rules):
             yield from _units(block, name, rules)
+
+
+def sentences_in(units: Iterable[Sentence | Broken | str], on_broken: Callable[[Broken], object]) -> Iterator[Sentence]:
+    """Yield the sentences among some units, and call ``on_broken`` with each malformed one.
+
+    Examples
+    --------
+    >>> broken = []
+    >>> units = read_units(io.StringIO("1\\tto\\tfew\\n\\n1\\tRegn" + "\\t_" * 8 + "\\n\\n"), Rules())
+    >>> [sentence.forms for sentence in sentences_in(units, broken.append)], len(broken)
+    ([['Regn']], 1)
+    """
+    for unit in units:
+        if isinstance(unit, Sentence):
+            yield unit
+        elif isinstance(unit, Broken):
+            on_broken(unit)
 
 
 def units_of_piece(piece: Piece, rules: Rules) -> Iterator[Sentence | Broken | str]:

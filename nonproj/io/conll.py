@@ -103,8 +103,13 @@ def read_all(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> li
     >>> first.rows[0][1] is second.rows[0][1]
     True
     """
+    return interned(read(source, rules, **changes))
+
+
+def interned(sentences: Iterable[Sentence]) -> list[Sentence]:
+    """Return sentences whose equal strings are stored once, in place of their own."""
     found = []
-    for sentence in read(source, rules, **changes):
+    for sentence in sentences:
         sentence.rows = [list(map(sys.intern, row)) for row in sentence.rows]
         found.append(sentence)
     return found
