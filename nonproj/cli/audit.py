@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.cli.common import check_outputs, load_model, reading_rules, worker_pool
+from nonproj.cli.fitting import first_sentences, warn_of_misfit
 from nonproj.cli.provenance import digest
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
@@ -30,6 +31,7 @@ from nonproj.io.checks import Rules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
 from nonproj.io.files import open_output
 from nonproj.learning.folds import Fold, predict_fold, read_predictions
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
 from nonproj.workers.partial import Partial, Record, file_digest, task_digest
@@ -51,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     for path in (*options.treebanks, *options.others):
         if not Path(path).is_file():
             raise FileError(path, "not a file; a file of a treebank is expected")
-    config = _trained_before(options) if options.model else _config(options)
+    model = _trained_before(options) if options.model else None
+    config = model.config if model else _config(options)
     options.folds = options.folds or FOLDS
     folder = _checked_folder(options.output)
     marks = _outputs(options, folder)
@@ -62,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
         for paths in (options.treebanks, options.others)
     )
     _check(options, sentences, others)
+    if model:
+        warn_of_misfit(model, options.treebanks[0], first_sentences(sentences), None)
     folder.mkdir(exist_ok=True)
     broken = _violations(options, sentences)
     predictions = predict_all(options, config, rules, folder, sentences)
@@ -84,8 +89,8 @@ def _config(options: argparse.Namespace) -> Config:
     return dataclasses.replace(config, segmenter=dataclasses.replace(config.segmenter, epochs=0))
 
 
-def _trained_before(options: argparse.Namespace) -> Config:
-    """Return the configuration of the given model; raise an error if it has learnt from an audited file."""
+def _trained_before(options: argparse.Namespace) -> Model:
+    """Return the given model; raise an error if it has learnt from an audited file."""
     for name in ("config", "parts", "tags", "encoder", "epochs", "seed", "set", "folds"):
         if getattr(options, name) not in (None, []):
             raise ConfigError(f"--{name}", "is about the training of models; --model names a trained one")
@@ -95,7 +100,7 @@ def _trained_before(options: argparse.Namespace) -> Config:
         if learnt and learnt == digest(path):
             text = f"{one_line(options.model)} has learnt from {one_line(path)}, so it repeats its errors"
             raise ConfigError("--model", text)
-    return model.config
+    return model
 
 
 def _checked_folder(output: str) -> Path:

@@ -20,6 +20,7 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
+from nonproj.cli.fitting import beginning_of, warn_of_misfit
 from nonproj.cli.reading import Treebanks
 from nonproj.errors import ModelError
 from nonproj.evaluation.errors import error_tables
@@ -87,6 +88,7 @@ def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> None:
     compile_ahead(options, model, decoding)
     source = open_input(options.gold)
     with source.closing:
+        warn_of_misfit(model, source.name, beginning_of(source, model), options.tags)
         gold = progress_bar(options, source)(treebanks.read(source, require_heads=True), "evaluate")
         parser = make_parser(model, decoding, options.tags)
         if options.from_text:
@@ -171,6 +173,7 @@ def _evaluate_model(options: argparse.Namespace, treebanks: Treebanks) -> Evalua
     compile_ahead(options, model, decoding)
     progress = progress_bar(options, source)
     with source.closing, worker_pool(options) as workers:
+        warn_of_misfit(model, source.name, beginning_of(source, model), options.tags)
         if workers:
             rules = reading_rules(options, require_heads=True)
             reference, on_broken = ModelRef.of(options.model, decoding, options.tags), treebanks.add

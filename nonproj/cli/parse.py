@@ -21,6 +21,7 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
+from nonproj.cli.fitting import beginning_of, warn_of_misfit
 from nonproj.cli.reading import list_broken
 from nonproj.errors import ConfigError, ModelError, NonprojError
 from nonproj.evaluation.calibration import no_classifier
@@ -67,11 +68,12 @@ def run(options: argparse.Namespace) -> int:
     comments = options.stats_comments or options.format != "conllu"  # in which a tree has its certificate
     text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
     with source.closing:
+        unfit = warn_of_misfit(model, source.name, beginning_of(source, model, plain), options.tags)
         if options.resume:
             totals = resumable.parse(options, model, decoding, text, source)
         else:
             totals = _parse(options, model, decoding, text, source)
-    _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start)
+    _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start, unfit)
     _report(totals, options)
     return 1 if totals.refused else 0
 
@@ -129,7 +131,7 @@ def _units(parser: Parser, source: Opened, text: TextOptions) -> Iterable[Any]:
     return (conll.read if text.on_error == STOP else read_units)(source, text.rules)
 
 
-def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float) -> None:
+def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float, unfit: bool) -> None:
     """Write figures, and warnings about certificates and tags."""
     message = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
     log.info(message, totals.sentences, totals.words, seconds, totals.certified)
@@ -137,7 +139,7 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, sec
         open_ = totals.sentences - totals.certified
         hint = "raise --search-limit" if decoding.exact else "use --exact"
         log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
-    if totals.unknown_tags > _MANY_UNKNOWN * totals.words:
+    if totals.unknown_tags > _MANY_UNKNOWN * totals.words and not unfit:
         share = 100 * totals.unknown_tags / totals.words
         hint = "--tag predicts all tags" if has_tagger else "the model has no tagger"
         text = "%.0f %% of the words have no tag or one unseen in training; %s"

@@ -15,6 +15,7 @@ from nonproj.cli.common import (
     load_model,
     progress_bar,
 )
+from nonproj.cli.fitting import beginning_of, warn_of_misfit
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError
@@ -105,6 +106,7 @@ def _items(options: argparse.Namespace, parser: Parser | None, treebanks: Treeba
     """Yield the sentences with all requested trees."""
     source = open_input(options.file)
     if parser:
+        warn_of_misfit(parser.model, source.name, beginning_of(source, parser.model), options.tags)
         sentences = treebanks.read(source, ignore_heads=True)
         items = from_parses(parser.parse_all(progress_bar(options, source)(sentences, "parse")))
     else:
