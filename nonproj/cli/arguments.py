@@ -185,6 +185,8 @@ def add_plain_text(parser: Arguments) -> None:
     group = parser.add_group("plain text; by default the input is CoNLL-X or CoNLL-U")
     text = "the input is text, to be split into sentences and words; blank lines separate paragraphs"
     add_text_forms(group.add_alternatives().add_argument, text)
+    text = "with --text or --tokens: a line break ends a sentence, too, as after titles; a line may hold several"
+    group.add_argument("--breaks", action="store_true", help=text)
     text = "write the character offsets of each token into MISC, as in TokenRange=0:5"
     group.add_argument("--token-ranges", action="store_true", help=text)
     text = "maximum words per sentence; longer runs are split at their most probable boundary (default: 128)"
@@ -198,6 +200,8 @@ def add_text_forms(add: Callable[..., Any], text: str) -> None:
     add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
     text = "one sentence per line, its words separated by blanks"
     add("--words", dest="plain", action=const, const="words", help=text)
+    text = "words separated by blanks, to be split into sentences; blank lines separate paragraphs"
+    add("--tokens", dest="plain", action=const, const="tokens", help=text)
 
 
 def add_tagging(parser: Arguments) -> None:

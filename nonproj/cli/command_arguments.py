@@ -65,7 +65,7 @@ def add_distil(parser: Arguments) -> None:
     """Add the arguments of ``nonproj distil``."""
     add = parser.add_argument
     add("teacher", metavar="TEACHER", help="the model that parses the text, such as one with an encoder")
-    add("texts", nargs="+", metavar="TEXT", help="files of plain text, or with --lines or --words of sentences")
+    add("texts", nargs="+", metavar="TEXT", help="files of plain text, or in one of the forms below")
     add("--treebank", dest="train", required=True, metavar="TRAIN", help="treebank with gold heads to learn from, too")
     choices = parser.add_group("the text").add_alternatives().add_argument
     add_text_forms(choices, "split text into sentences and words; blank lines separate paragraphs (default)")

@@ -258,9 +258,9 @@ def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: A
             parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
         options.model = files.pop(0) if len(files) > 1 or (files and not is_input(files[0])) else None
     options.input = files.pop(0) if files else "-"
-    for name, given in (("--token-ranges", options.token_ranges), ("--cut-words", options.cut_words is not None)):
-        if given and not options.plain:
-            parser.error(f"{name} applies to plain text: --text, --lines or --words")
+    for name in ("token_ranges", "cut_words", "breaks"):
+        if getattr(options, name) not in (None, False) and not options.plain:
+            parser.error(f"--{name.replace('_', '-')} applies to plain text: --text, --lines, --words or --tokens")
     return files
 
 

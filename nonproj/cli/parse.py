@@ -64,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
     source = open_input(options.input)
     rules, plain = reading_rules(options, ignore_heads=True, may_be_empty=True), None
     if options.plain:
-        plain = TextInput(options.plain, options.token_ranges).within(decoding.cut_words, decoding.max_words)
+        plain = TextInput(options.plain, options.token_ranges, breaks=options.breaks).check()
+        plain = plain.within(decoding.cut_words, decoding.max_words)
     comments = options.stats_comments or options.format != "conllu"  # in which a tree has its certificate
     text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
     with source.closing:

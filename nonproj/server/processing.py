@@ -22,7 +22,7 @@ from nonproj.workers.parsing import ModelRef, parser_of
 
 INPUTS = ("conllu", "horizontal", "vertical", "generic_tokenizer")
 OUTPUTS = ("conllu", "horizontal", "vertical", "horizontal=paragraphs", "vertical=paragraphs")
-TOKENIZER = ("presegmented", "ranges")
+TOKENIZER = ("presegmented", "ranges", "breaks")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -223,6 +223,7 @@ def _read(nlp: TextParser, task: Task) -> list[Sentence]:
                 f"tokenizer: {unknown!r} is no option{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
             )
         plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
+        plain = plain._replace(breaks=plain.running and "breaks" in options)
         return nlp.segment(task.data, plain)
     if task.input in ("horizontal", "vertical"):
         read = formats.read_horizontal if task.input == "horizontal" else formats.read_vertical
