@@ -139,7 +139,7 @@ def known_words(path: str | None, treebanks: Treebanks) -> set[str] | None:
 
 
 def _content(path: str, treebanks: Treebanks) -> tuple[str, bytes]:
-    """Return the name and the content of a file that is read twice, and may be a pipe; malformed sentences may lack."""
+    """Return name and content of a file that is read twice, and may be a pipe, without what ``--on-error`` skips."""
     stream, name, closing = opened = open_input(path)
     if treebanks.skips:
         return name, "".join(line for sentence in treebanks.read(opened) for line in sentence.lines).encode()

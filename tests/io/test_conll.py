@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from nonproj.errors import DataError, FileError
+from nonproj.evaluation.audit.validation import violations
 from nonproj.io import conll, splitting
 from nonproj.io.broken import read_units
 from nonproj.io.checks import Rules
@@ -290,6 +291,16 @@ def test_a_new_tree_has_no_enhanced_dependencies_of_the_old_one():
     assert target.getvalue() == kept
     [conllx] = read(words(0, 1).replace("dep\t_", "dep\t1"))
     assert conll.replace(conllx, [2, 0]).count("dep\t1\t") == 2  # PHEAD
+
+
+@pytest.mark.parametrize("deps", ["drop", None])
+def test_the_official_validator_finds_no_half_graph(deps):
+    pytest.importorskip("udtools")
+    [sentence] = read("# sent_id = 1\n" + ENHANCED.replace("# text = a b.5", "# text = a b c"))
+    text = conll.replace(sentence, [0, 3, 1], ["root", "dep", "dep"], deps=deps)
+    assert not [each for each in violations(read(text), 2) if "egraph" in each.rule or "edeps" in each.rule]
+    half = conll.replace(sentence, [0, 3, 1], ["root", "dep", "dep"], deps="keep").replace("0:root\t_\n1", "_\t_\n1")
+    assert [each for each in violations(read(half), 2) if "egraph" in each.rule]
 
 
 def test_comments_precede_the_first_word():
