@@ -335,16 +335,21 @@ def replace(
     names: list[str | None] = [None] * n if labels is None else list(labels)
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} entries, {n} expected")
-    changed = enhanced = False
+    changed, drop, enhanced = False, deps == DROP, []
     for index, number, label in zip(word_lines, given, names, strict=True):
         columns, head = lines[index].split("\t", 9), str(number) if number >= 0 else "_"
-        arc = [head, columns[DEPREL] if label is None else label]
-        changed = changed or columns[_HEAD : DEPREL + 1] != arc
-        enhanced = enhanced or ":" in columns[_DEPS]  # without a colon: PHEAD of CoNLL-X
-        columns[_HEAD : DEPREL + 1] = arc
+        if columns[_HEAD] != head or (label is not None and columns[DEPREL] != label):
+            changed = True
+            columns[_HEAD] = head
+            columns[DEPREL] = columns[DEPREL] if label is None else label
+        if ":" in columns[_DEPS]:  # without a colon: PHEAD of CoNLL-X
+            if drop:
+                columns[_DEPS] = "_"
+            else:
+                enhanced.append(index)
         lines[index] = "\t".join(columns)
-    if deps == DROP or (changed and deps != KEEP):
-        _drop_enhanced(lines, word_lines if enhanced else [])
+    if drop or (changed and deps != KEEP):
+        _drop_enhanced(lines, enhanced)
     if comments:
         _comment(lines, dict(comments))
     return _text(lines, sentence)
@@ -354,10 +359,9 @@ def _drop_enhanced(lines: list[str], word_lines: Sequence[int]) -> None:
     """Remove empty nodes, and the enhanced dependencies of the words in some lines."""
     for index in word_lines:
         columns = lines[index].split("\t", 9)
-        if ":" in columns[_DEPS]:
-            columns[_DEPS] = "_"
-            lines[index] = "\t".join(columns)
-    lines[:] = [line for line in lines if not _EMPTY_NODE.match(line)]
+        columns[_DEPS] = "_"
+        lines[index] = "\t".join(columns)
+    lines[:] = [line for line in lines if "." not in line[:20] or not _EMPTY_NODE.match(line)]
 
 
 def _text(lines: Iterable[str], sentence: Sentence) -> str:

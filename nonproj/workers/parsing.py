@@ -300,8 +300,9 @@ def evaluate_text(
         split = split_units(source, PIECE, rules) if on_broken else splitting.split(source, rules=rules)
         tasks = ((reference, rules, on_broken is not None, piece) for piece in split)
         for part, broken in in_order(workers, evaluate_piece, tasks, rehearse=True):
-            for unit in broken if on_broken else ():
-                on_broken(unit)
+            if on_broken is not None:
+                for unit in broken:
+                    on_broken(unit)
             evaluation.extend(part)
             seconds, pieces = seconds + part.seconds, pieces + 1
             yield from range(len(part))
