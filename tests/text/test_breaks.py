@@ -6,7 +6,6 @@ import io
 from pathlib import Path
 
 import pytest
-from test_text import SENTENCES, treebank
 
 from nonproj.cli.main import main
 from nonproj.errors import ConfigError
@@ -27,11 +26,24 @@ BROKEN = [
 """Its sentences if line breaks end them."""
 
 
+def treebank() -> str:
+    """CoNLL-U of sentences whose last token, a punctuation mark, follows a word without a blank."""
+    text = ""
+    for number, sentence in enumerate(["Hunden ser Dr. Hansen .", "Don't go , please !", "Hvor er han ?"] * 24):
+        tokens = sentence.split()
+        misc = ["_"] * (len(tokens) - 2) + ["SpaceAfter=No", "_"]
+        rows = [
+            f"{m}\t{form}" + "\t_" * 7 + f"\t{own}" for m, (form, own) in enumerate(zip(tokens, misc, strict=True), 1)
+        ]
+        text += "# newpar\n" * (number % 4 == 0) + f"# text = {sentence}\n" + "\n".join(rows) + "\n\n"
+    return text
+
+
 @pytest.fixture(scope="module", params=["rules", "trained"])
 def segmenter(request) -> Segmenter:
     if request.param == "rules":
         return Segmenter.unicode()
-    return Segmenter.fit(list(conll.read(io.StringIO(treebank(SENTENCES)))))
+    return Segmenter.fit(list(conll.read(io.StringIO(treebank()))))
 
 
 def sentences_of(segmenter: Segmenter, text: str, **options) -> list[str]:
