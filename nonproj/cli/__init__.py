@@ -8,6 +8,8 @@
 - `model_names`: models named on the command line
 - `resumable`: ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
+- `reading`: the treebanks that a command reads, and `--on-error`
+- `fitting`: a warning before input that does not fit the model
 - `provenance`: the record of files and software in a model
 - `warmup`: calls every kernel once, so that compilation happens at set-up
 - `lazy_import`: defers an import until it is needed

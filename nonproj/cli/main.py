@@ -19,6 +19,7 @@ from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
     add_decoding,
+    add_on_error,
     add_plain_text,
     add_reading,
     add_tagging,
@@ -128,7 +129,8 @@ def _add_parse(parser: Arguments) -> None:
     add("--on-error", choices=ON_ERROR, default="stop", help=f"{text} (default: stop)")
     text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match"
     add("--resume", action="store_true", help=text)
-    add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
+    text = "enhanced dependencies and empty nodes: keep or drop them, in all sentences (default: drop)"
+    add("--deps", choices=("keep", "drop"), default="drop", help=text)
     add_plain_text(parser)
     add_reading(parser)
     add_tagging(parser)
@@ -157,6 +159,7 @@ def _add_evaluate(parser: Arguments) -> None:
     add("--text", dest="from_text", action="store_true", help=text)
     add("--diagram", metavar="FILE", help="with --calibration: draw reliability diagrams (.png, .svg or .pdf)")
     add("--json", action="store_true", help="print all figures as JSON")
+    add_on_error(parser)
     add_reading(parser)
     add_tagging(parser)
     add_workers(parser, cluster=False)
@@ -255,9 +258,9 @@ def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: A
             parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
         options.model = files.pop(0) if len(files) > 1 or (files and not is_input(files[0])) else None
     options.input = files.pop(0) if files else "-"
-    for name, given in (("--token-ranges", options.token_ranges), ("--cut-words", options.cut_words is not None)):
-        if given and not options.plain:
-            parser.error(f"{name} applies to plain text: --text, --lines or --words")
+    for name in ("token_ranges", "cut_words", "breaks"):
+        if getattr(options, name) not in (None, False) and not options.plain:
+            parser.error(f"--{name.replace('_', '-')} applies to plain text: --text, --lines, --words or --tokens")
     return files
 
 

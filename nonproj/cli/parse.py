@@ -21,7 +21,9 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
-from nonproj.errors import ConfigError, ModelError, NonprojError, one_line
+from nonproj.cli.fitting import beginning_of, warn_of_misfit
+from nonproj.cli.reading import list_broken
+from nonproj.errors import ConfigError, ModelError, NonprojError
 from nonproj.evaluation.calibration import no_classifier
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
@@ -62,15 +64,17 @@ def run(options: argparse.Namespace) -> int:
     source = open_input(options.input)
     rules, plain = reading_rules(options, ignore_heads=True, may_be_empty=True), None
     if options.plain:
-        plain = TextInput(options.plain, options.token_ranges).within(decoding.cut_words, decoding.max_words)
+        plain = TextInput(options.plain, options.token_ranges, breaks=options.breaks).check()
+        plain = plain.within(decoding.cut_words, decoding.max_words)
     comments = options.stats_comments or options.format != "conllu"  # in which a tree has its certificate
-    text = TextOptions(comments, options.keep_deps, rules, plain, confidence, options.on_error)
+    text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
     with source.closing:
+        unfit = warn_of_misfit(model, source.name, beginning_of(source, model, plain), options.tags)
         if options.resume:
             totals = resumable.parse(options, model, decoding, text, source)
         else:
             totals = _parse(options, model, decoding, text, source)
-    _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start)
+    _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start, unfit)
     _report(totals, options)
     return 1 if totals.refused else 0
 
@@ -114,7 +118,7 @@ def _parse(
             items = UnitWriter(stream, text, totals.add).items(parse_units(parser, units, batch))
         if options.input == "-":
             items = _flushed(items, [stream, lines] if lines else [stream])
-        conll.write(items, stream, keep_deps=text.keep_deps)
+        conll.write(items, stream, deps=text.deps)
         if failures:
             raise failures[0]
     return totals
@@ -128,7 +132,7 @@ def _units(parser: Parser, source: Opened, text: TextOptions) -> Iterable[Any]:
     return (conll.read if text.on_error == STOP else read_units)(source, text.rules)
 
 
-def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float) -> None:
+def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float, unfit: bool) -> None:
     """Write figures, and warnings about certificates and tags."""
     message = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
     log.info(message, totals.sentences, totals.words, seconds, totals.certified)
@@ -136,7 +140,7 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, sec
         open_ = totals.sentences - totals.certified
         hint = "raise --search-limit" if decoding.exact else "use --exact"
         log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
-    if totals.unknown_tags > _MANY_UNKNOWN * totals.words:
+    if totals.unknown_tags > _MANY_UNKNOWN * totals.words and not unfit:
         share = 100 * totals.unknown_tags / totals.words
         hint = "--tag predicts all tags" if has_tagger else "the model has no tagger"
         text = "%.0f %% of the words have no tag or one unseen in training; %s"
@@ -152,9 +156,7 @@ def _report(totals: ParseLog, options: argparse.Namespace) -> None:
     if not totals.refused:
         return
     done = "copied" if options.on_error == COPY else "left out"
-    for unit in totals.broken:
-        lines = f"line {unit.first}" if unit.first == unit.last else f"lines {unit.first} to {unit.last}"
-        log.error("%s", one_line(f"{unit.error()} ({lines})"))
+    list_broken(totals.broken)
     if totals.refused > len(totals.broken):
         hint = "the --stats file lists all" if options.stats else "--stats lists all"
         log.error("and %d more; %s", totals.refused - len(totals.broken), hint)

@@ -80,7 +80,8 @@ def _facts(
     form = text.plain.format if text.plain else "treebank"
     named: dict[str, Any] = {f"decoding.{name}": value for name, value in dataclasses.asdict(decoding).items()}
     named |= {"--tag": options.tags, "the format of the input": form, "--token-ranges": options.token_ranges}
-    named |= {"--stats-comments": text.comments, "--keep-deps": text.keep_deps, "--strict": text.rules.strict}
+    named["--breaks"] = options.breaks
+    named |= {"--stats-comments": text.comments, "--deps": text.deps, "--strict": text.rules.strict}
     named |= {"--max-line": text.rules.max_line, "--confidence": text.confidence.write, "--stats": bool(options.stats)}
     named |= {"--min-confidence": text.confidence.minimum, "--mark-unsure": text.confidence.mark}
     if options.stats:

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
 
-from nonproj.cli.common import check_outputs, reading_rules
+from nonproj.cli.common import check_outputs
+from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError
 from nonproj.evaluation.search.output import Hit, as_conllu, count_groups, search, table_head, table_rows
 from nonproj.evaluation.search.patterns import OF_BOTH
 from nonproj.evaluation.search.query import MOST_STEPS, Query
 from nonproj.evaluation.search.syntax import parse_fields
-from nonproj.io import conll
 from nonproj.io.files import open_output
 from nonproj.pictures.content import visible
 
@@ -45,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
     inputs = {f"input {path}": path for path in options.files} | {"other file": options.other}
     check_outputs({"output": options.output}, inputs)
     totals = _Totals()
-    hits = _counted(heeding(_hits(options, query)), totals)
+    treebanks = Treebanks(options)
+    hits = _counted(heeding(_hits(options, query, treebanks)), totals)
     with open_output(options.output) as stream:
         if options.count:
             _write_rows(stream, [[field.text for field in fields] + ["matches"]])
@@ -57,14 +58,14 @@ def run(options: argparse.Namespace) -> int:
             for hit in hits:
                 stream.write(as_conllu(query, hit))
     _report(options, totals)
-    return 0
+    return treebanks.report()
 
 
-def _hits(options: argparse.Namespace, query: Query) -> Iterator[Hit]:
+def _hits(options: argparse.Namespace, query: Query, treebanks: Treebanks) -> Iterator[Hit]:
     """Yield all sentences with their matches."""
     for path in options.files:
-        others = conll.read(options.other, reading_rules(options)) if options.other else None
-        yield from search(query, conll.read(path, reading_rules(options)), others)
+        others = treebanks.read(options.other) if options.other else None
+        yield from search(query, treebanks.read(path), others)
 
 
 def _counted(hits: Iterable[Hit], totals: _Totals) -> Iterator[Hit]:

@@ -25,7 +25,7 @@ VERSION = "=v2"
 
 INPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "vertical", "generic_tokenizer")
 OUTPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "vertical", "horizontal=paragraphs", "vertical=paragraphs")
-TOKENIZER = ("presegmented", "ranges", "normalized_spaces")
+TOKENIZER = ("presegmented", "ranges", "normalized_spaces", "breaks")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -218,7 +218,7 @@ def process(reference: ModelRef, task: Task) -> Result:
         parses = list(nlp.parser.parse_all(sentences))
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
         if task.output == "conllu":
-            texts = (conll.replace(sentence, parse.decoded.heads, parse.labels) for sentence, parse in parses)
+            texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
             return Result("".join(texts), certificates, *counts)
     return Result(_write(sentences, task.output), certificates, *counts)
 
@@ -233,6 +233,7 @@ def _read(nlp: TextParser, task: Task) -> list[Sentence]:
                 f"tokenizer: {unknown!r} is no option{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
             )
         plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
+        plain = plain._replace(breaks=plain.running and "breaks" in options)
         sentences = nlp.segment(task.data, plain)
         return list(map(formats.without_spaces, sentences)) if "normalized_spaces" in options else sentences
     if task.input in ("horizontal", "vertical"):

@@ -18,7 +18,7 @@ from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptio
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll, splitting
-from nonproj.io.broken import STOP, Broken, split_units, units_of_piece
+from nonproj.io.broken import STOP, Broken, sentences_in, split_units, units_of_piece
 from nonproj.io.checks import Rules
 from nonproj.io.files import Source
 from nonproj.io.splitting import Piece
@@ -168,7 +168,7 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
     parses = parser.parse_all(conll.until_error(_sentences(parser, options, piece), errors))
     try:
         items = annotate(parses, options.comments, records.append, options.confidence)
-        conll.write(items, stream, keep_deps=options.keep_deps)
+        conll.write(items, stream, deps=options.deps)
     except DataError as error:  # a sentence above the length limit
         errors = [error]
     return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None, len(records))
@@ -190,10 +190,19 @@ def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Senten
     return units_of_piece(piece, options.rules) if isinstance(piece, Piece) else [piece]
 
 
-def evaluate_piece(reference: ModelRef, rules: Rules, piece: Piece) -> Evaluation:
-    """Parse the sentences of a piece and compare the trees with the gold trees."""
+def evaluate_piece(reference: ModelRef, rules: Rules, skip: bool, piece: Task) -> tuple[Evaluation, list[Broken]]:
+    """Parse the sentences of a piece and compare the trees with the gold trees.
+
+    With ``skip``, malformed sentences are left out, and returned.
+    """
     parser, new = parser_of(reference)
-    return evaluate_parser(parser, piece.read(rules), warm_up=WARM_UP if new else 0)
+    broken: list[Broken] = []
+    if isinstance(piece, Piece) and not skip:
+        sentences = piece.read(rules)
+    else:
+        units = units_of_piece(piece, rules) if isinstance(piece, Piece) else iter([piece])
+        sentences = sentences_in(units, broken.append)  # type: ignore[arg-type]  # no text
+    return evaluate_parser(parser, sentences, warm_up=WARM_UP if new else 0), broken
 
 
 # -- in the caller -----------------------------------------------------------------------------------------------------
@@ -271,19 +280,29 @@ def parse_text(
 
 
 def evaluate_text(
-    workers: Workers, reference: ModelRef, source: Source, progress: Callable[..., Any], rules: Rules
+    workers: Workers,
+    reference: ModelRef,
+    source: Source,
+    progress: Callable[..., Any],
+    rules: Rules,
+    on_broken: Callable[[Broken], object] | None = None,
 ) -> Evaluation:
     """Parse and evaluate a treebank with workers; ``seconds`` is their total time divided by their number.
 
-    ``progress(iterable, description)`` wraps a loop over the sentences; ``rules`` say how they are read.
+    ``progress(iterable, description)`` wraps a loop over the sentences; ``rules`` say how they are read.  ``on_broken``
+    is called with malformed sentences; without it, the first one is an error.
     """
     evaluation, seconds, pieces = Evaluation(), 0.0, 0
 
     def sentences() -> Iterator[int]:
         """Collect the pieces, and yield once for each sentence, for the progress bar."""
         nonlocal seconds, pieces
-        tasks = ((reference, rules, piece) for piece in splitting.split(source, rules=rules))
-        for part in in_order(workers, evaluate_piece, tasks, rehearse=True):
+        split = split_units(source, PIECE, rules) if on_broken else splitting.split(source, rules=rules)
+        tasks = ((reference, rules, on_broken is not None, piece) for piece in split)
+        for part, broken in in_order(workers, evaluate_piece, tasks, rehearse=True):
+            if on_broken is not None:
+                for unit in broken:
+                    on_broken(unit)
             evaluation.extend(part)
             seconds, pieces = seconds + part.seconds, pieces + 1
             yield from range(len(part))

@@ -284,3 +284,12 @@ def test_a_failure_to_write_is_tried_again_after_a_while(path, monkeypatch):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         assert "annotation" in read(path)
+
+
+def test_other_columns_than_those_of_conllu_are_not_edited(tmp_path):
+    path = tmp_path / "a.conllup"
+    for names in ("ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC X:Y", "ID FORM"):
+        row = ["1", "x", *"________0"][: len(names.split())]
+        path.write_text(f"# global.columns = {names}\n" + "\t".join(row) + "\n\n")
+        with pytest.raises(FileError, match="has other columns than the ten of CoNLL-U"):
+            read_texts("a.conllup", path, Rules())

@@ -89,7 +89,11 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["parse", "a", "--search-limit", "1e3"], "argument --search-limit: 1e3 is not an integer"),
         (["train", "a", "-o", "m", "--epochs", "three"], "argument --epochs: three is not an integer"),
         (["train", "a", "-o", "m", "--seed", "1.5"], "argument --seed: 1.5 is not an integer"),
-        (["parse", "a", "b", "--cut-words", "5"], "--cut-words applies to plain text: --text, --lines or --words"),
+        (
+            ["parse", "a", "b", "--cut-words", "5"],
+            "--cut-words applies to plain text: --text, --lines, --words or --tokens",
+        ),
+        (["parse", "a", "b", "--breaks"], "--breaks applies to plain text: --text, --lines, --words or --tokens"),
         (["evaluate", "-", "-"], "GOLD and PARSED cannot both be standard input (-)"),
         (["evaluate", "a", "-", "-"], "PARSED and PARSED cannot both be standard input (-)"),
         (

@@ -127,7 +127,7 @@ def change_another_column(monkeypatch):
 
 def keep_stale_dependencies(monkeypatch):
     replace = conll.replace
-    monkeypatch.setattr(conll, "replace", lambda *a, keep_deps: replace(*a, keep_deps=True))
+    monkeypatch.setattr(conll, "replace", lambda *a, deps: replace(*a, deps="keep"))
 
 
 def print_control_characters(monkeypatch):

@@ -209,7 +209,7 @@ CHANGES = {
         lambda here: ["parse", "toy.nonproj", "in.conll", "--tag"],
         "--tag was missing when this job was started, and is now all",
     ),
-    "output": (lambda here: ["parse", "toy.nonproj", "in.conll", "--keep-deps"], "--keep-deps was False when"),
+    "output": (lambda here: ["parse", "toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
     "statistics": (lambda here: ["parse", "toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
 }
 

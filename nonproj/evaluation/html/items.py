@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -145,7 +146,7 @@ def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> 
 def _with_heads(sentence: Sentence, heads: np.ndarray) -> Sentence:
     """Return a sentence with another tree."""
     tree = np.concatenate([[-1], heads]).astype(np.int32)
-    return Sentence(sentence.rows, tree, sentence.lines, sentence.word_lines, sentence.path, sentence.line)
+    return dataclasses.replace(sentence, tree=tree)
 
 
 def choose(items: Iterable[Item], wanted: str) -> Item:

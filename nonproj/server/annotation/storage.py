@@ -234,8 +234,10 @@ def read_texts(name: str, path: Path, rules: Rules) -> list[str]:
             what = "is not compressed, though its name ends in .gz" if first != b"\x1f\x8b" else "is compressed by gzip"
             raise FileError(name, f"{what}; rename it first")
         sentences = conll.sentences_of(unpacked(stream), name, contextlib.nullcontext(), rules)
-        # A sentence gets the blank lines at the end of the file after it was yielded.
-        return ["".join(lines) for lines in [sentence.lines for sentence in sentences]]
+        found = list(sentences)  # a sentence gets the blank lines at the end of the file after it was yielded
+    if found and (found[0].order or found[0].lines[found[0].word_lines[0]].count("\t") > 9):
+        raise FileError(name, "has other columns than the ten of CoNLL-U; only those can be annotated")
+    return ["".join(sentence.lines) for sentence in found]
 
 
 def digest_of(texts: Sequence[str]) -> str:
