@@ -97,6 +97,26 @@ def test_a_tree_that_is_stale_is_discarded(tmp_path, model, monkeypatch):
         assert words[0]["misc"] == "X=1" and not words[0]["decided"]
 
 
+def test_an_edit_decodes_once(tmp_path, model, monkeypatch):
+    """What it has decoded is what is shown then."""
+    with opened(tmp_path / "a.conllu", SHORT, model) as client:
+        client.get("sentence/0")
+        parse, calls = Suggester._parse, []
+        monkeypatch.setattr(Suggester, "_parse", lambda *words: calls.append(1) or parse(*words))
+        answer = client.edit(0, "head", word=1, head=3)
+        assert answer["sentence"]["proof"]["certified"] and len(calls) == 1
+
+
+def test_an_unexpected_error_leaves_nothing_waiting(tmp_path, model, few, monkeypatch):
+    with opened(tmp_path / "a.conllu", LONG * 2, model) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(Suggester, "decode", lambda *words: 1 / 0)
+            ask(client)
+            assert "internal error" in computed(client)["demand"]["problem"]
+        ask(client, 1)
+        assert computed(client, 1)["proof"]["certified"]
+
+
 def test_a_long_sentence_is_edited_without_decoding(tmp_path, model, few, monkeypatch):
     slow = Slow(monkeypatch)
     with opened(tmp_path / "a.conllu", LONG, model) as client:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 
 from nonproj.errors import NonprojError
 from nonproj.server.annotation.history import Unit
+
+log = logging.getLogger("nonproj")
 
 
 class Demand:
@@ -45,16 +48,16 @@ class Demand:
         """Compute until nothing is asked for."""
         while True:
             unit, text = next(iter(self._waiting.items()))
-            problem = "internal error; see the messages of 'nonproj annotate'"
             try:
                 self._compute(unit, text)
                 problem = ""
             except NonprojError as error:
                 problem = str(error)
-            finally:
-                with self._lock:
-                    del self._waiting[unit]
-                    self._problems[unit] = problem
-                    done = not self._waiting
-            if done:
-                return
+            except Exception:
+                log.exception("the tree of a sentence cannot be computed")
+                problem = "internal error; see the messages of 'nonproj annotate'"
+            with self._lock:
+                del self._waiting[unit]
+                self._problems[unit] = problem
+                if not self._waiting:
+                    return
