@@ -51,6 +51,7 @@ LANES = {
     "options": Entry("attack.options:Options", 2, 60.0, 1_000, "damaged configurations, templates, command lines"),
     "kills": Entry("attack.kills:Kills", 2, 180.0, 200, "kills"),
     "writes": Entry("attack.writes:Writes", 2, 180.0, 400, "operations on files that fail, full disks"),
+    "changes": Entry("attack.changes:Changes", 1, 60.0, 1_000, "files saved while another program changes them"),
     "load": Entry("attack.load:Load", 2, 86_400.0, 3, "runs over a large file"),
     "structured": Entry("attack.structured:Structured", 1, 600.0, 5, "runs of hypothesis"),
     "fuzz": Entry("attack.fuzz:Fuzz", 1, 86_400.0, 3, "runs of the fuzzer"),

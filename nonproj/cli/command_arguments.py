@@ -96,7 +96,9 @@ def add_annotate(parser: Arguments) -> None:
     add("--compare", metavar="FILE", help=text)
     add("--port", type=port, default=0, metavar="N", help="port of this machine (default: any free one)")
     group = parser.add_group("validation, by the package udtools").add_argument
-    text = "highest level of the official validator, 0 for none (default: 3, with --language 5; none for CoNLL-X)"
+    text = (
+        "highest level of the official validator, 0 for none (default: 3, with --language 5; none if tags are not UD's)"
+    )
     group("--level", type=integer, choices=range(6), metavar="N", help=text)
     group("--language", metavar="CODE", help="language of the treebank, as in en")
     add = parser.add_group("training in the background").add_argument

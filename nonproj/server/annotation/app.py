@@ -48,6 +48,7 @@ def make_app(session: Session, token: str) -> ASGIApp:
         Route("/api/status", _answer(_status), methods=["GET"]),
         Route("/api/sentence/{i:int}", _answer(lambda session, request: session.sentence(_i(request)))),
         Route("/api/sentence/{i:int}", _edit, methods=["POST"]),
+        Route("/api/sentence/{i:int}/tree", _compute, methods=["POST"]),
         Route("/api/sentence/{i:int}/best", _answer(_best), methods=["GET"]),
         Route("/api/sentence/{i:int}/check", _answer(lambda session, request: session.check(_i(request)))),
         Route("/api/check", _answer(lambda session, _: session.check_all()), methods=["GET"]),
@@ -119,6 +120,19 @@ def _best(session: Session, request: Request) -> Any:
 
 
 async def _edit(request: Request) -> Response:
+    content = await _content(request)
+    if not isinstance(content.get("edit"), dict):
+        raise HTTPException(400, "an edit is an object with 'version' and 'edit'")
+    return await run_in_threadpool(_edited, request, content)
+
+
+async def _compute(request: Request) -> Response:
+    version = (await _content(request)).get("version")
+    return await run_in_threadpool(_json, lambda session, request: session.compute(_i(request), version), request)
+
+
+async def _content(request: Request) -> dict[str, Any]:
+    """Return the JSON object in a request that changes something."""
     _check_token(request, request.headers.get("x-token", ""))
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "an edit is JSON: Content-Type: application/json")
@@ -131,9 +145,9 @@ async def _edit(request: Request) -> Response:
         content = json.loads(body)
     except (ValueError, RecursionError):
         raise HTTPException(400, "the edit is not JSON") from None
-    if not isinstance(content, dict) or not isinstance(content.get("edit"), dict):
+    if not isinstance(content, dict):
         raise HTTPException(400, "an edit is an object with 'version' and 'edit'")
-    return await run_in_threadpool(_edited, request, content)
+    return content
 
 
 def _edited(request: Request, content: dict[str, Any]) -> Response:
