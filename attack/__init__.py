@@ -14,5 +14,6 @@
 - `structured`, `fuzz`: well-formed treebanks drawn by hypothesis; a lane guided by coverage
 - `forked`: runs the command line in forked processes
 - `kills`, `writes`, `load`: lanes of signals, of writes that fail, and of a million words while workers die
+- `planted`: lanes of code that others plant in the cache of kernels, and beside the data
 - `report`: writes the page with the figures
 """

@@ -46,7 +46,7 @@ class Fuzz(Lane):
         crash = self.folder / "crash-"
         words = [f"-seed={rng.randrange(1, 1 << 31)}", f"-max_total_time={seconds}", "-max_len=2000", "-timeout=20"]
         words += [f"-artifact_prefix={crash}", "-print_final_stats=1", "-rss_limit_mb=4000", str(self.corpus)]
-        command = [sys.executable, "-m", "attack.fuzz", *words]
+        command = [sys.executable, "-P", "-m", "attack.fuzz", *words]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, check=False)
         with contextlib.suppress(TypeError):

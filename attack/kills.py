@@ -256,7 +256,7 @@ class Kills(Lane):
 
 def spawn(words: list[str], folder: Path) -> subprocess.Popen:
     """Start the command line in a new interpreter that leads a session."""
-    command = [sys.executable, "-m", "nonproj", *words]
+    command = [sys.executable, "-P", "-m", "nonproj", *words]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, start_new_session=True)
@@ -302,7 +302,7 @@ class Cluster:
         self.address = address
 
     def _start(self, words: list[str]) -> subprocess.Popen:
-        command = [sys.executable, "-m", "dask", *words]
+        command = [sys.executable, "-P", "-m", "dask", *words]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         options = {"stdin": subprocess.DEVNULL, "stdout": self.log, "stderr": self.log, "start_new_session": True}
         return subprocess.Popen(command, cwd=self.folder, env=environment, **options)

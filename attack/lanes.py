@@ -53,6 +53,8 @@ LANES = {
     "writes": Entry("attack.writes:Writes", 2, 180.0, 400, "operations on files that fail, full disks"),
     "changes": Entry("attack.changes:Changes", 1, 60.0, 1_000, "files saved while another program changes them"),
     "load": Entry("attack.load:Load", 2, 86_400.0, 3, "runs over a large file"),
+    "cache": Entry("attack.planted:Cache", 1, 60.0, 300, "attempts to plant compiled code"),
+    "imports": Entry("attack.planted:Imports", 1, 300.0, 10, "helpers started beside planted modules"),
     "structured": Entry("attack.structured:Structured", 1, 600.0, 5, "runs of hypothesis"),
     "fuzz": Entry("attack.fuzz:Fuzz", 1, 86_400.0, 3, "runs of the fuzzer"),
 }

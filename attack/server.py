@@ -321,7 +321,7 @@ class Live:
 
     def __init__(self, model: Path):
         words = ["serve", str(model), "--port", "0", "--max-bytes", str(MAX_BYTES), "--timeout", "10"]
-        command = [sys.executable, "-m", "nonproj", *words]
+        command = [sys.executable, "-P", "-m", "nonproj", *words]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment)
         self.messages: list[str] = []

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from attack.campaign import Progress, Results, results_path
+from attack.campaign import ROOT, Progress, Results, results_path
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 _START = 1200.0
@@ -98,13 +98,14 @@ def _attempt(task: Task, seconds: float, deadline: float, folder: Path) -> tuple
     if deadline < float("inf"):  # the last case, and ending, take a moment
         words += ["--until", str(deadline - min(_LAST, 0.1 * seconds))]
     progress = Progress(folder / "progress", new=True)
-    environment = os.environ | _ONE_THREAD | {"PYTHONFAULTHANDLER": "1", "TMPDIR": str(folder)}
+    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(ROOT))))
+    environment = os.environ | _ONE_THREAD | {"PYTHONFAULTHANDLER": "1", "PYTHONPATH": path, "TMPDIR": str(folder)}
     if name == "writes":
         from attack.writes import preload
 
         environment |= preload(folder)
     with open(folder / "error", "wb") as error:
-        command = [sys.executable, "-m", *words, "--inside", str(folder)]
+        command = [sys.executable, "-P", "-m", *words, "--inside", str(folder)]
         process = subprocess.Popen(command, env=environment, stderr=error, start_new_session=True)
     hung = late = False
     try:

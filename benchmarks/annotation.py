@@ -30,6 +30,7 @@ import numpy as np
 
 from nonproj.io import conll
 from nonproj.io.checks import Rules
+from nonproj.kernels.interpreters import environment, python
 from nonproj.server.annotation.session import Session
 from nonproj.server.annotation.storage import Storage
 
@@ -47,8 +48,8 @@ class Server:
     """A running ``nonproj annotate``, and a connection to it."""
 
     def __init__(self, *words: str):
-        command = [sys.executable, "-m", "nonproj", "annotate", "-q", *words]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        command = python("-m", "nonproj", "annotate", "-q", *words)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
         assert self.process.stdout is not None
         address, self.token = self.process.stdout.readline().strip().split("/?token=")
         self.connection = http.client.HTTPConnection(address.removeprefix("http://"))

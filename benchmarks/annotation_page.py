@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.io import conll
+from nonproj.kernels.interpreters import environment, python
 
 FLAGS = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-dev-shm-usage"
 
@@ -33,8 +34,8 @@ FLAGS = "--headless --no-sandbox --disable-gpu --no-first-run --disable-backgrou
 @contextlib.contextmanager
 def annotating(path: Path, model: str | None) -> Iterator[str]:
     """Run the command, and yield its address."""
-    command = [sys.executable, "-m", "nonproj", "annotate", str(path), *(["-m", model] if model else [])]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = python("-m", "nonproj", "annotate", str(path), *(["-m", model] if model else []))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
     try:
         assert process.stdout is not None
         for line in process.stdout:

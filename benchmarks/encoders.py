@@ -26,6 +26,7 @@ from typing import NamedTuple
 from benchmarks.clock import Summary, summarise
 from benchmarks.report import markdown
 from benchmarks.text import blocks, gold_tokens, put, raw_text, run
+from nonproj.kernels.interpreters import python
 from nonproj.model.model import Model
 from nonproj.scoring.encoders.scorer import EncoderScorer
 
@@ -137,21 +138,23 @@ def write_pieces(tokenizer: str, path: Path) -> bool:
 
 def ours(model: Path, files: Mapping[str, Pair]) -> dict[str, Program]:
     """Return the programs that run the model."""
-    parse = [*ONE_THREAD, sys.executable, "-m", "nonproj", "parse", "-q", "-m", str(model)]
+    parse = [*ONE_THREAD, *python("-m", "nonproj", "parse", "-q", "-m", str(model))]
     return {
         "nonproj, from text": Program("raw text", [*parse, "--text", "IN", "-o", "OUT"], files["raw text"]),
         "nonproj": Program("words", [*parse, "IN", "--tag", "-o", "OUT"], files["words"]),
     }
 
 
-def theirs(names: Sequence[str], python: str, files: Mapping[str, Pair], pieces: Path | None) -> dict[str, Program]:
+def theirs(
+    names: Sequence[str], interpreter: str, files: Mapping[str, Pair], pieces: Path | None
+) -> dict[str, Program]:
     """Return the programs that run peers, without those that are not installed or cannot cut words into pieces."""
     found = {}
     for name in names:
         if name == "spacy" and pieces is None:
             say("the tokenizer of the model is not of the kind WordPiece; measuring without spaCy")
             continue
-        command = [python, "-m", "benchmarks.peers", name]
+        command = [interpreter, "-P", str(Path(__file__).with_name("peers.py")), name]
         done = subprocess.run([*command, "--about"], capture_output=True, text=True, check=False)
         if done.returncode:
             say(f"{PEERS[name]} is not installed; measuring without it; install it by: pip install {PACKAGES[name]}")

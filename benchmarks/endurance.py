@@ -31,6 +31,7 @@ import httpx
 
 from benchmarks.arrivals import ANSWER_SECONDS, Arrival, arrive, children_of, memory_of, percentile, row_of
 from benchmarks.overload import requests_of
+from nonproj.kernels.interpreters import environment, python
 
 EVENTS = ("reload", "upgrade")
 """What happens in the middle of a period: methods of `Managed`."""
@@ -42,7 +43,7 @@ _PASS = """
 import os, sys
 os.dup2(int(sys.argv[1]), 3)
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
-os.execv(sys.executable, [sys.executable, "-m", "nonproj", "serve", *sys.argv[2:]])
+os.execv(sys.executable, [sys.executable, "-P", "-m", "nonproj", "serve", *sys.argv[2:]])
 """
 
 
@@ -105,8 +106,8 @@ class Managed:
     def _start(self) -> None:
         with open(self._log, "a", encoding="utf-8") as log:
             position = log.tell()
-            command = [sys.executable, "-c", _PASS, str(self._socket.fileno()), *self._words]
-            self.process = subprocess.Popen(command, pass_fds=[self._socket.fileno()], stderr=log)
+            command = python("-c", _PASS, str(self._socket.fileno()), *self._words)
+            self.process = subprocess.Popen(command, pass_fds=[self._socket.fileno()], stderr=log, env=environment())
         self._wait_until_said("serving ", position)
 
     def _wait_until_said(self, beginning: str, position: int) -> None:

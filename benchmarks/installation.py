@@ -74,8 +74,8 @@ def main() -> int:
         (folder / "work").mkdir()
         python, nonproj = (str(folder / "env" / "bin" / program) for program in ("python", "nonproj"))
         sys.stdout.write("| step | elapsed, s | processor, s |\n|---|---|---|\n")
-        timed("python -m venv", [sys.executable, "-m", "venv", str(folder / "env")], folder)
-        pip = [python, "-m", "pip", "--isolated", "install", "--quiet", "--no-index", "--no-cache-dir"]
+        timed("python -m venv", [sys.executable, "-P", "-m", "venv", str(folder / "env")], folder)
+        pip = [python, "-P", "-m", "pip", "--isolated", "install", "--quiet", "--no-index", "--no-cache-dir"]
         timed("pip install", [*pip, "--find-links", index, *options.packages], folder)
         for number in ("first", "second", "third"):
             output = timed(f"{number} tree", [nonproj, "parse", "--text", "-"], folder, TEXT)

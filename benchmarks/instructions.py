@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import io
-import os
 import platform
 import re
 import shutil
@@ -27,6 +26,7 @@ from pathlib import Path
 from benchmarks.processes import ROOT
 from benchmarks.stages import STAGES, Batch, do_stage
 from nonproj.io import conll
+from nonproj.kernels.interpreters import environment, python
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.batch import join
@@ -101,12 +101,12 @@ def work(model: Path, source: Path, sentences: int, only: str | None, repeats: i
 
 def _command(model: Path, source: Path, sentences: int) -> list[str]:
     names = [str(Path(path).absolute()) for path in (model, source)]
-    return [sys.executable, "-m", "benchmarks.instructions", *names, "--sentences", str(sentences), "--work"]
+    return python("-m", "benchmarks.instructions", *names, "--sentences", str(sentences), "--work")
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess:
-    settings = {"NUMBA_CPU_NAME": TARGET, "NUMBA_CPU_FEATURES": "", "PYTHONHASHSEED": "0"}
-    result = subprocess.run(command, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=False)
+    variables = environment(NUMBA_CPU_NAME=TARGET, NUMBA_CPU_FEATURES="", PYTHONHASHSEED="0")
+    result = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
     if result.returncode:
         raise CountError(f"{command[0]} failed: {(result.stderr.splitlines() or ['no output'])[-1]}")
     return result

@@ -26,6 +26,7 @@ from typing import NamedTuple
 import httpx
 
 from nonproj.io import conll
+from nonproj.kernels.interpreters import environment, python
 
 REQUEST_SECONDS = 0.3
 """Time of a worker that a request takes."""
@@ -47,8 +48,8 @@ class Served:
 
     def __init__(self, options: argparse.Namespace):
         words = ["--port", "0", "--jobs", str(options.jobs), "--timeout", str(options.timeout), "--waiting", "10000"]
-        command = [sys.executable, "-m", "nonproj", "serve", options.model, *words]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        command = python("-m", "nonproj", "serve", options.model, *words)
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
         self.url = ""
         assert self.process.stderr is not None
         for line in self.process.stderr:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,23 +24,25 @@ import yaml
 
 from benchmarks.clock import Seconds, Summary, interleave
 from nonproj.io import conll
+from nonproj.kernels.interpreters import environment, python
 from nonproj.model.model import Model
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 class Child(NamedTuple):
-    """Seconds and peak memory, in MiB, of a process."""
+    """Seconds and peak memory, in MiB, of a process, and its messages."""
 
     seconds: Seconds
     peak: float
+    messages: str
 
 
 LAUNCHER = """
 import json, os, sys, time
 begin = time.perf_counter()
 null = os.open(os.devnull, os.O_WRONLY)
-process = os.posix_spawn(sys.executable, [sys.executable, "-m", "nonproj", *sys.argv[1:]], os.environ,
+process = os.posix_spawn(sys.executable, [sys.executable, "-P", "-m", "nonproj", *sys.argv[1:]], os.environ,
                          file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
 _, status, usage = os.wait4(process, 0)
 wall = time.perf_counter() - begin
@@ -56,13 +59,13 @@ def run(arguments: Sequence[str | Path]) -> Child:
     RuntimeError
         If it fails; the message is the last line of its error output.
     """
-    command = [sys.executable, "-c", LAUNCHER, *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = python("-c", LAUNCHER, *map(str, arguments))
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     code, wall, cpu, peak = json.loads(done.stdout) if done.stdout else (1, 0.0, 0.0, 0.0)
     if code:
         lines = done.stderr.splitlines() or ["no output"]
-        raise RuntimeError(f"nonproj {' '.join(command[3:])} failed: {lines[-1]}")
-    return Child(Seconds(wall, cpu), peak / (2**20 if sys.platform == "darwin" else 2**10))
+        raise RuntimeError(f"nonproj {' '.join(command[4:])} failed: {lines[-1]}")
+    return Child(Seconds(wall, cpu), peak / (2**20 if sys.platform == "darwin" else 2**10), done.stderr)
 
 
 def cold_starts(model: Path, source: Path, repeats: int) -> dict[str, Summary]:
@@ -227,9 +230,9 @@ def train(model: Path, treebank: Path, epochs: int) -> Mapping[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         settings, target = Path(folder) / "config.yaml", Path(folder) / "new.nonproj"
         settings.write_text(yaml.safe_dump(config | {"treebank": {"train": str(treebank.absolute())}}))
-        child = run(["train", "-q", "--config", settings, "--epochs", str(epochs), "-o", target])
-        log = Model.load(target).meta["log"]
-    return {"epoch": min(entry["seconds"] for entry in log), "all": child.seconds.wall, "memory": child.peak}
+        child = run(["train", "--config", settings, "--epochs", str(epochs), "-o", target])
+    epochs_took = re.findall(r"^epoch \d+: ([\d.]+) s", child.messages, re.MULTILINE)
+    return {"epoch": min(map(float, epochs_took)), "all": child.seconds.wall, "memory": child.peak}
 
 
 if __name__ == "__main__":

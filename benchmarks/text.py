@@ -30,7 +30,7 @@ from benchmarks.report import markdown
 from benchmarks.yardsticks import load, udpipe_path
 from nonproj.evaluation.universal import METRICS, ud_scores
 from nonproj.io.temporary import replacing
-from nonproj.model.model import Model
+from nonproj.kernels.interpreters import environment, python
 
 EMPTIED = (2, 3, 4, 5, 6, 7, 8)
 """The columns that the gold tokens do not have: LEMMA to DEPS."""
@@ -161,7 +161,7 @@ def run_udpipe(model: str, source: str, target: str, input_format: str) -> None:
 
 def jobs(model: Path, train: Path, cache: Path, wanted: str) -> dict[str, Job]:
     """Return the programs that are to run, ours first."""
-    ours = [sys.executable, "-m", "nonproj", "parse", "-q", "-m", str(model)]
+    ours = python("-m", "nonproj", "parse", "-q", "-m", str(model))
     found = {"nonproj": Job([*ours, "--text", "IN", "-o", "OUT"], [*ours, "IN", "--tag", "-o", "OUT"], model, None)}
     udpipe = None if wanted == "none" else load("ufal.udpipe", say)
     path = pipeline_path(cache, train)
@@ -169,7 +169,7 @@ def jobs(model: Path, train: Path, cache: Path, wanted: str) -> dict[str, Job]:
         say(f"training UDPipe on {train}; this takes an hour or more, once")
         train_pipeline(udpipe, train, path)
     if udpipe is not None and path.is_file():
-        theirs = [sys.executable, "-m", "benchmarks.text", "run-udpipe", str(path), "IN", "OUT"]
+        theirs = python("-m", "benchmarks.text", "run-udpipe", str(path), "IN", "OUT")
         facts = path.with_suffix(".json")
         training = json.loads(facts.read_text())["cpu"] if facts.is_file() else None
         found["UDPipe"] = Job([*theirs, "tokenize"], [*theirs, "conllu"], path, training)
@@ -186,8 +186,9 @@ def say(text: str) -> None:
 def run(command: Sequence[str], source: Path, target: Path) -> Seconds:
     """Run a command from a file to a file; return its wall-clock and processor time."""
     words = [{"IN": str(source), "OUT": str(target)}.get(word, word) for word in command]
+    variables = environment()
     begin, before = time.perf_counter(), os.times()
-    subprocess.run(words, check=True)
+    subprocess.run(words, env=variables, check=True)
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     return Seconds(time.perf_counter() - begin, spent)
@@ -263,15 +264,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--udpipe", choices=["use", "train", "none"], default="none", help="default: none")
     parser.add_argument("--words", type=int, default=50_000, help="least number of words to measure speed with")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--training", type=float, metavar="SECONDS", help="of training MODEL (default: as it says)")
+    parser.add_argument("--training", type=float, metavar="SECONDS", help="of training MODEL, for the table")
     parser.add_argument("--markdown", type=Path, metavar="PAGE", help="put the tables on a page, too")
     options = parser.parse_args(words)
     for path in (options.model, options.train, options.test):
         if not path.is_file():
             raise SystemExit(f"text: {path}: no such file")
     found = jobs(options.model, options.train, options.cache, options.udpipe)
-    training = options.training or Model.load(options.model).meta.get("seconds")
-    found["nonproj"] = found["nonproj"]._replace(training=training)
+    found["nonproj"] = found["nonproj"]._replace(training=options.training)
     with tempfile.TemporaryDirectory() as folder:
         scores = figures(found, options.test, Path(folder))
         speed = speeds(found, options.test, Path(folder), options.words, options.repeats)

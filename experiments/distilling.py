@@ -41,6 +41,7 @@ from nonproj.evaluation.significance import compare
 from nonproj.io import conll
 from nonproj.io.conll import UPOS
 from nonproj.io.temporary import replacing
+from nonproj.kernels.interpreters import environment, python
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -145,9 +146,9 @@ def silver_of(setting: Setting, language: str, teacher: Path, texts: Sequence[Pa
     selection = Selection((words_of(s) for path in with_gold for s in conll.read(path)), 0.0, None)
     for text in texts:
         path = setting.models / f"{language}-{text.stem}.conllu"
-        command = [sys.executable, "-m", "nonproj", "parse", "-q", "--resume", "--lines", "-m", str(teacher), str(text)]
+        command = python("-m", "nonproj", "parse", "-q", "--resume", "--lines", "-m", str(teacher), str(text))
         if not path.exists():
-            subprocess.run([*command, "-o", str(path)], check=True, cwd=ROOT)
+            subprocess.run([*command, "-o", str(path)], check=True, cwd=ROOT, env=environment())
         yield from selection.of(conll.read(path))
 
 

@@ -147,8 +147,14 @@ def encoder_model(setting: Setting, language: str, changes: Mapping[str, object]
         return path
     base, folder = model_file(setting, language, PARTS), setting.data / "encoders" / encoder_of(language)
     if not folder.exists():
-        command = ["data_scripts/fetch_encoder.py", encoder_of(language), "--out", str(setting.data.resolve())]
-        subprocess.run([sys.executable, *command], check=True, cwd=ROOT)
+        command = [
+            sys.executable,
+            "data_scripts/fetch_encoder.py",
+            encoder_of(language),
+            "--out",
+            str(setting.data.resolve()),
+        ]
+        subprocess.run(command, check=True, cwd=ROOT)
     from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
     from nonproj.scoring.encoders.architecture import read_folder
 

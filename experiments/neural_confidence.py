@@ -83,8 +83,14 @@ def model_of(setting: Setting, language: str) -> Path:
         return path
     folder = setting.data / "encoders" / encoder_of(language)
     if not folder.exists():
-        command = ["data_scripts/fetch_encoder.py", encoder_of(language), "--out", str(setting.data.resolve())]
-        subprocess.run([sys.executable, *command], check=True, cwd=ROOT)
+        command = [
+            sys.executable,
+            "data_scripts/fetch_encoder.py",
+            encoder_of(language),
+            "--out",
+            str(setting.data.resolve()),
+        ]
+        subprocess.run(command, check=True, cwd=ROOT)
     sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
     config = configuration(setting, language, PARTS).with_overrides({"encoder.folder": str(folder)})
     checkpoint = path.with_name(f"{path.name}.checkpoint")

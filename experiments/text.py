@@ -26,6 +26,7 @@ from experiments.setting import ROOT, Setting, fingerprint, model_file, treebank
 from experiments.store import Row, read_rows, write_rows
 from nonproj.evaluation.universal import ud_scores
 from nonproj.io.temporary import replacing
+from nonproj.kernels.interpreters import environment, python
 
 STANZA = yaml.safe_load(Path(__file__).with_name("stanza.yaml").read_text(encoding="utf-8"))
 METRICS = tuple(STANZA["metrics"])
@@ -99,8 +100,8 @@ def scores_of(model: Path, test: Path, joint: bool = False) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.txt", Path(folder) / "out.conllu"
         source.write_text(raw_text(blocks(test)), encoding="utf-8")
-        command = [sys.executable, "-m", "nonproj", "parse", "-q", str(model), "--text", str(source), "-o", str(target)]
-        subprocess.run([*command, *["--joint"] * joint], check=True, cwd=ROOT)
+        command = python("-m", "nonproj", "parse", "-q", str(model), "--text", str(source), "-o", str(target))
+        subprocess.run([*command, *["--joint"] * joint], check=True, cwd=ROOT, env=environment())
         scores = ud_scores(test, target)
     return {name: scores[name]["f1"] for name in METRICS}
 

@@ -60,12 +60,13 @@ class Environment:
         self._variables = kept | {"NONPROJ_CACHE": os.environ.get("NONPROJ_CACHE", str(folder / "cache"))}
         (folder / "home").mkdir()
         (folder / "work").mkdir()
-        self.run(sys.executable, "-m", "venv", "--without-pip", str(folder / "env"))
+        self.run(sys.executable, "-P", "-m", "venv", "--without-pip", str(folder / "env"))
 
     def install(self, *words: str) -> None:
         """Run pip of the current environment in this one."""
         pip = [
             sys.executable,
+            "-P",
             "-m",
             "pip",
             "--python",
@@ -98,7 +99,7 @@ class Environment:
 def problems(environment: Environment, packages: list[Package], text: str = TEXT) -> list[str]:
     """Install packages of models, and return what is wrong with them, a line each."""
     environment.install("--no-index", "--no-deps", *(str(each.wheel.resolve()) for each in packages))
-    listed = json.loads(environment.run(environment.python, "-m", "nonproj", "models", "--json"))
+    listed = json.loads(environment.run(environment.python, "-P", "-m", "nonproj", "models", "--json"))
     facts, found = {each["name"]: each for each in listed}, []
     for each in packages:
         fact = facts.get(each.name, {"error": "not listed by 'nonproj models'"})
@@ -106,8 +107,8 @@ def problems(environment: Environment, packages: list[Package], text: str = TEXT
         if not wrong and (fact["version"], fact["licence"]) != (each.version, each.licence):
             wrong.append(f"listed with version {fact['version']} and licence {fact['licence']}")
         try:
-            words, known = environment.run(environment.python, "-c", CODE, each.name, text).split()
-            parse = (environment.python, "-m", "nonproj", "parse", each.name, "--text", "-")
+            words, known = environment.run(environment.python, "-P", "-c", CODE, each.name, text).split()
+            parse = (environment.python, "-P", "-m", "nonproj", "parse", each.name, "--text", "-")
             rows = [line for line in environment.run(*parse, text=text).splitlines() if line[:1].isdigit()]
             if (
                 known != "True"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -27,17 +26,18 @@ import numpy as np  # noqa: E402
 from nonproj import __version__  # noqa: E402
 from nonproj.kernels import shipped  # noqa: E402
 from nonproj.kernels.cache import ENDING  # noqa: E402
+from nonproj.kernels.interpreters import environment, python  # noqa: E402
 from nonproj.kernels.kernel import shipped_digest  # noqa: E402
 from nonproj.model.wheel import write_package  # noqa: E402
 
-COMMAND = (sys.executable, "-m", "nonproj", "compile", "-q")
+COMMAND = tuple(python("-m", "nonproj", "compile", "-q"))
 
 
 def compiled(folder: Path, command: tuple[str, ...] = COMMAND) -> Path:
     """Run a command that compiles kernels for the baseline processor; return the folder of their files."""
     features = ",".join(f"+{feature}" for feature in shipped.FEATURES)
     flags = {"NUMBA_CPU_NAME": shipped.CPU, "NUMBA_CPU_FEATURES": features, "NONPROJ_CACHE": str(folder)}
-    subprocess.run(command, env=os.environ | flags, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, env=environment(**flags), check=True, stdout=subprocess.DEVNULL)
     (found,) = (each for each in folder.iterdir() if any(each.rglob(f"*{ENDING}")))
     return found
 

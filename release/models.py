@@ -35,6 +35,7 @@ from nonproj.cli.train import config_of  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.card import model_card  # noqa: E402
 from nonproj.io import conll  # noqa: E402
+from nonproj.kernels.interpreters import environment, python  # noqa: E402
 from nonproj.learning.trainer import LEARNING  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.model.rounding import rounded  # noqa: E402
@@ -97,7 +98,7 @@ def command(job: Job, more: list[str]) -> list[str]:
     configs = [ROOT / "configs" / f"{name}.yaml" for name in (job.name, language, f"universal-{parts}", "universal")]
     config = next((["--config", str(path)] for path in configs if path.is_file()), [])
     treebank = TREEBANKS[language]
-    words = [sys.executable, "-m", "nonproj", "train", str(job.train), "--test", str(job.test), *config]
+    words = python("-m", "nonproj", "train", str(job.train), "--test", str(job.test), *config)
     words += ["--parts", parts, "-o", str(job.output), "--resume"]
     words += ["--set", f"treebank.name={treebank.title}", "--set", f"treebank.licence={treebank.licence}"]
     return words + more
@@ -179,11 +180,11 @@ def write_packages(job: Job) -> None:
 def check_package(wheel: Path, name: str, test: Path) -> None:
     """Install a package into an empty folder, and parse the first sentences of the test file by its name."""
     with tempfile.TemporaryDirectory() as folder:
-        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", folder, str(wheel)]
+        pip = python("-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", folder, str(wheel))
         sentences = Path(folder) / "first.conllu"
         with open(sentences, "w", encoding="utf-8") as stream:
             conll.write(((sentence, None) for sentence in list(conll.read(test))[:CHECKED]), stream)
-        parse = [sys.executable, "-m", "nonproj", "parse", "-m", name, str(sentences), "-o", f"{folder}/out.conllu"]
+        parse = python("-m", "nonproj", "parse", "-m", name, str(sentences), "-o", f"{folder}/out.conllu")
         env = os.environ | {"PYTHONPATH": os.pathsep.join([folder, str(ROOT)])}
         for words in (pip, parse):
             subprocess.run(words, env=env, check=True, capture_output=True, text=True)
@@ -200,7 +201,7 @@ def build(job: Job, more: list[str]) -> None:
     if finished(job, more):
         sys.stderr.write(f"{job.output} is finished\n")
         return
-    code = subprocess.run(command(job, more), cwd=ROOT, check=False).returncode
+    code = subprocess.run(command(job, more), cwd=ROOT, env=environment(), check=False).returncode
     if code or not finished(job, more):
         raise TreebankError(f"{job.output} is not finished: 'nonproj train' ended with code {code}")
 

@@ -12,19 +12,24 @@ import sys
 import tempfile
 from itertools import product
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
 from nonproj.confidence.evidence import KINDS, Case, gather, two_best
+from nonproj.dual.arrays import decode_scores
 from nonproj.dual.decoding import branch_and_bound, decode_trusted
 from nonproj.dual.general import parse_with_automata
 from nonproj.dual.joint.chain import max_marginals
 from nonproj.dual.joint.decoding import decode_jointly
 from nonproj.dual.joint.space import joint_problem, joint_score, joint_space, no_chain
 from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.dual.tags import best_tags, new_chain_table
 from nonproj.io import conll
 from nonproj.learning.trainer import train
+from nonproj.linear.component import Setting
+from nonproj.linear.word_classes import WordClasses
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
@@ -37,16 +42,20 @@ from nonproj.pipeline.parser import Parser
 from nonproj.programs.pricing import promising_parts, violated_arc_gp, violated_cutsets
 from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.encoders.heads import Heads, sizes_of
+from nonproj.scoring.fasttext import NGrams
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import add_scores
+from nonproj.text.layout import MAX_TOKEN
 from nonproj.text.segmenter import Segmenter
+from nonproj.text.training import Trained
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.elimination import LARGE
 from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import is_projective, maximum_projective_tree
 from nonproj.trees.pruning import prune
+from nonproj.trees.sampling import sample_trees
 from nonproj.types import Sentence
 
 _SENTENCES = (
@@ -88,6 +97,7 @@ def use_other_kernels() -> None:
     analyze(treebank)
     score()
     segment(treebank)
+    classify(treebank)
     learn("arc", treebank)
 
 
@@ -128,14 +138,47 @@ def analyze(treebank: list[Sentence]) -> None:
 
 
 def segment(treebank: list[Sentence]) -> None:
-    """Train a segmenter, and split a text with it."""
-    text = "".join(
-        f"# text = {' '.join(s.forms)}\n" + "".join("\t".join(r) + "\n" for r in s.rows) + "\n" for s in treebank
-    )
-    options = Config().with_overrides({"segmenter.bits": 12}).segmenter
-    segmenter = Segmenter.fit(list(conll.read(io.StringIO(text))), options)
-    segmenter.with_margins = True
-    segmenter.segment("Ja. Nej\n\nde synger, og hunden gøer")
+    """Train segmenters of text with blanks between words, without blanks, and with blanks within words; split texts."""
+    options = Config().with_overrides({"segmenter.bits": 12, "segmenter.epochs": 1}).segmenter
+    text = f"Ja. Nej\n\nde synger, og hunden gøer i dag {'a' * (MAX_TOKEN + 1)}"
+    for between, within, copies in ((" ", "_", 1), ("", "_", _OFTEN), (" ", " ", _OFTEN)):
+        raw = "".join(_with_text(sentence, between, within) for sentence in treebank)
+        segmenter = Segmenter.fit(list(conll.read(io.StringIO(raw * copies))), options)
+        assert isinstance(segmenter.finder, Trained) and (segmenter.finder.words is None) == (copies == 1)
+        segmenter.with_margins = True
+        segmenter.segment(text)
+        segmenter.tree_scores = lambda stretches: np.zeros(sum(1 for _ in stretches))
+        segmenter.segment(text)
+    Segmenter.unicode().segment(text)
+
+
+_OFTEN = 50
+"""Copies of the treebank in which there are enough words without blanks around them, or with blanks, to learn them."""
+
+
+def _with_text(sentence: Sentence, between: str, within: str) -> str:
+    """Return a sentence in CoNLL-U, with its text: what is between words, and the blanks within them."""
+    lines = [f"# text = {between.join(sentence.forms).replace('_', within)}\n"]
+    for row in sentence.rows:
+        misc = "_" if between else "SpaceAfter=No"
+        lines.append("\t".join((row[0], row[1].replace("_", within), *row[2:9], misc)) + "\n")
+    return "".join(lines) + "\n"
+
+
+class _Spaces(WordClasses):
+    """Predicts whether a blank follows, as components of the user's own predict what is in MISC."""
+
+    name, misc, absent = "spaces", "SpaceAfter", True
+    templates: ClassVar = ("w.form",)
+    attributes: ClassVar = {"form": lambda row: row[1]}
+
+
+def classify(treebank: list[Sentence]) -> None:
+    """Call the kernels of components of the user's own, and of word vectors."""
+    found = _Spaces.fit(treebank, Setting(Config()))
+    assert found is not None
+    found.predict(treebank[0])
+    NGrams(1, 2, 4).of("ja")
 
 
 def decide_jointly(model: Model, treebank: list[Sentence]) -> None:
@@ -171,6 +214,8 @@ def decode() -> None:
         parts = part_space(full_arc_space(3), "grandparent")
         branch_and_bound(parts, np.zeros(len(parts)), DualOptions(projective=projective))
     is_projective(np.array([-1, 0], np.int32))
+    decode_scores(np.zeros((3, 3)))
+    sample_trees(np.zeros((3, 3)), 1)
     search()
     estimate()
     arcs = full_arc_space(1)
@@ -201,6 +246,9 @@ def search() -> None:
         space, tagged = joint_space(full_arc_space(4), [1, 2, 2, 1, 2], PART_SETS[name])
         problem = joint_problem(space, tagged, rng.normal(size=len(tagged)), no_chain(space))
         max_marginals(problem.chain, space.first)
+        tags = np.zeros(len(space.first) - 1, np.int32)
+        table, own = new_chain_table(problem.chain), problem.chain.own
+        best_tags(problem.chain, own, space.first, np.ones(len(own), np.bool_), table, tags)
         found = decode_jointly(problem, DualOptions(max_iterations=1))
         assert found.tags is not None
         joint_score(problem, found.tree, found.tags)

@@ -180,8 +180,6 @@ def _training(training: dict[str, Any], description: dict[str, Any], size: int) 
     """Yield the facts about training, and the size of the model."""
     yield "seed", str(description["config"]["seed"])
     yield "epochs", str(len(training.get("log", [])))
-    if "seconds" in training:
-        yield "time", f"{_number(training['seconds'])} s"
     if training.get("shards"):
         yield "shards", str(training["shards"])
     if training.get("interrupted"):

@@ -1,8 +1,10 @@
 """Compiled code.
 
+- `interpreters`: other Python processes, with the modules and kernels of this one
 - `kernel`: the only use of numba's ``njit``, and the folder of the compiled code
 - `cache`: the files in that folder, shared by environments with the same sources
 - `cleaning`: which folders of compiled code there are, and their removal
 - `shipped`: kernels that come compiled in a package of their own
 - `threads`: objects that each thread has for itself
+- `trust`: whether others could change what is in a folder
 """

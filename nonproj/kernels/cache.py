@@ -11,18 +11,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import inspect
+import logging
 import os
 import pickle
 import uuid
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
 from nonproj.kernels.shipped import Shipped
+from nonproj.kernels.trust import UntrustedError, check
 
 ENDING = ".nbc"
 _dumps: Callable[[object], bytes] = dumps
@@ -77,21 +79,45 @@ class KernelFiles:
 
     def load(self, key: object) -> object | None:
         """Return the data saved for a key, else those shipped for it, or None; a damaged file counts as missing."""
-        found = _read(self._file(key, self._folder), key)
+        found = self._load_own(key)
         shipped = self._shipped if KernelFiles.use_shipped else None
         if found is None and shipped and isinstance(key, tuple) and len(key) == 3:
             other = (key[0], tuple(shipped.target), key[2])  # argument types, processor, digest of the function
-            found = _read(self._file(other, shipped.folder), other)
+            digest = self._digest(other)
+            with contextlib.suppress(OSError), open(self._file(digest, shipped.folder), "rb") as stream:
+                found = _read(stream, digest, other)
         return found
+
+    def _load_own(self, key: object) -> object | None:
+        """Return the data that this user has saved for a key, or None; files that others can change are reported."""
+        digest = self._digest(key)
+        path = self._file(digest, self._folder)
+        try:
+            check(path.parent, os.lstat(path.parent), own=True)
+            # A link is an error, and a pipe is empty.
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+                check(path, os.fstat(stream.fileno()), own=True)
+                return _read(stream, digest, key)
+        except UntrustedError as error:
+            self._report(error)
+        except OSError:
+            pass
+        return None
 
     def save(self, key: object, data: object) -> None:
         """Save the data for a key; if the disk is full, later processes compile again."""
-        path = self._file(key, self._folder)
+        digest = self._digest(key)
+        path = self._file(digest, self._folder)
         temporary = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(_dumps((key, data)))
+            for folder in (self._folder, path.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            check(path.parent, os.lstat(path.parent), own=True)
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                stream.write(digest + _dumps((key, data)))
             os.replace(temporary, path)
+        except UntrustedError as error:
+            self._report(error)
         except OSError:
             with contextlib.suppress(OSError):
                 temporary.unlink()
@@ -102,18 +128,31 @@ class KernelFiles:
         for path in start.parent.glob(f"{start.name}.*{ENDING}"):
             path.unlink(missing_ok=True)
 
-    def _file(self, key: object, folder: Path) -> Path:
-        text = f"{key} {_digest_of(self._path)}"
-        return folder / f"{self._name}.{hashlib.sha256(text.encode()).hexdigest()[:16]}{ENDING}"
+    def _digest(self, key: object) -> bytes:
+        """Return a digest of what a file depends on besides the folder: part of its name, and its first bytes."""
+        return hashlib.sha256(f"{key} {_digest_of(self._path)}".encode()).digest()
+
+    def _file(self, digest: bytes, folder: Path) -> Path:
+        return folder / f"{self._name}.{digest.hex()[:16]}{ENDING}"
+
+    def _report(self, error: UntrustedError) -> None:
+        """Say that files are not used, once for each folder."""
+        if self._folder not in _reported:
+            _reported.add(self._folder)
+            logging.getLogger("nonproj").warning("%s, so compiled code there is not used; remove it", error)
 
 
-def _read(path: Path, key: object) -> object | None:
-    """Return the data in a file that was written for a key, else None."""
-    with contextlib.suppress(Exception), open(path, "rb") as stream:
-        saved, data = pickle.load(stream)
-        if saved == key:
-            found: object = data
-            return found
+_reported: set[Path] = set()
+
+
+def _read(stream: BinaryIO, digest: bytes, key: object) -> object | None:
+    """Return the data in a file that was written for a key, else None; only a file with its digest is unpickled."""
+    with contextlib.suppress(Exception):
+        if stream.read(len(digest)) == digest:
+            saved, data = pickle.load(stream)
+            if saved == key:
+                found: object = data
+                return found
     return None
 
 

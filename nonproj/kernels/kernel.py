@@ -33,6 +33,7 @@ from numba.core import event
 
 from nonproj.kernels.cache import ENDING, KernelCache
 from nonproj.kernels.shipped import digest_of, find_shipped
+from nonproj.kernels.trust import OTHER_FOLDER, UntrustedError, follow, make_trusted
 
 _config: Any = numba.config  # whose attributes are made from the environment
 _njit: Any = numba.njit  # whose types lack an option
@@ -44,6 +45,10 @@ _FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_OPT", "NUMBA_CPU_NAME
 _DAY = 86400.0
 _MAKES_KERNELS = re.compile(rb"\nfrom nonproj\.kernels\.kernel import .*kernel")
 _IMPORT = re.compile(rb"\n(?:from|import) (\.*)([\w.]*)(?: import (\([^)]*\)|.*))?")
+
+
+TEMPORARY = "nonproj-"
+"""The beginning of the name of a folder that is removed at exit; the names of others are digests."""
 
 
 def source_digest(package: Path = _PACKAGE, user: tuple[str, Path] | None = None) -> str:
@@ -95,27 +100,32 @@ def cache_folder(user: tuple[str, Path] | None = None) -> Path | None:
 
     With ``user``, as for `source_digest`, the folder of another package's kernels.
 
-    Numba executes the code in it.  So if the user's own folder is not writable, a folder among the temporary files is
-    used that nobody else can write to, or else a new one, removed at exit; None if nothing can be written.
+    Numba executes the code in it.  So the user's own folder is used only if others could not change what is in it
+    (`nonproj.kernels.trust`).  Otherwise, or if it is not writable, a folder among the temporary files is used that
+    nobody else can open, or else a new one, removed at exit; None if nothing can be written.
     """
-    digest = source_digest(user=user)
+    digest, problem = source_digest(user=user), None
     try:
-        folder = own_folder() / digest
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = make_trusted(own_folder() / digest)
         if os.access(folder, os.W_OK):
             return _used(folder)
+    except UntrustedError as error:
+        problem = error
     except (OSError, RuntimeError):
         pass
+    shared = shared_folder()
     try:
-        shared = shared_folder()
         if _make_private(shared) and _make_private(shared / digest):
-            return _used(shared / digest)
-        folder = Path(tempfile.mkdtemp(prefix="nonproj-"))
+            folder, use = _used(shared / digest), f"kept in {shared}"
+        else:
+            problem = problem or UntrustedError(f"others can write to {shared}", OTHER_FOLDER)
+            folder, use = Path(tempfile.mkdtemp(prefix=TEMPORARY)), "not kept"
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
     except OSError:
         return None
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    text = "others can write to %s, so compiled code is not kept; set NONPROJ_CACHE to a folder of your own"
-    logging.getLogger("nonproj").warning(text, shared)
+    if problem:
+        text = "%s, so compiled code is %s; %s"
+        logging.getLogger("nonproj").warning(text, problem, use, problem.remedy)
     return folder
 
 
@@ -145,10 +155,11 @@ def _used(folder: Path) -> Path:
 
 
 def _make_private(folder: Path) -> bool:
-    """Make a folder unless it exists; return whether it is a folder, not a link, and writable by this user only."""
-    above = os.stat(folder.parent)
-    if above.st_mode & 0o022 and not above.st_mode & stat.S_ISVTX:
-        return False  # others may rename its contents
+    """Make a folder unless it exists; return whether it is a folder, not a link, that only this user can open."""
+    try:
+        follow(folder.parent)
+    except UntrustedError:  # others may replace it
+        return False
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
     found = os.lstat(folder)

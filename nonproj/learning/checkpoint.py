@@ -21,7 +21,7 @@ from nonproj.types import Sentence
 _LARGEST = 1e30
 """Larger weights are in no model file."""
 
-HISTORY = ("log", "step", "seconds", "pruning_held-out")
+HISTORY = ("log", "step", "pruning_held-out")
 """What the trainer itself adds to the metadata; stages add their figures, and the rest follows from the input."""
 
 log = logging.getLogger("nonproj")
@@ -117,15 +117,13 @@ def averaged_epochs(done: int, first: int) -> int:
 
 
 def check_history(meta: Mapping[str, Any], steps: int, first: int) -> None:
-    """Raise `ModelError` if log, step number and time of a checkpoint are unsound.
+    """Raise `ModelError` if log and step number of a checkpoint are unsound.
 
     An epoch has ``steps`` steps; the average is restarted before epoch ``first``.
     """
-    epochs, step, seconds = meta.get("log"), meta.get("step"), meta.get("seconds", 0.0)
+    epochs, step = meta.get("log"), meta.get("step")
     if type(epochs) is not list or type(step) is not int or step != 1 + steps * averaged_epochs(len(epochs), first):
         raise ModelError("its number of steps is not that of its epochs")
-    if type(seconds) not in (int, float) or not 0 <= seconds < _LARGEST:
-        raise ModelError("its training time is not a number")
 
 
 def training_digest(

@@ -243,7 +243,7 @@ class Trainer:
                 raise
             log.warning("interrupted; the model is that of the last complete epoch")
             self.meta["interrupted"] = True
-        self.meta["seconds"] = round(self.meta.get("seconds", 0.0) + time.perf_counter() - began, 1)
+        log.info("training took %.1f s", time.perf_counter() - began)
         return self._quantised_model()
 
     def _learn(self, stage: Stage, saved: Model | None, setting: Setting) -> None:
@@ -331,7 +331,7 @@ class Trainer:
 
     def _finish_epoch(self, epoch: int, missed: int, seconds: float) -> None:
         """Evaluate, log the epoch, and keep its figures for the model."""
-        entry = {"epoch": epoch + 1, "seconds": round(seconds, 2), "mistakes": missed}
+        entry = {"epoch": epoch + 1, "mistakes": missed}  # no times: the same training makes the same file
         text = f"epoch {epoch + 1}: {seconds:.1f} s, {missed} training mistakes"
         if self.held_out:
             figures = self._evaluate()

@@ -6,19 +6,17 @@ others together, so another process compiles them concurrently; this process the
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 
-import nonproj
 from nonproj.confidence.evidence import Case
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.problem import problem_of
+from nonproj.kernels.interpreters import environment, python
 from nonproj.kernels.kernel import compiling, is_cached, kept_in
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -114,14 +112,12 @@ def compile_decoding(parser: Parser) -> None:
 @contextmanager
 def helper(module: str, *arguments: str) -> Iterator[None]:
     """Run a module of the package in another process, and wait for it at the end; its failure is ignored."""
-    folder = str(Path(nonproj.__file__).resolve().parents[1])
-    path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
     process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
+        python("-m", module, *arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONPATH": path},
+        env=environment(),
     )
     try:
         yield

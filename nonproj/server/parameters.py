@@ -33,8 +33,8 @@ PARAMETERS = (
     Parameter(
         "tokenizer",
         "Split plain text into sentences and words. Options, separated by semicolons: presegmented (a sentence on each "
-        "line), ranges (write TokenRange into MISC), normalized_spaces (of blanks, write only SpaceAfter=No), breaks (a "
-        "line break ends a sentence, too).",
+        "line), ranges (write TokenRange into MISC), normalized_spaces (of blanks, write only SpaceAfter=No), breaks "
+        "(a line break ends a sentence, too).",
     ),
     Parameter("input", "The format of the data if it is not plain text; conllu by default.", INPUTS),
     Parameter("tagger", "Predict tags, lemmas and features, replacing those in the data."),

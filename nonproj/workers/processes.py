@@ -29,6 +29,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import Any, NamedTuple
 
 from nonproj.errors import ClusterError
+from nonproj.kernels.interpreters import environment, python
 from nonproj.kernels.kernel import SILENT, compiling
 from nonproj.workers.pool import OWN_THREADS
 
@@ -39,12 +40,7 @@ _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 
-_PROGRAM = """
-import sys
-sys.path[:] = sys.argv[2:]
-from nonproj.workers.processes import serve
-serve(int(sys.argv[1]))
-"""
+_PROGRAM = "from nonproj.workers.processes import serve; serve({})"
 
 _LAST_DESCRIPTOR = 1 << 20
 
@@ -222,10 +218,10 @@ class WorkerProcess(Worker):
     def __init__(self, descriptors: Sequence[int] = (), silent: bool = False) -> None:
         self.connection, theirs = Pipe()
         with theirs:
-            command = [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), *sys.path]
-            environment = os.environ | _ONE_THREAD | ({SILENT: "1"} if silent or compiling.silent else {})
+            command = python("-c", _PROGRAM.format(theirs.fileno()))
+            variables = environment(**_ONE_THREAD, **({SILENT: "1"} if silent or compiling.silent else {}))
             inherited = [theirs.fileno(), *descriptors]
-            self.process = subprocess.Popen(command, env=environment, pass_fds=inherited, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(command, env=variables, pass_fds=inherited, stdin=subprocess.DEVNULL)
 
     def kill(self) -> None:
         """End the process."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from experiments.setting import ROOT
 from experiments.store import Row, read_rows, write_rows
+from nonproj.kernels.interpreters import environment, python
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj_systems.constituency.brackets import Tree
@@ -83,8 +84,8 @@ def _models(trees: list[Tree], folder: Path) -> Models:
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
         treebank.write_bytes(text)
-        command = [sys.executable, "-m", "nonproj", "train", str(treebank), "-o", str(file), "--held-out", "0", "-q"]
-        subprocess.run([*command, "--parts", "grandparent"], check=True)
+        command = python("-m", "nonproj", "train", str(treebank), "-o", str(file), "--held-out", "0", "-q")
+        subprocess.run([*command, "--parts", "grandparent"], check=True, env=environment())
     phrases = LexicalisedParser(Collins.train(trees))
     return Models(phrases, Parser(Model.load(file), tags="all"), digest)
 

@@ -70,8 +70,6 @@ STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wro
         (change_meta(log=[{}] * 9), STEPS),
         (lambda saved: saved.meta.pop("step"), STEPS),
         (lambda saved: saved.meta.pop("log"), STEPS),
-        (change_meta(seconds="x"), "its training time is not a number"),
-        (change_meta(seconds=float("nan")), "its training time is not a number"),
         (change_weights("arcs", lambda a: a[:0]), ARCS),
         (change_weights("arcs", lambda a: a[a[:, 0] != 0]), f"{ARCS}: sentence 1 lacks some of its gold tree"),
         (change_weights("arcs", lambda a: a[::-1]), f"{ARCS}: they are not in the order of the sentences"),
@@ -157,5 +155,4 @@ def test_what_follows_from_sentences_and_options_is_not_taken_from_a_checkpoint(
     assert (resumed.labels, resumed.vocabularies) == (calm.labels, calm.vocabularies)
     for name, weights in calm.weights.items():
         np.testing.assert_array_equal(resumed.weights[name], weights)
-    untimed = [{key: value for key, value in m.meta.items() if key not in ("seconds", "log")} for m in (calm, resumed)]
-    assert untimed[0] == untimed[1]
+    assert resumed.meta == calm.meta

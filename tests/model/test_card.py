@@ -92,7 +92,7 @@ def test_a_model_of_an_older_version_has_a_card(folder, tmp_path, capsys):
 
 def test_a_forged_history_is_shown_as_it_is(folder):
     description = Model.load(folder / "toy.nonproj").describe()
-    forged = {"data": "a\nb", "software": 7, "seconds": "long", "nonprojective_arcs": None, "calibration": 1.0}
+    forged = {"data": "a\nb", "software": 7, "nonprojective_arcs": None, "calibration": 1.0}
     description["training"] |= forged | {"test": {"uas": "all", "las": "x|y\n# z"}}
     card = model_card("toy\n# z.nonproj", description, 1)
     assert "| UAS, without punctuation | all |" in card and "x\\|y" in card and "\n# z" not in card

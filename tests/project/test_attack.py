@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from attacking import run_cases
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # the attack is beside the package, not in it
 
-from attack import campaign, components, forgery, material, mutators, reads, report  # noqa: E402
+from attack import campaign, components, forgery, material, mutators, planted, reads, report  # noqa: E402
 from attack.__main__ import main  # noqa: E402
 from attack.lanes import LANES, make_lane  # noqa: E402
 from attack.supervisor import Task, supervise  # noqa: E402
@@ -30,6 +31,7 @@ from nonproj.io import (  # noqa: E402
     splitting,
     strings,  # noqa: E402
 )
+from nonproj.kernels import trust  # noqa: E402
 from nonproj.model import model as model_module  # noqa: E402
 from nonproj.pipeline import parser as pipeline  # noqa: E402
 from nonproj.server.annotation.storage import Storage  # noqa: E402
@@ -47,6 +49,42 @@ def lanes(tmp_path_factory):
         return made[name]
 
     return make
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that other users can enter, unlike those of the tests."""
+    folder = Path(tempfile.mkdtemp(prefix="attack-"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as two users")
+def test_planted_code_is_not_executed(open_folder, tmp_path):
+    results = run_cases(make_lane("cache", open_folder), tmp_path, 40)
+    assert not results.failures
+    assert set(results.outcomes) == {"the folder is used", "the folder is not used"}
+    assert results.notes["planted"] > 10
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as two users")
+@pytest.mark.parametrize("files", [True, False])
+def test_planted_code_that_is_executed_is_caught(files, open_folder, monkeypatch, tmp_path):
+    """Without the check of folders, each file is still checked; without both, code is executed."""
+    monkeypatch.setattr(trust, "check", lambda *_, **__: None)
+    if not files:
+        monkeypatch.setattr("nonproj.kernels.cache.check", lambda *_, **__: None)
+    results = run_cases(make_lane("cache", open_folder), tmp_path, 100, failures=1)
+    assert bool(results.failures) != files
+
+
+def test_planted_modules_that_are_imported_are_caught(monkeypatch, tmp_path):
+    results = run_cases(make_lane("imports", tmp_path), tmp_path, 1)
+    assert not results.failures
+    monkeypatch.setattr("nonproj.pipeline.compiling.python", lambda *words: [sys.executable, *words])
+    monkeypatch.setattr("attack.planted.STARTS", {"compiling": planted.compile_ahead})
+    (failure,) = run_cases(make_lane("imports", tmp_path), tmp_path, 9, failures=1).failures
+    assert "was imported from the current folder" in failure["what"]
 
 
 COUNTS = {"reads": 2000, "parses": 100, "models": 60, "options": 30, "text": 300, "tagger": 40, "segmenter": 50}

@@ -405,7 +405,7 @@ def test_packages_come_through_pip(scripts, tmp_path, monkeypatch):
 
     monkeypatch.setattr(fetch.subprocess, "run", pip)
     assert fetch.download("good==1", tmp_path).name == "good-1.whl"
-    assert seen[0][1:4] == ["-m", "pip", "download"] and not any("://" in part for part in seen[0])
+    assert seen[0][1:5] == ["-P", "-m", "pip", "download"] and not any("://" in part for part in seen[0])
     (tmp_path / "good-1.whl").unlink()
     with pytest.raises(scripts["treebanks"].TreebankError, match=r"bad==1 cannot be downloaded \(ERROR: no such one\)"):
         fetch.download("bad==1", tmp_path)

@@ -53,7 +53,7 @@ def test_every_package_is_installed():
 
 def test_what_is_installed_holds_the_templates(tmp_path):
     """Built from a copy, without the network, where setuptools is at hand; used from where it was built."""
-    pytest.importorskip("setuptools", minversion="77.0.3")
+    pytest.importorskip("setuptools", minversion="78.1.1")
     source, built = tmp_path / "source", tmp_path / "built"
     for name in ("nonproj", "features"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -68,6 +68,44 @@ def test_the_lowest_versions_are_those_of_the_project():
     assert len(found) > len(PROJECT["dependencies"])
 
 
+FIXED = {
+    "dask": "2026.1",  # a script in a link to the dashboard is executed
+    "h11": "0.16",  # the end of a chunk is not checked, which smuggles requests
+    "onnx": "1.21",  # a model reads files outside its folder
+    "pytest": "9.0.3",  # predictable names of temporary folders
+    "python-multipart": "0.0.30",  # quadratic time; other names of fields than a proxy sees
+    "setuptools": "78.1.1",  # a package writes files outside its folder
+    "starlette": "1.3.1",  # quadratic time; the host of a URL can be forged
+    "torch": "2.10",  # weights are executed
+    "tqdm": "4.66.3",  # its command line evaluates arguments
+}
+"""The first versions without a known vulnerability, of packages that have had one."""
+
+
+def test_no_version_with_a_known_vulnerability_is_allowed():
+    systems = tomllib.loads((ROOT / "systems" / "pyproject.toml").read_text(encoding="utf-8"))
+    parser = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    checked = set()
+    for table in (parser, systems):
+        extras = table["project"]["optional-dependencies"].values()
+        wanted = [
+            *table["build-system"]["requires"],
+            *table["project"]["dependencies"],
+            *(w for e in extras for w in e),
+        ]
+        for each in wanted:
+            name, _, lowest = re.sub(r"\[.*?\]", "", each).partition(">=")
+            if name in FIXED:
+                checked.add(name)
+                assert [int(n) for n in lowest.split(".")] >= [int(n) for n in FIXED[name].split(".")], each
+    assert checked == set(FIXED)
+
+
+def test_the_lowest_versions_run_the_server():
+    lines = (ROOT / "tests" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    assert {each.partition(">=")[0] for each in requirements("server")} <= {line.partition("==")[0] for line in lines}
+
+
 def test_make_installs_by_the_constraints():
     line = MAKEFILE.replace("\\\n", " ")
     assert re.search(r'\$\(CONSTRAINTS:%=--constraint "%"\) --editable', line)

@@ -157,6 +157,11 @@ def test_crumbs_and_double_lengths_are_answered_and_closed(server):
     answer = raw(server, header % b"process" + both)
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert answer.endswith(b"a request may not have both Content-Length and Transfer-Encoding\n")
+    for length in (b"1" * 10_000, b"9" * 21):
+        answer = raw(server, header % b"process" + b"Content-Length: " + length + b"\r\n\r\ndata=")
+        assert answer.startswith(b"HTTP/1.1 400 ") and b"Traceback" not in answer
+    smuggled = b"Transfer-Encoding: chunked\r\n\r\n5\r\ndata=XX0\r\n\r\n"  # no line ends after the chunk
+    assert raw(server, header % b"process" + smuggled).startswith(b"HTTP/1.1 400 ")
     fine = header % b"process" + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata=\r\n0\r\n\r\n"
     assert raw(server, fine).startswith(b"HTTP/1.1 200 ")
     assert get(f"{server.url}/models").status_code == 200

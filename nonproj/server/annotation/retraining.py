@@ -7,7 +7,6 @@ import dataclasses
 import logging
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 import yaml
 
 from nonproj.errors import NonprojError, one_line
+from nonproj.kernels.interpreters import environment, python
 from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig
 from nonproj.server.annotation.decisions import cleaned, decisions_of
@@ -132,7 +132,7 @@ class Retraining:
         training, messages, config = folder / "training.conllu", folder / "messages", folder / "config.yaml"
         others = Path(self.others).read_text(encoding="utf-8").rstrip("\n") + "\n\n" if self.others else ""
         training.write_text(others + "".join(texts), encoding="utf-8", newline="")
-        command = [sys.executable, "-m", "nonproj", "train", str(training), "-o", self.output, "-q"]
+        command = python("-m", "nonproj", "train", str(training), "-o", self.output, "-q")
         if self.config is not None:
             values = dataclasses.replace(self.config, treebank=TreebankConfig(root=self.config.treebank.root))
             config.write_text(yaml.safe_dump(values.as_dict()), encoding="utf-8")
@@ -141,7 +141,12 @@ class Retraining:
             if self._stopping:
                 return "stopped"
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                env=environment(),
+                start_new_session=True,
             )
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self._process.pid, NICENESS)

@@ -1,0 +1,273 @@
+"""Compiled code that others could have written is never executed, wherever its folder was named."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from nonproj.kernels.cache import ENDING, KernelFiles
+from nonproj.kernels.kernel import cache_folder, source_digest
+
+ANOTHER = 4_000_000
+
+
+@pytest.fixture(autouse=True)
+def _speaking(tmp_path, monkeypatch, caplog):
+    """Warnings are recorded, and the folder among the temporary files is a new one."""
+    before = os.umask(0o022)
+    caplog.set_level("WARNING", "nonproj")
+    (tmp_path / "tmp").mkdir(mode=0o700)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    yield
+    os.umask(before)
+
+
+@pytest.fixture
+def give_away(monkeypatch):
+    """Give a file, folder or link to another user; if only root could, it appears to be theirs in this process."""
+    given = set()
+
+    def give(path: Path) -> None:
+        facts = os.lstat(path)
+        given.add((facts.st_dev, facts.st_ino))
+
+    def disguise(look):
+        def looked(*args, **options):
+            facts = look(*args, **options)
+            if (facts.st_dev, facts.st_ino) not in given:
+                return facts
+            return os.stat_result([*facts[:4], ANOTHER, *facts[5:]])
+
+        return looked
+
+    if os.geteuid():
+        for name in ("lstat", "fstat"):
+            monkeypatch.setattr(os, name, disguise(getattr(os, name)))
+        return give
+    return lambda path: os.chown(path, ANOTHER, ANOTHER, follow_symlinks=False)
+
+
+class Planted:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, mark: Path):
+        self.mark = mark
+
+    def __reduce__(self):
+        return Path.touch, (self.mark,)
+
+
+@pytest.fixture(params=["NONPROJ_CACHE", "XDG_CACHE_HOME", "HOME"])
+def named(request, tmp_path, monkeypatch) -> Path:
+    """The folder of all compiled code, within one that an environment variable names; it exists, with one above it."""
+    for name in ("NONPROJ_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(request.param, str(tmp_path / "above" / "named"))
+    below = {"NONPROJ_CACHE": "", "XDG_CACHE_HOME": "nonproj", "HOME": ".cache/nonproj"}[request.param]
+    folder = tmp_path / "above" / "named" / below
+    folder.mkdir(parents=True)
+    return folder
+
+
+def assert_refused(named: Path, caplog, reason: str, remedy: str = "set NONPROJ_CACHE to a folder of your own") -> None:
+    """Another folder is used, and one line says why."""
+    shared = Path(tempfile.gettempdir()) / f"nonproj-{os.geteuid()}"
+    assert cache_folder() == shared / source_digest()
+    assert caplog.messages == [f"{reason}, so compiled code is kept in {shared}; {remedy}"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o2770])
+@pytest.mark.parametrize("which", ["folder", "above", "version"])
+def test_a_folder_that_others_can_write_to_is_not_used_wherever_it_was_named(which, mode, named, tmp_path, caplog):
+    folder = {"folder": named, "above": tmp_path / "above", "version": named / source_digest()}[which]
+    folder.mkdir(exist_ok=True)
+    folder.chmod(mode)
+    remedy = f"run chmod go-w {folder}, or set NONPROJ_CACHE to a folder of your own"
+    assert_refused(named, caplog, f"others can write to {folder}", remedy)
+
+
+@pytest.mark.parametrize("which", ["folder", "above", "version"])
+def test_a_folder_of_another_user_is_not_used_wherever_it_was_named(which, named, tmp_path, caplog, give_away):
+    """For root, too, to whom all are writable."""
+    folder = {"folder": named, "above": tmp_path / "above", "version": named / source_digest()}[which]
+    folder.mkdir(exist_ok=True)
+    give_away(folder)
+    assert_refused(named, caplog, f"{folder} belongs to another user, {ANOTHER}")
+
+
+def test_in_a_sticky_folder_others_cannot_replace_what_is_not_theirs(named, tmp_path, caplog):
+    (tmp_path / "above").chmod(0o1777)
+    named.chmod(0o1777)
+    assert cache_folder() == named / source_digest()
+    (named / source_digest()).chmod(0o1777)  # but they can make files in it
+    reason, remedy = f"others can write to {named / source_digest()}", f"run chmod go-w {named / source_digest()}, or "
+    assert_refused(named, caplog, reason, remedy + "set NONPROJ_CACHE to a folder of your own")
+
+
+def test_what_others_have_put_into_a_sticky_folder_is_not_used(named, caplog, give_away):
+    named.chmod(0o1777)
+    (named / source_digest()).symlink_to(named.parent)
+    give_away(named / source_digest())
+    assert_refused(named, caplog, f"{named / source_digest()} belongs to another user, {ANOTHER}")
+
+
+def test_links_are_followed_if_nobody_else_can_change_them(tmp_path, monkeypatch, caplog, give_away):
+    (tmp_path / "one" / "deep").mkdir(parents=True)
+    (tmp_path / "two").mkdir()
+    (tmp_path / "link").symlink_to("one/deep/../second")
+    (tmp_path / "one" / "second").symlink_to(tmp_path / "two")
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "link" / "new"))
+    assert cache_folder() == tmp_path / "two" / "new" / source_digest()
+    assert not caplog.messages
+    give_away(tmp_path / "one")  # who could exchange the second link
+    assert_refused(tmp_path, caplog, f"{tmp_path / 'one'} belongs to another user, {ANOTHER}")
+
+
+def test_links_in_a_circle_end(tmp_path, monkeypatch, caplog):
+    (tmp_path / "link").symlink_to("link")
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "link"))
+    assert cache_folder().parent.parent == tmp_path / "tmp"
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o002, 0o077])
+def test_what_is_made_is_private_whatever_the_mask(mask, named, tmp_path, caplog):
+    named.rmdir()
+    before = os.umask(mask)
+    try:
+        folder = cache_folder()
+        KernelFiles(assert_refused, folder).save("key", "code")
+    finally:
+        os.umask(before)
+    made = list(named.rglob("*"))
+    assert len(made) == 3
+    assert all(stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600) for path in [named, *made])
+    assert cache_folder() == folder == named / source_digest()
+    assert KernelFiles(assert_refused, folder).load("key") == "code"
+    assert not caplog.messages
+
+
+def test_a_folder_among_the_temporary_files_is_not_used_if_others_can_replace_one_above(tmp_path, monkeypatch, caplog):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "file" / "cache"))
+    (tmp_path / "above" / "tmp").mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "above" / "tmp"))
+    (tmp_path / "above" / "tmp").chmod(0o1777)
+    shared = tmp_path / "above" / "tmp" / f"nonproj-{os.geteuid()}"
+    assert cache_folder() == shared / source_digest()
+    (tmp_path / "above").chmod(0o777)
+    assert cache_folder().parent == shared.parent  # for this process alone
+    remedy = "set NONPROJ_CACHE to a folder of your own"
+    assert caplog.messages == [f"others can write to {shared}, so compiled code is not kept; {remedy}"]
+
+
+# -- the files ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def planted(tmp_path) -> tuple[KernelFiles, Path, Path]:
+    """Files of some function; that of a key, which executes something; and what it then writes."""
+    files, mark = KernelFiles(assert_refused, tmp_path / "cache"), tmp_path / "mark"
+    (tmp_path / "cache").mkdir(mode=0o700)
+    files.save("key", Planted(mark))
+    (path,) = tmp_path.rglob(f"*{ENDING}")
+    return files, path, mark
+
+
+def test_one_s_own_file_is_used(planted):
+    files, _, mark = planted
+    files.load("key")
+    assert mark.exists()
+
+
+def test_a_file_of_another_user_is_not_unpickled(planted, caplog, give_away):
+    files, path, mark = planted
+    give_away(path)
+    assert files.load("key") is files.load("key") is None
+    assert not mark.exists()
+    text = f"{path} belongs to another user, {ANOTHER}, so compiled code there is not used; remove it"
+    assert caplog.messages == [text]  # once
+    files.save("key", "code")
+    assert files.load("key") == "code"  # it was replaced
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o1666])
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_a_file_that_others_can_write_to_is_not_unpickled(which, mode, planted, caplog):
+    files, path, mark = planted
+    changed = path if which == "file" else path.parent
+    changed.chmod(mode | (0o111 if which == "folder" else 0))
+    assert files.load("key") is None
+    assert not mark.exists()
+    assert caplog.messages == [f"others can write to {changed}, so compiled code there is not used; remove it"]
+
+
+def test_a_folder_of_another_user_within_is_neither_read_nor_written(planted, caplog, give_away):
+    files, path, mark = planted
+    give_away(path.parent)
+    assert files.load("key") is None
+    files.save("other", "code")
+    assert not mark.exists() and os.listdir(path.parent) == [path.name]
+    text = f"{path.parent} belongs to another user, {ANOTHER}, so compiled code there is not used; remove it"
+    assert caplog.messages == [text]
+
+
+def test_neither_a_link_nor_a_pipe_is_read(planted):
+    files, path, mark = planted
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+    assert files.load("key") is None
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    assert files.load("key") is None
+    assert not mark.exists()
+
+
+def test_a_file_with_another_s_name_is_not_unpickled(planted):
+    files, path, mark = planted
+    files.save("other", "code")
+    (other,) = set(path.parent.glob(f"*{ENDING}")) - {path}
+    path.replace(other)
+    assert files.load("other") is None
+    assert not mark.exists()
+
+
+PROGRAM = """
+import numpy as np
+from nonproj.trees.projective import is_projective
+print(is_projective(np.array([-1, 0, 1], np.int32)))
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is no compiled code")
+def test_a_process_executes_nothing_that_was_planted(tmp_path):
+    """The files have the names of those that it looks for."""
+    (tmp_path / "cache").mkdir(mode=0o700)
+    variables = os.environ | {"NONPROJ_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+
+    def run() -> subprocess.CompletedProcess:
+        command = [sys.executable, "-P", "-c", PROGRAM]
+        return subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+
+    assert run().stderr == ""
+    paths = list((tmp_path / "cache").rglob(f"*{ENDING}"))
+    files = KernelFiles(assert_refused, tmp_path / "mine")
+    for path in paths:
+        files.save("key", Planted(tmp_path / "mark"))
+        (planted,) = (tmp_path / "mine").rglob(f"*{ENDING}")
+        path.write_bytes(path.read_bytes()[:32] + planted.read_bytes()[32:])
+    (tmp_path / "cache").chmod(0o777)
+    done = run()
+    assert paths and done.stdout == "True\n"
+    assert done.stderr.startswith(f"others can write to {tmp_path / 'cache'}, so compiled code is kept in ")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "mark").exists()
+    (tmp_path / "cache").chmod(0o700)
+    run()
+    assert (tmp_path / "mark").exists()  # had it not been refused

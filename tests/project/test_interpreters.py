@@ -1,0 +1,122 @@
+"""No Python that we start imports from the current folder, which may be that of a stranger's data."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))  # the attack is beside the package, not in it
+
+from attack import planted  # noqa: E402
+from nonproj.kernels import interpreters  # noqa: E402
+
+FOLDERS = ("nonproj", "systems", "attack", "benchmarks", "data_scripts", "deploy", "docs", "examples", "experiments")
+FILES = [
+    path
+    for folder in (*FOLDERS, "release")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if "tests" not in path.relative_to(ROOT).parts
+]
+
+
+def starts(tree: ast.AST) -> list[tuple[int, ast.expr | None]]:
+    """Return where a list of words has an interpreter: the line, and the word behind it, if any."""
+    found = []
+    for node in ast.walk(tree):
+        words = getattr(node, "elts" if isinstance(node, (ast.List, ast.Tuple)) else "args", [])
+        for word, behind in zip(words, [*words, None][1:], strict=True) if isinstance(words, list) else ():
+            name, listed = ast.unparse(word), isinstance(node, (ast.List, ast.Tuple))
+            named = name == "sys.executable" or name.rpartition(".")[2] in ("python", "interpreter")
+            if named and (listed or isinstance(behind, ast.Constant)):
+                found.append((word.lineno, behind))
+    return found
+
+
+def is_safe(behind: ast.expr | None) -> bool:
+    """Return whether Python imports nothing from the current folder: by ``-P``, or because a program is named."""
+    if isinstance(behind, ast.Constant):
+        return behind.value not in ("-m", "-c")
+    return isinstance(behind, (ast.Call, ast.Name))  # a path
+
+
+def programs_in(tree: ast.AST) -> list[ast.AST]:
+    """Return the syntax trees of programs that are written as strings and start others."""
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [ast.parse(text) for text in texts if "sys.executable" in text and "import" in text]
+
+
+def test_every_python_is_started_without_the_current_folder():
+    found = {}
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for part in (tree, *programs_in(tree)):
+            for line, behind in starts(part):
+                found[f"{path.relative_to(ROOT)}:{line}"] = is_safe(behind)
+    assert len(found) > 20
+    assert not [place for place, safe in found.items() if not safe], "write -P behind the interpreter"
+
+
+def test_nothing_starts_processes_in_another_way():
+    """The package names the interpreter in one place, and uses neither shells nor the start methods of the library."""
+    named = [path for path in FILES if "nonproj" in path.parts and "sys.executable" in path.read_text(encoding="utf-8")]
+    assert [path.name for path in named if path.is_relative_to(ROOT / "nonproj")] == ["interpreters.py"]
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        for other in (
+            "get_context(",
+            "set_start_method",
+            "forkserver",
+            "ProcessPoolExecutor",
+            "shell=True",
+            "os.system(",
+        ):
+            assert other not in text, f"{path}: {other}"
+
+
+@pytest.mark.parametrize(
+    ("source", "safe"),
+    [
+        ("run([sys.executable, '-m', 'nonproj'])", False),
+        ("run([sys.executable, '-c', text])", False),
+        ("run([sys.executable, *words])", False),
+        ("run((self.python, '-m', 'pip'))", False),
+        ("os.execv(sys.executable, [sys.executable, '-m', 'nonproj'])", False),
+        ("run([sys.executable, '-P', '-m', 'nonproj'])", True),
+        ("run([sys.executable, str(ROOT / 'fetch.py')])", True),
+    ],
+)
+def test_a_new_start_of_python_is_found(source, safe):
+    found = starts(ast.parse(source))
+    assert found and all(is_safe(behind) for _, behind in found) == safe
+
+
+@pytest.mark.parametrize("inside", ["", "."])
+@pytest.mark.parametrize("name", planted.STARTS)
+def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypatch):
+    """There is one for every module; even if this process would import them, as in an interactive session."""
+    mark = planted.plant(tmp_path, planted.modules())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [inside, *sys.path])
+    planted.STARTS[name](tmp_path)
+    assert not mark.exists()
+
+
+def test_every_helper_is_tried():
+    """Those that start a Python, by the modules that import what does."""
+    users = [path for path in FILES if "import environment, python" in path.read_text(encoding="utf-8")]
+    assert {path.stem for path in users if path.is_relative_to(ROOT / "nonproj")} == set(planted.STARTS)
+
+
+def test_other_interpreters_find_the_modules_of_this_one(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path / "one"), str(tmp_path), str(ROOT)])
+    monkeypatch.chdir(tmp_path)
+    assert interpreters.environment()["PYTHONPATH"] == f"{tmp_path / 'one'}:{ROOT}"
+    monkeypatch.chdir(ROOT)  # a checkout that is not installed
+    assert interpreters.environment()["PYTHONPATH"] == f"{tmp_path / 'one'}:{tmp_path}:{ROOT}"
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path)])
+    assert interpreters.environment(A="b") | {"A": "b"} == interpreters.environment(A="b")
+    assert interpreters.environment()["PYTHONPATH"] == f"{ROOT}:{tmp_path}"
