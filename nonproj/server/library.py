@@ -53,7 +53,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections on bound sockets, and say so."""
         protocol = functools.partial(Protocol, self.config, self.server_state, {})
-        self.servers = [Listener(each, protocol) for each in sockets or []]
+        self.servers = [Listener(each, protocol) for each in sockets or []]  # type: ignore[misc]  # closed in the same way
         self.started = True
         if self.announce is not None:
             self.announce()
