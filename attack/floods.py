@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 from attack import material
 from attack.campaign import Lane, UnavailableError
@@ -40,6 +41,9 @@ _SENT = {
     "unread": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100,
 }
 """What a flood sends on each connection.  "closed" ones are closed at once."""
+
+_REQUESTS = ("half a body", "unread")
+"""Floods of requests, which the server may not end at once; meanwhile, it may refuse others."""
 
 
 class Floods(Lane):
@@ -76,7 +80,7 @@ class Floods(Lane):
             before, said = _descriptors(live), len(live.messages)
             with self._flood(live.port, kind):
                 time.sleep(0.5 * SECONDS)
-                self._ask(name, f"{number}", patient=kind != "half a body")
+                self._ask(name, f"{number}", patient=kind not in _REQUESTS)
             self._ask(name, f"{number} again")
             deadline = time.monotonic() + PATIENCE
             while _descriptors(live) > before + 10:
@@ -126,34 +130,38 @@ class Floods(Lane):
                 connection.close()
 
     def _ask(self, name: str, value: str, patient: bool = True) -> None:
-        """Parse or edit a sentence; a server that is not asked patiently may refuse."""
-        live = self.live[name]
-        began, refused = time.monotonic(), (503, None) if not patient else ()
-        if name == "serve":
-            answer = self._exchange(live, "GET", "/process?data=Den+hund&input=horizontal&parser=")
-        else:
-            version = json.loads(_body(self._exchange(live, "GET", "/api/sentence/0")) or b"{}").get("version")
-            edit = {"op": "column", "word": 1, "column": "lemma", "value": value}
-            answer = self._exchange(live, "POST", "/api/sentence/0", {"version": version, "edit": edit})
-        took, status = time.monotonic() - began, status_of(answer)
-        require(took < PATIENCE, f"an answer after {took:.1f} s: {answer[:200]!r}")
-        require(status == 200 or status in refused, f"a normal request is answered by {answer[:300]!r}")
-        if name == "annotate" and status == 200:
+        """Parse or edit a sentence; a client whose connection is closed tries again, if it is patient."""
+        deadline, status, answer = time.monotonic() + PATIENCE, None, b""
+        while status != 200:
+            answer = (self._parse if name == "serve" else self._edit)(self.live[name], value)
+            status = status_of(answer)
+            require(status in (200, 503, None), f"a normal request is answered by {answer[:300]!r}")
+            if not patient:
+                return
+            require(time.monotonic() < deadline, f"no answer within {PATIENCE:.0f} s, but {answer[:300]!r}")
+        if name == "annotate":
             files = [self.treebank, self.treebank.with_name(f"{self.treebank.name}.journal")]
             saved = b"".join(path.read_bytes() for path in files if path.exists())
             require(value.encode() in saved, f"the edit {value!r} is not saved")
+
+    def _parse(self, live: Live, value: str) -> bytes:
+        return self._exchange(live, "GET", f"/process?data={quote(value)}&input=horizontal&parser=")
+
+    def _edit(self, live: Live, value: str) -> bytes:
+        sentence = self._exchange(live, "GET", "/api/sentence/0")
+        if status_of(sentence) != 200:
+            return sentence
+        version = json.loads(sentence.partition(b"\r\n\r\n")[2])["version"]
+        edit = {"op": "column", "word": 1, "column": "lemma", "value": value}
+        return self._exchange(live, "POST", "/api/sentence/0", {"version": version, "edit": edit})
 
     def _exchange(self, live: Live, method: str, path: str, content: object = None) -> bytes:
         body = json.dumps(content).encode() if content else b""
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Token: {live.token}\r\nConnection: close\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         with contextlib.suppress(OSError):
-            return exchange(live.port, [head.encode() + body], PATIENCE)
+            return exchange(live.port, [head.encode() + body], 0.5 * PATIENCE)
         return b""
-
-
-def _body(answer: bytes) -> bytes:
-    return answer.partition(b"\r\n\r\n")[2]
 
 
 def _descriptors(live: Live) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
+import json
 import resource
 import signal
 import socket
@@ -13,13 +13,16 @@ import urllib.request
 import pytest
 from command import run
 from opening import TOKEN, sentence
-from test_annotate_command import Running
 
-from nonproj.server import connections
-from nonproj.server.annotation import app as app_module
-from nonproj.server.annotation import run as run_module
-from nonproj.server.annotation.session import Session
-from nonproj.server.annotation.storage import Storage
+pytest.importorskip("selenium")
+
+from annotating import Annotator  # noqa: E402
+
+from nonproj.server import connections  # noqa: E402
+from nonproj.server.annotation import app as app_module  # noqa: E402
+from nonproj.server.annotation import run as run_module  # noqa: E402
+from nonproj.server.annotation.session import Session  # noqa: E402
+from nonproj.server.annotation.storage import Storage  # noqa: E402
 
 
 @pytest.fixture
@@ -30,21 +33,28 @@ def path(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
-def test_silent_connections_do_not_stop_saving(path, monkeypatch):
-    running = Running(path)
-    resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (300, 300))
-    address = ("127.0.0.1", int(running.base.rpartition(":")[2]))
-    monkeypatch.setattr("urllib.request.urlopen", functools.partial(urllib.request.urlopen, timeout=60))
+def test_silent_connections_do_not_stop_saving(path):
+    annotator = Annotator(path)
+    address, _, token = annotator.url.partition("/?token=")
+    resource.prlimit(annotator.process.pid, resource.RLIMIT_NOFILE, (300, 300))
+
+    def request(content: dict | None = None) -> dict:
+        headers, data = {"X-Token": token, "Content-Type": "application/json"}, content and json.dumps(content).encode()
+        request = urllib.request.Request(f"{address}/api/sentence/0", data, headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
     try:
         with contextlib.ExitStack() as silent:
             for _ in range(400):
-                silent.enter_context(socket.create_connection(address, timeout=60))
-            running.edit(0, op="done", value=True)
-            assert running.end() == 0
+                port = int(address.rpartition(":")[2])
+                silent.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            request({"version": request()["version"], "edit": {"op": "done", "value": True}})
+            assert annotator.stop() == 0
     finally:
-        running.process.kill()
+        annotator.process.kill()
     assert path.read_text() == "# annotation = done\n" + sentence(0, 1)
-    assert len(running.said) <= 5, running.said[:20]
+    assert len(annotator.messages) <= 6, annotator.messages[:20]
 
 
 def test_too_few_descriptors_are_an_error(path):
