@@ -47,6 +47,7 @@ LANES = {
     "confidence": Entry("attack.components:Confidence", 2, 60.0, 2_000, "forged confidence classifiers"),
     "text": Entry("attack.text:PlainText", 2, 60.0, 10_000, "plain texts segmented"),
     "server": Entry("attack.server:Server", 2, 60.0, 2_000, "requests, malformed or half sent"),
+    "floods": Entry("attack.floods:Floods", 2, 180.0, 10, "floods of connections to live servers"),
     "vectors": Entry("attack.vectors:Vectors", 1, 30.0, 100_000, "damaged files of word vectors"),
     "options": Entry("attack.options:Options", 2, 60.0, 1_000, "damaged configurations, templates, command lines"),
     "kills": Entry("attack.kills:Kills", 2, 180.0, 200, "kills"),

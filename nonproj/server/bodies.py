@@ -1,4 +1,4 @@
-"""Bodies of requests: received within limits of size and time, and parsed in threads, never in the event loop.
+"""Bodies of requests, parsed in threads, never in the event loop.
 
 All text is UTF-8.  Other encodings named in a body are never looked up in Python's registry.
 """
@@ -6,8 +6,6 @@ All text is UTF-8.  Other encodings named in a body are never looked up in Pytho
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,22 +15,17 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from nonproj.server.limits import GoneError
 from nonproj.server.processing import RequestError
+from nonproj.server.receiving import body_of
 
 MAX_FIELDS = 50
 
 MAX_PART_HEADER = 4096
 """Maximum length of a header of a multipart part, and maximum number of headers of all parts together."""
 
-DISCARD_SECONDS = 1.0
-"""Seconds during which the rest of a request that is too large is discarded."""
-
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
 _threads = ThreadPoolExecutor(2, "bodies")
-
-_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dict[str, str]:
@@ -64,11 +57,7 @@ async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dic
     charset = options.get(b"charset", b"utf-8").decode("latin-1")
     if charset.lower().replace("_", "-") not in ("utf-8", "utf8", "us-ascii"):
         raise HTTPException(415, f"charset: {charset[:40]!r} is not UTF-8")
-    try:
-        async with asyncio.timeout(seconds):
-            body = await _received(request, max_bytes)
-    except TimeoutError:
-        raise HTTPException(408, f"the request did not arrive within {seconds:g} s") from None
+    body = await body_of(request, max_bytes, seconds)
     read, arguments = (decoded, ()) if kind == FORM else (multipart, (options.get(b"boundary", b""),))
     form = await asyncio.get_running_loop().run_in_executor(_threads, read, body, *arguments)
     return _unique([*given.items(), *form.items()])
@@ -194,40 +183,3 @@ class _Form:
 
     def _end(self) -> None:
         self.complete = True
-
-
-# -- receiving ---------------------------------------------------------------------------------------------------------
-
-
-async def _received(request: Request, max_bytes: int) -> bytes:
-    """Return the body of a request."""
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > max_bytes:
-        raise await _too_large(request.receive, max_bytes, {"more_body": True})
-    body = bytearray()
-    message: dict[str, Any] = {"more_body": True}
-    while message.get("more_body"):
-        message = dict(await request.receive())
-        if message["type"] == "http.disconnect":
-            raise GoneError("the client has disconnected")
-        body += message.get("body", b"")
-        if len(body) > max_bytes:
-            raise await _too_large(request.receive, max_bytes, message)
-    return bytes(body)
-
-
-async def _too_large(receive: _Receive, max_bytes: int, message: MutableMapping[str, Any]) -> HTTPException:
-    """Return the error after discarding incoming data: a client that is still sending may not read a response."""
-    left = 16 * max_bytes
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(DISCARD_SECONDS):
-            while left > 0 and message.get("more_body"):
-                message = await receive()
-                left -= len(message.get("body", b""))
-    return HTTPException(413, f"the request has more than {max_bytes} bytes; split it")
-
-
-async def until_gone(request: Request) -> None:
-    """Return when the client has disconnected; to be awaited once its request has been received."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

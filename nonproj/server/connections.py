@@ -1,8 +1,8 @@
-"""Connections: limits for clients that send slowly, in tiny chunks, or do not read.
+"""Connections: limits on their number, and for clients that send slowly, in tiny chunks, or do not read.
 
-`Protocol` closes connections whose request headers take too long and whose bodies come in tiny chunks.  `Writing`, an
-ASGI middleware, hands responses to the socket in pieces, so that the memory for clients that read slowly is limited,
-and disconnects clients that do not read.
+`Protocol` closes connections whose request headers take too long, whose bodies come in tiny chunks, or that are idle
+while there are too many.  `Writing`, an ASGI middleware, hands responses to the socket in pieces, so that the memory
+for clients that read slowly is limited, and disconnects clients that do not read.
 """
 
 from __future__ import annotations
@@ -19,13 +19,22 @@ import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from nonproj.errors import ConfigError
+from nonproj.server.accepting import ACCEPTED, log
+
 CONNECTIONS = 1000
-"""Maximum number of connections; requests on more are refused, and those beyond `REFUSED` more are closed at once."""
+"""Maximum number of connections; for each further one, the one that has been idle for longest is closed.
+
+If none is idle, requests on further connections are refused, and those beyond `REFUSED` more are closed at once.
+"""
 
 REFUSED = 100
 
 OTHER_FILES = 124
 """Number of files that the server opens besides connections: those of worker processes and models."""
+
+LEAST_FILES = OTHER_FILES + REFUSED + 2 * ACCEPTED
+"""Minimum of the limit on open files: a connection has two rounds of the event loop until others may replace it."""
 
 HEADER_SECONDS = 10.0
 """Seconds within which a client must send the header of a request."""
@@ -95,6 +104,7 @@ class Protocol(H11Protocol):
     """
 
     retiring = False
+    _idle_since = 0.0
     _timer: asyncio.TimerHandle | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -110,22 +120,44 @@ class Protocol(H11Protocol):
         limit = CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files - REFUSED - OTHER_FILES)
         return len(self.connections) - limit
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no request, or its header is incomplete."""
+        return self.cycle is None or self.cycle.response_complete
+
     def drop(self) -> None:
         """Close the connection immediately, and discard unsent data."""
+        self.connections.discard(self)
         if self.transport is not None:
             self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer for the first header; count every unsent byte, so that `Writing` waits for all of them."""
         super().connection_made(transport)
-        if self.excess > REFUSED:  # never run out of file descriptors
-            transport.abort()
+        self._idle_since = self.loop.time()
+        if self.excess > 0:
+            self._make_room()
         transport.set_write_buffer_limits(high=0)
         endpoint = transport.get_extra_info("socket")
         if endpoint is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
             with contextlib.suppress(OSError):
                 endpoint.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(2000 * WRITE_SECONDS))
         self._watch()
+
+    def _make_room(self) -> None:
+        """Close the connection that has been idle for longest, one without any request first; or else this one."""
+        others = [each for each in self.connections if isinstance(each, Protocol) and each.is_idle and each is not self]
+        if others:
+            log.warning("too many connections; closing those without a request")
+            min(others, key=lambda each: (each.cycle is not None, each._idle_since)).drop()
+        elif self.excess > REFUSED:  # never run out of file descriptors
+            log.warning("too many requests; closing new connections")
+            self.drop()
+
+    def on_response_complete(self) -> None:
+        """Note when the connection becomes idle."""
+        self._idle_since = self.loop.time()
+        super().on_response_complete()
 
     def data_received(self, data: bytes) -> None:
         """Receive data in slices, so that others are served between slices."""
@@ -186,27 +218,37 @@ class Protocol(H11Protocol):
 
     def _watch(self) -> None:
         """Start the timer while a header is incomplete, and stop it otherwise."""
-        incomplete = self.cycle is None or self.cycle.response_complete
-        if not incomplete and self._timer:
+        if not self.is_idle and self._timer:
             self._timer.cancel()
             self._timer = None
-        elif incomplete and not self._timer:
+        elif self.is_idle and not self._timer:
             self._timer = self.loop.call_later(HEADER_SECONDS, self._expire)
 
     def _expire(self) -> None:
         self._timer = None
-        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+        if self.is_idle and not self.transport.is_closing():
             self.transport.close()
 
 
 def allow_files() -> None:
-    """Raise the limit on open files as far as useful and permitted."""
+    """Raise the limit on open files as far as useful and permitted.
+
+    Raises
+    ------
+    ConfigError
+        It is too low for a server.
+    """
     wanted = CONNECTIONS + REFUSED + 2 * OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(ValueError, OSError):
             most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    if soft != resource.RLIM_INFINITY and soft < LEAST_FILES:
+        ways = f"'ulimit -n {LEAST_FILES}', LimitNOFILE={LEAST_FILES} of a systemd unit, --ulimit nofile of docker"
+        message = f"{soft} open files are allowed, and a server needs {LEAST_FILES}; raise the hard limit: {ways}"
+        raise ConfigError("ulimit -n", message)
 
 
 class Writing:

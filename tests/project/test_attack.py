@@ -369,6 +369,24 @@ def test_a_server_that_fails_is_caught(lanes, monkeypatch, tmp_path):
     lane.close()
 
 
+def test_floods_of_connections_do_no_harm_and_a_server_that_fails_is_caught(tmp_path, monkeypatch):
+    pytest.importorskip("uvicorn")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("the limits of another process can be changed on Linux only")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    from attack import floods
+
+    lane = make_lane("floods", tmp_path)
+    try:
+        assert not run_cases(lane, tmp_path, 4).failures
+        assert lane.notes["connections"] > 100
+        monkeypatch.setattr(floods, "LINES", -1)
+        assert "lines in the log" in run_cases(lane, tmp_path, 1).failures[0]["what"]
+    finally:
+        lane.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
 ARRAYS = {
     "tagger": {f"tagger.tagger.{name}" for name in ("weights", "form_key", "suffix_start", "network_index")}
     | {"tagger.tagger.network_rows", "tagger.lemmatizer.known_key"},

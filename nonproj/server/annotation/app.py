@@ -23,9 +23,13 @@ from nonproj.server.annotation.page import load_page
 from nonproj.server.annotation.session import ChangedError, Session
 from nonproj.server.annotation.storage import LockError
 from nonproj.server.hosts import HostCheck
+from nonproj.server.receiving import body_of
 
 MOST_BYTES = 1 << 22
 """Maximum size of an edit, in bytes."""
+
+BODY_SECONDS = 30.0
+"""Seconds within which an edit has to arrive."""
 
 STATUS = ((EditError, 400), (ChangedError, 409), (LockError, 423))
 """The status code of each error; others are 500."""
@@ -136,11 +140,7 @@ async def _content(request: Request) -> dict[str, Any]:
     _check_token(request, request.headers.get("x-token", ""))
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "an edit is JSON: Content-Type: application/json")
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise HTTPException(413, f"an edit of more than {MOST_BYTES} bytes")
+    body = await body_of(request, MOST_BYTES, BODY_SECONDS)
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
@@ -177,7 +177,10 @@ async def _export(request: Request) -> Response:
 async def _http_error(request: Request, error: HTTPException) -> Response:
     if request.url.path == "/":
         return PlainTextResponse(f"{one_line(error.detail)}\n", error.status_code)
-    return JSONResponse({"error": one_line(error.detail)}, error.status_code, error.headers)
+    response = JSONResponse({"error": one_line(error.detail)}, error.status_code, error.headers)
+    if error.status_code in (408, 413, 415):  # the rest of the body is not read
+        response.headers["Connection"] = "close"
+    return response
 
 
 async def _error(request: Request, error: NonprojError) -> Response:
