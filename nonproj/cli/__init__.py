@@ -8,7 +8,7 @@
 - `model_names`: models named on the command line
 - `resumable`: ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
-- `provenance`: the record of files and software in a model
+- `provenance`: the record of files and software in a model; `treebanks`: name, licence and language of a treebank
 - `warmup`: calls every kernel once, so that compilation happens at set-up
 - `lazy_import`: defers an import until it is needed
 - `common`: shared by the commands: loading a model, decoding options, workers, progress
