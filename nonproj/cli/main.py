@@ -35,7 +35,7 @@ from nonproj.cli.command_arguments import (
     add_train,
 )
 from nonproj.cli.lazy_import import import_blas_when_needed
-from nonproj.cli.model_names import is_input, is_terminal, locate_models
+from nonproj.cli.model_names import are_inputs, is_terminal, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.cli.values import jobs, port, positive, probability, seconds
 from nonproj.errors import NonprojError, one_line
@@ -99,12 +99,14 @@ def build_parser() -> Arguments:
 
 def _add_parse(parser: Arguments) -> None:
     add = parser.add_argument
-    parser.usage = "nonproj parse [options] [MODEL] [IN]\n       nonproj parse [options] -m MODEL [IN]"
+    parser.usage = "nonproj parse [options] [MODEL] [IN]\n       nonproj parse [options] [MODEL] FILE... -o FOLDER"
     text = "a model made by 'nonproj train', or the name of an installed one, instead of the first argument"
     add("-m", "--model", metavar="MODEL", help=text)
-    text = f"a model (default: {DEFAULT}, if it is installed), and the file to parse (default: standard input)"
+    text = f"a model (default: {DEFAULT}, or the only installed one), and the file to parse (default: standard input);"
+    text += " with -o FOLDER: files, folders and quoted patterns such as 'texts/**/*.txt'"
     add("files", nargs="*", metavar="MODEL [IN]", help=text)
-    add("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
+    text = "file to write (default: standard output), or folder for the parses of several files"
+    add("-o", "--output", default="-", metavar="OUT", help=text)
     text = (
         "CoNLL; JSON; a line of JSON for each sentence; or Parquet, a row for each word (default: by the ending of OUT)"
     )
@@ -126,7 +128,8 @@ def _add_parse(parser: Arguments) -> None:
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
     text = "malformed input: stop; or skip it or copy its lines, report it at the end, and exit with code 1"
     add("--on-error", choices=ON_ERROR, default="stop", help=f"{text} (default: stop)")
-    text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match"
+    text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match;"
+    text += " of several files, those that are complete are skipped"
     add("--resume", action="store_true", help=text)
     add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
     add_plain_text(parser)
@@ -253,12 +256,13 @@ def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: A
     if options.model is None:
         if not files and is_terminal(sys.stdin):
             parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
-        options.model = files.pop(0) if len(files) > 1 or (files and not is_input(files[0])) else None
-    options.input = files.pop(0) if files else "-"
+        options.model = files.pop(0) if files and not are_inputs(files, options.output) else None
+    options.inputs = files or ["-"]
+    options.input = options.inputs[0]
     for name, given in (("--token-ranges", options.token_ranges), ("--cut-words", options.cut_words is not None)):
         if given and not options.plain:
             parser.error(f"{name} applies to plain text: --text, --lines or --words")
-    return files
+    return []
 
 
 def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> list[str]:
@@ -366,9 +370,9 @@ def _run(words: list[str], last: bool) -> int:
 
         sys.stdout.write(f"nonproj {__version__}\n")
         return 0
-    locate_models(options)
     talkative = options.command in ("train", "distil", "annotate", "audit", "serve")
     start_logging(options, logging.INFO if talkative else logging.WARNING)
+    locate_models(options)
     with Signals(patient=options.command in ("train", "distil", "audit"), last=last):
         command = importlib.import_module(f"nonproj.cli.{options.command}")
         if last:
