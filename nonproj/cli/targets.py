@@ -86,8 +86,8 @@ def targets_of(options: argparse.Namespace) -> list[Target]:
         hint = "" if options.output == "-" else f", not the file {options.output}"
         raise ConfigError("--output", f"several files need a folder to write to{hint}: -o FOLDER")
     endings = TEXT if options.plain else CONLL
-    found = {os.path.realpath(each.path): each for word in options.inputs for each in _found(word, endings, options)}
-    files = list(found.values())
+    found = (each for word in options.inputs for each in _found(word, endings, options.output))
+    files = list({os.path.abspath(each.path): each for each in found}.values())
     names = [_output_name(each.name, options) for each in files]
     if len(set(names)) < len(names):  # files of the same name from several folders keep their folders
         shared = os.path.commonpath([os.path.dirname(os.path.abspath(each.path)) for each in files])
@@ -95,27 +95,37 @@ def targets_of(options: argparse.Namespace) -> list[Target]:
     return [Target(each.path, os.path.join(options.output, name)) for each, name in zip(files, names, strict=True)]
 
 
-def _found(word: str, endings: tuple[str, ...], options: argparse.Namespace) -> Iterator[_Found]:
-    """Yield the files that an argument stands for."""
-    count = 0
+def _found(word: str, endings: tuple[str, ...], output: str) -> list[_Found]:
+    """Return the files that an argument stands for, but for those that an earlier run has written."""
     if os.path.isdir(word):
-        root, paths, kind = word, _walk(word, endings), f"no file in this folder ends in {' or '.join(endings)}"
+        root, paths, problem = word, _walk(word, endings), f"no file in this folder ends in {' or '.join(endings)}"
     elif is_pattern(word):
-        root, kind = _fixed_part(word), "no file matches this pattern"
+        root, problem = _fixed_part(word), "no file matches this pattern"
         paths = filter(os.path.isfile, sorted(glob.iglob(word, recursive=True)))
     else:
-        yield _Found(word, os.path.basename(word))
-        return
-    own = os.path.join(os.path.realpath(options.output), "")
-    inside = own.startswith(os.path.join(os.path.realpath(root), "")) and own != os.path.join(
-        os.path.realpath(root), ""
-    )
-    for path in paths:
-        if not (inside and os.path.realpath(path).startswith(own)):  # what an earlier run has written there
-            count += 1
-            yield _Found(path, os.path.relpath(path, root))
-    if not count:
-        raise FileError(word, kind)
+        _check_readable(word)
+        return [_Found(word, os.path.basename(word))]
+    nested = _is_inside(output, root)
+    found = [_Found(path, os.path.relpath(path, root)) for path in paths if not (nested and _is_inside(path, output))]
+    if not found:
+        raise FileError(word, problem)
+    return found
+
+
+def _check_readable(path: str) -> None:
+    """Raise an error if a file cannot be read, before others are parsed."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise FileError(path, "not a file, which several inputs must be")
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise FileError(path, reason(error)) from None
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    """Return whether a file or folder is in a folder, at any depth."""
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
 
 
 def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
