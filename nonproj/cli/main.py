@@ -11,6 +11,7 @@ import gc
 import importlib
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -57,6 +58,8 @@ ON_ERROR = ("stop", "skip", "copy")
 
 FORMATS = ("conllu", "json", "jsonl", "parquet")
 """A copy of `nonproj.io.tables.FORMATS`."""
+
+_VERBOSITY = re.compile("-v+|-q+|--verbose|--quiet")
 
 log = logging.getLogger("nonproj")
 
@@ -214,7 +217,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     ('parse', 'danish.nonproj', 'in.conll', '-')
     """
     parser = build_parser()
-    commands = parser.commands
+    words, commands = _behind_command(words), parser.commands
     named = next((word for word in words if not word.startswith("-")), "")
     if named in MOVED:
         where = f"pip install ./systems in a checkout of nonproj, then nonproj-systems {named}"
@@ -236,6 +239,20 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         parser.error(f"a command is expected: {', '.join(commands)}")
     _check_standard_input(options, commands.get(options.command, parser))
     return options
+
+
+def _behind_command(words: list[str]) -> list[str]:
+    """Move ``-v`` and ``-q`` in front of the command behind it, where the parser expects them.
+
+    Examples
+    --------
+    >>> _behind_command(["-v", "parse", "-q", "a"])
+    ['parse', '-v', '-q', 'a']
+    """
+    count = next((number for number, word in enumerate(words) if not _VERBOSITY.fullmatch(word)), len(words))
+    if words[count:] and not words[count].startswith("-"):
+        return [words[count], *words[:count], *words[count + 1 :]]
+    return words[count:]  # such as --version
 
 
 def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> None:
