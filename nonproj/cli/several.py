@@ -30,7 +30,7 @@ def parse(options: argparse.Namespace, model: Model, decoding: DecodingConfig, t
     """Parse files; each output appears when it is complete, and an error leaves those of the files before it."""
     reference = ModelRef.of(options.model, decoding, options.tags)
     keep(reference, model)
-    workers = worker_pool(options)
+    workers: Any = worker_pool(options)
     statistics = open_output(options.stats) if options.stats else nullcontext()
     tasks = ((end, task) for target in options.targets for task, end in tasks_and_ends(target.source, text))
     totals, progress = ParseLog(None), progress_bar(options)
