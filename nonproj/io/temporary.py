@@ -108,7 +108,7 @@ def reserved(path: Path) -> Iterator[None]:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, reserved(Path(folder, "a")), reserved(Path(folder, "b")):
-    ...     with reserved(Path(folder, "a")):
+    ...     with reserved(Path(folder, "a")):  # doctest: +ELLIPSIS
     ...         pass
     Traceback (most recent call last):
     nonproj.errors.FileError: ...: another run is writing it
