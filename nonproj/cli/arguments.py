@@ -83,13 +83,20 @@ class Arguments(argparse.ArgumentParser):
     def _unknown(self, kind: str, word: str, known: list[str]) -> NoReturn:
         self.error(f"unknown {kind} {word!r}{nearest(word, known)}; known: {', '.join(known)}")
 
+    def option_names(self) -> list[str]:
+        """Return the names of all options."""
+        return [text for action in self.arguments for text in action.option_strings]
+
     def check_options(self, words: list[str]) -> None:
         """Report an unknown command or long option first, before any missing argument."""
-        known = [text for action in self.arguments for text in action.option_strings if text.startswith("--")]
+        known = self.option_names()
+        command = next((word for word in words if word in self.commands), None)
         for number, word in enumerate(words):
             name = word.partition("=")[0]
             if word == "--":
                 break
+            if command and name not in known and name in self.commands[command].option_names():
+                self.error(f"{name} belongs behind the command: {self.prog} {command} {word}")
             if self.commands and not word.startswith("-"):
                 if word not in self.commands:
                     self._unknown("command", word, list(self.commands))

@@ -43,6 +43,9 @@ FOLDS = 5
 FEW = 500
 """A model that learns from fewer sentences predicts so badly that most suspicions are false."""
 
+LEAST = 50
+"""A model that learns from fewer sentences knows next to nothing: nearly all of its suspicions are false."""
+
 REPORT, TABLE, PARTIAL = "report.html", "suspicions.csv", "audit.partial"
 
 log = logging.getLogger("nonproj")
@@ -146,6 +149,9 @@ def _check(options: argparse.Namespace, sentences: Sequence[Sentence], others: S
         text = f"{options.folds} folds need as many sentences, and the treebank has {count}"
         raise ConfigError("--folds", f"{text}; --model names a trained model")
     learnt = len(sentences) - len(sentences) // options.folds + len(others)
+    if learnt < LEAST and not options.model:
+        text = f"each model would learn from {learnt} sentences, and needs {LEAST} at least, better {FEW}"
+        raise ConfigError("TREEBANK", f"{text}; name more files by --with, or a trained model by --model")
     if learnt < FEW and not options.model:
         text = "each model learns from about %d sentences, which are few: expect many false suspicions; "
         log.warning(text + "name more files by --with", learnt)

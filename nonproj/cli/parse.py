@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any, TextIO
 
-from nonproj.cli import resumable
+from nonproj.cli import resumable, several
 from nonproj.cli.common import (
     check_outputs,
     compile_ahead,
@@ -23,6 +23,7 @@ from nonproj.cli.common import (
 )
 from nonproj.cli.fitting import beginning_of, warn_of_misfit
 from nonproj.cli.reading import list_broken
+from nonproj.cli.targets import are_several, targets_of
 from nonproj.errors import ConfigError, ModelError, NonprojError
 from nonproj.evaluation.calibration import no_classifier
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
@@ -45,43 +46,60 @@ log = logging.getLogger("nonproj")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Parse a file or a stream; the output is renamed to its final name when it is complete.
+    """Parse files or a stream; an output is renamed to its final name when it is complete.
 
     Return 1 if ``--on-error`` skipped or copied anything, else 0.
     """
-    outputs = {"output": options.output, "--stats": options.stats}
-    replaceable = "input"
-    if options.resume:  # a run killed just before its end still needs its input
-        outputs["--resume"], replaceable = resumable.partial_of(options), ""
+    options.targets = targets_of(options) if are_several(options.inputs, options.output) else []
     options.format = table_format(options)
-    check_outputs(outputs, {"model": options.model, "input": options.input}, replaceable=replaceable)
-    model = load_model(options.model, options.input)
+    _check_files(options)
+    model = load_model(options.model, options.targets[0].source if options.targets else options.input)
     decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
     wanted = confidence != NO_CONFIDENCE or options.stats or options.stats_comments
     decoding = dataclasses.replace(decoding, confidence=decoding.confidence and bool(wanted))
     compile_ahead(options, model, decoding)
     start = time.perf_counter()
-    source = open_input(options.input)
     rules, plain = reading_rules(options, ignore_heads=True, may_be_empty=True), None
     if options.plain:
         plain = TextInput(options.plain, options.token_ranges, breaks=options.breaks).check()
         plain = plain.within(decoding.cut_words, decoding.max_words)
     comments = options.stats_comments or options.format != "conllu"  # in which a tree has its certificate
     text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
-    with source.closing:
+    first = options.targets[0].source if options.targets else options.input
+    with (source := open_input(first)).closing:
         unfit = warn_of_misfit(model, source.name, beginning_of(source, model, plain), options.tags)
-        if options.resume:
-            totals = resumable.parse(options, model, decoding, text, source)
-        else:
-            totals = _parse(options, model, decoding, text, source)
+        if not options.targets:
+            parse_one = resumable.parse if options.resume else _parse
+            totals = parse_one(options, model, decoding, text, source)
+    if options.targets:
+        parse_all = resumable.parse if options.resume else several.parse
+        totals = parse_all(options, model, decoding, text)
+        several.summarise(options, totals)
     _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start, unfit)
     _report(totals, options)
     return 1 if totals.refused else 0
 
 
+def _check_files(options: argparse.Namespace) -> None:
+    """Raise an error if an output is also an input or another output; make the folder of several outputs."""
+    inputs, outputs, replaceable = {"model": options.model}, dict[str, str | None](), ""
+    if options.targets:
+        inputs |= {f"input {target.source}": target.source for target in options.targets}
+        outputs |= {f"output of {target.source}": target.output for target in options.targets}
+    else:
+        inputs["input"], outputs["output"] = options.input, options.output
+        replaceable = "" if options.resume else "input"  # a run killed just before its end still needs its input
+    outputs["--stats"] = options.stats
+    if options.resume:
+        outputs["--resume"] = resumable.partial_of(options)
+    check_outputs(outputs, inputs, replaceable)
+    if options.targets:
+        several.make_folder(options.output)
+
+
 def table_format(options: argparse.Namespace) -> str:
     """Return the format of the output; an error, if it cannot hold what the options ask for."""
-    form = format_of(options.output, options.format)
+    form = options.format or "conllu" if options.targets else format_of(options.output, options.format)
     if form != "conllu" and options.on_error == COPY:
         raise ConfigError("--on-error", "copies lines of the input, which only CoNLL files can contain")
     return form

@@ -12,7 +12,8 @@ from typing import TextIO
 from nonproj.cli.common import check_outputs
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, one_line
+from nonproj.evaluation.search.absent import absent
 from nonproj.evaluation.search.output import Hit, as_conllu, count_groups, search, table_head, table_rows
 from nonproj.evaluation.search.patterns import OF_BOTH
 from nonproj.evaluation.search.query import MOST_STEPS, Query
@@ -58,7 +59,16 @@ def run(options: argparse.Namespace) -> int:
             for hit in hits:
                 stream.write(as_conllu(query, hit))
     _report(options, totals)
+    if not totals.found and "-" not in options.files:
+        _explain(options)
     return treebanks.report()
+
+
+def _explain(options: argparse.Namespace) -> None:
+    """Warn of tags, relations and forms in the query that no word has."""
+    sentences = (sentence for path in options.files for sentence in Treebanks(options).read(path))
+    if reason := absent(options.query, heeding(sentences)):
+        log.warning("%s", one_line(reason))
 
 
 def _hits(options: argparse.Namespace, query: Query, treebanks: Treebanks) -> Iterator[Hit]:

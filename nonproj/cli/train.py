@@ -20,6 +20,7 @@ from nonproj.evaluation.calibration import judge
 from nonproj.evaluation.card import calibration_of_test, figures_of_test
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser, tested_tags
 from nonproj.io.files import check_folder, is_direct
+from nonproj.io.temporary import reserved
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -38,6 +39,15 @@ def run(options: argparse.Namespace) -> int:
     if not path:
         raise ConfigError("treebank.train", "no training file; name a treebank")
     output, checkpoint = outputs(options, config, path, test_path)
+    with reserved(output) if checkpoint else contextlib.nullcontext():
+        return _run(options, config, (path, test_path), (output, checkpoint))
+
+
+def _run(
+    options: argparse.Namespace, config: Config, inputs: tuple[str, str | None], outputs: tuple[Path, Path | None]
+) -> int:
+    """Train a model on a treebank, and evaluate it on a test file."""
+    (path, test_path), (output, checkpoint) = inputs, outputs
     treebanks, partial = Treebanks(options), config.treebank.partial
     own = {"require_heads": partial == "none", "ignore_heads": partial == "misc"}
     sentences, held_out = _hold_out(treebanks, treebanks.read_all(path, **own), config.treebank.held_out, own)

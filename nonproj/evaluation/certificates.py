@@ -177,6 +177,12 @@ class ParseLog:
             path = numbers["path"].encode("utf-8", "backslashreplace").decode()  # a file name may not be UTF-8
             self.stream.write(json.dumps(numbers | {"path": path}, ensure_ascii=False) + "\n")
 
+    def extend(self, other: ParseLog) -> None:
+        """Add the counts and the malformed units of another log."""
+        for name in self.COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.broken = [*self.broken, *other.broken][:REPORTED]
+
     def state(self) -> dict[str, Any]:
         """Return the counts and the malformed units as JSON values, for `restore`."""
         return {name: int(getattr(self, name)) for name in self.COUNTS} | {

@@ -6,12 +6,14 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import hashlib
 import os
 import platform
 import re
 import secrets
 import stat
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +26,9 @@ _TEMPORARY = re.compile(re.escape(_OF_THIS_MACHINE) + "[0-9a-f]{16}")
 
 _HERE, _EXCHANGE = -100, 2
 """Arguments of Linux's ``renameat2``: paths begin at the current folder, and both files stay."""
+
+_ATTEMPTS = 10
+"""Number of attempts to lock a file."""
 
 _temporaries: set[Path] = set()
 """The temporary files of this process."""
@@ -123,6 +128,61 @@ def _exchange(first: Path, second: Path) -> bool:
     function = getattr(ctypes.CDLL(None), "renameat2", None)
     names = os.fsencode(first), os.fsencode(second)
     return function is not None and function(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0
+
+
+@contextlib.contextmanager
+def reserved(path: Path) -> Iterator[None]:
+    """Keep other processes on this machine from reserving the same file; for outputs that take hours to make.
+
+    A locked file beside it stands for the file, named by the digest of its name, and is removed like those of
+    `replacing`.
+
+    Raises
+    ------
+    FileError
+        Another run has reserved it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, reserved(Path(folder, "a")), reserved(Path(folder, "b")):
+    ...     with reserved(Path(folder, "a")):  # doctest: +ELLIPSIS
+    ...         pass
+    Traceback (most recent call last):
+    nonproj.errors.FileError: ...: another run is writing it
+    """
+    target = Path(os.path.realpath(path))
+    lock = target.with_name(_OF_THIS_MACHINE + hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest())
+    descriptor = _locked(lock, path)
+    _temporaries.add(lock)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            lock.unlink()
+        _temporaries.discard(lock)
+        os.close(descriptor)
+
+
+def _locked(lock: Path, path: Path) -> int:
+    """Open and lock a file, which may exist; return its descriptor."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # perhaps for a moment by `_remove_stale`
+            os.close(descriptor)
+            time.sleep(0.01 * attempt)
+            continue
+        except OSError:  # some file systems have no locks
+            return descriptor
+        if os.fstat(descriptor).st_nlink:  # otherwise another run removed it before it was locked
+            return descriptor
+        os.close(descriptor)
+    raise FileError(str(path), "another run is writing it")
 
 
 def remove_temporaries() -> None:

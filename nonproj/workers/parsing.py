@@ -9,9 +9,10 @@ from __future__ import annotations
 import io
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, TypeAlias
+from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
 
 from nonproj.errors import DataError, ModelError, NonprojError
 from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
@@ -218,6 +219,49 @@ def tasks_of(source: Source, options: TextOptions) -> Iterator[Task]:
     return split_units(source, PIECE, options.rules)
 
 
+def tasks_and_ends(source: Source, options: TextOptions) -> Iterator[tuple[Task, bool]]:
+    """Yield the tasks of a file (see `tasks_of`), at least one, each with whether it is the last.
+
+    An error in the file comes after the task before it, which is then not the last.
+
+    Examples
+    --------
+    >>> word = b"1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n"
+    >>> [end for _, end in tasks_and_ends(io.BytesIO(word), DEFAULT_TEXT)]
+    [True]
+    """
+    tasks = tasks_of(source, options)
+    task = next(tasks, Piece(b"", "", 1))
+    while True:
+        try:
+            after = next(tasks, None)
+        except NonprojError:
+            yield task, False
+            raise
+        yield task, after is None
+        if after is None:
+            return
+        task = after
+
+
+Key = TypeVar("Key")
+
+
+def parse_tasks(
+    workers: Workers, reference: ModelRef, tasks: Iterable[tuple[Key, Task]], options: TextOptions
+) -> Iterator[tuple[Key, ParsedPiece]]:
+    """Parse tasks, each with its key, and yield the results in order, each with the key of its task."""
+    keys = deque[Key]()
+
+    def calls() -> Iterator[tuple[ModelRef, TextOptions, Task]]:
+        for key, task in tasks:
+            keys.append(key)
+            yield reference, options, task
+
+    for parsed in in_order(workers, parse_piece, calls(), rehearse=True):
+        yield keys.popleft(), parsed
+
+
 class Joined:
     """Concatenates the texts of parsed pieces: renumbers sentences, and moves comments above the next sentence.
 
@@ -271,8 +315,8 @@ def parse_text(
         The workers fail.
     """
     joined = Joined(options.plain is not None)
-    tasks = ((reference, options, piece) for piece in tasks_of(source, options))
-    for parsed in in_order(workers, parse_piece, tasks, rehearse=True):
+    tasks = ((None, task) for task in tasks_of(source, options))
+    for _, parsed in parse_tasks(workers, reference, tasks, options):
         stream.write(joined.add(parsed))
         yield from parsed.records
         if parsed.error:
