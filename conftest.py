@@ -17,6 +17,7 @@ _LIBRARIES = {
     "nonproj/server/hosts.py": "starlette",
     "nonproj/server/library.py": "uvicorn",
     "nonproj/server/monitoring.py": "prometheus_client",
+    "nonproj/server/receiving.py": "starlette",
     "nonproj/server/run.py": "uvicorn",
 }
 

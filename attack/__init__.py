@@ -10,7 +10,8 @@
 - `reads`, `parses`, `models`, `vectors`, `options`: lanes of damaged treebanks, models, word vectors, configurations
   and command lines
 - `components`: lanes of forged taggers, segmenters, networks, encoders and confidence classifiers
-- `text`, `server`: lanes of plain text, and of requests to a live server
+- `text`: a lane of plain text
+- `live`, `server`, `floods`: live servers, and lanes of requests and of connections to them
 - `structured`, `fuzz`: well-formed treebanks drawn by hypothesis; a lane guided by coverage
 - `forked`: runs the command line in forked processes
 - `kills`, `writes`, `load`: lanes of signals, of writes that fail, and of a million words while workers die

@@ -105,7 +105,10 @@ def _one(options: argparse.Namespace) -> int:
 
     with tempfile.TemporaryDirectory() as folder:
         lane = make_lane(options.lane, Path(folder), options.lanes)
-        outcome = lane.case(campaign.generator(options.lane, options.seed, options.case), options.case)
+        try:
+            outcome = lane.case(campaign.generator(options.lane, options.seed, options.case), options.case)
+        finally:
+            lane.close()
     sys.stdout.write(f"{outcome}\n")
     return 0
 

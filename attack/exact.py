@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ import naive_domain  # noqa: E402
 import naive_joint  # noqa: E402
 import naive_trees  # noqa: E402
 
-MASKS = (-1e4, -1e6, -1e9, -1e10, -1e18, -1e30, -1e38, float(np.finfo(np.float32).min), -np.inf)
+MASKS = (*(-(10.0**power) for power in range(4, 39)), float(np.finfo(np.float32).min), -np.inf)
 TOLERANCE = 1e-9
 SETS = ("arc", "sibling", "grandparent", "third")
 
@@ -66,24 +68,33 @@ class Exact(Lane):
 
     def arrays(self, draw: _Draw, kind: str) -> str:
         """Decode arrays."""
-        n, k = draw.size(4), draw.size(5) if kind == "k best" else 1
-        arrays = {"arc": draw.arcs(n)}
+        n, k = draw.size(4), draw.size(20) if kind == "k best" else 1
+        arrays, labels = {"arc": draw.arcs(n)}, None
+        if draw.chance(0.3):
+            labels = draw.scores((n + 1, n + 1, draw.size(3)))
+            draw.mask(labels)
         for name in ("sibling", "grandparent"):
             if draw.chance(0.6):
                 arrays[name] = draw.scores((n + 1,) * 3)
         options = {"single_root": draw.chance(0.5), "projective": draw.chance(0.3)}
+        higher = {f"{name}s": values for name, values in arrays.items() if name != "arc"}
+        own = arrays["arc"]
+        if labels is not None:
+            arrays["arc"] = own + labels.max(axis=2)
         allowed = naive_domain.allowed_trees(n, arrays["arc"], **options)
         used = naive_domain.used_scores(n, arrays, **options)
-        higher = {f"{name}s": values for name, values in arrays.items() if name != "arc"}
         try:
-            found = decode_scores(arrays["arc"], **higher, **options, k=k)
+            found = decode_scores(own, **higher, **options, k=k, label_scores=labels)
         except ValueError as error:
             return self.refused(error, allowed, draw)
         ranked = found.trees if k > 1 else [found]
         trees = [
             (_whole(tree), *((tree.score, tree.bound, tree.certified) if k > 1 else found[1:4])) for tree in ranked
         ]
-        expected = _Expected(naive_trees.tree_array(n, **options), used, used.sum(axis=1), allowed)
+        is_forbidden = naive_domain.forbidden(arrays["arc"][_are_arcs(n)])
+        top = np.array([_highest(np.delete(arrays["arc"][:, m], m), is_forbidden) for m in range(1, n + 1)])
+        heads = naive_trees.tree_array(n, **options)
+        expected = _Expected(heads, used, allowed, top, np.zeros(len(heads)))
         return self.compare(trees, expected, k)
 
     def parts(self, draw: _Draw, kind: str) -> str:
@@ -103,11 +114,11 @@ class Exact(Lane):
         heads, used = naive_trees.tree_array(n)[chosen], naive_domain.gather(table[chosen], scores)
         is_forbidden = naive_domain.forbidden(scores[:n_arcs])
         bad = np.append([is_forbidden(score) for score in scores[:n_arcs]], [False] * (len(scores) - n_arcs + 1))
-        allowed, values, k = ~bad[table[chosen]].any(axis=1), used.sum(axis=1), 1
+        allowed, paid, k = ~bad[table[chosen]].any(axis=1), np.zeros(len(heads)), 1
         try:
             if kind == "priced":
                 price = draw.scale * draw.number() ** 2
-                values = values - price * np.array([not naive_trees.is_projective(tree) for tree in heads.tolist()])
+                paid = price * np.array([not naive_trees.is_projective(tree) for tree in heads.tolist()])
                 ranked = [priced_search(space, scores, min(price, 1e9), options)] if price <= 1e9 else []
             elif draw.chance(0.3):
                 k = draw.size(5)
@@ -118,7 +129,8 @@ class Exact(Lane):
         except ValueError as error:
             return self.refused(error, allowed, draw)
         trees = [(tree.tree, tree.score, tree.bound, tree.certified) for tree in ranked]
-        return self.compare(trees, _Expected(heads, used, values, allowed), k) if trees else "no such price"
+        top = np.array([_highest(scores[:n_arcs][space.arcs.modifier == m], is_forbidden) for m in range(1, n + 1)])
+        return self.compare(trees, _Expected(heads, used, allowed, top, paid), k) if trees else "no such price"
 
     def joint(self, draw: _Draw, kind: str) -> str:
         """Decode tags and trees jointly."""
@@ -184,24 +196,24 @@ class Exact(Lane):
         require(len(numbers) > 0, "there is no tree, but one is returned")
         numbers = numbers[np.argsort(-expected.values[numbers], kind="stable")]
         seen: set[bytes] = set()
-        # The scale counts the parts of those trees that are or should be returned.
         shown = [int(np.flatnonzero((expected.heads == heads).all(axis=1))[0]) for heads, *_ in trees]
-        scale = float(np.abs(expected.used[[*shown, *numbers[:k].tolist()]]).max())
         certain = True
+        scores = [score for _, score, *_ in trees]
+        require(scores == sorted(scores, reverse=True), f"the scores {scores} are not in order")
         for rank, ((heads, score, bound, certified), number) in enumerate(zip(trees, shown, strict=True)):
             require(bool(expected.allowed[number]), "a tree has a forbidden arc")
             require(heads.tobytes() not in seen, "a tree is listed twice")
             seen.add(heads.tobytes())
             value, best = expected.values[number], expected.values[numbers[rank]]
-            tolerance = 2 * TOLERANCE * (scale + abs(float(best)))
+            tolerance = 2 * TOLERANCE * expected.magnitude(number, numbers[rank])
             require(abs(value - score) <= tolerance, f"tree {rank} scores {value}, {score} is said")
             require(bound >= score, f"bound {bound} below its score {score}")
             certain = certain and certified
             if certain:
                 require(score >= best - tolerance, f"tree {rank} is certified with {score}; {best} is possible")
-            require(bound >= best - tolerance or not certain, f"bound {bound} of tree {rank} is below {best}")
-        if rank == 0:
-            require(bound >= best - tolerance, f"bound {bound} below the optimum {best}")
+            if rank == 0 or certain:
+                exact = expected.exact(number if value >= best else numbers[rank])
+                require(Fraction(bound) >= exact, f"bound {bound} of tree {rank} is below {float(exact)}")
         if certain:
             require(len(trees) == min(k, len(numbers)), f"{len(trees)} trees of {len(numbers)}, {k} wanted")
         return self.count(certain)
@@ -213,16 +225,41 @@ class Exact(Lane):
         return outcome
 
 
+def _are_arcs(n: int) -> np.ndarray:
+    """Return which pairs of nodes are possible arcs, bool[N, N]."""
+    found = ~np.eye(n + 1, dtype=bool)
+    found[:, 0] = False
+    return found
+
+
+def _highest(scores: np.ndarray, is_forbidden: Callable[[float], bool]) -> float:
+    """Return the highest score that does not forbid its arc, 0 if there is none."""
+    return max((float(score) for score in scores if not is_forbidden(score)), default=0.0)
+
+
 def _whole(found: DecodedScores | Decoded) -> np.ndarray:
     """Return the tree, with an entry for the root."""
     return np.concatenate([[-1], found.heads]).astype(np.int32)
 
 
 class _Expected:
-    """All trees: heads int[T, N], the scores of the parts of each, their values, and which are allowed."""
+    """All trees: heads int[T, N], the scores of the parts of each, first of its arcs by word, which trees are allowed,
+    the best scores of arcs into each word, and what each tree has to pay.  The values are scores less these prices."""
 
-    def __init__(self, heads: np.ndarray, used: np.ndarray, values: np.ndarray, allowed: np.ndarray):
-        self.heads, self.used, self.values, self.allowed = heads, used, values, allowed
+    def __init__(self, heads: np.ndarray, used: np.ndarray, allowed: np.ndarray, top: np.ndarray, paid: np.ndarray):
+        self.heads, self.used, self.allowed, self.top, self.paid = heads, used, allowed, top, paid
+        self.values = used.sum(axis=1) - paid
+
+    def exact(self, number: int) -> Fraction:
+        """Return the value of a tree without rounding."""
+        scores = self.used[number].astype(np.float64).tolist()
+        return sum(map(Fraction, scores), -Fraction(float(self.paid[number])))
+
+    def magnitude(self, *numbers: int) -> float:
+        """Return what the tolerance refers to: sums of scores of some trees, relative to the best arcs."""
+        relative = self.used[list(numbers)].copy()
+        relative[:, : len(self.top)] -= self.top
+        return float(np.abs(relative).sum(axis=1).max())
 
 
 class _Draw:
@@ -260,6 +297,8 @@ class _Draw:
     def arcs(self, n: int) -> np.ndarray:
         """Scores of arcs, some of them masked."""
         scores = self.scores((n + 1, n + 1))
+        if self.chance(0.3):  # a constant for each word ranks nothing
+            scores += self.scale * 10.0 ** self.rng.integers(-3, 9) * self.rng.normal(size=n + 1)
         self.mask(scores)
         if self.chance(0.3) and self.scale < 1e30:
             return scores.astype(np.float32).astype(np.float64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from attack.campaign import BreachError
 from nonproj.errors import NonprojError
 
@@ -9,6 +11,8 @@ LONGEST_MESSAGE = 500
 """Characters of an error message."""
 
 _HEAD, _DEPREL, _DEPS = 6, 7, 8
+
+_WORD, _EMPTY = (re.compile(f"\ufeff?[0-9]+{ending}\t") for ending in ("", r"\.[0-9]+"))
 
 
 def require(condition: object, message: str) -> None:
@@ -47,7 +51,7 @@ def check_sentences(sentences: list) -> None:
     for sentence in sentences:
         require(sentence.rows, "a sentence without words")
         lines = [sentence.lines[index].rstrip("\r\n").removeprefix("\ufeff") for index in sentence.word_lines]
-        require(lines == ["\t".join(row) for row in sentence.rows], "the columns are not those of the lines")
+        require([line.split("\t")[:10] for line in lines] == sentence.rows, "the columns are not those of the lines")
         for number, row in enumerate(sentence.rows, 1):
             require(len(row) == 10, f"a word with {len(row)} columns")
             require(row[0] == str(number), f"word {number} has the ID {row[0]!r}")
@@ -58,8 +62,8 @@ def check_sentences(sentences: list) -> None:
             require([row[6] for row in sentence.rows] == [str(h) for h in heads[1:]], "heads differ from the column")
 
 
-def check_changes(before: list[str], after: list[str], sentence, heads, keep_deps: bool = False) -> None:
-    """Check that output differs from input only in the columns that the parser owns.
+def check_changes(before: list[str], after: list[str], sentence, heads, deps: str | None = None) -> None:
+    """Check that output differs from input only in the columns that the parser owns, and in enhanced dependencies.
 
     Parameters
     ----------
@@ -69,19 +73,26 @@ def check_changes(before: list[str], after: list[str], sentence, heads, keep_dep
         It tells which lines are words.
     heads : list of int
         The tree that was to be written.
-    keep_deps : bool
-        Whether DEPS has to stay.
+    deps : {"keep", "drop"}, optional
+        As for `nonproj.io.conll.replace`.
     """
-    require(len(before) == len(after), f"{len(before)} lines have become {len(after)}")
-    words = {line: number for number, line in enumerate(sentence.word_lines, 1)}
-    for index, (old, new) in enumerate(zip(before, after, strict=True)):
-        if index not in words:
-            require(old == new, f"a line that is not a word has changed: {old!r} to {new!r}")
+    places = set(sentence.word_lines)
+    old = [(line, index in places) for index, line in enumerate(before)]
+    arcs = [[line.split("\t")[_HEAD:_DEPS] for line in lines if _WORD.match(line)] for lines in (before, after)]
+    dropped = deps == "drop" or (deps is None and arcs[0] != arcs[1])
+    if dropped:
+        old = [(line, is_word) for line, is_word in old if not _EMPTY.match(line)]
+    require(len(old) == len(after), f"{len(old)} lines have become {len(after)}")
+    number = 0
+    for (line, is_word), new in zip(old, after, strict=True):
+        if not is_word:
+            require(line == new, f"a line that is not a word has changed: {line!r} to {new!r}")
             continue
-        x, y = old.split("\t"), new.split("\t")
+        number += 1
+        x, y = line.split("\t"), new.split("\t")
         require(len(y) == 10, f"a word has {len(y)} columns: {new!r}")
-        require(y[_HEAD] == str(heads[words[index]]), f"HEAD is {y[_HEAD]!r}, {heads[words[index]]} expected")
-        stale = ":" in x[_DEPS] and x[_HEAD] != y[_HEAD] and not keep_deps
-        require(not stale or y[_DEPS] == "_", f"DEPS stays beside a new HEAD: {new!r}")
+        require(y[_HEAD] == str(heads[number]), f"HEAD is {y[_HEAD]!r}, {heads[number]} expected")
+        stale = dropped and ":" in x[_DEPS]
+        require(not stale or y[_DEPS] == "_", f"DEPS stays beside a new tree: {new!r}")
         for column in set(range(10)) - {_HEAD, _DEPREL, *([_DEPS] if stale else [])}:
-            require(x[column] == y[column], f"column {column + 1} of {old!r}: {new!r}")
+            require(x[column] == y[column], f"column {column + 1} of {line!r}: {new!r}")

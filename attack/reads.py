@@ -123,15 +123,15 @@ def check_new_trees(sentences: list, rng: random.Random) -> None:
     """Check that sentences with other trees are read again, and differ only in the columns of the trees."""
     trees = [draw_heads(rng, len(sentence)) for sentence in sentences]
     labels = [[rng.choice(("a", "root", "x:y")) for _ in sentence.rows] for sentence in sentences]
-    keep, stream = rng.random() < 0.3, io.BytesIO()
+    deps, stream = rng.choice(("keep", "drop", None)), io.BytesIO()
     heads = [tree[1:] for tree in trees]
-    conll.write(zip(sentences, heads, labels, strict=True), stream, keep_deps=keep)
+    conll.write(zip(sentences, heads, labels, strict=True), stream, deps=deps)
     again, error = read_all(conll.read(stream_of(stream.getvalue()), Rules(require_heads=True)))
     require(error is None, f"the output is rejected: {error}")
     require(len(again) == len(sentences), f"{len(again)} sentences in the output of {len(sentences)}")
     for old, new, tree, names in zip(sentences, again, trees, labels, strict=True):
         require(new.tree.tolist() == tree and new.labels == names, "the output has another tree")
-        check_changes(old.lines, new.lines, old, tree, keep)
+        check_changes(old.lines, new.lines, old, tree, deps)
 
 
 def draw_heads(rng: random.Random, n_words: int) -> list[int]:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
-import re
 import socket
-import subprocess
-import sys
-import threading
 import time
 from pathlib import Path
 from urllib.parse import quote, quote_from_bytes
 
 from attack import material, mutators
-from attack.campaign import ROOT, BreachError, Lane, UnavailableError
+from attack.campaign import BreachError, Lane
+from attack.live import Live, exchange, status_of
 from attack.properties import check_message, require
 from attack.text import draw_text
 
@@ -27,7 +23,6 @@ MAX_BYTES = 200_000
 """Limit of a request's body."""
 
 _READ = 2.0
-_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
 _VALUES = [
     "",
     "none",
@@ -150,7 +145,7 @@ class Server(Lane):
         self._start()
 
     def _start(self) -> None:
-        self.live = Live(self.model)
+        self.live = Live("serve", str(self.model), "--port", "0", "--max-bytes", str(MAX_BYTES), "--timeout", "10")
         self.notes["started"] += 1
         answer = self._normal()
         require(not self.expected or answer == self.expected, "a new server answers differently")
@@ -314,67 +309,3 @@ class Server(Lane):
         for one in sockets:
             one.close()
         return f"{len(sockets)} connections"
-
-
-class Live:
-    """A server in a separate process."""
-
-    def __init__(self, model: Path):
-        words = ["serve", str(model), "--port", "0", "--max-bytes", str(MAX_BYTES), "--timeout", "10"]
-        command = [sys.executable, "-P", "-m", "nonproj", *words]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment)
-        self.messages: list[str] = []
-        self.port = 0
-        threading.Thread(target=self._read, daemon=True).start()
-        deadline = time.monotonic() + 300.0
-        while not self.port:
-            if self.process.poll() is not None and "the server needs the package" in "".join(self.messages):
-                raise UnavailableError(self.messages[-1].strip())
-            require(self.process.poll() is None, f"the server has ended: {''.join(self.messages)[-1500:]}")
-            require(time.monotonic() < deadline, "the server does not start")
-            time.sleep(0.05)
-
-    def _read(self) -> None:
-        for line in self.process.stderr:
-            text = line.decode("utf-8", "replace")
-            self.messages.append(text)
-            if found := re.search(r" at http://[^\s:]+:(\d+)/?$", text.rstrip()):
-                self.port = int(found[1])
-
-    def end(self) -> None:
-        """Terminate the process."""
-        self.process.terminate()
-        try:
-            self.process.wait(15.0)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            raise BreachError("the server does not end after SIGTERM") from None
-
-
-def exchange(port: int, pieces: list[bytes], wait: float, pause: float = 0.0) -> bytes:
-    """Send pieces to the server on one connection, and return its response until it closes, or for some time."""
-    deadline, answer = time.monotonic() + wait, b""
-    with socket.create_connection(("127.0.0.1", port), timeout=max(wait, 1.0)) as connection:
-        for piece in pieces:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                connection.sendall(piece)
-            if pause:
-                time.sleep(pause)
-        while (left := deadline - time.monotonic()) > 0:
-            connection.settimeout(left)
-            try:
-                block = connection.recv(1 << 16)
-            except (TimeoutError, ConnectionResetError):
-                break
-            if not block:
-                break
-            answer += block
-    return answer
-
-
-def status_of(answer: bytes) -> int | None:
-    """Return the status of a response, the last one that is not 1xx, or None."""
-    found = [int(status) for status in _STATUS.findall(answer)]
-    return found[-1] if found else None

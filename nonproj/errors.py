@@ -54,6 +54,10 @@ class DataError(NonprojError):
         self.path, self.line, self.message = str(path), int(line), message
 
 
+class SentenceMemoryError(DataError, MemoryError):
+    """There is not enough memory to parse a sentence; the arguments are those of `DataError`."""
+
+
 class ConfigError(NonprojError):
     """An option or a configuration file is invalid.
 

@@ -54,6 +54,8 @@ class Sentence:
     tag_margins : ndarray of shape (n,), float64, or None
         How much more the tags score that the tagger has predicted than others: see
         `nonproj.tagging.tagger.Tagger.tag_with_margins`.  None if the tags were given.
+    order : tuple of int, or None
+        The order of the columns in the file, if it is not that of ``lines``: see `nonproj.io.layouts`.
     """
 
     rows: list[list[str]]
@@ -64,6 +66,7 @@ class Sentence:
     line: int = 1
     boundary_margins: np.ndarray | None = None
     tag_margins: Float64s | None = None
+    order: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

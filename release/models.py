@@ -30,8 +30,8 @@ from treebanks import TREEBANKS, TreebankError, sha256, write_file  # noqa: E402
 from nonproj import __version__  # noqa: E402
 from nonproj.cli.main import parse_arguments  # noqa: E402
 from nonproj.cli.package import contents_of  # noqa: E402
-from nonproj.cli.provenance import language_of  # noqa: E402
 from nonproj.cli.train import config_of  # noqa: E402
+from nonproj.cli.treebanks import language_of  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.card import model_card  # noqa: E402
 from nonproj.io import conll  # noqa: E402

@@ -79,6 +79,22 @@ def best_score(parts, scores, trees):
     return max(map(naive_trees.tree_scorer(parts, scores), trees))
 
 
+def centre(parts, scores):
+    """Scores on which the decoder starts from multipliers of zero, and the scale of its tolerance.
+
+    A constant is added to all arcs into a word, such that the two best are as far above as below zero; but no further
+    above than the decoder moves them.
+    """
+    scores, n_arcs = scores.copy(), len(parts.arcs.head)
+    into = [scores[:n_arcs][parts.arcs.modifier == m] for m in range(1, len(parts.arcs.start) - 1)]
+    halves = [(np.sort(own)[-1] - np.sort(own)[-2]) / 2 if len(own) > 1 else 0.0 for own in into]
+    most = max(16.0 * np.abs(scores[n_arcs:]).max(initial=0.0), min(filter(None, halves), default=0.0))
+    for m, (own, half) in enumerate(zip(into, halves, strict=True), 1):
+        scores[:n_arcs][parts.arcs.modifier == m] += min(half, most) - own.max()
+    below = [np.abs(own - own.max()).max() for own in into]
+    return scores, max(*below, np.abs(scores[n_arcs:]).max(initial=0.0))
+
+
 def check_laws(decoded, parts, scores, optimum):
     """Assert the properties of every result: primal <= optimum <= dual, and a certificate means equality."""
     slack = 1e-8 * (1 + abs(optimum))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import os
@@ -9,6 +10,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import threading
@@ -78,6 +80,22 @@ def serving(path: Path, *words: str) -> Iterator[Server]:
 def nonsense(count: int, seed: int = 0) -> str:
     """A line with a number of words in random order, which takes long to parse."""
     return " ".join(random.Random(seed).choices(WORDS, k=count))
+
+
+async def with_application(app, work):
+    """Return the result of a coroutine called with the port of an application's server."""
+    uvicorn, ours = map(importlib.import_module, ("uvicorn", "nonproj.server.connections"))
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(app, http=ours.Protocol, ws="none", lifespan="off", log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None
+    running = asyncio.ensure_future(server.serve(sockets=[listener]))
+    try:
+        return await asyncio.wait_for(work(listener.getsockname()[1]), 120)
+    finally:
+        server.should_exit = server.force_exit = True
+        await running
 
 
 # -- requests while a server changes -----------------------------------------------------------------------------------

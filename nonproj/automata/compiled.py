@@ -31,7 +31,8 @@ from nonproj.parts.automaton import HeadAutomata
 from nonproj.parts.base import PartType
 from nonproj.parts.grandparent import list_grandparents
 from nonproj.parts.sibling import list_siblings
-from nonproj.types import ArcSpace, Float64s, Int8s, Int64s, PartSpace
+from nonproj.trees.rounding import add
+from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s, PartSpace
 
 COMPILED = (
     ("arc", "sibling"),
@@ -123,14 +124,24 @@ def decode_all_heads(arcs: ArcSpace, starts: Starts, scores: Float64s, split: Sp
 
 @kernel
 def tree_value(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbers: Int64s) -> float:
-    """Sum the scores of the parts of a tree, given as int8[A]; ``numbers`` int64[8 N] is overwritten.
+    """Return the score of a tree, given as int8[A]: see `add_parts`."""
+    total, lost = add_parts(arcs, starts, scores, y, numbers)
+    return total + lost
+
+
+@kernel
+def add_parts(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbers: Int64s) -> tuple[float, float]:
+    """Sum the scores of the parts of a tree, given as int8[A]; return the sum and what rounding has taken from it.
 
     With automata given as tables it is the score of their best paths over these arcs, minus infinity if they have none.
+    ``numbers`` int64[8 N] is overwritten.
     """
-    total = _path_value(arcs, starts.tables, scores, y)
+    total, lost = _path_value(arcs, starts.tables, scores, y), 0.0
+    if total == -np.inf:
+        return total, lost
     for a in range(y.shape[0]):
         if y[a] == 1:
-            total += scores[a]
+            total, lost = add(total, lost, scores[a])
     count = 0
     if starts.sibling.shape[0] > 0:
         count = list_siblings(arcs, starts.sibling, y, numbers, count)
@@ -138,8 +149,18 @@ def tree_value(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbe
         count = list_grandparents(arcs, starts.grandparent, y, y, numbers, count)
     count = list_third(arcs, starts.third, y, numbers, count)
     for i in range(count):
-        total += scores[numbers[i]]
-    return total
+        total, lost = add(total, lost, scores[numbers[i]])
+    return total, lost
+
+
+@kernel
+def score_tree(arcs: ArcSpace, starts: Starts, scores: Float64s, heads: Int32s) -> tuple[float, bool]:
+    """Return the score of a tree, int32[N], and whether its sum is exact."""
+    y, numbers = np.zeros(arcs.head.shape[0], np.int8), np.empty(9 * heads.shape[0], np.int64)
+    for a in range(y.shape[0]):
+        y[a] = 1 if heads[arcs.modifier[a]] == arcs.head[a] else 0
+    total, lost = add_parts(arcs, starts, scores, y, numbers)
+    return total + lost, lost == 0.0
 
 
 @kernel

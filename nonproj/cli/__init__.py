@@ -6,9 +6,11 @@
 - `train`, `distil`, `parse`, `evaluate`, `show`, `search`, `annotate`, `audit`, `inspect`, `package`, `models`,
   `compile`, `clean`, `serve`: one module per command, with a function ``run``
 - `model_names`: models named on the command line
-- `resumable`: ``parse --resume``
+- `targets`, `several`: the files of ``parse ... -o FOLDER``, and parsing them; `resumable`: ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
-- `provenance`: the record of files and software in a model
+- `reading`: the treebanks that a command reads, and `--on-error`
+- `fitting`: a warning before input that does not fit the model
+- `provenance`: the record of files and software in a model; `treebanks`: name, licence and language of a treebank
 - `warmup`: calls every kernel once, so that compilation happens at set-up
 - `lazy_import`: defers an import until it is needed
 - `common`: shared by the commands: loading a model, decoding options, workers, progress

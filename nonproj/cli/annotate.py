@@ -45,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
     rules, suggester = reading_rules(options), _suggester(options)
     with listen(options.port) as listener:
         path, comparison = _opened(options, rules)
-        make_checker = functools.partial(Checker.of, level=options.level, language=options.language)
+        tags = suggester.tags if suggester else ()
+        make_checker = functools.partial(Checker.of, level=options.level, language=options.language, tags=tags)
         given = Given(make_checker, comparison, _retraining(options, path, suggester))
         with Session(Storage(path, rules), suggester, options.trust, given) as session:
             _report(session, options)

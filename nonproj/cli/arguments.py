@@ -83,13 +83,20 @@ class Arguments(argparse.ArgumentParser):
     def _unknown(self, kind: str, word: str, known: list[str]) -> NoReturn:
         self.error(f"unknown {kind} {word!r}{nearest(word, known)}; known: {', '.join(known)}")
 
+    def option_names(self) -> list[str]:
+        """Return the names of all options."""
+        return [text for action in self.arguments for text in action.option_strings]
+
     def check_options(self, words: list[str]) -> None:
         """Report an unknown command or long option first, before any missing argument."""
-        known = [text for action in self.arguments for text in action.option_strings if text.startswith("--")]
+        known = self.option_names()
+        command = next((word for word in words if word in self.commands), None)
         for number, word in enumerate(words):
             name = word.partition("=")[0]
             if word == "--":
                 break
+            if command and name not in known and name in self.commands[command].option_names():
+                self.error(f"{name} belongs behind the command: {self.prog} {command} {word}")
             if self.commands and not word.startswith("-"):
                 if word not in self.commands:
                     self._unknown("command", word, list(self.commands))
@@ -158,6 +165,12 @@ def add_reading(parser: Arguments) -> None:
     add("--max-line", type=positive, metavar="BYTES", help="maximum length of a line (default: 1048576)")
 
 
+def add_on_error(parser: Arguments) -> None:
+    """Add what a command that reads treebanks does about malformed sentences."""
+    text = "malformed sentence: stop; or skip it, report it at the end, and exit with code 1 (default: stop)"
+    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help=text)
+
+
 def add_workers(parser: Arguments, cluster: bool = True) -> None:
     """Add the options for processes and, by default, clusters."""
     group = parser.add_group("workers")
@@ -179,6 +192,8 @@ def add_plain_text(parser: Arguments) -> None:
     group = parser.add_group("plain text; by default the input is CoNLL-X or CoNLL-U")
     text = "the input is text, to be split into sentences and words; blank lines separate paragraphs"
     add_text_forms(group.add_alternatives().add_argument, text)
+    text = "with --text or --tokens: a line break ends a sentence, too, as after titles; a line may hold several"
+    group.add_argument("--breaks", action="store_true", help=text)
     text = "write the character offsets of each token into MISC, as in TokenRange=0:5"
     group.add_argument("--token-ranges", action="store_true", help=text)
     text = "maximum words per sentence; longer runs are split at their most probable boundary (default: 128)"
@@ -192,6 +207,8 @@ def add_text_forms(add: Callable[..., Any], text: str) -> None:
     add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
     text = "one sentence per line, its words separated by blanks"
     add("--words", dest="plain", action=const, const="words", help=text)
+    text = "words separated by blanks, to be split into sentences; blank lines separate paragraphs"
+    add("--tokens", dest="plain", action=const, const="tokens", help=text)
 
 
 def add_tagging(parser: Arguments) -> None:

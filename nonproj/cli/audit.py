@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.cli.common import check_outputs, load_model, reading_rules, worker_pool
+from nonproj.cli.fitting import first_sentences, warn_of_misfit
 from nonproj.cli.provenance import digest
+from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
 from nonproj.errors import ConfigError, DependencyError, FileError, one_line
@@ -28,7 +30,8 @@ from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
 from nonproj.io.files import open_output
-from nonproj.learning.folds import Fold, predict_fold, read_all, read_predictions
+from nonproj.learning.folds import Fold, predict_fold, read_predictions
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
 from nonproj.workers.partial import Partial, Record, file_digest, task_digest
@@ -40,6 +43,9 @@ FOLDS = 5
 FEW = 500
 """A model that learns from fewer sentences predicts so badly that most suspicions are false."""
 
+LEAST = 50
+"""A model that learns from fewer sentences knows next to nothing: nearly all of its suspicions are false."""
+
 REPORT, TABLE, PARTIAL = "report.html", "suspicions.csv", "audit.partial"
 
 log = logging.getLogger("nonproj")
@@ -50,14 +56,20 @@ def run(options: argparse.Namespace) -> int:
     for path in (*options.treebanks, *options.others):
         if not Path(path).is_file():
             raise FileError(path, "not a file; a file of a treebank is expected")
-    config = _trained_before(options) if options.model else _config(options)
+    model = _trained_before(options) if options.model else None
+    config = model.config if model else _config(options)
     options.folds = options.folds or FOLDS
     folder = _checked_folder(options.output)
     marks = _outputs(options, folder)
     check_level(options.level or 0, options.language)
-    rules = reading_rules(options, require_heads=True)
-    sentences, others = read_all(options.treebanks, rules), read_all(options.others, rules)
+    treebanks, rules = Treebanks(options), reading_rules(options, require_heads=True)
+    sentences, others = (
+        [sentence for path in paths for sentence in treebanks.read_all(path, require_heads=True)]
+        for paths in (options.treebanks, options.others)
+    )
     _check(options, sentences, others)
+    if model:
+        warn_of_misfit(model, options.treebanks[0], first_sentences(sentences), None)
     folder.mkdir(exist_ok=True)
     broken = _violations(options, sentences)
     predictions = predict_all(options, config, rules, folder, sentences)
@@ -68,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         path.unlink(missing_ok=True)
     counts = ", ".join(f"{len(found[kind])} {kind}" for kind in KINDS if found[kind]) or "none"
     sys.stdout.write(f"suspicions: {counts}; see {one_line(str(folder / REPORT))}\n")
-    return 0
+    return treebanks.report()
 
 
 def _config(options: argparse.Namespace) -> Config:
@@ -80,8 +92,8 @@ def _config(options: argparse.Namespace) -> Config:
     return dataclasses.replace(config, segmenter=dataclasses.replace(config.segmenter, epochs=0))
 
 
-def _trained_before(options: argparse.Namespace) -> Config:
-    """Return the configuration of the given model; raise an error if it has learnt from an audited file."""
+def _trained_before(options: argparse.Namespace) -> Model:
+    """Return the given model; raise an error if it has learnt from an audited file."""
     for name in ("config", "parts", "tags", "encoder", "epochs", "seed", "set", "folds"):
         if getattr(options, name) not in (None, []):
             raise ConfigError(f"--{name}", "is about the training of models; --model names a trained one")
@@ -91,7 +103,7 @@ def _trained_before(options: argparse.Namespace) -> Config:
         if learnt and learnt == digest(path):
             text = f"{one_line(options.model)} has learnt from {one_line(path)}, so it repeats its errors"
             raise ConfigError("--model", text)
-    return model.config
+    return model
 
 
 def _checked_folder(output: str) -> Path:
@@ -137,6 +149,9 @@ def _check(options: argparse.Namespace, sentences: Sequence[Sentence], others: S
         text = f"{options.folds} folds need as many sentences, and the treebank has {count}"
         raise ConfigError("--folds", f"{text}; --model names a trained model")
     learnt = len(sentences) - len(sentences) // options.folds + len(others)
+    if learnt < LEAST and not options.model:
+        text = f"each model would learn from {learnt} sentences, and needs {LEAST} at least, better {FEW}"
+        raise ConfigError("TREEBANK", f"{text}; name more files by --with, or a trained model by --model")
     if learnt < FEW and not options.model:
         text = "each model learns from about %d sentences, which are few: expect many false suspicions; "
         log.warning(text + "name more files by --with", learnt)
@@ -182,10 +197,8 @@ def predict_all(
     workers = InProcess() if isinstance(workers, nullcontext) else workers
     paths, others = tuple(options.treebanks), tuple(options.others)
     checkpoints = [str(path) for path in _temporary(options, folder)[1:]]
-    folds = [
-        Fold(paths, others, rules, config, options.folds, k, checkpoint, options.resume, options.model or "")
-        for k, checkpoint in enumerate(checkpoints)
-    ]
+    shared, given = (paths, others, rules, config, options.folds), (options.model or "", options.on_error)
+    folds = [Fold(*shared, k, checkpoint, options.resume, *given) for k, checkpoint in enumerate(checkpoints)]
     with Partial(folder / PARTIAL, _facts(options, config)) as partial, workers as pool:
         done = {record.task for record in partial.records()}
         left = [fold for fold in folds if task_digest(fold.number) not in done]
@@ -211,6 +224,7 @@ def _progress(items: Any, _: str) -> Iterator[Any]:
 def _facts(options: argparse.Namespace, config: Config) -> dict[str, Any]:
     """Return the properties that must be the same when an audit is resumed."""
     named: dict[str, Any] = {"--folds": options.folds, "--strict": options.strict, "--max-line": options.max_line}
+    named["--on-error"] = options.on_error
     sections = dataclasses.asdict(config)
     named |= {
         f"{section}.{name}": value

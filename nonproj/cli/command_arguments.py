@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nonproj.cli.arguments import Arguments, add_decoding, add_reading, add_scheduler, add_tagging, add_text_forms
+from nonproj.cli.arguments import (
+    Arguments,
+    add_decoding,
+    add_on_error,
+    add_reading,
+    add_scheduler,
+    add_tagging,
+    add_text_forms,
+)
 from nonproj.cli.values import factor, integer, jobs, language_code, port, positive, probability, whole
 
 
@@ -23,6 +31,7 @@ def add_train(parser: Arguments) -> None:
     add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
     text = "number of shards of the treebank, trained in parallel (default: one per worker)"
     add("--shards", type=positive, metavar="N", help=text)
+    add_on_error(parser)
     add_reading(parser)
 
 
@@ -56,7 +65,7 @@ def add_distil(parser: Arguments) -> None:
     """Add the arguments of ``nonproj distil``."""
     add = parser.add_argument
     add("teacher", metavar="TEACHER", help="the model that parses the text, such as one with an encoder")
-    add("texts", nargs="+", metavar="TEXT", help="files of plain text, or with --lines or --words of sentences")
+    add("texts", nargs="+", metavar="TEXT", help="files of plain text, or in one of the forms below")
     add("--treebank", dest="train", required=True, metavar="TRAIN", help="treebank with gold heads to learn from, too")
     choices = parser.add_group("the text").add_alternatives().add_argument
     add_text_forms(choices, "split text into sentences and words; blank lines separate paragraphs (default)")
@@ -87,7 +96,9 @@ def add_annotate(parser: Arguments) -> None:
     add("--compare", metavar="FILE", help=text)
     add("--port", type=port, default=0, metavar="N", help="port of this machine (default: any free one)")
     group = parser.add_group("validation, by the package udtools").add_argument
-    text = "highest level of the official validator, 0 for none (default: 3, with --language 5; none for CoNLL-X)"
+    text = (
+        "highest level of the official validator, 0 for none (default: 3, with --language 5; none if tags are not UD's)"
+    )
     group("--level", type=integer, choices=range(6), metavar="N", help=text)
     group("--language", metavar="CODE", help="language of the treebank, as in en")
     add = parser.add_group("training in the background").add_argument
@@ -120,6 +131,7 @@ def add_audit(parser: Arguments) -> None:
     add("--resume", action="store_true", help=text)
     add("-j", "--jobs", type=jobs, metavar="N", help="number of folds at a time (default: 1; -1: one per core)")
     add_configuration(parser.add_group("training of the models").add_argument)
+    add_on_error(parser)
     add_reading(parser)
 
 
@@ -137,6 +149,7 @@ def add_search(parser: Arguments) -> None:
     form.add_argument("--table", metavar="FIELDS", help=text)
     text = "write the number of matches for each combination of these fields, instead of the sentences"
     form.add_argument("--count", metavar="FIELDS", help=text)
+    add_on_error(parser)
     add_reading(parser)
 
 
@@ -187,6 +200,7 @@ def add_show(parser: Arguments) -> None:
     add("--sentence", metavar="K", help="only the sentence with this number (from 1) or this sent_id")
     text = "record the course of dual decomposition for the N sentences with the most iterations (default: 10)"
     add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
+    add_on_error(parser)
     add_reading(parser)
     add_tagging(parser)
     add_decoding(parser)

@@ -14,6 +14,7 @@ from nonproj.evaluation.calibration import no_classifier
 from nonproj.evaluation.confidence import HEAD
 from nonproj.io import conll
 from nonproj.io.files import open_output
+from nonproj.io.temporary import reserved
 from nonproj.types import Sentence
 
 SHORTEST, LONGEST = 3, 100
@@ -36,7 +37,8 @@ def run(options: argparse.Namespace) -> int:
     check_inputs(options)  # before hours of parsing
     known = known_texts(options, config.treebank.held_out)
     if not (options.resume and Path(silver).exists()):
-        write_silver(options, known, silver)
+        with reserved(Path(options.output)):
+            write_silver(options, known, silver)
     options.set = [*options.set, f"treebank.silver={silver}"]
     options.scheduler = options.shards = None
     if config.training.models == 1:

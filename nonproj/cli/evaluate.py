@@ -9,7 +9,6 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 from nonproj.cli.common import (
@@ -21,6 +20,8 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
+from nonproj.cli.fitting import beginning_of, warn_of_misfit
+from nonproj.cli.reading import Treebanks
 from nonproj.errors import ModelError
 from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
@@ -29,30 +30,31 @@ from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
 from nonproj.io.files import Opened, byte_lines, open_input, stream_error
-from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, evaluate_text, make_parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Score a parsed file or a model, or compare two parsed files."""
+    treebanks = Treebanks(options)
     if options.calibration:
-        return _calibrate(options)
+        _calibrate(options, treebanks)
+        return treebanks.report()
     if options.ud:
-        result, text = _official_scores(options)
+        result, text = _official_scores(options, treebanks)
     elif len(options.parsed) == 2:
-        *evaluations, labelled = _evaluate_files(options)
+        *evaluations, labelled = _evaluate_files(options, treebanks)
         result = compare(*evaluations, labelled=labelled)
         text = comparison_report(options.parsed, result)
         result = {"first": options.parsed[0], "second": options.parsed[1]} | result
         result, text = _add_errors(options, evaluations, labelled, result, text)
     else:
         if options.model:
-            scores = _evaluate_model(options)
+            scores = _evaluate_model(options, treebanks)
         else:
-            scores = evaluate(_gold(options), _parsed(options, options.parsed[0]))
+            scores = evaluate(treebanks.read(options.gold, require_heads=True), treebanks.read(options.parsed[0]))
         result, text = _add_errors(options, [scores], True, scores.as_dict(), scores.table())
     sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n" if options.json else text)
-    return 0
+    return treebanks.report()
 
 
 def _add_errors(
@@ -65,7 +67,7 @@ def _add_errors(
     return result, text
 
 
-def _calibrate(options: argparse.Namespace) -> int:
+def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> None:
     """Measure the calibration of a model's confidence."""
     from nonproj.evaluation.calibration import (
         calibration_report,
@@ -86,7 +88,8 @@ def _calibrate(options: argparse.Namespace) -> int:
     compile_ahead(options, model, decoding)
     source = open_input(options.gold)
     with source.closing:
-        gold = progress_bar(options, source)(_gold(options, source), "evaluate")
+        warn_of_misfit(model, source.name, beginning_of(source, model), options.tags)
+        gold = progress_bar(options, source)(treebanks.read(source, require_heads=True), "evaluate")
         parser = make_parser(model, decoding, options.tags)
         if options.from_text:
             judged = judge_from_text(parser, list(gold), options.model)
@@ -97,15 +100,14 @@ def _calibrate(options: argparse.Namespace) -> int:
     figures = {name: each.as_dict() for name, each in judged.items()}
     text = json.dumps(figures, indent=2) + "\n" if options.json else calibration_report(judged)
     sys.stdout.write(text)
-    return 0
 
 
-def _official_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _official_scores(options: argparse.Namespace, treebanks: Treebanks) -> tuple[dict[str, Any], str]:
     """Score one or two files with the official script of the CoNLL 2018 shared task."""
     from nonproj.evaluation.universal import ud_scores
 
     files: list[Any] = [options.gold, *options.parsed]
-    contents = [_content(path) for path in files] if options.errors else []
+    contents = [_content(path, treebanks) for path in files] if options.errors or treebanks.skips else []
     scores = []
     for number in range(1, len(files)):
         pair = [_opened(*contents[i]) if contents else files[i] for i in (0, number)]
@@ -115,28 +117,32 @@ def _official_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         result[name if len(scores) == 2 else "system"] = {"file": path, "scores": file}
     text = ud_report(options.parsed, scores)
     if options.errors:
-        result["errors"] = _text_errors(options, contents)
+        result["errors"] = _text_errors(options, contents, treebanks)
         text += text_error_report(result["errors"])
     return result, text
 
 
-def _text_errors(options: argparse.Namespace, contents: list[tuple[str, bytes]]) -> dict[str, Any]:
+def _text_errors(
+    options: argparse.Namespace, contents: list[tuple[str, bytes]], treebanks: Treebanks
+) -> dict[str, Any]:
     """Return the errors of parsed texts by kind, given the gold file and the parsed files."""
     from nonproj.evaluation.text_errors import text_errors
     from nonproj.evaluation.universal import universal_features
 
     gold, *systems = [list(conll.read(_opened(*content))) for content in contents]
-    return text_errors(gold, systems, known_words(options.train), universal_features())
+    return text_errors(gold, systems, known_words(options.train, treebanks), universal_features())
 
 
-def known_words(path: str | None) -> set[str] | None:
+def known_words(path: str | None, treebanks: Treebanks) -> set[str] | None:
     """Return the words of a training file; None without one."""
-    return {form for sentence in conll.read(path) for form in sentence.forms} if path else None
+    return {form for sentence in treebanks.read(path) for form in sentence.forms} if path else None
 
 
-def _content(path: str) -> tuple[str, bytes]:
-    """Return the name and the content of a file that is read twice, and may be a pipe."""
-    stream, name, closing = open_input(path)
+def _content(path: str, treebanks: Treebanks) -> tuple[str, bytes]:
+    """Return name and content of a file that is read twice, and may be a pipe, without what ``--on-error`` skips."""
+    stream, name, closing = opened = open_input(path)
+    if treebanks.skips:
+        return name, "".join(line for sentence in treebanks.read(opened) for line in sentence.lines).encode()
     lines: list[bytes] = []
     with closing:
         try:
@@ -151,33 +157,27 @@ def _opened(name: str, content: bytes) -> Opened:
     return Opened(io.BytesIO(content), name, contextlib.nullcontext())
 
 
-def _gold(options: argparse.Namespace, source: Opened | None = None) -> Iterator[Sentence]:
-    return conll.read(source or options.gold, reading_rules(options, require_heads=True))
-
-
-def _parsed(options: argparse.Namespace, path: str) -> Iterator[Sentence]:
-    return conll.read(path, reading_rules(options))
-
-
-def _evaluate_files(options: argparse.Namespace) -> tuple[Evaluation, Evaluation, bool]:
+def _evaluate_files(options: argparse.Namespace, treebanks: Treebanks) -> tuple[Evaluation, Evaluation, bool]:
     """Score two parsed files, and return whether all files have labels; a file whose labels are all ``_`` has none."""
-    sentences = list(_gold(options))
-    outputs = [list(_parsed(options, path)) for path in options.parsed]
+    sentences = list(treebanks.read(options.gold, require_heads=True))
+    outputs = [list(treebanks.read(path)) for path in options.parsed]
     labelled = all(any(set(s.labels) - {"_"} for s in file) for file in (sentences, *outputs))
     first, second = (evaluate(sentences, output) for output in outputs)
     return first, second, labelled
 
 
-def _evaluate_model(options: argparse.Namespace) -> Evaluation:
+def _evaluate_model(options: argparse.Namespace, treebanks: Treebanks) -> Evaluation:
     """Score the trees of a model, parsed by workers or in this process."""
     model = load_model(options.model, options.gold)
     decoding, source = decoding_options(model.config.decoding, options), open_input(options.gold)
     compile_ahead(options, model, decoding)
     progress = progress_bar(options, source)
     with source.closing, worker_pool(options) as workers:
+        warn_of_misfit(model, source.name, beginning_of(source, model), options.tags)
         if workers:
             rules = reading_rules(options, require_heads=True)
-            return evaluate_text(workers, ModelRef.of(options.model, decoding, options.tags), source, progress, rules)
-        gold = _gold(options, source)
+            reference, on_broken = ModelRef.of(options.model, decoding, options.tags), treebanks.add
+            return evaluate_text(workers, reference, source, progress, rules, on_broken if treebanks.skips else None)
+        gold = treebanks.read(source, require_heads=True)
         parser = make_parser(model, decoding, options.tags)
         return evaluate_parser(parser, gold, warm_up=WARM_UP, progress=progress)

@@ -11,6 +11,7 @@ import gc
 import importlib
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
     add_decoding,
+    add_on_error,
     add_plain_text,
     add_reading,
     add_tagging,
@@ -35,7 +37,7 @@ from nonproj.cli.command_arguments import (
     add_train,
 )
 from nonproj.cli.lazy_import import import_blas_when_needed
-from nonproj.cli.model_names import is_input, is_terminal, locate_models
+from nonproj.cli.model_names import are_inputs, is_terminal, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.cli.values import jobs, port, positive, probability, seconds
 from nonproj.errors import NonprojError, one_line
@@ -57,6 +59,8 @@ ON_ERROR = ("stop", "skip", "copy")
 
 FORMATS = ("conllu", "json", "jsonl", "parquet")
 """A copy of `nonproj.io.tables.FORMATS`."""
+
+_VERBOSITY = re.compile("-v+|-q+|--verbose|--quiet")
 
 log = logging.getLogger("nonproj")
 
@@ -99,12 +103,14 @@ def build_parser() -> Arguments:
 
 def _add_parse(parser: Arguments) -> None:
     add = parser.add_argument
-    parser.usage = "nonproj parse [options] [MODEL] [IN]\n       nonproj parse [options] -m MODEL [IN]"
+    parser.usage = "nonproj parse [options] [MODEL] [IN]\n       nonproj parse [options] [MODEL] FILE... -o FOLDER"
     text = "a model made by 'nonproj train', or the name of an installed one, instead of the first argument"
     add("-m", "--model", metavar="MODEL", help=text)
-    text = f"a model (default: {DEFAULT}, if it is installed), and the file to parse (default: standard input)"
+    text = f"a model (default: {DEFAULT}, or the only installed one), and the file to parse (default: standard input);"
+    text += " with -o FOLDER: files, folders and quoted patterns such as 'texts/**/*.txt'"
     add("files", nargs="*", metavar="MODEL [IN]", help=text)
-    add("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
+    text = "file to write (default: standard output), or folder for the parses of several files"
+    add("-o", "--output", default="-", metavar="OUT", help=text)
     text = (
         "CoNLL; JSON; a line of JSON for each sentence; or Parquet, a row for each word (default: by the ending of OUT)"
     )
@@ -126,9 +132,11 @@ def _add_parse(parser: Arguments) -> None:
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
     text = "malformed input: stop; or skip it or copy its lines, report it at the end, and exit with code 1"
     add("--on-error", choices=ON_ERROR, default="stop", help=f"{text} (default: stop)")
-    text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match"
+    text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match;"
+    text += " of several files, those that are complete are skipped"
     add("--resume", action="store_true", help=text)
-    add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
+    text = "enhanced dependencies and empty nodes: keep or drop them, in all sentences (default: drop)"
+    add("--deps", choices=("keep", "drop"), default="drop", help=text)
     add_plain_text(parser)
     add_reading(parser)
     add_tagging(parser)
@@ -157,6 +165,7 @@ def _add_evaluate(parser: Arguments) -> None:
     add("--text", dest="from_text", action="store_true", help=text)
     add("--diagram", metavar="FILE", help="with --calibration: draw reliability diagrams (.png, .svg or .pdf)")
     add("--json", action="store_true", help="print all figures as JSON")
+    add_on_error(parser)
     add_reading(parser)
     add_tagging(parser)
     add_workers(parser, cluster=False)
@@ -211,7 +220,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     ('parse', 'danish.nonproj', 'in.conll', '-')
     """
     parser = build_parser()
-    commands = parser.commands
+    words, commands = _behind_command(words), parser.commands
     named = next((word for word in words if not word.startswith("-")), "")
     if named in MOVED:
         where = f"pip install ./systems in a checkout of nonproj, then nonproj-systems {named}"
@@ -235,6 +244,20 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     return options
 
 
+def _behind_command(words: list[str]) -> list[str]:
+    """Move ``-v`` and ``-q`` in front of the command behind it, where the parser expects them.
+
+    Examples
+    --------
+    >>> _behind_command(["-v", "parse", "-q", "a"])
+    ['parse', '-v', '-q', 'a']
+    """
+    count = next((number for number, word in enumerate(words) if not _VERBOSITY.fullmatch(word)), len(words))
+    if words[count:] and not words[count].startswith("-"):
+        return [words[count], *words[:count], *words[count + 1 :]]
+    return words[count:]  # such as --version
+
+
 def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> None:
     """Report two inputs that are both standard input."""
     named = {"file": "FILE", "gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED"}
@@ -253,12 +276,13 @@ def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: A
     if options.model is None:
         if not files and is_terminal(sys.stdin):
             parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
-        options.model = files.pop(0) if len(files) > 1 or (files and not is_input(files[0])) else None
-    options.input = files.pop(0) if files else "-"
-    for name, given in (("--token-ranges", options.token_ranges), ("--cut-words", options.cut_words is not None)):
-        if given and not options.plain:
-            parser.error(f"{name} applies to plain text: --text, --lines or --words")
-    return files
+        options.model = files.pop(0) if files and not are_inputs(files, options.output) else None
+    options.inputs = files or ["-"]
+    options.input = options.inputs[0]
+    for name in ("token_ranges", "cut_words", "breaks"):
+        if getattr(options, name) not in (None, False) and not options.plain:
+            parser.error(f"--{name.replace('_', '-')} applies to plain text: --text, --lines, --words or --tokens")
+    return []
 
 
 def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> list[str]:
@@ -366,9 +390,9 @@ def _run(words: list[str], last: bool) -> int:
 
         sys.stdout.write(f"nonproj {__version__}\n")
         return 0
-    locate_models(options)
     talkative = options.command in ("train", "distil", "annotate", "audit", "serve")
     start_logging(options, logging.INFO if talkative else logging.WARNING)
+    locate_models(options)
     with Signals(patient=options.command in ("train", "distil", "audit"), last=last):
         command = importlib.import_module(f"nonproj.cli.{options.command}")
         if last:

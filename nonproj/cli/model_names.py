@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from typing import TextIO
 
+from nonproj.cli.targets import is_file_name, is_pattern
 from nonproj.io.kinds import beginning_of, is_model
 from nonproj.model.hub import is_on_hub
-from nonproj.model.installed import SUFFIX, default, installed, is_name, located
+from nonproj.model.installed import DEFAULT, SUFFIX, default, installed, is_name, located
+
+log = logging.getLogger("nonproj")
 
 
 def locate_models(options: argparse.Namespace) -> None:
@@ -17,7 +21,10 @@ def locate_models(options: argparse.Namespace) -> None:
     An unknown name remains, and is reported when the model is loaded, after other mistakes in the options.
     """
     if options.command == "parse" and options.model is None:
-        options.model = str(default())
+        model = default()
+        options.model = str(located(model.name))
+        if model.name != DEFAULT:
+            log.warning("parsing with %s, the only installed model", model.name)
     for name in ("model", "teacher"):
         if getattr(options, name, None):
             setattr(options, name, _path(getattr(options, name)))
@@ -36,10 +43,22 @@ def is_terminal(stream: TextIO) -> bool:
     return not stream.closed and stream.isatty()
 
 
+def are_inputs(words: list[str], output: str) -> bool:
+    """Return whether no argument is the model: one input, or several for an output that may be a folder."""
+    if len(words) == 1:
+        return is_input(words[0])
+    return is_input(words[0]) and not is_file_name(output) and not any(map(_is_model, words))
+
+
 def is_input(word: str) -> bool:
-    """Return whether a single argument is the file to parse: standard input, or a file or pipe that is not a model."""
-    if word == "-":
+    """Return whether an argument is data to parse: standard input, a file or pipe that is not a model, a folder."""
+    if word == "-" or is_pattern(word):
         return True
-    if word.endswith(SUFFIX) or os.path.isdir(word) or (is_name(word) and installed(word)):
-        return False  # if an installed model has the name of a file, that is an error later
-    return os.path.exists(word) and not is_model(beginning_of(word))
+    return os.path.exists(word) and not _is_model(word)
+
+
+def _is_model(word: str) -> bool:
+    """Return whether an argument is a model or has the name of one."""
+    if word.endswith(SUFFIX) or (is_name(word) and installed(word)):
+        return True  # if an installed model has the name of a file, that is an error later
+    return is_model(beginning_of(word))

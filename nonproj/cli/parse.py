@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any, TextIO
 
-from nonproj.cli import resumable
+from nonproj.cli import resumable, several
 from nonproj.cli.common import (
     check_outputs,
     compile_ahead,
@@ -21,7 +21,10 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
-from nonproj.errors import ConfigError, ModelError, NonprojError, one_line
+from nonproj.cli.fitting import beginning_of, warn_of_misfit
+from nonproj.cli.reading import list_broken
+from nonproj.cli.targets import are_several, targets_of
+from nonproj.errors import ConfigError, ModelError, NonprojError
 from nonproj.evaluation.calibration import no_classifier
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
@@ -43,41 +46,60 @@ log = logging.getLogger("nonproj")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Parse a file or a stream; the output is renamed to its final name when it is complete.
+    """Parse files or a stream; an output is renamed to its final name when it is complete.
 
     Return 1 if ``--on-error`` skipped or copied anything, else 0.
     """
-    outputs = {"output": options.output, "--stats": options.stats}
-    replaceable = "input"
-    if options.resume:  # a run killed just before its end still needs its input
-        outputs["--resume"], replaceable = resumable.partial_of(options), ""
+    options.targets = targets_of(options) if are_several(options.inputs, options.output) else []
     options.format = table_format(options)
-    check_outputs(outputs, {"model": options.model, "input": options.input}, replaceable=replaceable)
-    model = load_model(options.model, options.input)
+    _check_files(options)
+    model = load_model(options.model, options.targets[0].source if options.targets else options.input)
     decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
     wanted = confidence != NO_CONFIDENCE or options.stats or options.stats_comments
     decoding = dataclasses.replace(decoding, confidence=decoding.confidence and bool(wanted))
     compile_ahead(options, model, decoding)
     start = time.perf_counter()
-    source = open_input(options.input)
     rules, plain = reading_rules(options, ignore_heads=True, may_be_empty=True), None
     if options.plain:
-        plain = TextInput(options.plain, options.token_ranges).within(decoding.cut_words, decoding.max_words)
+        plain = TextInput(options.plain, options.token_ranges, breaks=options.breaks).check()
+        plain = plain.within(decoding.cut_words, decoding.max_words)
     comments = options.stats_comments or options.format != "conllu"  # in which a tree has its certificate
-    text = TextOptions(comments, options.keep_deps, rules, plain, confidence, options.on_error)
-    with source.closing:
-        if options.resume:
-            totals = resumable.parse(options, model, decoding, text, source)
-        else:
-            totals = _parse(options, model, decoding, text, source)
-    _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start)
+    text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
+    first = options.targets[0].source if options.targets else options.input
+    with (source := open_input(first)).closing:
+        unfit = warn_of_misfit(model, source.name, beginning_of(source, model, plain), options.tags)
+        if not options.targets:
+            parse_one = resumable.parse if options.resume else _parse
+            totals = parse_one(options, model, decoding, text, source)
+    if options.targets:
+        parse_all = resumable.parse if options.resume else several.parse
+        totals = parse_all(options, model, decoding, text)
+        several.summarise(options, totals)
+    _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start, unfit)
     _report(totals, options)
     return 1 if totals.refused else 0
 
 
+def _check_files(options: argparse.Namespace) -> None:
+    """Raise an error if an output is also an input or another output; make the folder of several outputs."""
+    inputs, outputs, replaceable = {"model": options.model}, dict[str, str | None](), ""
+    if options.targets:
+        inputs |= {f"input {target.source}": target.source for target in options.targets}
+        outputs |= {f"output of {target.source}": target.output for target in options.targets}
+    else:
+        inputs["input"], outputs["output"] = options.input, options.output
+        replaceable = "" if options.resume else "input"  # a run killed just before its end still needs its input
+    outputs["--stats"] = options.stats
+    if options.resume:
+        outputs["--resume"] = resumable.partial_of(options)
+    check_outputs(outputs, inputs, replaceable)
+    if options.targets:
+        several.make_folder(options.output)
+
+
 def table_format(options: argparse.Namespace) -> str:
     """Return the format of the output; an error, if it cannot hold what the options ask for."""
-    form = format_of(options.output, options.format)
+    form = options.format or "conllu" if options.targets else format_of(options.output, options.format)
     if form != "conllu" and options.on_error == COPY:
         raise ConfigError("--on-error", "copies lines of the input, which only CoNLL files can contain")
     return form
@@ -114,7 +136,7 @@ def _parse(
             items = UnitWriter(stream, text, totals.add).items(parse_units(parser, units, batch))
         if options.input == "-":
             items = _flushed(items, [stream, lines] if lines else [stream])
-        conll.write(items, stream, keep_deps=text.keep_deps)
+        conll.write(items, stream, deps=text.deps)
         if failures:
             raise failures[0]
     return totals
@@ -128,7 +150,7 @@ def _units(parser: Parser, source: Opened, text: TextOptions) -> Iterable[Any]:
     return (conll.read if text.on_error == STOP else read_units)(source, text.rules)
 
 
-def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float) -> None:
+def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float, unfit: bool) -> None:
     """Write figures, and warnings about certificates and tags."""
     message = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
     log.info(message, totals.sentences, totals.words, seconds, totals.certified)
@@ -136,7 +158,7 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, sec
         open_ = totals.sentences - totals.certified
         hint = "raise --search-limit" if decoding.exact else "use --exact"
         log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
-    if totals.unknown_tags > _MANY_UNKNOWN * totals.words:
+    if totals.unknown_tags > _MANY_UNKNOWN * totals.words and not unfit:
         share = 100 * totals.unknown_tags / totals.words
         hint = "--tag predicts all tags" if has_tagger else "the model has no tagger"
         text = "%.0f %% of the words have no tag or one unseen in training; %s"
@@ -152,9 +174,7 @@ def _report(totals: ParseLog, options: argparse.Namespace) -> None:
     if not totals.refused:
         return
     done = "copied" if options.on_error == COPY else "left out"
-    for unit in totals.broken:
-        lines = f"line {unit.first}" if unit.first == unit.last else f"lines {unit.first} to {unit.last}"
-        log.error("%s", one_line(f"{unit.error()} ({lines})"))
+    list_broken(totals.broken)
     if totals.refused > len(totals.broken):
         hint = "the --stats file lists all" if options.stats else "--stats lists all"
         log.error("and %d more; %s", totals.refused - len(totals.broken), hint)

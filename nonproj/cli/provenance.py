@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from nonproj.cli.treebanks import describe
 from nonproj.options.config import Config
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
-_LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENCE.txt", "LICENSE.md", "COPYING")
-_LONGEST = 120
-_NAME_IN_UD = re.compile(r"([a-z]{2,3})_[a-z0-9]+-ud-train(?:-\w+)*\.conllu(?:\.gz)?")
 
 
 def provenance(config: Config, train: str, test: str | None, held_out: int) -> dict[str, dict[str, Any]]:
@@ -23,15 +20,17 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
     Parameters
     ----------
     config : Config
-        Provides ``treebank.name`` and ``treebank.licence``.
+        ``treebank.name`` and ``treebank.licence`` override what is known about the training file.
     train, test : str
         Paths of the files; pipes and standard input have no digest.
     held_out : int
         Number of sentences held out.
     """
-    data: dict[str, Any] = {"name": config.treebank.name, "licence": config.treebank.licence or licence_beside(train)}
-    if language := language_of(train):
-        data["language"] = language
+    known = describe(train, digest(train))
+    data: dict[str, Any] = {"name": config.treebank.name or known.name}
+    data["licence"] = config.treebank.licence or known.licence
+    if known.language:
+        data["language"] = known.language
     for role, path in (("train", train), ("test", test)):
         if path:
             data |= {f"{role}_file": Path(path).name, f"{role}_sha256": digest(path)}
@@ -51,37 +50,6 @@ def digest(path: str) -> str | None:
         return None
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def language_of(path: str) -> str | None:
-    """Return the code of the language of a treebank of Universal Dependencies, or None if the file has another name.
-
-    Parameters
-    ----------
-    path : str
-        The training file; large treebanks have several.
-
-    Examples
-    --------
-    >>> language_of("UD_Gothic-PROIEL/got_proiel-ud-train.conllu"), language_of("train.conllu")
-    ('got', None)
-    >>> language_of("de_hdt-ud-train-a-1.conllu")
-    'de'
-    """
-    named = _NAME_IN_UD.fullmatch(Path(path).name)
-    return named[1] if named else None
-
-
-def licence_beside(path: str) -> str | None:
-    """Return the first line of the licence file in a treebank's folder, or None if there is no readable one."""
-    for name in _LICENCES:
-        try:
-            lines = (Path(path).parent / name).read_text(encoding="utf-8").splitlines()
-        except (OSError, ValueError):
-            continue
-        for line in filter(None, (line.strip("# \t=-") for line in lines)):
-            return line[:_LONGEST]
-    return None
 
 
 def _version(name: str) -> str | None:

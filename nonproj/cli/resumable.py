@@ -1,4 +1,4 @@
-"""``nonproj parse --resume``: a job that continues after a killed run."""
+"""``nonproj parse --resume``: a job of one or several files that continues after a killed run."""
 
 from __future__ import annotations
 
@@ -6,26 +6,33 @@ import argparse
 import dataclasses
 import io
 import os
-from collections import deque
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
 from nonproj.cli.common import progress_bar, worker_pool
+from nonproj.cli.several import make_folder, report
+from nonproj.cli.targets import Target
 from nonproj.errors import ConfigError, FileError
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
 from nonproj.io.broken import SKIP, STOP, Broken
 from nonproj.io.files import Opened, is_direct, open_output
 from nonproj.io.tables import open_table
+from nonproj.io.temporary import reason
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
-from nonproj.workers.parsing import Joined, ModelRef, ParsedPiece, Task, keep, parse_piece, tasks_of
+from nonproj.workers.parsing import Joined, ModelRef, ParsedPiece, Task, keep, parse_tasks, tasks_and_ends
 from nonproj.workers.partial import Partial, Record, file_digest, task_digest
-from nonproj.workers.pool import InProcess, in_order
+from nonproj.workers.pool import InProcess
+
+PARTIAL = "parse.partial"
+"""The log of a job of several files, in the folder of its outputs."""
 
 
 def partial_of(options: argparse.Namespace) -> str:
     """Return the path of ``OUT.partial``; raise `ConfigError` if input or output is not a file."""
+    if options.targets:
+        return os.path.join(options.output, PARTIAL)
     if options.output == "-" or is_direct(options.output):
         raise ConfigError("--resume", "needs a file to write: -o OUT")
     if options.input == "-" or not os.path.isfile(options.input):
@@ -34,31 +41,32 @@ def partial_of(options: argparse.Namespace) -> str:
 
 
 def parse(
-    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: Opened
+    options: argparse.Namespace,
+    model: Model,
+    decoding: DecodingConfig,
+    text: TextOptions,
+    source: Opened | None = None,
 ) -> ParseLog:
-    """Parse task by task; completed tasks are kept in ``OUT.partial``, and concatenated at the end."""
-    before = _age(options.input)
+    """Parse task by task; those of the current file are kept in ``OUT.partial``, and so is which files are complete.
+
+    ``source`` is the only file, for the progress bar; None if there are several.
+    """
+    targets = options.targets or [Target(options.input, options.output)]
+    files = [_File.of(target, bool(options.stats)) for target in targets]
     reference = ModelRef.of(options.model, decoding, options.tags)
     keep(reference, model)
-    partial = Partial(partial_of(options), _facts(options, decoding, text, reference))
+    facts = _facts(options, decoding, text, reference)
     workers = worker_pool(options)
-    workers = InProcess() if isinstance(workers, nullcontext) else workers
     statistics = open_output(options.stats) if options.stats else nullcontext()
     with (
-        partial,
-        workers as pool,
-        open_table(options.output, options.format, "surrogateescape") as stream,
+        Partial(partial_of(options), facts | {"input": "" if options.targets else files[0].digest}) as partial,
+        InProcess() if isinstance(workers, nullcontext) else workers as pool,
         statistics as lines,
     ):
         job = _Job(partial, text, options)
-        for _ in progress_bar(options, source)(job.run(pool, reference, source), "parse"):
-            pass
-        if _age(options.input) != before:
-            raise FileError(options.input, f"has changed during the run; remove {partial.path} and start again")
-        for record in partial.records():
-            stream.write(record.output.decode("utf-8", "surrogateescape"))
-            if lines:
-                lines.write(record.statistics.decode())
+        job.run(files, pool, reference, source)
+        if lines:
+            job.write_statistics(files, lines)
     partial.remove()
     return job.totals
 
@@ -68,8 +76,38 @@ def _digest(task: Task) -> str:
     return task_digest(task if isinstance(task, str) else task._replace(path=""))
 
 
+class _File(NamedTuple):
+    """A file of a job.
+
+    Attributes
+    ----------
+    target : Target
+    digest : str
+        The digest of its contents.
+    key : str
+        What the log names it by.
+    age : tuple of int
+        What changes if somebody writes to it.
+    """
+
+    target: Target
+    digest: str
+    key: str
+    age: tuple[int, int]
+
+    @classmethod
+    def of(cls, target: Target, statistics: bool) -> _File:
+        """Return a file with its digests; its name belongs to its statistics, but not to its parses."""
+        age = _age(target.source)  # before it is read, so that a later change is noticed
+        digest = file_digest(target.source)
+        return cls(target, digest, task_digest((target.output, digest, target.source if statistics else "")), age)
+
+
 def _age(path: str) -> tuple[int, int]:
-    facts = os.stat(path)
+    try:
+        facts = os.stat(path)
+    except OSError as error:
+        raise FileError(path, reason(error)) from None
     return facts.st_size, facts.st_mtime_ns
 
 
@@ -80,16 +118,19 @@ def _facts(
     form = text.plain.format if text.plain else "treebank"
     named: dict[str, Any] = {f"decoding.{name}": value for name, value in dataclasses.asdict(decoding).items()}
     named |= {"--tag": options.tags, "the format of the input": form, "--token-ranges": options.token_ranges}
-    named |= {"--stats-comments": text.comments, "--keep-deps": text.keep_deps, "--strict": text.rules.strict}
+    named["--breaks"] = options.breaks
+    named |= {"--stats-comments": text.comments, "--deps": text.deps, "--strict": text.rules.strict}
     named |= {"--max-line": text.rules.max_line, "--confidence": text.confidence.write, "--stats": bool(options.stats)}
     named |= {"--min-confidence": text.confidence.minimum, "--mark-unsure": text.confidence.mark}
-    if options.stats:
+    if options.stats and not options.targets:
         named["the name of the input"] = options.input
-    return {"model": reference.digest.hex(), "input": file_digest(options.input), "options": named}
+    return {"model": reference.digest.hex(), "options": named}
 
 
 class _Job:
-    """A job and its completed tasks.
+    """A job and its completed work.
+
+    The log has a record for each complete file; records for the completed tasks of the current file follow.
 
     Attributes
     ----------
@@ -97,58 +138,126 @@ class _Job:
     """
 
     def __init__(self, partial: Partial, text: TextOptions, options: argparse.Namespace):
-        self.partial, self.text = partial, text
-        self.lines = io.StringIO()
-        self.totals, self.joined = ParseLog(self.lines if options.stats else None), Joined(text.plain is not None)
+        self.partial, self.text, self.options = partial, text, options
+        self.totals, self.lines = ParseLog(None), io.StringIO()
+        self._start_file(partial.begin)
 
-    def run(self, pool: Any, reference: ModelRef, source: Opened) -> Iterator[ParseRecord | Broken]:
-        """Parse the remaining tasks, and yield their records once they are saved.
+    def _start_file(self, place: int) -> None:
+        """Forget the previous file; the records of the next one begin at a place of the log."""
+        self.place, self.is_complete = place, False
+        self.log = ParseLog(self.lines if self.options.stats else None)
+        self.joined = Joined(self.text.plain is not None)
+
+    def run(self, files: list[_File], pool: Any, reference: ModelRef, source: Opened | None) -> None:
+        """Parse what is left of the files.
 
         Malformed sentences are found task by task even if they stop the job, so that it can be resumed with ``skip``.
         """
+        left, done = self._restore(files)
         tolerant = self.text._replace(on_error=SKIP) if self.text.on_error == STOP else self.text
-        tasks, digests = tasks_of(source, tolerant), deque[str]()
-        self._restore(tasks)
+        results = parse_tasks(pool, reference, self._tasks(left, done, tolerant, source), tolerant)
+        progress = progress_bar(self.options, source)
+        for file in left:
+            if self.options.targets:
+                make_folder(os.path.dirname(file.target.output))
+            with open_table(file.target.output, self.options.format, "surrogateescape") as stream:
+                for _ in progress(self._parse(file, results), "parse"):
+                    pass
+                if _age(file.target.source) != file.age:
+                    again = "start again" if self.options.targets else f"remove {self.partial.path} and start again"
+                    raise FileError(file.target.source, f"has changed during the run; {again}")
+                for record in self.partial.records(self.place):
+                    stream.write(record.output.decode("utf-8", "surrogateescape"))
+            self._finish(file)
 
-        def calls() -> Iterator[tuple[ModelRef, TextOptions, Task]]:
-            for task in tasks:
-                digests.append(_digest(task))
-                yield reference, tolerant, task
+    def _tasks(
+        self, files: list[_File], done: list[str], text: TextOptions, source: Opened | None
+    ) -> Iterator[tuple[tuple[str, bool], Task]]:
+        """Yield the tasks of the files but for those done of the first; a key is digest, and whether a file ends."""
+        for file in files:
+            tasks = tasks_and_ends(source or file.target.source, text)
+            for digest in done:
+                task, _ = next(tasks, ("", True))
+                if _digest(task) != digest:
+                    raise FileError(str(self.partial.path), "is damaged: it does not match this input; remove it")
+            done = []
+            for task, is_last in tasks:
+                yield (_digest(task), is_last), task
 
-        for parsed in in_order(pool, parse_piece, calls(), rehearse=True):
-            self._keep(digests.popleft(), parsed)
+    def _parse(
+        self, file: _File, results: Iterator[tuple[tuple[str, bool], ParsedPiece]]
+    ) -> Iterator[ParseRecord | Broken]:
+        """Parse what is left of a file, and yield its records once they are saved."""
+        while not self.is_complete:
+            (task, self.is_complete), parsed = next(results)
+            self._keep(file, task, parsed)
             yield from parsed.records
 
-    def _restore(self, tasks: Iterator[Task]) -> None:
-        """Skip the completed tasks, and continue from the state after them."""
-        state = None
-        for record in self.partial.records():
-            task = next(tasks, None)
-            if task is None or _digest(task) != record.task:
-                raise FileError(str(self.partial.path), "is damaged: it does not match this input; remove it")
-            state = record.state
-        if state is None:
-            return
+    def _restore(self, files: list[_File]) -> tuple[list[_File], list[str]]:
+        """Return the files that are not complete, and the digests of the tasks that are done of the first of them."""
+        complete, tasks = dict[str, ParseLog](), list[str]()
+        state: dict[str, Any] = {}
         try:
-            self.totals.restore(state["log"])
-            self.joined.numbered, self.joined.pending = int(state["numbered"]), str(state["pending"])
-            on_error = state["on_error"]
+            for record in self.partial.records():
+                state = record.state
+                if state["file"] == record.task:
+                    complete[record.task], tasks = self._log_of(state), []
+                    self.place = self.partial.end
+                else:
+                    tasks.append(record.task)
+            left = [file for file in files if file.key not in complete or not os.path.isfile(file.target.output)]
+            if not tasks or not left or state["file"] != left[0].key:
+                self.partial.shorten(self.place)
+                tasks = []
+            else:
+                self.log.restore(self._log_of(state).state())
+                self.joined.numbered, self.joined.pending = int(state["numbered"]), str(state["pending"])
+                self.is_complete = bool(state["is_complete"])
         except (KeyError, TypeError, ValueError):
             raise FileError(str(self.partial.path), "is damaged; remove it") from None
-        if self.totals.refused and on_error != self.text.on_error:
-            message = f"--on-error was {on_error} when this job was started, and is now {self.text.on_error}"
-            raise FileError(str(self.partial.path), f"{message}; restore it, or remove this file to start again")
+        for file in files:
+            if file not in left:
+                self.totals.extend(complete[file.key])
+        return left, tasks
 
-    def _keep(self, task: str, parsed: ParsedPiece) -> None:
+    def _log_of(self, state: dict[str, Any]) -> ParseLog:
+        """Return the counts in a state; raise an error if errors were treated in another way."""
+        log = ParseLog(None)
+        log.restore(state["log"])
+        if log.refused and state["on_error"] != self.text.on_error:
+            message = f"--on-error was {state['on_error']} when this job was started, and is now {self.text.on_error}"
+            raise FileError(str(self.partial.path), f"{message}; restore it, or remove this file to start again")
+        return log
+
+    def _keep(self, file: _File, task: str, parsed: ParsedPiece) -> None:
         """Save the result of a task; raise the error of a malformed sentence if it stops the job."""
         for record in parsed.records:
             if isinstance(record, Broken) and self.text.on_error == STOP:
                 raise record.error()
-            self.totals.add(record)
+            self.log.add(record)
         output, lines = self.joined.add(parsed), self.lines.getvalue()
         self.lines.seek(0)
         self.lines.truncate()
-        state = {"log": self.totals.state(), "numbered": self.joined.numbered, "pending": self.joined.pending}
-        state["on_error"] = self.text.on_error
-        kept = Record(task, output.encode("utf-8", "surrogateescape"), lines.encode(), state)
-        self.partial.append(kept)
+        state = self._state(file) | {"numbered": self.joined.numbered, "pending": self.joined.pending}
+        state["is_complete"] = self.is_complete
+        self.partial.append(Record(task, output.encode("utf-8", "surrogateescape"), lines.encode(), state))
+
+    def _finish(self, file: _File) -> None:
+        """Replace the tasks of a file, whose output is complete, by one record in the log."""
+        self.totals.extend(self.log)
+        report(file.target, self.log)
+        statistics = b"".join(record.statistics for record in self.partial.records(self.place))
+        self.partial.shorten(self.place)
+        self.partial.append(Record(file.key, b"", statistics, self._state(file)))
+        self._start_file(self.partial.end)
+
+    def _state(self, file: _File) -> dict[str, Any]:
+        return {"file": file.key, "log": self.log.state(), "on_error": self.text.on_error}
+
+    def write_statistics(self, files: list[_File], stream: TextIO) -> None:
+        """Write the statistics of the files, in the order in which they were completed."""
+        last = {record.task: number for number, record in enumerate(self.partial.records())}
+        numbers = {last[file.key] for file in files}
+        for number, record in enumerate(self.partial.records()):
+            if number in numbers:
+                stream.write(record.statistics.decode())

@@ -9,15 +9,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
 
-from nonproj.cli.common import check_outputs, reading_rules
+from nonproj.cli.common import check_outputs
+from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, one_line
+from nonproj.evaluation.search.absent import absent
 from nonproj.evaluation.search.output import Hit, as_conllu, count_groups, search, table_head, table_rows
 from nonproj.evaluation.search.patterns import OF_BOTH
 from nonproj.evaluation.search.query import MOST_STEPS, Query
 from nonproj.evaluation.search.syntax import parse_fields
-from nonproj.io import conll
 from nonproj.io.files import open_output
+from nonproj.pictures.content import visible
 
 log = logging.getLogger("nonproj")
 
@@ -44,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
     inputs = {f"input {path}": path for path in options.files} | {"other file": options.other}
     check_outputs({"output": options.output}, inputs)
     totals = _Totals()
-    hits = _counted(heeding(_hits(options, query)), totals)
+    treebanks = Treebanks(options)
+    hits = _counted(heeding(_hits(options, query, treebanks)), totals)
     with open_output(options.output) as stream:
         if options.count:
             _write_rows(stream, [[field.text for field in fields] + ["matches"]])
@@ -56,14 +59,23 @@ def run(options: argparse.Namespace) -> int:
             for hit in hits:
                 stream.write(as_conllu(query, hit))
     _report(options, totals)
-    return 0
+    if not totals.found and "-" not in options.files:
+        _explain(options)
+    return treebanks.report()
 
 
-def _hits(options: argparse.Namespace, query: Query) -> Iterator[Hit]:
+def _explain(options: argparse.Namespace) -> None:
+    """Warn of tags, relations and forms in the query that no word has."""
+    sentences = (sentence for path in options.files for sentence in Treebanks(options).read(path))
+    if reason := absent(options.query, heeding(sentences)):
+        log.warning("%s", one_line(reason))
+
+
+def _hits(options: argparse.Namespace, query: Query, treebanks: Treebanks) -> Iterator[Hit]:
     """Yield all sentences with their matches."""
     for path in options.files:
-        others = conll.read(options.other, reading_rules(options)) if options.other else None
-        yield from search(query, conll.read(path, reading_rules(options)), others)
+        others = treebanks.read(options.other) if options.other else None
+        yield from search(query, treebanks.read(path), others)
 
 
 def _counted(hits: Iterable[Hit], totals: _Totals) -> Iterator[Hit]:
@@ -80,7 +92,7 @@ def _counted(hits: Iterable[Hit], totals: _Totals) -> Iterator[Hit]:
 def _write_rows(stream: TextIO, rows: Iterable[list[str]]) -> None:
     """Write rows of a table with tabs between columns."""
     for row in rows:
-        stream.write("\t".join(cell.replace("\t", " ") for cell in row) + "\n")
+        stream.write("\t".join(map(visible, row)) + "\n")
 
 
 def _report(options: argparse.Namespace, totals: _Totals) -> None:

@@ -14,13 +14,14 @@ from nonproj.cli.common import (
     decoding_options,
     load_model,
     progress_bar,
-    reading_rules,
 )
+from nonproj.cli.fitting import beginning_of, warn_of_misfit
+from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError
 from nonproj.evaluation.html.items import Item, choose, from_files, from_parses, with_trees
-from nonproj.io import conll
 from nonproj.io.files import open_binary, open_input, open_output
+from nonproj.pictures.content import visible
 from nonproj.pictures.terminal import has_colours, to_terminal
 from nonproj.pipeline.parser import Parser
 from nonproj.workers.parsing import make_parser
@@ -35,10 +36,12 @@ def run(options: argparse.Namespace) -> int:
     inputs["training file"] = options.train
     check_outputs({"output": options.output}, inputs)
     suffix = _suffix(options)
+    treebanks = Treebanks(options)
     if options.ud:
-        return _run_text(options, suffix)
+        _run_text(options, suffix, treebanks)
+        return treebanks.report()
     parser = _parser(options) if options.model else None
-    items = _items(options, parser)
+    items = _items(options, parser, treebanks)
     if options.sentence is not None:
         items = iter([choose(items, options.sentence)])
     if options.output is None:
@@ -47,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         _write_report(options, items, parser)
     else:
         _write_single(options, items, suffix)
-    return 0
+    return treebanks.report()
 
 
 def _suffix(options: argparse.Namespace) -> str:
@@ -66,7 +69,7 @@ def _suffix(options: argparse.Namespace) -> str:
     return suffix
 
 
-def _run_text(options: argparse.Namespace, suffix: str) -> int:
+def _run_text(options: argparse.Namespace, suffix: str, treebanks: Treebanks) -> None:
     """Draw trees and errors of a text whose words and sentences differ from the gold standard."""
     from nonproj.cli.evaluate import known_words
     from nonproj.evaluation.html.page import Content, Names, write_report
@@ -74,15 +77,16 @@ def _run_text(options: argparse.Namespace, suffix: str) -> int:
     from nonproj.evaluation.text_errors import text_errors
     from nonproj.evaluation.universal import universal_features
 
-    parsed = list(conll.read(options.file, reading_rules(options)))
-    gold = list(conll.read(options.gold, reading_rules(options, require_heads=True)))
+    parsed, gold = list(treebanks.read(options.file)), list(treebanks.read(options.gold, require_heads=True))
     items = with_gold_text(list(from_files(parsed)), gold)
     if suffix == ".html" and options.sentence is None:
-        errors = text_errors(gold, [parsed], known_words(options.train), universal_features())
-        content = Content(*analyse_text(errors, len(parsed)))
+        content = None  # figures for partial trees
+        if all((item.heads >= 0).all() for item in items):
+            errors = text_errors(gold, [parsed], known_words(options.train, treebanks), universal_features())
+            content = Content(*analyse_text(errors, len(parsed)))
         with open_output(options.output) as stream:
             write_report(stream, heeding(iter(items)), Names(options.file, options.gold), content=content)
-        return 0
+        return
     chosen = iter(items if options.sentence is None else [choose(items, options.sentence)])
     if options.output is None:
         _draw(heeding(chosen))
@@ -91,7 +95,6 @@ def _run_text(options: argparse.Namespace, suffix: str) -> int:
             write_report(stream, chosen, Names(options.file, options.gold), content=Content())
     else:
         _write_single(options, chosen, suffix)
-    return 0
 
 
 def _parser(options: argparse.Namespace) -> Parser:
@@ -102,18 +105,18 @@ def _parser(options: argparse.Namespace) -> Parser:
     return make_parser(model, decoding, options.tags)
 
 
-def _items(options: argparse.Namespace, parser: Parser | None) -> Iterator[Item]:
+def _items(options: argparse.Namespace, parser: Parser | None, treebanks: Treebanks) -> Iterator[Item]:
     """Yield the sentences with all requested trees."""
     source = open_input(options.file)
     if parser:
-        sentences = conll.read(source, reading_rules(options, ignore_heads=True))
+        warn_of_misfit(parser.model, source.name, beginning_of(source, parser.model), options.tags)
+        sentences = treebanks.read(source, ignore_heads=True)
         items = from_parses(parser.parse_all(progress_bar(options, source)(sentences, "parse")))
     else:
-        items = from_files(conll.read(source, reading_rules(options)))
+        items = from_files(treebanks.read(source))
     for path, field in ((options.gold, "gold"), (options.other, "other")):
         if path:
-            rules = reading_rules(options, require_heads=True) if field == "gold" else reading_rules(options)
-            items = with_trees(items, conll.read(path, rules), field)
+            items = with_trees(items, treebanks.read(path, require_heads=field == "gold"), field)
     return items
 
 
@@ -121,7 +124,7 @@ def _draw(items: Iterator[Item]) -> None:
     """Write the trees to standard output."""
     colours = has_colours(sys.stdout)
     for item in items:
-        place = f"{item.sentence.path}:{item.sentence.line}" + f" ({item.name})" * bool(item.name)
+        place = visible(f"{item.sentence.path}:{item.sentence.line}" + f" ({item.name})" * bool(item.name))
         lines = [place, to_terminal(item.picture(), colours), certificate_line(item.statistics)]
         sys.stdout.write("\n".join(filter(None, lines)) + "\n\n")
 

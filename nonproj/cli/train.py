@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nonproj.cli.common import check_outputs, progress_bar, reading_rules, worker_pool
+from nonproj.cli.common import check_outputs, progress_bar, worker_pool
 from nonproj.cli.provenance import provenance
+from nonproj.cli.reading import Treebanks
 from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.calibration import judge
 from nonproj.evaluation.card import calibration_of_test, figures_of_test
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser, tested_tags
-from nonproj.io import conll
-from nonproj.io.checks import Rules
 from nonproj.io.files import check_folder, is_direct
+from nonproj.io.temporary import reserved
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -39,13 +39,20 @@ def run(options: argparse.Namespace) -> int:
     if not path:
         raise ConfigError("treebank.train", "no training file; name a treebank")
     output, checkpoint = outputs(options, config, path, test_path)
-    rules = reading_rules(options, require_heads=True)
-    partial = config.treebank.partial
-    own = rules._replace(require_heads=partial == "none", ignore_heads=partial == "misc")
-    sentences = conll.read_all(path, own)
-    sentences, held_out = _hold_out(sentences, config.treebank.held_out, own)
-    silver = conll.read_all(config.treebank.silver, rules) if config.treebank.silver else []
-    test = conll.read_all(test_path, rules) if test_path else []  # read now, to report errors before the training
+    with reserved(output) if checkpoint else contextlib.nullcontext():
+        return _run(options, config, (path, test_path), (output, checkpoint))
+
+
+def _run(
+    options: argparse.Namespace, config: Config, inputs: tuple[str, str | None], outputs: tuple[Path, Path | None]
+) -> int:
+    """Train a model on a treebank, and evaluate it on a test file."""
+    (path, test_path), (output, checkpoint) = inputs, outputs
+    treebanks, partial = Treebanks(options), config.treebank.partial
+    own = {"require_heads": partial == "none", "ignore_heads": partial == "misc"}
+    sentences, held_out = _hold_out(treebanks, treebanks.read_all(path, **own), config.treebank.held_out, own)
+    # The test file is read now, to report errors before the training.
+    silver, test = (treebanks.read_all(name, require_heads=True) for name in (config.treebank.silver, test_path))
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
     if silver:
         named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
@@ -83,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         evaluate_on(model, test, progress)
         if checkpoint:  # without one, the output is a device or a pipe and cannot be rewritten
             model.save(output)
-    return 0
+    return treebanks.report()
 
 
 @contextlib.contextmanager
@@ -166,9 +173,11 @@ def config_of(options: argparse.Namespace) -> Config:
     return config.with_overrides(overrides, text=True)
 
 
-def _hold_out(sentences: list[Sentence], wanted: str | float, rules: Rules) -> tuple[list[Sentence], list[Sentence]]:
+def _hold_out(
+    treebanks: Treebanks, sentences: list[Sentence], wanted: str | float, rules: dict[str, bool]
+) -> tuple[list[Sentence], list[Sentence]]:
     """Return training and held-out sentences: the last part of the training file, or another file."""
     if isinstance(wanted, str):
-        return sentences, conll.read_all(wanted, rules)
+        return sentences, treebanks.read_all(wanted, **rules)
     kept = len(sentences) - int(len(sentences) * wanted)
     return sentences[:kept], sentences[kept:]

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nonproj.dual.decoding import branch_and_bound, k_best
-from nonproj.dual.options import DualOptions, SearchOptions, check_search
+from nonproj.dual.options import SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.kernels.kernel import kernel
-from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
@@ -19,6 +18,7 @@ from nonproj.trees.batches import ArrayBatch, as_batch, check_lengths
 from nonproj.trees.checks import BAD_SCORE, FOUND, check_flag, check_integer, check_status
 from nonproj.trees.domain import LARGEST, LOW, forbidden_arcs, highest_forbidden
 from nonproj.trees.marginals import marginals as arc_marginals
+from nonproj.trees.rounding import relative_matrix, score_outward
 from nonproj.types import Bools, Decoded, Float32s, Float64s, Int32s, Int64s
 
 if TYPE_CHECKING:
@@ -33,10 +33,11 @@ class DecodedScores(NamedTuple):
     heads : ndarray of shape (B, n), int32
         The head of each word, from 1; 0 is the root, and -1 is padding.
     scores, bounds : ndarray of shape (B,), float64
-        The score of each tree, and an upper bound on the scores of all trees.
+        The score of each tree, and an upper bound on the scores of all trees, rounded outward.
     certified : ndarray of shape (B,), bool
         Whether the tree is proven optimal: no tree scores higher by more than ``1e-9 * (scale + |score|)``, where
-        ``scale`` is the largest absolute score of an arc that a best tree may have, or of a sibling or grandparent.
+        ``scale`` is the largest absolute score of an arc that a best tree may have, or of a sibling or grandparent, and
+        scores of arcs are relative to the best arc into each word.
     status : ndarray of shape (B,), str
         ``"optimal"`` if certified, ``"limit"`` if the search reached its work limit: then it is the best tree found.
     marginals : ndarray of shape (B, N, N), float64, or None
@@ -68,7 +69,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     lengths: ArrayLike | None = None,
     marginals: bool = False,
     k: int = 1,
-    work_per_word: int = DecodingConfig().search_limit,
+    work_per_word: int = SEARCH.work_per_word,
 ) -> DecodedScores:
     """Find the best trees under scores given as arrays.
 
@@ -103,8 +104,8 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     k : int
         Number of trees per sentence, best first.
     work_per_word : int
-        Maximum work of the search, in Viterbi transitions per word (and tree); 0: dual decomposition only.  See
-        `nonproj.dual.options.SearchOptions`.
+        Maximum work of the search, in Viterbi transitions per word (and tree): by default 100 million, which take
+        about 50 milliseconds; 0: dual decomposition only.  See `nonproj.dual.options.SearchOptions`.
 
     Returns
     -------
@@ -197,7 +198,7 @@ def _decode_labels(scores: np.ndarray, batch: ArrayBatch, lengths: Int64s) -> tu
     for b, length in enumerate(lengths.tolist()):
         place = b, slice(0, length + 1), slice(0, length + 1)
         prefix = f"{b}, " if batch.many else ""
-        counts = _check_arcs(scores[place], prefix)
+        arcs = _check_finite(scores[place], prefix)
         own = np.where(_is_arc(length + 1)[:, :, None], batch.values[place].astype(np.float64), 0.0)
         wrong = np.argwhere(~(own < np.inf))
         if len(wrong):
@@ -206,7 +207,8 @@ def _decode_labels(scores: np.ndarray, batch: ArrayBatch, lengths: Int64s) -> tu
             raise ValueError(f"label_scores[{prefix}{h}, {m}, {number}] is {own[h, m, number]}; {reason}")
         labels[place] = own.argmax(axis=2)
         top = own.max(axis=2)
-        best[place] = np.where(counts, scores[place] + top, -np.inf)
+        with np.errstate(over="ignore"):
+            best[place] = np.where(_is_arc(length + 1), arcs + top, -np.inf)
         apart = own - np.where(top > -np.inf, top, 0.0)[:, :, None]
         with np.errstate(divide="ignore"):
             total[place] = best[place] + np.log(np.exp(apart).sum(axis=2))
@@ -223,14 +225,14 @@ def _is_arc(n_nodes: int) -> Bools:
 def _decode_arcs(scores: np.ndarray, lengths: np.ndarray, single_root: bool, many: bool) -> DecodedScores:
     """Return the best arborescences, in one call."""
     size, n_nodes = scores.shape[:2]
-    heads, totals = np.full((size, n_nodes), -1, np.int32), np.zeros(size)
-    number, status = _decode_batch(scores, lengths, single_root, heads, totals)
+    heads, totals, bounds = np.full((size, n_nodes), -1, np.int32), np.zeros(size), np.zeros(size)
+    number, status = _decode_batch(scores, lengths, single_root, heads, totals, bounds)
     if status == BAD_SCORE:
         _check_arcs(scores[number, : lengths[number] + 1, : lengths[number] + 1], f"{number}, " if many else "")
     if status != FOUND:
         _raise(status, number)
     certified = np.ones(size, np.bool_)
-    return DecodedScores(heads, totals, totals.copy(), certified, _status(certified))
+    return DecodedScores(heads, totals, bounds, certified, _status(certified))
 
 
 def _status(certified: Bools) -> np.ndarray:
@@ -251,13 +253,7 @@ def _check_arcs(scores: np.ndarray, batch: str) -> Bools:
 
     ``batch`` is the prefix of indices into the user's arrays.
     """
-    counts = _is_arc(len(scores))
-    values = scores.astype(np.float64)
-    wrong = np.argwhere(counts & ~(values < np.inf))
-    if len(wrong):
-        h, m = wrong[0]
-        reason = "a finite score is expected, or minus infinity for an absent arc"
-        raise ValueError(f"arc_scores[{batch}{h}, {m}] is {scores[h, m]}; {reason}")
+    counts, values = _is_arc(len(scores)), _check_finite(scores, batch)
     counts[counts] = ~forbidden_arcs(values[counts])
     wrong = np.argwhere(counts & (np.abs(values) > LARGEST))
     if len(wrong):
@@ -266,11 +262,22 @@ def _check_arcs(scores: np.ndarray, batch: str) -> Bools:
     return counts
 
 
+def _check_finite(scores: np.ndarray, batch: str) -> Float64s:
+    """Return the arc scores of a sentence as float64[N, N]; raise `ValueError` if one is NaN or plus infinity."""
+    values = scores.astype(np.float64)
+    wrong = np.argwhere(_is_arc(len(scores)) & ~(values < np.inf))
+    if len(wrong):
+        h, m = wrong[0]
+        reason = "a finite score is expected, or minus infinity for an absent arc"
+        raise ValueError(f"arc_scores[{batch}{h}, {m}] is {scores[h, m]}; {reason}")
+    return values
+
+
 @kernel
 def _decode_batch(
-    scores: Float32s | Float64s, lengths: Int64s, single_root: bool, heads: Int32s, totals: Float64s
+    scores: Float32s | Float64s, lengths: Int64s, single_root: bool, heads: Int32s, totals: Float64s, bounds: Float64s
 ) -> tuple[int, int]:
-    """Write heads and score of each sentence; return the index of the first one without a tree, and its status."""
+    """Write heads, score and bound of each sentence; return the first one without a tree, and its status."""
     for b in range(scores.shape[0]):
         n_nodes = lengths[b] + 1
         if n_nodes == 1:
@@ -281,11 +288,11 @@ def _decode_batch(
                 own[h, m] = scores[b, h, m]
         if not _settle_domain(own):
             return b, BAD_SCORE
-        status = best_arborescence_dense(own, single_root, heads[b, :n_nodes])
+        relative = relative_matrix(own)
+        status = best_arborescence_dense(relative, single_root, heads[b, :n_nodes])
         if status != FOUND:
             return b, status
-        for m in range(1, n_nodes):
-            totals[b] += own[heads[b, m], m]
+        totals[b], bounds[b] = score_outward(own, relative, heads[b, :n_nodes])
     return -1, FOUND
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from nonproj.automata.compiled import decode_all_heads, has_compiled_automata
 from nonproj.automata.workspace import Choice, SplitScores
-from nonproj.dual.domain import pose
+from nonproj.dual.domain import normalise_scores
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions
 from nonproj.dual.problem import NO_TRACE, PartsProblem
 from nonproj.dual.subgradient import Descent, descend
@@ -74,14 +74,16 @@ def course(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS,
     >>> [(each.dual, each.primal) for each in course(parts, scores)][-1]
     (9.0, 9.0)
     """
-    parts, scores, options = pose(parts, scores, options)
+    given = normalise_scores(parts, scores, options)
+    parts, options = given.parts, given.options
     if len(parts.types) == 1:
         return []
     if not has_compiled_automata(parts.types):
         raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; their course is not recorded")
-    problem = PartsProblem(parts, scores, options)
+    problem, constant = PartsProblem(parts, given.relative, options), float(given.best.sum())
     made = _run(problem, options, options.max_iterations)[0]
-    return [_iteration(problem, options, k) for k in range(min(made, longest))]
+    found = (_iteration(problem, options, k) for k in range(min(made, longest)))
+    return [each._replace(dual=each.dual + constant, primal=each.primal + constant) for each in found]
 
 
 def _run(problem: PartsProblem, options: DualOptions, most: int) -> tuple[int, Float64s]:

@@ -1,22 +1,24 @@
 """The decoders: the best tree or the k best, with bounds and certificates, over parts and their scores.
 
-All of them run `nonproj.dual.search.search` over the problem that `nonproj.dual.domain.pose` makes of parts and scores.
+All of them run `nonproj.dual.search.search` over the problem that `nonproj.dual.domain` makes of parts and scores.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj.automata.compiled import has_compiled_automata
-from nonproj.dual.domain import pose, with_scale
+from nonproj.automata.compiled import has_compiled_automata, score_tree
+from nonproj.dual.domain import Normalised, make_relative, normalise_scores
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
-from nonproj.dual.problem import problem_of
+from nonproj.dual.problem import NO_TRACE, Problem, problem_of
 from nonproj.dual.search import Searched, search
 from nonproj.dual.subgradient import Trace
 from nonproj.options.sections import MAX_PRICE
 from nonproj.trees.checks import check_integer
+from nonproj.trees.projective import is_projective
 from nonproj.types import Decoded, Float64s, PartSpace
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def dual_decomposition(parts: PartSpace, scores: ArrayLike, options: DualOptions
     Raises
     ------
     ValueError
-        If there is no tree, or for one of the reasons of `nonproj.dual.domain.pose`.
+        If there is no tree, or for one of the reasons of `nonproj.dual.domain.normalise_scores`.
 
     Notes
     -----
@@ -63,18 +65,46 @@ def dual_decomposition(parts: PartSpace, scores: ArrayLike, options: DualOptions
     >>> parts = part_space(full_arc_space(2), "sibling")
     >>> scores = np.zeros(len(parts))
     >>> scores[:4] = [1.0, 2.0, 4.0, 8.0]
-    >>> dual_decomposition(parts, scores)[:5]
-    (array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True)
+    >>> found = dual_decomposition(parts, scores)
+    >>> found.heads, found.score, found.certified
+    (array([0, 1], dtype=int32), 9.0, True)
     """
-    return decode_trusted(*pose(parts, scores, options), FIRST_NODE)[0]
+    return _decode(normalise_scores(parts, scores, options), FIRST_NODE)[0]
 
 
 def decode_trusted(
     parts: PartSpace, scores: Float64s, options: DualOptions, limits: SearchOptions, k: int = 1, price: float = 0.0
 ) -> Searched:
     """Return the k best trees without validation: scores are finite, options checked, and no arc is left out."""
-    options = with_scale(options, scores)
-    return search(problem_of(parts, scores, options), options, limits, k, price)
+    return _decode(make_relative(parts, scores, options), limits, k, price)
+
+
+def _decode(
+    given: Normalised, limits: SearchOptions, k: int = 1, price: float = 0.0, trace: Trace = NO_TRACE
+) -> Searched:
+    """Return the k best trees, with their scores and bounds before they were made relative."""
+    problem, constant = problem_of(given.parts, given.relative, given.options), math.fsum(given.best.tolist())
+    found = search(problem, given.options, limits, k, price, trace)
+    copies = found.copies.copy()
+    copies[: len(problem.head)] += given.best[problem.modifier]
+    price = 0.0 if given.options.projective else price
+    trees = [_with_own_score(each, problem, given.scores, constant, price) for each in found]
+    return Searched(trees, problem, copies, constant)
+
+
+def _with_own_score(found: Decoded, problem: Problem, scores: Float64s, constant: float, price: float) -> Decoded:
+    """Return a tree with its score and bound under given scores instead of relative ones."""
+    if found.score == -np.inf:  # automata have rejected every tree
+        return found._replace(bound=found.bound + constant)
+    arcs, starts, *_ = problem.instance
+    score, exact = score_tree(arcs, starts, scores, found.tree)
+    gap, paid = found.bound - found.score, 0.0
+    if price > 0.0 and not is_projective(found.tree):
+        paid = price
+    bound = score - paid + gap
+    if gap > 0.0 or paid or not exact:  # each of these sums may have been rounded down
+        bound += 2.0 * math.ulp(max(abs(score), abs(bound)))
+    return found._replace(score=score - paid, bound=bound)
 
 
 def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:
@@ -109,13 +139,14 @@ def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAU
     >>> len(trace.dual) == decoded.iterations, float(trace.dual.min()), decoded.bound
     (True, 9.0, 9.0)
     """
-    parts, scores, options = pose(parts, scores, options)
-    if len(parts.types) > 1 and not has_compiled_automata(parts.types):
-        raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; they leave no trace")
-    size = options.max_iterations
+    given = normalise_scores(parts, scores, options)
+    types, size = given.parts.types, given.options.max_iterations
+    if len(types) > 1 and not has_compiled_automata(types):
+        raise ValueError(f"the automata of {', '.join(given.parts.names)} are not compiled; they leave no trace")
     trace = Trace(np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32))
-    decoded = search(problem_of(parts, scores, options), options, FIRST_NODE, trace=trace)[0]
-    return decoded, Trace(*[values[: decoded.iterations] for values in trace])
+    found = _decode(given, FIRST_NODE, trace=trace)
+    dual, primal, step, decoded = (values[: found[0].iterations] for values in trace)
+    return found[0], Trace(dual + found.constant, primal + found.constant, step, decoded)
 
 
 def branch_and_bound(
@@ -155,7 +186,7 @@ def branch_and_bound(
     (True, False, True)
     """
     search = check_search(search)
-    return decode_trusted(*pose(parts, scores, options), search)[0]
+    return _decode(normalise_scores(parts, scores, options), search)[0]
 
 
 def k_best(
@@ -195,7 +226,7 @@ def k_best(
     [([-1, 0, 1], 10.0, True), ([-1, 2, 0], 6.0, True), ([-1, 0, 0], 5.0, True)]
     """
     k, search = check_integer(k, "k", 1), check_search(search)
-    return list(decode_trusted(*pose(parts, scores, options, k), search, k))
+    return list(_decode(normalise_scores(parts, scores, options, k), search, k))
 
 
 def priced_search(
@@ -247,5 +278,4 @@ def priced_search(
     if not 0.0 <= price <= MAX_PRICE:
         raise ValueError(f"price is {price}; a number from 0 to {MAX_PRICE:,} is expected")
     search = check_search(search)
-    parts, scores, options = pose(parts, scores, options, price=float(price))
-    return decode_trusted(parts, scores, options, search, price=float(price))[0]
+    return _decode(normalise_scores(parts, scores, options, price=float(price)), search, price=float(price))[0]

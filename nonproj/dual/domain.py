@@ -2,12 +2,13 @@
 
 `nonproj.trees.domain` says which scores forbid an arc.  Other arcs may still be so low that no best tree has them, and
 these are left out, so that they do not count for the scale.  An arc is left out if a tree with it scores less than a
-known tree, even if all other words have their best heads and all other parts their highest scores.
+known tree, even if all other words have their best heads and all other parts their highest scores.  Scores of arcs are
+then relative to the best arc into each word, so constants on all arcs into a word have no influence on what follows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,13 +21,14 @@ from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import FOUND
 from nonproj.trees.domain import LARGEST, highest_forbidden
 from nonproj.trees.projective import best_projective_tree
-from nonproj.types import Float64s, PartSpace
+from nonproj.trees.rounding import relative_scores
+from nonproj.types import Bools, Float64s, PartSpace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LOW_ARCS = 100.0
-"""Arcs are left out only where some score this many times as much, in absolute value, as the best arcs and parts."""
+"""Arcs are left out only where some score this many times as much below the best arc as any other part does."""
 
 
 def with_scale(options: DualOptions, *scores: np.ndarray) -> DualOptions:
@@ -44,10 +46,39 @@ def with_scale(options: DualOptions, *scores: np.ndarray) -> DualOptions:
     return options._replace(scale=largest)
 
 
-def pose(
+class Normalised(NamedTuple):
+    """Parts and scores as decoders want them.
+
+    Attributes
+    ----------
+    parts : PartSpace
+        Without the arcs that are forbidden, and without those that no best tree can have where they are very low.
+    scores : ndarray of shape (P,), float64
+        Their scores.
+    relative, best : ndarray of shape (P,) and (N,), float64
+        The scores with those of arcs relative to the best arc into each word, and the scores of these: see
+        `nonproj.trees.rounding.relative_scores`.
+    options : DualOptions
+        With the scale of the relative scores.
+    """
+
+    parts: PartSpace
+    scores: np.ndarray
+    relative: np.ndarray
+    best: np.ndarray
+    options: DualOptions
+
+
+def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> Normalised:
+    """Return a problem whose scores are finite and whose options are checked, without leaving out any arc."""
+    relative, best = relative_scores(parts.arcs, scores)
+    return Normalised(parts, scores, relative, best, with_scale(options, relative))
+
+
+def normalise_scores(
     parts: PartSpace, scores: ArrayLike, options: DualOptions, trees: int = 1, price: float = 0.0
-) -> tuple[PartSpace, Float64s, DualOptions]:
-    """Return the parts, scores and options that a decoder works with.
+) -> Normalised:
+    """Return the problem that a decoder works with.
 
     Parameters
     ----------
@@ -62,11 +93,8 @@ def pose(
 
     Returns
     -------
-    parts : PartSpace
-        Without the arcs that are forbidden, and without those that no best tree can have where they are very low.
-    scores : ndarray of shape (P',), float64
-    options : DualOptions
-        Validated, and with the scale of these scores.
+    Normalised
+        The scale is that of the arcs that the best tree may have, and of all other parts.
 
     Raises
     ------
@@ -78,9 +106,9 @@ def pose(
     Examples
     --------
     >>> from nonproj.parts.arcs import full_arc_space
-    >>> parts, scores, options = pose(part_space(full_arc_space(2), "arc"), [1.0, 2.0, 4.0, -1e18], DualOptions())
-    >>> scores, options.scale
-    (array([1., 2., 4.]), 4.0)
+    >>> given = normalise_scores(part_space(full_arc_space(2), "arc"), [1.0, 2.0, 4.0, -1e18], DualOptions())
+    >>> given.scores, given.relative
+    (array([1., 2., 4.]), array([-1.,  0.,  0.]))
     """
     options, scores = check_options(options), _check(parts, scores)
     n_arcs = len(parts.arcs.head)
@@ -89,11 +117,17 @@ def pose(
         parts, numbers = restrict(parts, scores[:n_arcs] > threshold)
         scores = scores[numbers]
     _refuse(parts, scores)
-    keep = _possible(parts, scores, options, trees, price)
-    if keep is not None and not keep.all():
+    given = make_relative(parts, scores, options)
+    top = _possible(given, 1, price)
+    if top is None:
+        return given
+    keep = top if trees == 1 else _possible(given, trees, price)
+    if keep is not None and not keep.all() and len(parts.types) > 1:
         parts, numbers = restrict(parts, keep)
-        scores = scores[numbers]
-    return parts, scores, with_scale(options, scores)
+        given, top = make_relative(parts, scores[numbers], options), top[keep]
+    n_arcs = len(top)
+    options = with_scale(options, given.relative[:n_arcs][top], given.relative[n_arcs:])
+    return given._replace(options=options)
 
 
 def _check(parts: PartSpace, scores: ArrayLike) -> Float64s:
@@ -121,26 +155,23 @@ def _refuse(parts: PartSpace, scores: Float64s) -> None:
         raise ValueError(f"scores[{lowest}] ({place}) is {scores[lowest]}; {reason}")
 
 
-def _possible(parts: PartSpace, scores: Float64s, options: DualOptions, trees: int, price: float) -> np.ndarray | None:
-    """Return the arcs that one of the best ``trees`` trees may have, bool[A]; None if they would not help."""
-    arcs, n_arcs = parts.arcs, len(parts.arcs.head)
-    starts = arcs.start[1:-1]
-    if not n_arcs or (np.diff(arcs.start)[1:] == 0).any():
+def _possible(given: Normalised, trees: int, price: float) -> Bools | None:
+    """Return the arcs that one of the best ``trees`` trees may have, bool[A]; None if none is very low."""
+    parts, relative = given.parts, given.relative
+    n_arcs = len(parts.arcs.head)
+    if not n_arcs or (np.diff(parts.arcs.start)[1:] == 0).any():
         return None
-    best = np.maximum.reduceat(scores[:n_arcs], starts)
-    rest = max(float(np.abs(scores[n_arcs:]).max(initial=0.0)), float(np.abs(best).max()))
-    if not float(np.abs(scores[:n_arcs]).max()) > LOW_ARCS * rest:
+    rest = float(np.abs(relative[n_arcs:]).max(initial=0.0))
+    if not -float(relative[:n_arcs].min()) > LOW_ARCS * rest:
         return None
-    # Costs instead of scores, so that a low best arc does not swallow the digits of the others.
-    cost = best[arcs.modifier - 1] - scores[:n_arcs]
-    known = _known_score(parts, np.concatenate([-cost, scores[n_arcs:]]), options, trees)
+    known = _known_score(parts, relative, given.options, trees)
     if known == -np.inf:
         return None
     # No tree of n words has more parts of one type than these: all transitions of all heads, START and END included.
-    highest, most = 0.0, 3 * len(arcs.start)
+    highest, most = 0.0, 3 * len(parts.arcs.start)
     for begin, end in zip(parts.offsets[1:], parts.offsets[2:], strict=False):
-        highest += most * max(float(scores[begin:end].max(initial=0.0)), 0.0)
-    return cost <= (highest - known + price) * (1.0 + 1e-9)
+        highest += most * max(float(relative[begin:end].max(initial=0.0)), 0.0)
+    return np.asarray(-relative[:n_arcs] <= (highest - known + price) * (1.0 + 1e-9))
 
 
 def _known_score(parts: PartSpace, scores: Float64s, options: DualOptions, trees: int) -> float:

@@ -212,8 +212,9 @@ def parse_with_automata(
     >>> one_a_side = head_automata(arcs, 2)
     >>> for q in range(6):
     ...     moves(one_a_side, q)[0][:, 0, 1] = 0.0
-    >>> parse_with_automata(arcs, one_a_side, np.array([4.0, 1.0, 3.0, 1.0]))[:5]
-    (array([-1,  0,  1], dtype=int32), 5.0, 5.0, True, True)
+    >>> found = parse_with_automata(arcs, one_a_side, np.array([4.0, 1.0, 3.0, 1.0]))
+    >>> found.heads, found.score, found.certified
+    (array([0, 1], dtype=int32), 5.0, True)
     """
     options, limits = check_options(options), check_search(limits)
     automata, scores = check_automata(arcs, automata), check_arc_scores(arcs, scores)

@@ -23,6 +23,7 @@ import bisect
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,11 +47,20 @@ ALL, CROSSING, PROJECTIVE = range(3)
 
 
 class Searched(list[Decoded]):
-    """The best trees of a problem, best first; ``copies`` are those of the scores where the first bound was lowest."""
+    """The best trees of a problem, best first.
 
-    def __init__(self, trees: Iterable[Decoded], problem: Problem, copies: Float64s):
+    Attributes
+    ----------
+    problem : Problem
+    copies : ndarray of shape (V,), float64
+        Those of the scores where the first bound was lowest.
+    constant : float
+        What was subtracted from the scores of all trees: see `nonproj.dual.decoding.decode_trusted`.
+    """
+
+    def __init__(self, trees: Iterable[Decoded], problem: Problem, copies: Float64s, constant: float = 0.0):
         super().__init__(trees)
-        self.problem, self.copies = problem, copies
+        self.problem, self.copies, self.constant = problem, copies, constant
 
 
 def search(
@@ -94,7 +104,7 @@ def search(
     searching = k > 1 or (limits.search and limits.work_per_word > 0)
     enough = not searching or (k == 1 and outcome != STOPPED)
     if enough and not _must_pay(problem, first.solution, price):
-        return Searched([_first_tree(problem, first)], problem, first.copies)
+        return Searched([_first_tree(problem, first, options)], problem, first.copies)
     ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first)
     return Searched(ranked, problem, first.copies)
 
@@ -104,11 +114,11 @@ def _must_pay(problem: Problem, solution: Int32s | None, price: float) -> bool:
     return price > 0.0 and solution is not None and not is_projective(solution[: problem.n_nodes])
 
 
-def _first_tree(problem: Problem, first: Bounded) -> Decoded:
+def _first_tree(problem: Problem, first: Bounded, options: DualOptions) -> Decoded:
     """Return the tree of the first node alone."""
     outcome, iterations, score, bound, decoded, _ = first.found
-    # A closed gap may round to either side of zero; no bound is below a tree's score.
-    known = score, max(bound, score), outcome == AGREED, outcome != STOPPED
+    certified = outcome == AGREED or options.closes(bound, score)
+    known = score, max(bound, score), outcome == AGREED, certified
     return _as_decoded(problem, first.solution, known, (iterations, decoded, 0))
 
 
@@ -127,13 +137,13 @@ def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searche
 
     Both are under the bound of the first; the one that is displaced remains only if there are several.
     """
-    first = found[0]
+    first, constant = found[0], found.constant
     if first.certified or known.score <= first.score:
         return found
-    closed = options.closes(first.bound, known.score)
+    closed = options.closes(first.bound - constant, known.score - constant)
     best = first._replace(tree=known.tree, tags=known.tags, score=known.score, certified=closed)
     others = [each for each in found if not np.array_equal(each.tree, known.tree)]
-    return Searched([best, *others][: len(found)], found.problem, found.copies)
+    return Searched([best, *others][: len(found)], found.problem, found.copies, constant)
 
 
 @dataclass
@@ -168,6 +178,14 @@ class Node:
     best: Int32s | None = None
     score: float = -np.inf
     solved: bool = False
+
+
+class _Ranked(NamedTuple):
+    """One of the best solutions: its value, and the numbers of iterations, decoded automata and nodes until then."""
+
+    solution: Int32s
+    score: float
+    counts: tuple[int, int, int]
 
 
 class _Known:
@@ -223,7 +241,7 @@ class _Search:
         self.open: list[tuple[float, int, Node]] = []
         self.deep: list[Node] = []
         self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * max(1, len(problem.head))))
-        self.known, self.fathomed, self.ranked = _Known(k), -np.inf, list[Decoded]()
+        self.known, self.fathomed, self.ranked = _Known(k), -np.inf, list[_Ranked]()
         self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
         self.agreed = False
 
@@ -238,19 +256,20 @@ class _Search:
         ):  # even if the work is used up, projective trees have one iteration
             self.expand(heapq.heappop(self.open)[-1])
         while len(self.ranked) < self.k:
-            bound, best = self.highest_bound(), self.known.best()
-            if self.options.closes(bound, best):
-                self.rank(bound)
+            if self.options.closes(self.highest_bound(), self.known.best()):
+                self.rank()
             elif not (self.open or self.deep) or self.spent >= self.budget:
                 break
             else:
                 self.expand(self.deep.pop() if self.deep else heapq.heappop(self.open)[-1])
-        bound = self.highest_bound()
         while len(self.ranked) < self.k and self.known.best() > -np.inf:
-            self.rank(bound)
+            self.rank()
         if not self.ranked:  # automata have rejected every tree
-            self.add(first.solution, -np.inf, bound, False, False)
-        return self.ranked
+            self.ranked.append(_Ranked(first.solution, -np.inf, self.counts()))
+        others = max(self.highest_bound(), self.known.best())
+        # A tree may have been ranked before another that is better by less than the tolerance.
+        ranked = sorted(self.ranked, key=lambda each: -each.score)
+        return [self.as_decoded(each, max(each.score, others)) for each in ranked]
 
     def count(self, bounded: Bounded) -> None:
         """Add up iterations, automata and work."""
@@ -258,11 +277,16 @@ class _Search:
         self.decoded += bounded.found.decoded
         self.spent += bounded.found.spent
 
-    def add(self, solution: Int32s, score: float, bound: float, certified: bool, agreed: bool) -> None:
-        """Add a solution to the best, with its certificate."""
-        known = float(score), float(bound), bool(agreed), bool(certified)
-        counts = self.iterations, self.decoded, self.nodes
-        self.ranked.append(_as_decoded(self.problem, solution, known, counts))
+    def counts(self) -> tuple[int, int, int]:
+        """Return the numbers of iterations, decoded automata and nodes so far."""
+        return self.iterations, self.decoded, self.nodes
+
+    def as_decoded(self, ranked: _Ranked, bound: float) -> Decoded:
+        """Return a tree with its certificate, under a bound of all trees that do not come before it."""
+        certified = self.options.closes(bound, ranked.score)
+        agreed = certified and (self.k > 1 or self.agreed)
+        known = float(ranked.score), float(bound), bool(agreed), bool(certified)
+        return _as_decoded(self.problem, ranked.solution, known, ranked.counts)
 
     def new_node(self, keep: Bools, first: Bounded) -> Node:
         """Return the node of all trees."""
@@ -273,13 +297,9 @@ class _Search:
         bounds = [self.fathomed, *(node.bound for node in self.deep)]
         return max(bounds) if not self.open else max(*bounds, -self.open[0][0])
 
-    def rank(self, bound: float) -> None:
-        """Rank the best known tree, under a bound of all others."""
-        solution, value = self.known.pop()
-        bound = max(bound, value)
-        certified = self.options.closes(bound, value)
-        agreed = certified and (self.k > 1 or self.agreed)
-        self.add(solution, value, bound, certified, agreed)
+    def rank(self) -> None:
+        """Rank the best of the known trees that are not ranked."""
+        self.ranked.append(_Ranked(*self.known.pop(), self.counts()))
 
     def push(self, node: Node) -> None:
         """Keep a node open, unless nothing in it can be among the best."""
@@ -327,7 +347,7 @@ class _Search:
             node.best, node.score = bounded.solution, score
             self.remember(bounded.solution, score)
         paid = self.price if node.kind == CROSSING else 0.0
-        bound = min(node.bound, (score if outcome == AGREED else found.bound) - paid)
+        bound = min(node.bound, found.bound - paid)
         solved = outcome == AGREED or (outcome == CLOSED and node.score >= score)
         node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
         if outcome == CLOSED and not solved:

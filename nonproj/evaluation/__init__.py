@@ -9,6 +9,7 @@
 - `errors`: attachment scores by label, tag, arc length, depth and sentence length; confused labels
 - `text_errors`: errors of parsed text by kind, from sentence boundaries to labels
 - `significance`: a paired permutation test between two parsers
+- `suitability`: whether input is of the kind that a model has learnt from
 - `universal`: the scores of the CoNLL 2018 shared task, from raw text on, by its official script
 - `card`: model cards, as Markdown
 - `report`: scores, comparisons and model descriptions as plain text

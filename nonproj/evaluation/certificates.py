@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TextIO
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
 from nonproj.io.broken import STOP, Broken
 from nonproj.io.checks import Rules
+from nonproj.io.conll import DROP
 from nonproj.pipeline.parses import Parse
 from nonproj.text.input import TextInput
 from nonproj.types import Sentence
@@ -21,7 +22,7 @@ class TextOptions(NamedTuple):
     ----------
     comments : bool
         Whether to write the statistics above each sentence.
-    keep_deps : bool
+    deps : {"keep", "drop"}
         See `nonproj.io.conll.replace`.
     rules : Rules
         Rules for reading a treebank: gold heads are ignored.
@@ -34,7 +35,7 @@ class TextOptions(NamedTuple):
     """
 
     comments: bool = False
-    keep_deps: bool = False
+    deps: str = DROP
     rules: Rules = Rules(ignore_heads=True, may_be_empty=True)
     plain: TextInput | None = None
     confidence: ConfidenceOutput = NO_CONFIDENCE
@@ -175,6 +176,12 @@ class ParseLog:
         if self.stream:
             path = numbers["path"].encode("utf-8", "backslashreplace").decode()  # a file name may not be UTF-8
             self.stream.write(json.dumps(numbers | {"path": path}, ensure_ascii=False) + "\n")
+
+    def extend(self, other: ParseLog) -> None:
+        """Add the counts and the malformed units of another log."""
+        for name in self.COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.broken = [*self.broken, *other.broken][:REPORTED]
 
     def state(self) -> dict[str, Any]:
         """Return the counts and the malformed units as JSON values, for `restore`."""

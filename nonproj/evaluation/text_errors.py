@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.evaluation.alignment import Words, align, partners, text_heads
+from nonproj.text.graphemes import JOINER, LINKER, MARK, grapheme_class
 from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
@@ -229,7 +230,7 @@ def _boundaries(gold: _Text, compared: Sequence[_Comparison]) -> list[dict[str, 
     characters = gold.words.characters
 
     def named(places: Iterable[int]) -> Counter[str]:
-        return Counter(_LETTER if characters[place - 1].isalnum() else characters[place - 1] for place in places)
+        return Counter(_last(characters, place) for place in places)
 
     def inner(text: _Text) -> set[int]:
         return {end for _, end in text.words.spans} - {0, len(characters)}
@@ -249,6 +250,13 @@ def _boundaries(gold: _Text, compared: Sequence[_Comparison]) -> list[dict[str, 
         }
         for name in names
     ]
+
+
+def _last(characters: str, place: int) -> str:
+    """Return the last character before a place, without its marks; letters and digits have one name."""
+    while place > 1 and grapheme_class(characters[place - 1]) in (MARK, LINKER, JOINER):
+        place -= 1
+    return _LETTER if characters[place - 1].isalnum() else characters[place - 1]
 
 
 def _differences(gold: Sequence[_Token], system: Sequence[_Token]) -> Iterator[tuple[str, str, str]]:

@@ -87,9 +87,13 @@ def annotated(original: Any, sentence: Sentence, parse: Parse) -> Any:
     """Return the sentence with its predicted tree, in the original type."""
     if not isinstance(original, Sentence):
         tokens = to_conllu(sentence, parse.decoded.heads, parse.labels)
-        for token, old in zip(tokens, original, strict=True):
+        kept = original
+        if len(tokens) < len(original):  # a new tree is written without the empty nodes of enhanced dependencies
+            kept = [old for old in original if not (isinstance(old["id"], tuple) and old["id"][1] == ".")]
+        for token, old in zip(tokens, kept, strict=True):
             known = token.keys() | _CONLLX
             token.update((name, value) for name, value in old.items() if name not in known)
         return tokens
-    [parsed] = conll.read(io.StringIO(conll.replace(sentence, parse.decoded.heads, parse.labels)))
+    text = conll.replace(conll.as_conllu(sentence), parse.decoded.heads, parse.labels)
+    [parsed] = conll.read(io.StringIO(text))
     return dataclasses.replace(parsed, path=sentence.path, line=sentence.line)

@@ -18,6 +18,7 @@ from spacy.training import Example
 
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ModelError
+from nonproj.evaluation.scores import is_punctuation
 from nonproj.io.conll import COLUMNS, FEATS, LEMMA
 from nonproj.model.installed import located
 from nonproj.model.model import Model
@@ -128,6 +129,7 @@ class NonprojComponent:
         tagger, ``tag_acc``, ``pos_acc``, ``morph_acc`` and ``lemma_acc``.
         """
         wanted, chosen = ["parser"], list(examples)
+        options = {"ignore_labels": _punctuation_labels(chosen)} | options
         if self.tags != "none" and self.parser.analyzer is not None:
             wanted += ["tagger", "morphologizer", "lemmatizer"]
         scores: dict[str, Any] = {}
@@ -299,6 +301,16 @@ def make_nonproj(
     if name not in own:
         own.append(name)
     return found
+
+
+def _punctuation_labels(examples: Iterable[Example]) -> list[str]:
+    """Return the labels, in lower case, of punctuation: those that spaCy's scorer knows and those of nothing else."""
+    words: dict[str, set[str]] = {}
+    for example in examples:
+        for token in example.reference:
+            if token.dep_ and not token.is_space:
+                words.setdefault(token.dep_.lower(), set()).add(token.text)
+    return ["p", "punct", *(label for label, forms in words.items() if all(map(is_punctuation, forms)))]
 
 
 def _set_extensions() -> None:

@@ -6,11 +6,13 @@
 - `constraints`: constraints on trees in the columns of a treebank
 - `partial`: trees of which only some heads are given, to learn from
 - `conll`: lossless CoNLL-X and CoNLL-U
+- `layouts`: the columns of CoNLL-U Plus and CoNLL-2009
 - `checks`: validation of a sentence's lines
 - `strict`: additional requirements of the CoNLL-U format
 - `objects`: sentences from lists of words and rows of columns; from and to objects of the package conllu
 - `tables`: sentences as lines of JSON, Parquet files and data frames
 - `batches`: streams of sentences in batches
+- `masking`: words that a treebank withholds
 - `splitting`: splits a treebank into pieces for workers, at sentence boundaries
 - `broken`: reading that continues after malformed units
 - `strings`: the schema of the strings in models: characters, lengths, counts

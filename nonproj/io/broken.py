@@ -10,19 +10,22 @@ from __future__ import annotations
 import contextlib
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nonproj.errors import DataError
-from nonproj.io.checks import BOM, LINE_COST, Rules
+from nonproj.io.checks import BLANKS, BOM, LINE_COST, Rules
 from nonproj.io.conll import sentences_of
 from nonproj.io.files import Source, open_input, stream_error, unpacked
-from nonproj.io.splitting import Piece
+from nonproj.io.layouts import Layout
+from nonproj.io.splitting import Piece, layout_of_bytes
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
 
 STOP, SKIP, COPY = ON_ERROR = ("stop", "skip", "copy")
 """What to do with a malformed unit: raise the error, skip it, or copy its lines."""
+
+_BLANKS = BLANKS.encode()
 
 
 class Broken(NamedTuple):
@@ -79,9 +82,26 @@ def read_units(source: Source, rules: Rules) -> Iterator[Sentence | Broken | str
             yield from _units(block, name, rules)
 
 
+def sentences_in(units: Iterable[Sentence | Broken | str], on_broken: Callable[[Broken], object]) -> Iterator[Sentence]:
+    """Yield the sentences among some units, and call ``on_broken`` with each malformed one.
+
+    Examples
+    --------
+    >>> broken = []
+    >>> units = read_units(io.StringIO("1\\tto\\tfew\\n\\n1\\tRegn" + "\\t_" * 8 + "\\n\\n"), Rules())
+    >>> [sentence.forms for sentence in sentences_in(units, broken.append)], len(broken)
+    ([['Regn']], 1)
+    """
+    for unit in units:
+        if isinstance(unit, Sentence):
+            yield unit
+        elif isinstance(unit, Broken):
+            on_broken(unit)
+
+
 def units_of_piece(piece: Piece, rules: Rules) -> Iterator[Sentence | Broken | str]:
     """Yield the units of a piece, as `read_units` does for the file."""
-    for block in _blocks(io.BytesIO(piece.text), piece.path, rules, piece.line - 1, False):
+    for block in _blocks(io.BytesIO(piece.text), piece.path, rules, piece.line - 1, piece):
         yield from _units(block._replace(repeated=piece.repeated), piece.path, rules)
 
 
@@ -101,11 +121,13 @@ def split_units(source: Source, size: int, rules: Rules) -> Iterator[Piece | Bro
     lines: list[bytes] = []
     repeated: list[int] = []
     first = length = 0
+    layout: Layout | None = None
     with closing:
         for block in _blocks(stream, name, rules):
+            layout = block.layout
             ends = block.problem is not None or not block.worded
             if lines and (ends or length >= size):
-                yield Piece(b"".join(lines), name, first, tuple(repeated))
+                yield Piece(b"".join(lines), name, first, tuple(repeated), layout)
                 lines, length, repeated = [], 0, []
             if ends:
                 yield from _units(block, name, rules)  # type: ignore[misc]  # no sentences
@@ -115,7 +137,7 @@ def split_units(source: Source, size: int, rules: Rules) -> Iterator[Piece | Bro
             length += sum(map(len, block.lines))
             repeated += block.repeated
     if lines:
-        yield Piece(b"".join(lines), name, first, tuple(repeated))
+        yield Piece(b"".join(lines), name, first, tuple(repeated), layout)
 
 
 class _Block(NamedTuple):
@@ -127,6 +149,7 @@ class _Block(NamedTuple):
     worded: bool = True
     repeated: tuple[int, ...] = ()
     problem: tuple[int, str] | None = None
+    layout: Layout | None = None
 
 
 def _units(block: _Block, name: str, rules: Rules) -> Iterator[Sentence | Broken | str]:
@@ -139,20 +162,25 @@ def _units(block: _Block, name: str, rules: Rules) -> Iterator[Sentence | Broken
     elif not block.worded:
         yield text
     else:
-        left_open = contextlib.nullcontext()
+        opened = io.BytesIO(data), name, contextlib.nullcontext()
         try:
-            yield from sentences_of(io.BytesIO(data), name, left_open, rules, block.first - 1, block.repeated)
+            yield from sentences_of(*opened, rules, block.first - 1, block.repeated, block.layout)
         except DataError as error:
             text = data.decode("utf-8", "surrogateescape")
+            if block.first == 1 and block.layout is not None:  # the sentences behind it need the names of the columns
+                header, text = block.layout.divided(text)
+                yield from [header] * bool(header)
             yield Broken(name, error.line, block.first, block.last, error.message, text)
 
 
-def _blocks(stream: Any, name: str, rules: Rules, number: int = 0, look_for_ids: bool = True) -> Iterator[_Block]:
+def _blocks(stream: Any, name: str, rules: Rules, number: int = 0, piece: Piece | None = None) -> Iterator[_Block]:
     """Yield the lines of each sentence of a stream, the first of which has the number ``number + 1``.
 
-    A block ends with the blank line after a sentence, as in `sentences_of`; memory is bounded by the rules.
+    ``piece`` is what the stream is, if it is not a file: what depends on the whole file is known then.  A block ends
+    with the blank line after a sentence, as in `sentences_of`; memory is bounded by the rules.
     """
-    ids = SentenceIds() if rules.strict and look_for_ids else None
+    ids = SentenceIds() if rules.strict and piece is None else None
+    layout = piece.layout if piece else None
     limit = 4 * rules.max_sentence  # a character has up to four bytes; `sentences_of` is exact
     left, lines, repeated = limit, [], []
     first, worded, problem = number + 1, False, None
@@ -169,10 +197,11 @@ def _blocks(stream: Any, name: str, rules: Rules, number: int = 0, look_for_ids:
                 lines.clear()
             if ids and b"#" in line[:4] and ids.is_repeated(line.decode(errors="replace").removeprefix(BOM)):
                 repeated.append(number)
-            if not whole or line.strip(b" \r\n"):
-                worded = worded or number > 1 or line.removeprefix(BOM.encode()).strip(b" \r\n") != b""
+            if not whole or line.strip(_BLANKS):
+                worded = worded or number > 1 or line.removeprefix(BOM.encode()).strip(_BLANKS) != b""
             elif worded:
-                yield _Block(lines, first, number, True, tuple(repeated), problem)
+                layout = layout_of_bytes(lines) if first == 1 else layout
+                yield _Block(lines, first, number, True, tuple(repeated), problem, layout)
                 left, lines, repeated = limit, [], []
                 first, worded, problem = number + 1, False, None
     except (EOFError, zlib.error, OSError) as error:
@@ -182,7 +211,8 @@ def _blocks(stream: Any, name: str, rules: Rules, number: int = 0, look_for_ids:
         yield _Block(lines, first, failure.line, True, (), (failure.line, failure.message))
         return
     if worded or (lines and first > 1):
-        yield _Block(lines, first, number, worded, tuple(repeated), problem)
+        layout = layout_of_bytes(lines) if first == 1 else layout
+        yield _Block(lines, first, number, worded, tuple(repeated), problem, layout)
 
 
 def _bounded_lines(stream: Any, limit: int) -> Iterator[tuple[bytes, bool]]:

@@ -8,11 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
+from nonproj.io.layouts import Layout
 from nonproj.io.strict import violations
 from nonproj.types import Sentence
 
 BOM = "\ufeff"
 """The byte order mark, which may precede the first line of a file."""
+
+BLANKS = " \t\r\n"
+"""The characters of a blank line."""
 
 LINE_COST = 64
 """Memory in bytes taken by a line besides its characters."""
@@ -55,13 +59,17 @@ class Rules(NamedTuple):
 DEFAULT_RULES = Rules()
 
 
-def checked(block: list[str], name: str, first: int, rules: Rules) -> Sentence:
+def checked(block: list[str], name: str, first: int, rules: Rules, layout: Layout | None = None) -> Sentence:
     """Return the sentence with these lines, the first of which is line ``first`` of the file; raise if malformed."""
+    if layout is not None:
+        block = _standard(block, name, first, layout)
     rows: list[list[str]] = []
     word_lines: list[int] = []
     expected, other = "1", _OtherLines()
     for index, line in enumerate(block):
         row = line.rstrip("\r\n").split("\t")
+        if layout is not None:
+            del row[10:]
         if len(row) != 10 or row[_ID] != expected or not row[_FORM]:
             try:
                 checked_row = other.check(row, len(rows), first + index)
@@ -74,7 +82,7 @@ def checked(block: list[str], name: str, first: int, rules: Rules) -> Sentence:
         word_lines.append(index)
         expected = str(len(rows) + 1)
     if not rows:
-        index = next((index for index, line in enumerate(block) if line.strip(BOM + " \r\n")), 0)
+        index = next((index for index, line in enumerate(block) if line.strip(BOM + BLANKS)), 0)
         raise DataError(name, first + index, "a sentence without words; remove it, or the blank line after it")
     if other.end > len(rows):
         raise DataError(name, other.line, f"the multiword range ends with word {other.end}, the last is {len(rows)}")
@@ -82,7 +90,18 @@ def checked(block: list[str], name: str, first: int, rules: Rules) -> Sentence:
     if rules.strict:
         for index, message in violations(block, not rules.ignore_heads, at_start=first == 1):
             raise DataError(name, first + index, f"{message} (--strict)")
-    return Sentence(rows, heads, block, word_lines, name, first)
+    return Sentence(rows, heads, block, word_lines, name, first, order=layout.order if layout else None)
+
+
+def _standard(block: list[str], name: str, first: int, layout: Layout) -> list[str]:
+    """Return lines with the columns of CoNLL-U first."""
+    lines = []
+    for number, line in enumerate(block, first):
+        try:
+            lines.append(layout.standard(line))
+        except ValueError as error:
+            raise DataError(name, number, str(error)) from None
+    return lines
 
 
 class _OtherLines:
@@ -102,7 +121,7 @@ class _OtherLines:
                 raise ValueError("a byte order mark inside the file; remove it")
             row = [row[0].removeprefix(BOM), *row[1:]]
         name, expected = row[_ID], str(words + 1)
-        if len(row) == 1 and not name.strip(" \r"):
+        if not any(cell.strip(BLANKS) for cell in row):
             return None
         if name.startswith("#"):
             if words:
@@ -145,6 +164,8 @@ def _hint(row: list[str]) -> str:
     fields = row[0].split() if len(row) == 1 else []
     if len(fields) > 1 and fields[0].replace("-", "").replace(".", "").isdigit():
         return "; columns are separated by tabs, not by spaces"
+    if len(row) > 10:
+        return "; CoNLL-U Plus begins with # global.columns = ID FORM ..."
     return "; plain text is parsed by 'nonproj parse --text'" if fields else ""
 
 

@@ -4,14 +4,17 @@ Both formats have ten columns separated by tabs, one line per word and a blank l
 comments, multiword tokens (``3-4``) and empty nodes (``5.1``).  The formats need not be distinguished: the line of a
 word starts with a number, so a line that starts with ``#`` is a comment, even if ``#`` is a word of the treebank.
 
-A `Sentence` keeps its own lines; writing replaces HEAD and DEPREL, empties DEPS beside a new HEAD, and leaves every
-other byte unchanged.
+Other columns, and other orders of the columns, are those of `nonproj.io.layouts`.
+
+A `Sentence` keeps its own lines; writing replaces HEAD and DEPREL, removes the enhanced dependencies beside a new tree,
+and leaves every other byte unchanged.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,8 +24,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 import numpy as np
 
 from nonproj.errors import DataError, NonprojError
-from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules, checked
+from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, Rules, checked
 from nonproj.io.files import Source, open_input, open_output, stream_error, text_lines
+from nonproj.io.layouts import Layout, layout_of, restored, ten_columns
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Float64s, Sentence
 
@@ -39,6 +43,11 @@ DEPREL = 7
 """The column of labels."""
 
 _HEAD, _DEPS, _MISC = 6, 8, 9
+
+_EMPTY_NODE = re.compile(r"\ufeff?[0-9]+\.")
+
+KEEP, DROP = DEPS = ("keep", "drop")
+"""What becomes of enhanced dependencies: see `replace`."""
 
 
 def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterator[Sentence]:
@@ -94,8 +103,13 @@ def read_all(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> li
     >>> first.rows[0][1] is second.rows[0][1]
     True
     """
+    return interned(read(source, rules, **changes))
+
+
+def interned(sentences: Iterable[Sentence]) -> list[Sentence]:
+    """Return sentences whose equal strings are stored once, in place of their own."""
     found = []
-    for sentence in read(source, rules, **changes):
+    for sentence in sentences:
         sentence.rows = [list(map(sys.intern, row)) for row in sentence.rows]
         found.append(sentence)
     return found
@@ -108,10 +122,12 @@ def sentences_of(
     rules: Rules,
     number: int = 0,
     repeated: tuple[int, ...] = (),
+    layout: Layout | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a stream whose first line has the number ``number + 1``; see `read`.
 
-    ``repeated`` has the numbers of lines whose ``sent_id`` occurs before the stream.
+    ``repeated`` has the numbers of lines whose ``sent_id`` occurs before the stream, and ``layout`` the columns of its
+    file, which the first sentence of a file shows.
     """
     ids = SentenceIds() if rules.strict else None
     first, worded, left = number + 1, False, rules.max_sentence
@@ -125,10 +141,11 @@ def sentences_of(
                 left -= len(line) + LINE_COST
                 if left < 0:
                     raise DataError(name, first, "a sentence of too many lines; is the blank line after it missing?")
-                if not line.isspace() or line.strip(" \r\n"):
-                    worded = worded or number > 1 or line.removeprefix(BOM).strip(" \r\n") != ""
+                if not line.isspace() or line.strip(BLANKS):
+                    worded = worded or number > 1 or line.removeprefix(BOM).strip(BLANKS) != ""
                 elif worded:
-                    sentence = checked(block, name, first, rules)
+                    layout = layout if first > 1 else _layout(block, name)
+                    sentence = checked(block, name, first, rules, layout)
                     if ids:
                         _check_id(sentence, ids, repeated)
                     yield sentence
@@ -136,7 +153,7 @@ def sentences_of(
     except (UnicodeDecodeError, EOFError, zlib.error, OSError, OverflowError) as error:
         raise stream_error(error, name, number) from None
     if worded:
-        sentence = checked(block, name, first, rules)
+        sentence = checked(block, name, first, rules, layout if first > 1 else _layout(block, name))
         if ids:
             _check_id(sentence, ids, repeated)
         yield sentence
@@ -146,6 +163,14 @@ def sentences_of(
         raise DataError(name, 1, "no sentences; the file is empty" if not number else "no sentences; only blank lines")
     else:
         sentence.lines.extend(block)
+
+
+def _layout(block: list[str], name: str) -> Layout | None:
+    """Return the layout that the first sentence of a file shows."""
+    try:
+        return layout_of(block)
+    except ValueError as error:
+        raise DataError(name, 1, str(error)) from None
 
 
 def _check_id(sentence: Sentence, ids: SentenceIds, repeated: tuple[int, ...]) -> None:
@@ -199,6 +224,21 @@ def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s |
     return dataclasses.replace(sentence, rows=rows, lines=lines, tag_margins=tag_margins)
 
 
+def as_conllu(sentence: Sentence) -> Sentence:
+    """Return a sentence without other columns than the ten of CoNLL-U.
+
+    Examples
+    --------
+    >>> import io
+    >>> [sentence] = read(io.StringIO("# global.columns = ID FORM X:Y\n1\tRegn\t*\n\n"))
+    >>> as_conllu(sentence).lines[1].split("\t")
+    ['1', 'Regn', '_', '_', '_', '_', '_', '_', '_', '_\n']
+    """
+    if sentence.order is None:
+        return sentence
+    return dataclasses.replace(sentence, lines=ten_columns(sentence.lines), order=None)
+
+
 def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]) -> Sentence:
     """Return a copy of a sentence with attributes of MISC set, or removed if the value is None.
 
@@ -231,9 +271,10 @@ def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]
         misc = "|".join(items) or "_"
         rows.append([*row[:_MISC], misc, *row[_MISC + 1 :]])
         if index is not None:
-            columns = lines[index].split("\t")
-            ending = columns[_MISC][len(columns[_MISC].rstrip("\r\n")) :]
-            lines[index] = "\t".join([*columns[:_MISC], misc + ending])
+            body = lines[index].rstrip("\r\n")
+            columns = body.split("\t")
+            columns[_MISC] = misc
+            lines[index] = "\t".join(columns) + lines[index][len(body) :]
     return dataclasses.replace(sentence, rows=rows, lines=lines)
 
 
@@ -247,11 +288,12 @@ def replace(
     labels: Iterable[str | None] | None = None,
     comments: Comments = (),
     *,
-    keep_deps: bool = False,
+    deps: str | None = None,
 ) -> str:
     """Return the text of a sentence with another tree; every other byte is unchanged.
 
-    Where HEAD changes, the enhanced dependencies in DEPS no longer agree with it, and become ``_``.
+    The enhanced dependencies in DEPS belong to the tree that the sentence has.  Without them, DEPS is ``_``, and there
+    are no empty nodes.
 
     Parameters
     ----------
@@ -263,8 +305,8 @@ def replace(
         None leaves the column DEPREL unchanged.
     comments : mapping or iterable of (key, value)
         Written as ``# key = value`` below the existing comments; a comment with the same key is replaced.
-    keep_deps : bool
-        Whether DEPS stays beside another HEAD.
+    deps : {"keep", "drop"}, optional
+        Whether the sentence keeps its enhanced dependencies; by default, only if the tree is the one that it has.
 
     Raises
     ------
@@ -293,17 +335,38 @@ def replace(
     names: list[str | None] = [None] * n if labels is None else list(labels)
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} entries, {n} expected")
+    changed, drop, enhanced = False, deps == DROP, []
     for index, number, label in zip(word_lines, given, names, strict=True):
         columns, head = lines[index].split("\t", 9), str(number) if number >= 0 else "_"
-        if columns[_HEAD] != head and ":" in columns[_DEPS] and not keep_deps:  # without a colon: PHEAD of CoNLL-X
-            columns[_DEPS] = "_"
-        columns[_HEAD] = str(head)
-        if label is not None:
-            columns[DEPREL] = label
+        if columns[_HEAD] != head or (label is not None and columns[DEPREL] != label):
+            changed = True
+            columns[_HEAD] = head
+            columns[DEPREL] = columns[DEPREL] if label is None else label
+        if ":" in columns[_DEPS]:  # without a colon: PHEAD of CoNLL-X
+            if drop:
+                columns[_DEPS] = "_"
+            else:
+                enhanced.append(index)
         lines[index] = "\t".join(columns)
+    if drop or (changed and deps != KEEP):
+        _drop_enhanced(lines, enhanced)
     if comments:
         _comment(lines, dict(comments))
-    return "".join(lines)
+    return _text(lines, sentence)
+
+
+def _drop_enhanced(lines: list[str], word_lines: Sequence[int]) -> None:
+    """Remove empty nodes, and the enhanced dependencies of the words in some lines."""
+    for index in word_lines:
+        columns = lines[index].split("\t", 9)
+        columns[_DEPS] = "_"
+        lines[index] = "\t".join(columns)
+    lines[:] = [line for line in lines if "." not in line[:20] or not _EMPTY_NODE.match(line)]
+
+
+def _text(lines: Iterable[str], sentence: Sentence) -> str:
+    """Return lines of a sentence as its file has them."""
+    return "".join(lines if sentence.order is None else (restored(line, sentence.order) for line in lines))
 
 
 def _comment(lines: list[str], comments: dict[str, object]) -> None:
@@ -330,7 +393,7 @@ def write(
     sentences_with_trees: Iterable[tuple[Any, ...] | str],
     target: str | Path | BinaryIO | TextIO,
     *,
-    keep_deps: bool = False,
+    deps: str | None = None,
 ) -> int:
     """Write sentences with their predicted trees, and return the number of sentences.
 
@@ -341,7 +404,7 @@ def write(
         `replace`; if ``heads`` is None, the sentence is written unchanged.  A string is written unchanged, too.
     target : str, Path or stream
         A file (see `open_output`), or an open stream of bytes or text.
-    keep_deps : bool
+    deps : {"keep", "drop"}, optional
         See `replace`.
 
     Raises
@@ -361,7 +424,7 @@ def write(
     """
     if not hasattr(target, "write"):
         with open_output(target) as stream:
-            return write(sentences_with_trees, stream, keep_deps=keep_deps)
+            return write(sentences_with_trees, stream, deps=deps)
     binary = not hasattr(target, "encoding")
     out: Any = target  # a stream of bytes or of text
     count, sentence, lines_written = 0, None, 0
@@ -371,7 +434,7 @@ def write(
             continue
         sentence, heads, *rest = item
         lines_written = len(sentence.lines)
-        text = "".join(sentence.lines) if heads is None else replace(sentence, heads, *rest, keep_deps=keep_deps)
+        text = _text(sentence.lines, sentence) if heads is None else replace(sentence, heads, *rest, deps=deps)
         out.write(text.encode() if binary else text)
         count += 1
     if sentence is not None and (

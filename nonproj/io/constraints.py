@@ -46,7 +46,7 @@ def read_constraints(sentence: Sentence, source: str) -> Constraints | None:
     Raises
     ------
     DataError
-        A constraint is not the number of another word of the sentence, or two contradict each other.
+        A constraint is not the number of another word of the sentence, a label is empty, or two contradict each other.
 
     Examples
     --------
@@ -67,6 +67,8 @@ def read_constraints(sentence: Sentence, source: str) -> Constraints | None:
         for name, value in _given(row, source):
             bound = True
             if name == "Deprel":
+                if not value:
+                    raise _error(sentence, m, "Deprel=: a label is expected")
                 if labels.setdefault(m, value) != value:
                     raise _error(sentence, m, f"Deprel={value} contradicts Deprel={labels[m]}")
                 continue

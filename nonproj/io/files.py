@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeAlias
@@ -266,11 +266,11 @@ class _Named(io.FileIO):
 
 
 @contextlib.contextmanager
-def open_binary(path: str | Path) -> Iterator[BinaryIO]:
+def open_binary(path: str | Path, check: Callable[[Path], None] | None = None) -> Iterator[BinaryIO]:
     """Open a file for writing that appears under its name only when it is complete and flushed to disk.
 
     Data are written to a temporary file (see `replacing`), or directly to a device, a pipe or an open descriptor, which
-    is never replaced or truncated.
+    is never replaced or truncated.  ``check`` can refuse to replace an old file, as in `replacing`.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
         try:
             if os.path.isdir(target):
                 raise IsADirectoryError
-            temporary = None if direct else stack.enter_context(replacing(Path(target)))
+            temporary = None if direct else stack.enter_context(replacing(Path(target), check))
             opened = open_temporary(temporary) if temporary else _open_direct(target)
             raw = stack.enter_context(io.BufferedWriter(_Named(opened, path)))
         except OSError as error:
@@ -319,7 +319,9 @@ def _sync(raw: BinaryIO, path: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def open_output(path: str | Path, errors: str = "strict") -> Iterator[TextIO]:
+def open_output(
+    path: str | Path, errors: str = "strict", check: Callable[[Path], None] | None = None
+) -> Iterator[TextIO]:
     """Open a text file for writing; like `open_binary`, it appears when it is complete.
 
     Parameters
@@ -328,6 +330,8 @@ def open_output(path: str | Path, errors: str = "strict") -> Iterator[TextIO]:
         ``-`` for standard output; a name ending in ``.gz`` is compressed.
     errors : str
         Error handler for lone surrogates, as for `open`.
+    check : callable, optional
+        Can refuse to replace an old file, as in `nonproj.io.temporary.replacing`.
 
     Yields
     ------
@@ -353,7 +357,7 @@ def open_output(path: str | Path, errors: str = "strict") -> Iterator[TextIO]:
         return
     compressed = str(path).endswith(".gz")
     with (
-        open_binary(path) as raw,
+        open_binary(path, check) as raw,
         gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else contextlib.nullcontext(raw) as packed,
     ):
         stream = io.TextIOWrapper(packed, encoding="utf-8", errors=errors, newline="")

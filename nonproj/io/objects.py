@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nonproj.io.checks import BOM, Rules
-from nonproj.io.conll import replace, sentences_of
+from nonproj.io.conll import as_conllu, replace, sentences_of
 from nonproj.types import Sentence
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Senten
 def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None] | None = None) -> TokenList:
     """Return a ``conllu.TokenList`` of a sentence with another tree; parameters as for `nonproj.io.conll.replace`.
 
-    Multiword tokens, empty nodes and comments are kept.
+    Multiword tokens and comments are kept.
 
     Examples
     --------
@@ -148,7 +148,8 @@ def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None]
     from conllu.parser import DEFAULT_FIELDS, parse_comment_line, parse_line
 
     tokens, metadata = [], Metadata()
-    for line in replace(sentence, heads, labels).removeprefix(BOM).split("\n"):
+    text = replace(as_conllu(sentence), heads, labels)
+    for line in text.removeprefix(BOM).split("\n"):
         if line.startswith("#"):
             metadata.update(parse_comment_line(line))
         elif line.strip(" \r"):

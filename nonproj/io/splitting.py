@@ -11,11 +11,14 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules
+from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, Rules
 from nonproj.io.conll import sentences_of
 from nonproj.io.files import Source, byte_lines, open_input, stream_error
+from nonproj.io.layouts import Layout, layout_of
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
+
+_BLANKS = BLANKS.encode()
 
 
 class Piece(NamedTuple):
@@ -31,18 +34,34 @@ class Piece(NamedTuple):
         The line number, from 1, of the first line in that file.
     repeated : tuple of int
         The numbers of the lines whose ``sent_id`` occurs earlier in the file, if the rules are strict.
+    layout : Layout or None
+        The columns of the file, unless they are those of CoNLL-X and CoNLL-U.
     """
 
     text: bytes
     path: str
     line: int
     repeated: tuple[int, ...] = ()
+    layout: Layout | None = None
 
     def read(self, rules: Rules = DEFAULT_RULES) -> Iterator[Sentence]:
         """Yield the sentences like `nonproj.io.conll.read` on the file: same line numbers, same errors."""
-        return sentences_of(
-            io.BytesIO(self.text), self.path, contextlib.nullcontext(), rules, self.line - 1, self.repeated
-        )
+        stream, left_open = io.BytesIO(self.text), contextlib.nullcontext()
+        return sentences_of(stream, self.path, left_open, rules, self.line - 1, self.repeated, self.layout)
+
+
+def layout_of_bytes(lines: list[bytes]) -> Layout | None:
+    """Return the layout of a file whose first sentence has these lines; None, too, if `Piece.read` rejects them.
+
+    Examples
+    --------
+    >>> layout_of_bytes([b"# global.columns = ID FORM\n"]).names[:3]
+    ('ID', 'FORM', 'LEMMA')
+    """
+    try:
+        return layout_of([line.decode(errors="replace") for line in lines])
+    except ValueError:
+        return None
 
 
 def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> Iterator[Piece]:
@@ -79,17 +98,20 @@ def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> 
     left = limit = 4 * rules.max_sentence  # a character has up to four bytes
     ids = SentenceIds()
     repeated: list[int] = []
+    layout: Layout | None = None
     try:
         with closing:
             for line in byte_lines(stream, rules.max_line):
                 number += 1
-                if line.strip(b" \r\n"):
+                if line.strip(_BLANKS):
                     if length >= size and ended:  # not earlier: blank lines at the very end belong to the last piece
-                        yield Piece(b"".join(lines[:ended]), name, first, tuple(repeated))
+                        yield Piece(b"".join(lines[:ended]), name, first, tuple(repeated), layout)
                         repeated.clear()
                         first, lines, length, ended = first + ended, lines[ended:], 0, 0
-                    has_text = has_text or number > 1 or line.removeprefix(BOM.encode()).strip(b" \r\n") != b""
+                    has_text = has_text or number > 1 or line.removeprefix(BOM.encode()).strip(_BLANKS) != b""
                 elif has_text:
+                    if first == 1 and not ended:
+                        layout = layout_of_bytes(lines)
                     ended, has_text, left = len(lines) + 1, False, limit
                 if (
                     rules.strict
@@ -106,6 +128,6 @@ def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> 
     except (EOFError, zlib.error, OSError) as error:
         failure, lines = stream_error(error, name, number), lines[:ended]
     if lines or failure is None:
-        yield Piece(b"".join(lines), name, first, tuple(repeated))
+        yield Piece(b"".join(lines), name, first, tuple(repeated), layout)
     if failure:
         raise failure

@@ -73,7 +73,7 @@ def violations(block: list[str], with_tree: bool, at_start: bool = False) -> Ite
         row = line.split("\t")
         if len(row) < 10 or line[0] == "#":
             continue
-        yield from ((index, message) for message in _of_columns(row, nodes, with_tree))
+        yield from ((index, message) for message in _of_columns(row[:10], nodes, with_tree))
         if "-" in row[0]:
             continue
         number = number + 1 if "." in row[0] else 0
@@ -162,7 +162,7 @@ def _of_columns(row: list[str], nodes: set[str], with_tree: bool) -> Iterator[st
         if head == "_" or (head == "0") != (label == "root"):
             yield f"HEAD is {head} and DEPREL {label!r}; the root, and only the root, has HEAD 0 and DEPREL 'root'"
     yield from _of_features(feats) if feats != "_" else ()
-    yield from _of_enhanced(deps, nodes) if deps != "_" else ()
+    yield from _of_enhanced(row[0], deps, nodes) if deps != "_" else ()
 
 
 def _of_features(feats: str) -> Iterator[str]:
@@ -178,7 +178,7 @@ def _of_features(feats: str) -> Iterator[str]:
         yield f"FEATS is {feats!r}, which is not sorted"
 
 
-def _of_enhanced(deps: str, nodes: set[str]) -> Iterator[str]:
+def _of_enhanced(node: str, deps: str, nodes: set[str]) -> Iterator[str]:
     given = deps.split("|")
     matches = [match for pair in given if (match := _ENHANCED.fullmatch(pair))]
     if len(matches) < len(given):
@@ -188,6 +188,8 @@ def _of_enhanced(deps: str, nodes: set[str]) -> Iterator[str]:
     if pairs != sorted(set(pairs)):
         yield f"DEPS is {deps!r}, which is not sorted or repeats a pair"
     for head, label in (match.groups() for match in matches):
+        if head == node:
+            yield f"DEPS is {deps!r}, with the node itself as a head"
         if head not in nodes | {"0"}:
             yield f"DEPS is {deps!r}, but there is no node {head}"
         if (head == "0") != (label == "root"):

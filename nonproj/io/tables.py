@@ -7,6 +7,7 @@ in MISC such as ``Confidence=0.97`` become fields.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import io
 import json
 import math
@@ -344,10 +345,23 @@ class _Converted(io.TextIOBase):
 def format_of(path: str | Path, given: str | None) -> str:
     """Return the format of an output file: the given one, or that of its ending, CoNLL by default.
 
+    Raises
+    ------
+    FileError
+        The ending is probably a misspelt one of JSON or Parquet.
+
     Examples
     --------
     >>> format_of("a.parquet", None), format_of("a.jsonl.gz", None), format_of("a.conllu", None)
     ('parquet', 'jsonl', 'conllu')
+    >>> format_of("a.parquett", None)
+    Traceback (most recent call last):
+    nonproj.errors.FileError: a.parquett: unknown ending; did you mean .parquet? (--format conllu writes CoNLL-U)
     """
-    ending = str(path).removesuffix(".gz").rpartition(".")[2]
-    return given or (ending if ending in FORMATS else "conllu")
+    _, dot, ending = Path(path).name.removesuffix(".gz").rpartition(".")
+    if given or ending in FORMATS or not dot:
+        return given or (ending if ending in FORMATS else "conllu")
+    near = difflib.get_close_matches(ending.lower(), FORMATS, 1, cutoff=0.7)
+    if near and near[0] != "conllu":
+        raise FileError(str(path), f"unknown ending; did you mean .{near[0]}? (--format conllu writes CoNLL-U)")
+    return "conllu"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import fcntl
+import hashlib
 import os
 import platform
 import re
 import secrets
 import stat
 import threading
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,6 +23,12 @@ from nonproj.errors import FileError
 
 _OF_THIS_MACHINE = f".nonproj-{zlib.crc32(platform.node().encode()):08x}-"
 _TEMPORARY = re.compile(re.escape(_OF_THIS_MACHINE) + "[0-9a-f]{16}")
+
+_HERE, _EXCHANGE = -100, 2
+"""Arguments of Linux's ``renameat2``: paths begin at the current folder, and both files stay."""
+
+_ATTEMPTS = 10
+"""Number of attempts to lock a file."""
 
 _temporaries: set[Path] = set()
 """The temporary files of this process."""
@@ -48,12 +57,20 @@ def reason(error: OSError) -> str:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """Yield the path of a new empty file in the same folder, renamed to ``path`` if the body succeeds, else removed.
 
     Its name is random with the same ending as ``path``.  The new file gets the mode of the replaced one and, where the
     system permits it, its owner; other hard links keep the old content.  The new file is locked meanwhile, and those of
     killed runs on this machine are removed.
+
+    Parameters
+    ----------
+    path : Path
+    check : callable, optional
+        Takes the path of the old file and raises an error if it must not be replaced: before the renaming and, where
+        the system can exchange two files in one step, after it, when an old file that is refused is put back.  So a
+        change by another program in between is not lost.
 
     Examples
     --------
@@ -74,8 +91,7 @@ def replacing(path: Path) -> Iterator[Path]:
                 os.fchown(descriptor, old.st_uid, old.st_gid)
             os.fchmod(descriptor, old.st_mode & 0o777)
         try:
-            with _making:
-                os.replace(temporary, path)
+            _replace(temporary, path, check)
         except OSError as error:
             raise FileError(str(path), f"cannot be written: {reason(error)}") from None
     finally:
@@ -85,6 +101,88 @@ def replacing(path: Path) -> Iterator[Path]:
         os.close(descriptor)
         if others:  # perhaps of a process that was about to end, and still had its lock
             _remove_stale(path.parent)
+
+
+def _replace(temporary: Path, path: Path, check: Callable[[Path], None] | None) -> None:
+    """Rename a temporary file to ``path``, unless ``check`` refuses the file that it would replace."""
+    if check is None:
+        with _making:
+            os.replace(temporary, path)
+        return
+    check(path)
+    with _making, path.open("rb") as old:
+        with contextlib.suppress(OSError):  # so that no other process removes it under the temporary name
+            fcntl.flock(old, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if not _exchange(temporary, path):
+            os.replace(temporary, path)
+            return
+        try:
+            check(temporary)
+        except BaseException:
+            os.replace(temporary, path)
+            raise
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Exchange two files in one step, which Linux can do on most file systems; return whether it was done."""
+    function = getattr(ctypes.CDLL(None), "renameat2", None)
+    names = os.fsencode(first), os.fsencode(second)
+    return function is not None and function(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0
+
+
+@contextlib.contextmanager
+def reserved(path: Path) -> Iterator[None]:
+    """Keep other processes on this machine from reserving the same file; for outputs that take hours to make.
+
+    A locked file beside it stands for the file, named by the digest of its name, and is removed like those of
+    `replacing`.
+
+    Raises
+    ------
+    FileError
+        Another run has reserved it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, reserved(Path(folder, "a")), reserved(Path(folder, "b")):
+    ...     with reserved(Path(folder, "a")):  # doctest: +ELLIPSIS
+    ...         pass
+    Traceback (most recent call last):
+    nonproj.errors.FileError: ...: another run is writing it
+    """
+    target = Path(os.path.realpath(path))
+    lock = target.with_name(_OF_THIS_MACHINE + hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest())
+    descriptor = _locked(lock, path)
+    _temporaries.add(lock)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            lock.unlink()
+        _temporaries.discard(lock)
+        os.close(descriptor)
+
+
+def _locked(lock: Path, path: Path) -> int:
+    """Open and lock a file, which may exist; return its descriptor."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # perhaps for a moment by `_remove_stale`
+            os.close(descriptor)
+            time.sleep(0.01 * attempt)
+            continue
+        except OSError:  # some file systems have no locks
+            return descriptor
+        if os.fstat(descriptor).st_nlink:  # otherwise another run removed it before it was locked
+            return descriptor
+        os.close(descriptor)
+    raise FileError(str(path), "another run is writing it")
 
 
 def remove_temporaries() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from nonproj.evaluation.audit.predictions import Prediction, as_json, from_json, lexicon_of, predict
 from nonproj.io import conll
+from nonproj.io.broken import STOP, read_units, sentences_in
 from nonproj.io.checks import Rules
 from nonproj.learning.trainer import train
 from nonproj.linear.component import blocks
@@ -42,6 +43,8 @@ class Fold(NamedTuple):
         Continue from the checkpoint, if there is one.
     model : str
         File of a model that has not learnt from the treebank, and predicts the sentences; empty to train one.
+    on_error : str
+        ``skip`` to leave out malformed sentences: see `nonproj.io.broken`.
     """
 
     paths: tuple[str, ...]
@@ -53,11 +56,16 @@ class Fold(NamedTuple):
     checkpoint: str
     resume: bool
     model: str = ""
+    on_error: str = STOP
 
-
-def read_all(paths: Sequence[str], rules: Rules) -> list[Sentence]:
-    """Return the sentences of several files, all with gold heads."""
-    return [sentence for path in paths for sentence in conll.read_all(path, rules, require_heads=True)]
+    def read(self, paths: Sequence[str]) -> list[Sentence]:
+        """Return the sentences of several files, all with gold heads."""
+        rules = self.rules._replace(require_heads=True)
+        found: list[Sentence] = []
+        for path in paths:
+            units = read_units(path, rules) if self.on_error != STOP else conll.read(path, rules)
+            found += conll.interned(sentences_in(units, lambda broken: None))
+        return found
 
 
 def split(
@@ -89,7 +97,7 @@ def predict_fold(fold: Fold, progress: Callable[..., Any] | None = None) -> byte
     ``progress(iterable, description)`` wraps the long loops.
     """
     progress = progress or (lambda items, _: items)
-    sentences, others = read_all(fold.paths, fold.rules), read_all(fold.others, fold.rules)
+    sentences, others = fold.read(fold.paths), fold.read(fold.others)
     inside, material = split(sentences, others, fold.folds, fold.number)
     model = Model.load_trained(fold.model) if fold.model else _trained(fold, material, progress)
     log.info("fold %d of %d: parsing %d sentences", fold.number + 1, fold.folds, len(inside))

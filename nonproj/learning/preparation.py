@@ -14,6 +14,7 @@ from nonproj.errors import ConfigError, DataError, ModelError, one_line
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.batches import check_length
 from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS, with_rows
+from nonproj.io.masking import HINT, MASK, MOSTLY, NOTABLE, masked_share
 from nonproj.io.partial import count_crossing, is_partial
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
 from nonproj.learning.material import trees_of
@@ -129,12 +130,25 @@ def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
         check_columns(sentence, known)
+    _check_forms(sentences)
     if not any(set(sentence.labels) - {"_"} for sentence in sentences):
         path, flat = one_line(sentences[0].path), not any((tree[1:] > 0).any() for tree in trees_of(sentences))
         if flat:
             log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
         else:
             log.warning("%s: all labels are _; labels are not learnt, and parses have none", path)
+
+
+def _check_forms(sentences: Sequence[Sentence]) -> None:
+    """Raise `DataError` if most words are masked; warn if some are."""
+    share = masked_share(sentences)
+    if share <= NOTABLE:
+        return
+    first = next(sentence for sentence in sentences if MASK in sentence.forms)
+    message = f"{100 * share:.0f} % of the words are {MASK}: {HINT}"
+    if share > MOSTLY:
+        raise DataError(first.path, first.line, message)
+    log.warning("%s", one_line(f"{first.path}: {message}"))
 
 
 def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:

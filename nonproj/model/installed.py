@@ -19,7 +19,7 @@ GROUP = "nonproj.models"
 """The group of entry points."""
 
 DEFAULT = "english"
-"""The model that parses if none is named."""
+"""The model that parses if none is named and several are installed."""
 
 SUFFIX = ".nonproj"
 
@@ -119,18 +119,21 @@ def located(model: str | os.PathLike[str]) -> Path:
     return found[0].path
 
 
-def default() -> Path:
-    """Return the file of the model that parses if none is named.
+def default() -> Installed:
+    """Return the model that parses if none is named: `DEFAULT`, or the only one that is installed.
 
     Raises
     ------
     ModelError
-        It is not installed.
+        No model is installed, or there are several and none has that name.
     """
-    if not installed(DEFAULT):
-        how = "train one with 'nonproj train', or install a package made by 'nonproj package'"
-        raise ModelError(f"no model is named, and the default, {DEFAULT!r}, is not installed ({_names()}); {how}")
-    return located(DEFAULT)
+    found = installed(DEFAULT) or installed()
+    if len(found) == 1 or (found and found[0].name == DEFAULT):
+        return found[0]
+    if found:
+        raise ModelError(f"no model is named, and there are several to choose from; {_names()}")
+    how = "train one with 'nonproj train', or install a package made by 'nonproj package'"
+    raise ModelError(f"no model is named, and none is installed; {how}")
 
 
 def _names() -> str:

@@ -15,6 +15,7 @@ from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.options.sections import DecodingConfig
+from nonproj.pipeline.loaded import check_model
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.text.input import TextInput
@@ -87,6 +88,7 @@ class TextParser:
         *,
         name: str = "<memory>",
     ):
+        check_model(model)
         self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
         self.parser = make_parser(model, self.decoding, tags)
         self._input = TextInput().within(self.parser.cut_words, self.parser.max_words)

@@ -46,9 +46,11 @@ class TreebankConfig(Section, name="treebank"):
         low=0,
         above=True,
     )
-    name: str | None = text("name of the treebank, for the model card")
+    name: str | None = text(
+        "name of the treebank, for the model card; null: the one known for the training file, if any"
+    )
     licence: str | None = text(
-        "licence of the treebank, for the model card; null: from the licence file in its folder, if any"
+        "licence of the treebank, for the model card; null: known for the training file or stated in its folder, if any"
     )
 
 

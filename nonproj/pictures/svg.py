@@ -48,14 +48,15 @@ def to_svg(picture: Picture, dark: bool | None = None) -> str:
     >>> svg.count('class="arc'), svg.count('class="form"')
     (2, 2)
     """
+    picture = picture.visible()
     layout = lay_out(picture)
     width, height = layout.width, layout.height
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.1f}" height="{height:.1f}"'
     words = " ".join(picture.forms)
     lines = [
         f'{head} viewBox="0 0 {width:.1f} {height:.1f}" role="img" font-family="{FONTS}" class="nonproj-tree">',
-        f"<title>Dependency tree: {_text(words)}</title>",
-        f"<desc>{_text(description(picture))}</desc>",
+        f"<title>Dependency tree: {escape(words)}</title>",
+        f"<desc>{escape(description(picture))}</desc>",
         f"<style>{_style(dark)}</style>",
         f'<rect class="ground" width="{width:.1f}" height="{height:.1f}" rx="8" {_paint("ground", dark)}/>',
         *_words(layout, dark),
@@ -115,10 +116,10 @@ def _words(layout: Layout, dark: bool | None) -> list[str]:
             box = f'x="{x - half:.1f}" y="{y - 17:.1f}" width="{2 * half:.1f}" height="23" rx="5"'
             lines.append(f'<rect class="shade" {box} fill-opacity="{0.75 * doubt:.3f}" {_paint("shade", dark)}/>')
         attributes = f'text-anchor="middle" font-size="{FORM_SIZE:g}" font-weight="600" {_paint("text", dark)}'
-        lines.append(f'<text class="form" x="{x:.1f}" y="{y:.1f}" {attributes}>{_text(form)}</text>')
+        lines.append(f'<text class="form" x="{x:.1f}" y="{y:.1f}" {attributes}>{escape(form)}</text>')
         if tag:
             attributes = f'text-anchor="middle" font-size="{TAG_SIZE:g}" {_paint("faint", dark)}'
-            lines.append(f'<text class="tag" x="{x:.1f}" y="{y + 18:.1f}" {attributes}>{_text(tag)}</text>')
+            lines.append(f'<text class="tag" x="{x:.1f}" y="{y + 18:.1f}" {attributes}>{escape(tag)}</text>')
     return lines
 
 
@@ -165,7 +166,7 @@ def _label(arc: PlacedArc, dark: bool | None) -> str:
     attributes = f'text-anchor="middle" font-size="{LABEL_SIZE:g}"{weight} stroke-width="6" stroke-linejoin="round"'
     paint = f"{_paint(kind if weight else 'text', dark)} {_paint('ground', dark, 'stroke')}"
     place = f'x="{arc.label_at:.1f}" y="{y:.1f}"'
-    return f'<text class="label" {place} {attributes} paint-order="stroke" {paint}>{_text(arc.arc.label)}</text>'
+    return f'<text class="label" {place} {attributes} paint-order="stroke" {paint}>{escape(arc.arc.label)}</text>'
 
 
 def _paint(name: str, dark: bool | None, attribute: str = "fill") -> str:
@@ -184,11 +185,3 @@ def _style(dark: bool | None) -> str:
         for attribute in ("fill", "stroke")
     ]
     return "@media (prefers-color-scheme:dark){" + "".join(rules) + "}"
-
-
-def _text(text: str) -> str:
-    """Return text escaped for XML; characters not allowed in XML become the replacement character."""
-    allowed = "".join(
-        c if c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff" else "\ufffd" for c in text
-    )
-    return escape(allowed)

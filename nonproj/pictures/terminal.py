@@ -70,10 +70,11 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
     ┌─>  1 Det     PRON  nsubj of 2 regner
     └─   2 regner  VERB  root
     """
+    picture = picture.visible()
     arcs, others = ({arc.modifier: arc for arc in side} for side in (picture.above, picture.below))
     crossing = {word for word, crosses in zip(arcs, arc_levels(picture.above)[1], strict=True) if crosses}
     lines = brackets([-1, *(arcs[word].head if word in arcs else -1 for word in range(1, len(picture.forms) + 1))])
-    forms, tags = ([_printable(text) for text in texts] for texts in (picture.forms, picture.tags))
+    forms, tags = picture.forms, picture.tags
     margin, wide, tag_width = max(map(len, lines)), max(map(columns, forms)), max(map(columns, tags))
     rows, digits = [], len(str(len(forms)))
 
@@ -86,9 +87,9 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
         cells = [paint(f"{line:<{margin}}", name), paint(f"{word:>{digits + 1}}", "faint"), _padded(form, wide)]
         cells[2] = paint(form, "bold") + cells[2][len(form) :]
         cells += ["", paint(_padded(tag, tag_width), "faint"), "", ""] if tag_width else ["", ""]
-        what = paint(_printable(_of(arc, forms)), name) if arc else "?"
+        what = paint(_of(arc, forms), name) if arc else "?"
         if other:
-            what += paint(f"  {_MARKS[arc.kind if arc else WRONG]} {_printable(_of(other, forms))}", OTHER)
+            what += paint(f"  {_MARKS[arc.kind if arc else WRONG]} {_of(other, forms)}", OTHER)
         if picture.confidence is not None:
             what += paint(f"  {picture.confidence[word - 1]:.2f}", "faint")
         rows.append((" ".join(cells) + what).rstrip())
@@ -120,8 +121,3 @@ def columns(text: str) -> int:
 
 def _padded(text: str, width: int) -> str:
     return text + " " * (width - columns(text))
-
-
-def _printable(text: str) -> str:
-    """Return text without control characters, so that a file cannot control the terminal."""
-    return "".join(c if c.isprintable() or unicodedata.category(c) == "Cf" else "\ufffd" for c in text)

@@ -24,6 +24,7 @@ def to_tikz(picture: Picture) -> str:
     >>> "50 \\\\% \\\\\\\\" in text, "\\\\deproot{1}{root}" in text
     (True, True)
     """
+    picture = picture.visible()
     rows = [picture.forms, picture.tags] if any(picture.tags) else [picture.forms]
     lines = [
         "\\documentclass[border=4pt]{standalone}",

@@ -8,7 +8,16 @@ const FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', 
 const pen = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 
+/* A text with escapes for control characters and changes of direction: see nonproj.pictures.content.visible. */
+function visible(text) {
+  return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}\ufffe\uffff]/gu, (unseen) => {
+    const code = unseen.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+  });
+}
+
 function textWidth(text, font) {
+  text = visible(text);
   const key = font + "\n" + text;
   let width = widths.get(key);
   if (width === undefined) {
@@ -22,7 +31,7 @@ function textWidth(text, font) {
 function shape(name, attributes, text) {
   const made = document.createElementNS(SVG, name);
   for (const key in attributes) made.setAttribute(key, attributes[key]);
-  if (text !== undefined) made.textContent = text;
+  if (text !== undefined) made.textContent = visible(text);
   return made;
 }
 
@@ -158,7 +167,7 @@ with their places, in the order of the elements with the class "arc". */
 function drawTree(picture) {
   const {width, height, centers, top, arcs} = layOut(picture);
   const w = Math.ceil(width), h = Math.ceil(height);
-  const svg = shape("svg", {class: "tree", width: w, height: h, viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": picture.title});
+  const svg = shape("svg", {class: "tree", width: w, height: h, viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": visible(picture.title)});
   picture.forms.forEach((form, i) => {
     const group = shape("g", {class: "word", "data-word": i + 1});
     if (picture.confidence) {
@@ -182,4 +191,27 @@ function drawTree(picture) {
   }
   svg.append(labels);
   return {svg, centers, top, arcs};
+}
+
+/* Lets readers choose the size of a tree in a box that scrolls: shrunk to fit into the box, or full size. Returns the
+button, which is hidden while the tree is not wider than its box, and a function that makes the choice. The box has the
+class "fit" if its tree fits, and else "more-left" and "more-right" where the tree continues. */
+function chooseSize(scroll, svg, fits) {
+  const button = document.createElement("button"), full = Number(svg.getAttribute("width"));
+  const show = () => {
+    const style = getComputedStyle(scroll), inner = scroll.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    const fit = scroll.classList.contains("fit"), left = Math.abs(scroll.scrollLeft), hidden = scroll.scrollWidth - scroll.clientWidth;
+    button.hidden = full <= inner;
+    button.setAttribute("aria-pressed", fit);
+    button.textContent = fit ? `shrunk to ${Math.max(1, Math.round((100 * inner) / full))} % · full size` : "wider than the window · fit";
+    scroll.classList.toggle("more-left", !fit && left > 4);
+    scroll.classList.toggle("more-right", !fit && left < hidden - 4);
+  };
+  const choose = (fit) => { scroll.classList.toggle("fit", fit); show(); };
+  button.className = "wide";
+  button.addEventListener("click", () => choose(!scroll.classList.contains("fit")));
+  scroll.addEventListener("scroll", show, {passive: true});
+  new ResizeObserver(show).observe(scroll);
+  choose(fits);
+  return {button, choose};
 }

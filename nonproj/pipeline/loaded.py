@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -34,10 +35,25 @@ TAGS = ("missing", "all", "none")
 """Values of ``tags``: which tags the tagger predicts."""
 
 
+def check_model(model: object) -> None:
+    """Raise an error for the path or name of a model in the place of a model.
+
+    Examples
+    --------
+    >>> check_model("danish.nonproj")
+    Traceback (most recent call last):
+    TypeError: a Model is expected, not a path; nonproj.load('danish.nonproj') returns a parser of text
+    """
+    if isinstance(model, str | os.PathLike):
+        path = os.fspath(model)
+        raise TypeError(f"a Model is expected, not a path; nonproj.load({path!r}) returns a parser of text")
+
+
 class Loaded:
     """A trained model, ready for parsing; `nonproj.pipeline.parser.Parser` describes the parameters and adds stages."""
 
     def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
+        check_model(model)
         if tags not in TAGS:
             raise ValueError(f"tags is {tags!r}, one of {', '.join(TAGS)} expected")
         if not model.is_trained:

@@ -28,7 +28,7 @@ from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.domain import with_scale
 from nonproj.dual.options import SearchOptions
 from nonproj.dual.search import Searched, with_known
-from nonproj.errors import DataError, SizeError
+from nonproj.errors import DataError, SentenceMemoryError, SizeError
 from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
@@ -110,8 +110,10 @@ class Parser(Loaded):
         try:
             return self._parse_batch([sentence])[0]
         except (MemoryError, SizeError) as error:
-            reason = error if isinstance(error, SizeError) else "there is not enough memory; split it"
-            raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
+            kind, reason = SentenceMemoryError, "there is not enough memory; split it"
+            if isinstance(error, SizeError):
+                kind, reason = DataError, str(error)
+            raise kind(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
 
     def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences in constant memory.

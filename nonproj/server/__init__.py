@@ -8,13 +8,13 @@
 - `limits`: limits on requests, and the errors of requests that are ended
 - `starting`, `workers`, `pool`: starts worker processes, keeps them alive, and gives them requests from a queue
 - `reloading`: loads the models, at the start and again on demand
-- `parameters`, `bodies`: the parameters of requests, and how they are received
+- `parameters`, `bodies`, `receiving`: the parameters of requests, and how they are received
 - `hosts`: allowed host names and origins
-- `connections`: clients that send or read too slowly
+- `accepting`, `connections`: the number of connections, and clients that send or read too slowly
 - `monitoring`, `description`: the log, metrics, and the description of the interface
 - `app`: paths and error responses
 - `systemd`: sockets passed by a service manager, and notifications to it
-- `library`: what this server and that of annotation use of uvicorn
+- `library`: the HTTP server of uvicorn within these limits, for parsing and for annotation
 - `run`: sockets, signals, and shutdown
 - `annotation`: another server, of one user, for the annotation of a treebank
 """

@@ -30,7 +30,7 @@ from nonproj import __version__
 from nonproj.errors import ClusterError, DataError, NonprojError, one_line
 from nonproj.pictures.svg import tree_script
 from nonproj.server.admission import BusyError
-from nonproj.server.bodies import parameters_of, until_gone
+from nonproj.server.bodies import parameters_of
 from nonproj.server.connections import Protocol, Writing
 from nonproj.server.description import describe
 from nonproj.server.hosts import HostCheck
@@ -39,6 +39,7 @@ from nonproj.server.monitoring import Metrics, Monitor, facts_of
 from nonproj.server.parameters import check_names, model_name, task_of
 from nonproj.server.pool import WorkerPool
 from nonproj.server.processing import Answer, RequestError, check, json_body, respond
+from nonproj.server.receiving import until_gone
 from nonproj.server.reloading import Reloader
 
 STATUS = (

@@ -1,4 +1,4 @@
-"""Bodies of requests: received within limits of size and time, and parsed in threads, never in the event loop.
+"""Bodies of requests, parsed in threads, never in the event loop.
 
 All text is UTF-8.  Other encodings named in a body are never looked up in Python's registry.
 """
@@ -6,8 +6,6 @@ All text is UTF-8.  Other encodings named in a body are never looked up in Pytho
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,26 +15,21 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from nonproj.server.limits import GoneError
 from nonproj.server.processing import RequestError
+from nonproj.server.receiving import body_of
 
 MAX_FIELDS = 50
 
 MAX_PART_HEADER = 4096
 """Maximum length of a header of a multipart part, and maximum number of headers of all parts together."""
 
-DISCARD_SECONDS = 1.0
-"""Seconds during which the rest of a request that is too large is discarded."""
-
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
 _threads = ThreadPoolExecutor(2, "bodies")
 
-_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-
 
 async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dict[str, str]:
-    """Return the parameters of the query and of the form, which overrides it.
+    """Return the parameters of the query and of the form.
 
     Parameters
     ----------
@@ -51,7 +44,7 @@ async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dic
     HTTPException
         The body is too large (413), too slow (408) or not a form (415).
     RequestError
-        It is malformed.
+        It is malformed, or a parameter is given twice.
     GoneError
         The client has disconnected.
     """
@@ -64,13 +57,20 @@ async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dic
     charset = options.get(b"charset", b"utf-8").decode("latin-1")
     if charset.lower().replace("_", "-") not in ("utf-8", "utf8", "us-ascii"):
         raise HTTPException(415, f"charset: {charset[:40]!r} is not UTF-8")
-    try:
-        async with asyncio.timeout(seconds):
-            body = await _received(request, max_bytes)
-    except TimeoutError:
-        raise HTTPException(408, f"the request did not arrive within {seconds:g} s") from None
+    body = await body_of(request, max_bytes, seconds)
     read, arguments = (decoded, ()) if kind == FORM else (multipart, (options.get(b"boundary", b""),))
-    return given | await asyncio.get_running_loop().run_in_executor(_threads, read, body, *arguments)
+    form = await asyncio.get_running_loop().run_in_executor(_threads, read, body, *arguments)
+    return _unique([*given.items(), *form.items()])
+
+
+def _unique(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """Return parameters by name; raise RequestError if one is given twice."""
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if name in found:
+            raise RequestError(f"{name[:100]}: the parameter is given more than once")
+        found[name] = value
+    return found
 
 
 def media_type(header: str) -> tuple[str, dict[bytes, bytes]]:
@@ -99,7 +99,7 @@ def decoded(data: bytes) -> dict[str, str]:
         raise RequestError("the parameters are not UTF-8") from None
     except ValueError:
         raise RequestError(f"more than {MAX_FIELDS} parameters") from None
-    return dict(pairs)
+    return _unique(pairs)
 
 
 def multipart(body: bytes, boundary: bytes) -> dict[str, str]:
@@ -121,7 +121,7 @@ def multipart(body: bytes, boundary: bytes) -> dict[str, str]:
         raise RequestError(f"malformed form: {error}") from None
     if not form.complete:
         raise RequestError("malformed form: its end is missing")
-    return {name: _text(name, data) for name, data in form.fields.items()}
+    return _unique([(name, _text(name, data)) for name, data in form.fields])
 
 
 def _text(name: str, data: bytearray) -> str:
@@ -136,7 +136,7 @@ class _Form:
     """The parts of a multipart form, from the events of its parser."""
 
     def __init__(self) -> None:
-        self.fields: dict[str, bytearray] = {}
+        self.fields: list[tuple[str, bytearray]] = []
         self.complete = False
         self._name, self._value, self._headers, self._parts = bytearray(), bytearray(), 0, 0
         self._disposition: bytes | None = None
@@ -178,45 +178,8 @@ class _Form:
         _, options = parse_options_header(self._disposition)
         if b"name" not in options:
             raise RequestError("malformed form: a part without a name")
-        name = options[b"name"].decode("utf-8", "replace")
-        self._data = self.fields[name] = bytearray()
+        self._data = bytearray()
+        self.fields.append((options[b"name"].decode("utf-8", "replace"), self._data))
 
     def _end(self) -> None:
         self.complete = True
-
-
-# -- receiving ---------------------------------------------------------------------------------------------------------
-
-
-async def _received(request: Request, max_bytes: int) -> bytes:
-    """Return the body of a request."""
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > max_bytes:
-        raise await _too_large(request.receive, max_bytes, {"more_body": True})
-    body = bytearray()
-    message: dict[str, Any] = {"more_body": True}
-    while message.get("more_body"):
-        message = dict(await request.receive())
-        if message["type"] == "http.disconnect":
-            raise GoneError("the client has disconnected")
-        body += message.get("body", b"")
-        if len(body) > max_bytes:
-            raise await _too_large(request.receive, max_bytes, message)
-    return bytes(body)
-
-
-async def _too_large(receive: _Receive, max_bytes: int, message: MutableMapping[str, Any]) -> HTTPException:
-    """Return the error after discarding incoming data: a client that is still sending may not read a response."""
-    left = 16 * max_bytes
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(DISCARD_SECONDS):
-            while left > 0 and message.get("more_body"):
-                message = await receive()
-                left -= len(message.get("body", b""))
-    return HTTPException(413, f"the request has more than {max_bytes} bytes; split it")
-
-
-async def until_gone(request: Request) -> None:
-    """Return when the client has disconnected; to be awaited once its request has been received."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -1,14 +1,15 @@
-"""Connections: limits for clients that send slowly, in tiny chunks, or do not read.
+"""Connections: limits on their number, and for clients that send slowly, in tiny chunks, or do not read.
 
-`Protocol` closes connections whose request headers take too long and whose bodies come in tiny chunks.  `Writing`, an
-ASGI middleware, hands responses to the socket in pieces, so that the memory for clients that read slowly is limited,
-and disconnects clients that do not read.
+`Protocol` closes connections whose request headers take too long, whose bodies come in tiny chunks, or that are idle
+while there are too many.  `Writing`, an ASGI middleware, hands responses to the socket in pieces, so that the memory
+for clients that read slowly is limited, and disconnects clients that do not read.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import resource
 import socket
 from collections.abc import MutableMapping
@@ -18,19 +19,31 @@ import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from nonproj.errors import ConfigError
+from nonproj.server.accepting import ACCEPTED, log
+
 CONNECTIONS = 1000
-"""Maximum number of connections; requests on more are refused, and those beyond `REFUSED` more are closed at once."""
+"""Maximum number of connections; for each further one, the one that has been idle for longest is closed.
+
+If none is idle, requests on further connections are refused, and those beyond `REFUSED` more are closed at once.
+"""
 
 REFUSED = 100
 
 OTHER_FILES = 124
 """Number of files that the server opens besides connections: those of worker processes and models."""
 
+LEAST_FILES = OTHER_FILES + REFUSED + 2 * ACCEPTED
+"""Minimum of the limit on open files: a connection has two rounds of the event loop until others may replace it."""
+
 HEADER_SECONDS = 10.0
 """Seconds within which a client must send the header of a request."""
 
 FREE_CHUNKS, LEAST_CHUNK = 1000, 16
 """A body may have this number of chunks of any size, and more if their average size in bytes is at least the second."""
+
+PROBE_SECONDS = 0.5
+"""Seconds within which the network reports that a client is gone, rather than waiting for a response."""
 
 SLICE = 1 << 14
 """Number of bytes of a request that are parsed at a time."""
@@ -45,22 +58,38 @@ UNSENT_BYTES = 256 << 20
 """Maximum number of bytes of unread responses; beyond it, the slowest client is disconnected."""
 
 
+_ABSOLUTE = re.compile(rb"https?://([^/?#]*)(/?[^#]*)", re.IGNORECASE)
+
+
 class Connection(h11.Connection):
     """The state of a connection, which refuses bodies in tiny chunks: each chunk takes time in the event loop."""
 
     chunks, received = 0, 0
 
     def next_event(self) -> Any:
-        """Return the next event; raise RemoteProtocolError at the first chunk too many."""
+        """Return the next event, of which none is the end; raise RemoteProtocolError at the first chunk too many."""
         event = super().next_event()
+        if isinstance(event, h11.ConnectionClosed):
+            return h11.NEED_DATA  # `Protocol` closes the connection; the library would ask for ever
         if isinstance(event, h11.Request):
             self.chunks = self.received = 0
+            event = _in_origin_form(event)
         elif isinstance(event, h11.Data):
             self.chunks += event.chunk_start
             self.received += len(event.data)
             if self.chunks > FREE_CHUNKS + self.received // LEAST_CHUNK:
                 raise h11.RemoteProtocolError("the chunks of the body are too small")
         return event
+
+
+def _in_origin_form(request: h11.Request) -> h11.Request:
+    """Return a request for a URL, as clients send them to proxies, with the path as its target and the URL's host."""
+    url = _ABSOLUTE.fullmatch(request.target)
+    if url is None:
+        return request
+    headers = [(b"host", url[1]), *(pair for pair in request.headers if pair[0] != b"host")]
+    target = url[2] if url[2].startswith(b"/") else b"/" + url[2]
+    return h11.Request(method=request.method, target=target, headers=headers, http_version=request.http_version)
 
 
 class Protocol(H11Protocol):
@@ -75,13 +104,14 @@ class Protocol(H11Protocol):
     """
 
     retiring = False
+    _idle_since = 0.0
     _timer: asyncio.TimerHandle | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.app_state = {**self.app_state, "connection": self}
         self.conn = Connection(h11.SERVER)
-        self._received, self._is_scheduled = bytearray(), False
+        self._received, self._is_scheduled, self._ended = bytearray(), False, False
 
     @property
     def excess(self) -> int:
@@ -90,16 +120,23 @@ class Protocol(H11Protocol):
         limit = CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files - REFUSED - OTHER_FILES)
         return len(self.connections) - limit
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no request, or its header is incomplete."""
+        return self.cycle is None or self.cycle.response_complete
+
     def drop(self) -> None:
         """Close the connection immediately, and discard unsent data."""
+        self.connections.discard(self)
         if self.transport is not None:
             self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer for the first header; count every unsent byte, so that `Writing` waits for all of them."""
         super().connection_made(transport)
-        if self.excess > REFUSED:  # never run out of file descriptors
-            transport.abort()
+        self._idle_since = self.loop.time()
+        if self.excess > 0:
+            self._make_room()
         transport.set_write_buffer_limits(high=0)
         endpoint = transport.get_extra_info("socket")
         if endpoint is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -107,22 +144,61 @@ class Protocol(H11Protocol):
                 endpoint.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(2000 * WRITE_SECONDS))
         self._watch()
 
+    def _make_room(self) -> None:
+        """Close the connection that has been idle for longest, one without any request first; or else this one."""
+        others = [each for each in self.connections if isinstance(each, Protocol) and each.is_idle and each is not self]
+        if others:
+            log.warning("too many connections; closing those without a request")
+            min(others, key=lambda each: (each.cycle is not None, each._idle_since)).drop()
+        elif self.excess > REFUSED:  # never run out of file descriptors
+            log.warning("too many requests; closing new connections")
+            self.drop()
+
+    def on_response_complete(self) -> None:
+        """Note when the connection becomes idle."""
+        self._idle_since = self.loop.time()
+        super().on_response_complete()
+
     def data_received(self, data: bytes) -> None:
         """Receive data in slices, so that others are served between slices."""
         self._received += data
         if not self._is_scheduled:
             self._take_slice()
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keep the connection of a client that has finished sending, until its requests are answered."""
+        self._ended = True
+        if not self._is_scheduled:
+            self._take_slice()
+        return True
+
     def _take_slice(self) -> None:
-        """Parse a slice of the received data, and schedule the rest."""
+        """Parse a slice of the received data, or their end, and schedule the rest."""
         data = bytes(self._received[:SLICE])
         del self._received[:SLICE]
         if not self.transport.is_closing():
             super().data_received(data)
             self._watch()
-        self._is_scheduled = bool(self._received)
+            if not data:
+                self._finish()
+        self._is_scheduled = bool(self._received) or (self._ended and bool(data))
         if self._is_scheduled:
             self.loop.call_soon(self._take_slice)
+
+    def _finish(self) -> None:
+        """After the last data, close the connection, or see whether the client still waits for a response."""
+        if self.conn.our_state is h11.MUST_CLOSE:
+            self.transport.close()
+        else:
+            self._probe()
+            self.loop.call_later(PROBE_SECONDS, self._probe)
+
+    def _probe(self) -> None:
+        """Send an interim response, if allowed: a client that is gone resets the connection, and the next one fails."""
+        allowed = self.conn.our_state is h11.SEND_RESPONSE and self.scope["http_version"] != "1.0"
+        if allowed and not self.transport.is_closing():
+            interim = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
+            self.transport.write(self.conn.send(interim))
 
     def send_400_response(self, msg: str) -> None:
         """Respond to a malformed request, unless a response has already been sent."""
@@ -142,27 +218,37 @@ class Protocol(H11Protocol):
 
     def _watch(self) -> None:
         """Start the timer while a header is incomplete, and stop it otherwise."""
-        incomplete = self.cycle is None or self.cycle.response_complete
-        if not incomplete and self._timer:
+        if not self.is_idle and self._timer:
             self._timer.cancel()
             self._timer = None
-        elif incomplete and not self._timer:
+        elif self.is_idle and not self._timer:
             self._timer = self.loop.call_later(HEADER_SECONDS, self._expire)
 
     def _expire(self) -> None:
         self._timer = None
-        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+        if self.is_idle and not self.transport.is_closing():
             self.transport.close()
 
 
 def allow_files() -> None:
-    """Raise the limit on open files as far as useful and permitted."""
+    """Raise the limit on open files as far as useful and permitted.
+
+    Raises
+    ------
+    ConfigError
+        It is too low for a server.
+    """
     wanted = CONNECTIONS + REFUSED + 2 * OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(ValueError, OSError):
             most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    if soft != resource.RLIM_INFINITY and soft < LEAST_FILES:
+        ways = f"'ulimit -n {LEAST_FILES}', LimitNOFILE={LEAST_FILES} of a systemd unit, --ulimit nofile of docker"
+        message = f"{soft} open files are allowed, and a server needs {LEAST_FILES}; raise the hard limit: {ways}"
+        raise ConfigError("ulimit -n", message)
 
 
 class Writing:

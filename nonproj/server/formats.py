@@ -1,12 +1,15 @@
-"""UDPipe's formats other than CoNLL-U: a sentence per line (horizontal), a word per line (vertical)."""
+"""UDPipe's formats other than CoNLL-U, a sentence per line (horizontal) or a word per line (vertical); its spaces."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 
 from nonproj.errors import DataError
 from nonproj.io.objects import from_words
 from nonproj.types import Sentence
+
+_OF_UDPIPE = ("SpacesBefore=", "SpacesAfter=", "OrigForm=")
 
 
 def read_horizontal(text: str) -> Iterator[Sentence]:
@@ -82,6 +85,30 @@ def write_vertical(sentences: Iterable[Sentence], paragraphs: bool) -> str:
             lines.append("\n")
         lines += [f"{form}\n" for form in sentence.forms] + ["\n"]
     return "".join(lines)
+
+
+def without_spaces(sentence: Sentence) -> Sentence:
+    """Return a sentence of segmented text with standard attributes of blanks only: ``SpaceAfter=No``.
+
+    Examples
+    --------
+    >>> from nonproj.text.segmenter import Segmenter
+    >>> [sentence] = Segmenter.unicode().segment(" Det  regner.\\n")
+    >>> [row[9] for row in sentence.rows], [row[9] for row in without_spaces(sentence).rows]
+    (['SpacesBefore=\\\\s|SpacesAfter=\\\\s\\\\s', 'SpaceAfter=No', 'SpacesAfter=\\\\n'], ['_', 'SpaceAfter=No', '_'])
+    """
+    rows = [[*row[:-1], _standard(row[-1])] for row in sentence.rows]
+    lines = sentence.lines.copy()
+    for number, line in enumerate(lines):
+        columns, tab, misc = line.rpartition("\t")
+        if tab and not line.startswith("#"):
+            lines[number] = f"{columns}\t{_standard(misc.rstrip())}\n"
+    return dataclasses.replace(sentence, rows=rows, lines=lines)
+
+
+def _standard(misc: str) -> str:
+    """Return MISC without UDPipe's attributes of blanks, and the original forms of words with blanks."""
+    return "|".join(item for item in misc.split("|") if not item.startswith(_OF_UDPIPE)) or "_"
 
 
 def _starts_paragraph(sentence: Sentence) -> bool:

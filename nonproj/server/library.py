@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import socket
 from collections.abc import Callable
@@ -10,6 +11,12 @@ from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+
+from nonproj.server.accepting import Listener
+from nonproj.server.connections import Protocol
+
+IDLE_SECONDS = 30
+"""Seconds that an idle connection is kept open; clients close theirs earlier, often after 5 s."""
 
 
 def quieten(*more: str) -> None:
@@ -22,18 +29,20 @@ def configuration(app: ASGIApp, **options: Any) -> uvicorn.Config:
     """Return the configuration of the library, with further options."""
     return uvicorn.Config(
         app,
+        http=Protocol,
         ws="none",
         lifespan="off",
         loop="asyncio",
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
         **options,
     )
 
 
 class Server(uvicorn.Server):
-    """A server whose signals are handled by the event loop."""
+    """A server with limited connections, whose signals are handled by the event loop."""
 
     announce: Callable[[], None] | None = None
 
@@ -42,10 +51,23 @@ class Server(uvicorn.Server):
         return contextlib.nullcontext()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections, and say so."""
-        await super().startup(sockets)
+        """Accept connections on bound sockets, and say so."""
+        protocol = functools.partial(Protocol, self.config, self.server_state, {})
+        self.servers = [Listener(each, protocol) for each in sockets or []]  # type: ignore[misc]  # closed in the same way
+        self.started = True
         if self.announce is not None:
             self.announce()
+
+    async def stop_accepting(self) -> None:
+        """Accept no more connections; those that have been accepted are known then."""
+        for listener in self.servers:
+            listener.close()
+            await listener.wait_closed()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer the requests received so far, and close the connections."""
+        await self.stop_accepting()
+        await super().shutdown(sockets)
 
     def stop(self) -> None:
         """Stop: the requests received so far are answered; at the second call, immediately."""

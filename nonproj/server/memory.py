@@ -11,6 +11,9 @@ from nonproj.errors import ConfigError
 
 MIB = 1 << 20
 
+SPARE = 32 * MIB
+"""So close to its limit, a process fails with other errors than MemoryError, too, such as one of starting a thread."""
+
 
 def limit_memory(megabytes: int) -> None:
     """Limit the memory of this process, which has loaded everything it needs; beyond it, allocations fail.
@@ -43,6 +46,19 @@ def limit_memory(megabytes: int) -> None:
     soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def is_exhausted() -> bool:
+    """Return whether less than `SPARE` is left of the memory of this process.
+
+    Examples
+    --------
+    >>> is_exhausted()
+    False
+    """
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    sizes = _sizes("self")
+    return sizes is not None and soft != resource.RLIM_INFINITY and soft - sizes[0] < SPARE
 
 
 def resident_bytes(pid: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nonproj.server.processing import INPUTS, OUTPUTS, RequestError, Task, nearest
+from nonproj.server.processing import INPUTS, OUTPUTS, VERSION, RequestError, Task, nearest
 
 NO = "none"
 """The value that turns a step off, as its absence does."""
@@ -29,11 +29,12 @@ class Parameter(NamedTuple):
 
 PARAMETERS = (
     Parameter("data", "The text or the sentences to process, in UTF-8; a field or a file."),
-    Parameter("model", "The name of a model, or its beginning up to a hyphen; by default the first of /models."),
+    Parameter("model", "The name of a model, or its beginning, such as a language; by default the first of /models."),
     Parameter(
         "tokenizer",
         "Split plain text into sentences and words. Options, separated by semicolons: presegmented (a sentence on each "
-        "line), ranges (write TokenRange into MISC).",
+        "line), ranges (write TokenRange into MISC), normalized_spaces (of blanks, write only SpaceAfter=No), breaks "
+        "(a line break ends a sentence, too).",
     ),
     Parameter("input", "The format of the data if it is not plain text; conllu by default.", INPUTS),
     Parameter("tagger", "Predict tags, lemmas and features, replacing those in the data."),
@@ -62,19 +63,17 @@ def check_names(given: Mapping[str, str]) -> None:
 
 
 def model_name(given: str, names: Sequence[str]) -> str:
-    """Return the model with that name, or the first whose name up to a hyphen matches; else the default.
+    """Return the model with that name, or the first whose name begins with it, if possible before a hyphen.
 
     Examples
     --------
-    >>> model_name("danish", ["turkish-arc", "danish-arc"])
-    'danish-arc'
+    >>> model_name("danish", ["turkish-arc", "danish-arc"]), model_name("", ["turkish-arc", "danish-arc"])
+    ('danish-arc', 'turkish-arc')
     """
-    if not given:
-        return names[0]
-    found = [name for name in names if name == given] + [name for name in names if name.startswith(f"{given}-")]
+    found = [name for name in names if name.startswith(given)]
     if not found:
         raise RequestError(f"model: {given!r} is unknown{nearest(given, names)}; known: {', '.join(names)}")
-    return found[0]
+    return min(found, key=lambda name: (name != given, not name.startswith(f"{given}-")))
 
 
 def task_of(given: Mapping[str, str], components: Sequence[str]) -> Task:
@@ -87,7 +86,7 @@ def task_of(given: Mapping[str, str], components: Sequence[str]) -> Task:
     """
     wanted = {name: given.get(name, NO) != NO for name in ("tokenizer", "tagger", "parser", "certificates")}
     data, tokenizer = given.get("data"), given.get("tokenizer") if wanted["tokenizer"] else None
-    kind, output = given.get("input", "conllu"), given.get("output", "conllu")
+    kind, output = (given.get(name, "conllu") for name in ("input", "output"))
     if data is None:
         raise RequestError("data: the parameter is missing")
     if kind == "generic_tokenizer" and tokenizer is None:
@@ -98,4 +97,5 @@ def task_of(given: Mapping[str, str], components: Sequence[str]) -> Task:
     for name, value, known in (("input", kind, INPUTS), ("output", output, OUTPUTS)):
         if value not in known:
             raise RequestError(f"{name}: {value!r} is not a format{nearest(value, known)}; known: {', '.join(known)}")
+    kind, output = (value.removesuffix(VERSION) for value in (kind, output))
     return Task(data, tokenizer, kind, wanted["tagger"], wanted["parser"], output, wanted["certificates"])

@@ -9,20 +9,23 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from nonproj.errors import DataError, NonprojError, SizeError
+from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeError
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
 from nonproj.nlp.text_parser import TextParser
 from nonproj.server import formats
-from nonproj.server.memory import limit_memory
+from nonproj.server.memory import is_exhausted, limit_memory
 from nonproj.text.input import LINES, TEXT, TextInput
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
 
-INPUTS = ("conllu", "horizontal", "vertical", "generic_tokenizer")
-OUTPUTS = ("conllu", "horizontal", "vertical", "horizontal=paragraphs", "vertical=paragraphs")
-TOKENIZER = ("presegmented", "ranges")
+VERSION = "=v2"
+"""The version of CoNLL-U, which may follow its name, as in UDPipe."""
+
+INPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "vertical", "generic_tokenizer")
+OUTPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "vertical", "horizontal=paragraphs", "vertical=paragraphs")
+TOKENIZER = ("presegmented", "ranges", "normalized_spaces", "breaks")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -144,12 +147,19 @@ def respond(name: str, task: Task) -> Answer:
     ------
     RequestError
         The data is malformed; the message names parameters, not options of the command line.
+    MemoryError
     """
     reference = _models[name]._replace(tags="all") if task.tag else _models[name]
     try:
         result = process(reference, task)
-    except (DataError, SizeError) as error:
-        raise RequestError(in_words_of_http(str(error))) from None
+    except NonprojError as error:
+        if isinstance(error, DataError | SizeError) and not isinstance(error, SentenceMemoryError):
+            raise RequestError(in_words_of_http(str(error))) from None
+        raise
+    except Exception:
+        if is_exhausted():
+            raise MemoryError from None
+        raise
     content: dict[str, Any] = {
         "model": name,
         "acknowledgements": _infos[name].notes if task.tokenizer is not None else [],
@@ -208,7 +218,7 @@ def process(reference: ModelRef, task: Task) -> Result:
         parses = list(nlp.parser.parse_all(sentences))
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
         if task.output == "conllu":
-            texts = (conll.replace(sentence, parse.decoded.heads, parse.labels) for sentence, parse in parses)
+            texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
             return Result("".join(texts), certificates, *counts)
     return Result(_write(sentences, task.output), certificates, *counts)
 
@@ -223,7 +233,9 @@ def _read(nlp: TextParser, task: Task) -> list[Sentence]:
                 f"tokenizer: {unknown!r} is no option{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
             )
         plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
-        return nlp.segment(task.data, plain)
+        plain = plain._replace(breaks=plain.running and "breaks" in options)
+        sentences = nlp.segment(task.data, plain)
+        return list(map(formats.without_spaces, sentences)) if "normalized_spaces" in options else sentences
     if task.input in ("horizontal", "vertical"):
         read = formats.read_horizontal if task.input == "horizontal" else formats.read_vertical
         return list(read(task.data))

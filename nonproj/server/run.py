@@ -11,8 +11,7 @@ import socket
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nonproj.errors import FileError
-from nonproj.io.temporary import reason
+from nonproj.server.accepting import bind
 from nonproj.server.app import Service, make_app
 from nonproj.server.connections import Protocol, allow_files
 from nonproj.server.library import Server, configuration, quieten
@@ -21,17 +20,11 @@ from nonproj.server.pool import WorkerPool
 from nonproj.server.reloading import Load, Reloader
 from nonproj.server.systemd import address_of, notify, passed_sockets
 
-IDLE_SECONDS = 30
-"""Seconds that an idle connection is kept open; clients close theirs earlier, often after 5 s."""
-
 STOPPING_SECONDS = 5.0
 """Additional seconds for clients to read responses when the server stops."""
 
 LAST_REQUEST_SECONDS = 2.0
 """Seconds in which a stopping server still accepts a request on an open connection."""
-
-ACCEPTING_ROUNDS = 10
-"""Rounds of the event loop within which a connection that has been accepted becomes known."""
 
 _LOCAL = ("http://127.0.0.1:", "http://[::1]:", "unix:")
 
@@ -82,14 +75,14 @@ def run_server(load: Load, options: ServerOptions) -> None:
     Raises
     ------
     FileError, ConfigError
-        The address or the sockets passed by a service manager cannot be used.
+        The address or the sockets passed by a service manager cannot be used, or too few files may be open.
     ModelError, ConfigError, ClusterError
         A model cannot be loaded, or workers cannot be started.
     """
     quieten("python_multipart")
     allow_files()
     with contextlib.ExitStack() as stack, contextlib.suppress(asyncio.CancelledError):
-        listeners = passed_sockets() or [_listener(options.host, options.port)]
+        listeners = passed_sockets() or [bind(options.host, options.port)]
         for listener in listeners:
             stack.enter_context(listener)
         asyncio.run(_serve(load, options, listeners))
@@ -109,8 +102,6 @@ async def _serve(load: Load, options: ServerOptions, listeners: list[socket.sock
             control.server = server = _Server(
                 configuration(
                     make_app(service),
-                    http=Protocol,
-                    timeout_keep_alive=IDLE_SECONDS,
                     timeout_graceful_shutdown=int(2 * options.timeout + STOPPING_SECONDS),
                 )
             )
@@ -187,12 +178,7 @@ class _Server(Server):
         ``Connection: close``.  Connections in the queue of a socket that a service manager keeps open remain there.
         """
         loop = asyncio.get_running_loop()
-        for listener in sockets or []:
-            loop.remove_reader(listener)
-        for _ in range(ACCEPTING_ROUNDS):
-            await asyncio.sleep(0)
-        for server in self.servers:
-            server.close()
+        await self.stop_accepting()
         for connection in self.server_state.connections:
             if isinstance(connection, Protocol):
                 connection.retiring = True
@@ -209,19 +195,3 @@ def _has_terminal() -> bool:
     except OSError:
         return False
     return True
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    """Return a socket bound to the first address of the host."""
-    listener = None
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        return listener
-    except (OSError, OverflowError) as error:
-        if listener:
-            listener.close()
-        text = reason(error) if isinstance(error, OSError) else str(error)
-        raise FileError(f"{host}:{port}", f"cannot bind: {text}") from None

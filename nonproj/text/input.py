@@ -19,8 +19,8 @@ from nonproj.types import Sentence
 if TYPE_CHECKING:
     from nonproj.text.segmenter import Segmenter
 
-TEXT, LINES, WORDS = FORMATS = ("text", "lines", "words")
-"""Running text; a sentence on each line; the same, its words separated by blanks."""
+TEXT, LINES, WORDS, TOKENS = FORMATS = ("text", "lines", "words", "tokens")
+"""Running text; a sentence on each line; the same, its words separated by blanks; running text of such words."""
 
 MAX_LINE_WORDS = 1000
 """Words of a line after which a sentence is cut where the input has one on each line."""
@@ -39,16 +39,24 @@ class TextInput(NamedTuple):
         Whether the characters of each token are written to MISC, as ``TokenRange=first:last``.
     max_words : int
         Longest sentence, in words; longer ones are cut where the segmenter is surest of a sentence end.
+    breaks : bool
+        Whether a line break always ends a sentence of running text; a line may still hold several.
     """
 
     format: str = TEXT
     ranges: bool = False
     max_words: int = MAX_LINE_WORDS
+    breaks: bool = False
 
     @property
     def running(self) -> bool:
         """Whether it is running text, rather than a sentence on each line."""
-        return self.format == TEXT
+        return self.format in (TEXT, TOKENS)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether words are given, separated by blanks."""
+        return self.format in (WORDS, TOKENS)
 
     def within(self, cut_words: int, max_words: int) -> TextInput:
         """Return these options with sentences of at most this many words: running text is cut, lines only if need be.
@@ -65,6 +73,8 @@ class TextInput(NamedTuple):
         """Return these options, or raise ConfigError."""
         if self.format not in FORMATS:
             raise ConfigError("format", f"{self.format} is invalid, one of {', '.join(FORMATS)} expected")
+        if self.breaks and not self.running:
+            raise ConfigError("breaks", f"is about running text; in the format {self.format} each line is a sentence")
         if self.max_words < 2:
             raise ConfigError("max_words", f"{self.max_words} is invalid, an integer of at least 2 expected")
         return self

@@ -1,8 +1,9 @@
 """The division of plain text into pieces: some consecutive paragraphs, or lines, each a task of a worker.
 
-A piece ends with a paragraph, after the blank lines behind it; in a file of lines, with a line.  A paragraph of more
-than `MAX_PARAGRAPH` characters is cut: after a line, if possible one that ends with a full stop, or else at a blank.
-What the pieces are never changes how they are segmented, so one process and many workers write the same.
+A piece ends with a paragraph, after the blank lines behind it; where sentences end with the line, with a line.  A
+paragraph of more than `MAX_PARAGRAPH` characters is cut: after a line, if possible one that ends with a full stop, or
+else at a blank.  What the pieces are never changes how they are segmented, so one process and many workers write the
+same.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Splitter:
         self.name, self.size = name, size or sys.maxsize
         self.at_once = not size
         self.format, self.running = options.format, options.running
-        self.unit_end = _PARAGRAPH_END if options.running else _LINE_END
+        self.unit_end = _PARAGRAPH_END if options.running and not options.breaks else _LINE_END
         self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
         self.ready = 0  # the buffer up to here is complete
         self.follows = True  # whether what follows it begins a paragraph

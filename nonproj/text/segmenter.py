@@ -21,9 +21,9 @@ from nonproj.text import corpus
 from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.characters import characters
 from nonproj.text.from_spacy import add_exceptions, from_spacy
-from nonproj.text.input import LINES, TEXT, WORDS, TextInput
+from nonproj.text.input import LINES, TOKENS, WORDS, TextInput
 from nonproj.text.languages import LANGUAGES, Language, recognised
-from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, WRAPPED, Text, lay_out, spans
+from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import BITS, Multiwords
 from nonproj.text.output import CERTAIN, Origin, Segments, add_log_odds, forms_of, one_line, to_sentences
 from nonproj.text.rules import UnicodeRules
@@ -127,7 +127,8 @@ class Segmenter:
         layout = lay_out(characters(text, origin.path))
         if not len(layout.start):
             return []
-        tokens, scores = self._find(text, layout, options)
+        bounded = _bounded(layout, options)
+        tokens, scores = self._find(text, bounded, options)
         start, end, log_odds = tokens
         firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
         paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if begins else [])}
@@ -137,13 +138,13 @@ class Segmenter:
             forms = [one_line(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
-        words, doubts = self.multiwords.expand_with_scores(forms) if options.format != WORDS else ({}, {})
-        if self.tree_scores is not None and options.format == TEXT and isinstance(self.finder, Trained):
-            stretches = self.finder.alternatives(layout, start, end)
+        words, doubts = self.multiwords.expand_with_scores(forms) if not options.has_words else ({}, {})
+        if self.tree_scores is not None and options.running and isinstance(self.finder, Trained):
+            stretches = self.finder.alternatives(bounded, start, end)
             decide_by_trees(scores, stretches, _words_of(forms, words), options.max_words, self.tree_scores)
         ends = _limited(scores, words, options.max_words)
         found = to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin)
-        if self.with_margins and options.format != WORDS:
+        if self.with_margins and not options.has_words:
             for token, score in doubts.items():
                 log_odds[token] = min(log_odds[token], abs(score))
             certain = np.where(scores > 0, np.float32(CERTAIN), np.float32(-CERTAIN))
@@ -152,24 +153,31 @@ class Segmenter:
 
     def _find(self, text: str, layout: Text, options: TextInput) -> tuple[Tokens, np.ndarray]:
         """Return tokens and the scores of sentence ends after them."""
-        if options.format == WORDS:
+        if options.has_words:
             tokens = _certain(layout.start, layout.end)
-            scores = np.full(len(layout.start), np.float32(-1.0))
         elif isinstance(self.finder, Trained):
             lines = layout
             if options.format == LINES and self.finder.blanks:  # no word goes on in the next line
                 ended = np.where(layout.blanks == WRAPPED, np.uint8(BROKEN), layout.blanks)
                 lines = layout._replace(blanks=ended)
             tokens = self.finder.tokens(lines)
-            scores = self.finder.scores(layout, tokens.start, tokens.end)
         else:
             tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))
-            scores = self.finder.scores(text, layout, tokens.start, tokens.end)
-        if options.format in (LINES, WORDS):
+        if options.format == WORDS:
+            scores = np.full(len(tokens.start), np.float32(-1.0))
+        else:
+            scores = self._ends(text, layout, tokens)
+        if not options.running:
             scores = np.minimum(scores, np.float32(-1e-3)) - np.float32(0.0)
             line_ends = layout.end[(layout.blanks >= WRAPPED) | (layout.blanks == NO_BLANKS)]
             scores[np.searchsorted(tokens.end, line_ends)] = np.inf
         return tokens, scores
+
+    def _ends(self, text: str, layout: Text, tokens: Tokens) -> np.ndarray:
+        """Return the scores of sentence ends after tokens."""
+        if isinstance(self.finder, Trained):
+            return self.finder.scores(layout, tokens.start, tokens.end)
+        return self.finder.scores(text, layout, tokens.start, tokens.end)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the segmenter as JSON values and arrays."""
@@ -197,6 +205,14 @@ class Segmenter:
         if meta["kind"] == "unicode" and "lexicon" in meta:
             return cls(UnicodeRules.from_state(meta), multiwords, meta["description"])
         raise ModelError("the segmenter is of an unknown kind, or has the values of another kind")
+
+
+def _bounded(layout: Text, options: TextInput) -> Text:
+    """Return a layout in which line breaks end paragraphs if they end sentences, and are blanks between given words."""
+    if not (options.breaks or options.format == TOKENS):
+        return layout
+    kind = np.uint8(PARAGRAPH if options.breaks else ONE_BLANK)
+    return layout._replace(blanks=np.where((layout.blanks == WRAPPED) | (layout.blanks == BROKEN), kind, layout.blanks))
 
 
 def _language(code: str | None, sentences: Sequence[Sentence]) -> Language | None:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import io
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, TypeAlias
+from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
 
 from nonproj.errors import DataError, ModelError, NonprojError
 from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll, splitting
-from nonproj.io.broken import STOP, Broken, split_units, units_of_piece
+from nonproj.io.broken import STOP, Broken, sentences_in, split_units, units_of_piece
 from nonproj.io.checks import Rules
 from nonproj.io.files import Source
 from nonproj.io.splitting import Piece
@@ -168,7 +169,7 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
     parses = parser.parse_all(conll.until_error(_sentences(parser, options, piece), errors))
     try:
         items = annotate(parses, options.comments, records.append, options.confidence)
-        conll.write(items, stream, keep_deps=options.keep_deps)
+        conll.write(items, stream, deps=options.deps)
     except DataError as error:  # a sentence above the length limit
         errors = [error]
     return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None, len(records))
@@ -190,10 +191,19 @@ def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Senten
     return units_of_piece(piece, options.rules) if isinstance(piece, Piece) else [piece]
 
 
-def evaluate_piece(reference: ModelRef, rules: Rules, piece: Piece) -> Evaluation:
-    """Parse the sentences of a piece and compare the trees with the gold trees."""
+def evaluate_piece(reference: ModelRef, rules: Rules, skip: bool, piece: Task) -> tuple[Evaluation, list[Broken]]:
+    """Parse the sentences of a piece and compare the trees with the gold trees.
+
+    With ``skip``, malformed sentences are left out, and returned.
+    """
     parser, new = parser_of(reference)
-    return evaluate_parser(parser, piece.read(rules), warm_up=WARM_UP if new else 0)
+    broken: list[Broken] = []
+    if isinstance(piece, Piece) and not skip:
+        sentences = piece.read(rules)
+    else:
+        units = units_of_piece(piece, rules) if isinstance(piece, Piece) else iter([piece])
+        sentences = sentences_in(units, broken.append)  # type: ignore[arg-type]  # no text
+    return evaluate_parser(parser, sentences, warm_up=WARM_UP if new else 0), broken
 
 
 # -- in the caller -----------------------------------------------------------------------------------------------------
@@ -207,6 +217,49 @@ def tasks_of(source: Source, options: TextOptions) -> Iterator[Task]:
     if options.on_error == STOP:
         return splitting.split(source, rules=options.rules)
     return split_units(source, PIECE, options.rules)
+
+
+def tasks_and_ends(source: Source, options: TextOptions) -> Iterator[tuple[Task, bool]]:
+    """Yield the tasks of a file (see `tasks_of`), at least one, each with whether it is the last.
+
+    An error in the file comes after the task before it, which is then not the last.
+
+    Examples
+    --------
+    >>> word = b"1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n"
+    >>> [end for _, end in tasks_and_ends(io.BytesIO(word), DEFAULT_TEXT)]
+    [True]
+    """
+    tasks = tasks_of(source, options)
+    task = next(tasks, Piece(b"", "", 1))
+    while True:
+        try:
+            after = next(tasks, None)
+        except NonprojError:
+            yield task, False
+            raise
+        yield task, after is None
+        if after is None:
+            return
+        task = after
+
+
+Key = TypeVar("Key")
+
+
+def parse_tasks(
+    workers: Workers, reference: ModelRef, tasks: Iterable[tuple[Key, Task]], options: TextOptions
+) -> Iterator[tuple[Key, ParsedPiece]]:
+    """Parse tasks, each with its key, and yield the results in order, each with the key of its task."""
+    keys = deque[Key]()
+
+    def calls() -> Iterator[tuple[ModelRef, TextOptions, Task]]:
+        for key, task in tasks:
+            keys.append(key)
+            yield reference, options, task
+
+    for parsed in in_order(workers, parse_piece, calls(), rehearse=True):
+        yield keys.popleft(), parsed
 
 
 class Joined:
@@ -262,8 +315,8 @@ def parse_text(
         The workers fail.
     """
     joined = Joined(options.plain is not None)
-    tasks = ((reference, options, piece) for piece in tasks_of(source, options))
-    for parsed in in_order(workers, parse_piece, tasks, rehearse=True):
+    tasks = ((None, task) for task in tasks_of(source, options))
+    for _, parsed in parse_tasks(workers, reference, tasks, options):
         stream.write(joined.add(parsed))
         yield from parsed.records
         if parsed.error:
@@ -271,19 +324,29 @@ def parse_text(
 
 
 def evaluate_text(
-    workers: Workers, reference: ModelRef, source: Source, progress: Callable[..., Any], rules: Rules
+    workers: Workers,
+    reference: ModelRef,
+    source: Source,
+    progress: Callable[..., Any],
+    rules: Rules,
+    on_broken: Callable[[Broken], object] | None = None,
 ) -> Evaluation:
     """Parse and evaluate a treebank with workers; ``seconds`` is their total time divided by their number.
 
-    ``progress(iterable, description)`` wraps a loop over the sentences; ``rules`` say how they are read.
+    ``progress(iterable, description)`` wraps a loop over the sentences; ``rules`` say how they are read.  ``on_broken``
+    is called with malformed sentences; without it, the first one is an error.
     """
     evaluation, seconds, pieces = Evaluation(), 0.0, 0
 
     def sentences() -> Iterator[int]:
         """Collect the pieces, and yield once for each sentence, for the progress bar."""
         nonlocal seconds, pieces
-        tasks = ((reference, rules, piece) for piece in splitting.split(source, rules=rules))
-        for part in in_order(workers, evaluate_piece, tasks, rehearse=True):
+        split = split_units(source, PIECE, rules) if on_broken else splitting.split(source, rules=rules)
+        tasks = ((reference, rules, on_broken is not None, piece) for piece in split)
+        for part, broken in in_order(workers, evaluate_piece, tasks, rehearse=True):
+            if on_broken is not None:
+                for unit in broken:
+                    on_broken(unit)
             evaluation.extend(part)
             seconds, pieces = seconds + part.seconds, pieces + 1
             yield from range(len(part))

@@ -79,6 +79,11 @@ class Partial:
     facts : Facts
         The properties of the job.
 
+    Attributes
+    ----------
+    begin, end : int
+        The places in the file before the first record, and behind the one that was read or appended last.
+
     Raises
     ------
     FileError
@@ -152,17 +157,16 @@ class Partial:
             self._stream.seek(0)
             self._stream.truncate()
             self._write(json.dumps(ours).encode() + b"\n")
-            self._begin = self._end = self._stream.tell()
+            self.begin = self.end = self._stream.tell()
             return
         theirs = _parsed(first)
         if not first.startswith(begin) or theirs is None:
             raise FileError(str(self.path), "was not written by 'nonproj parse --resume'; remove it")
         self._compare(theirs, json.loads(json.dumps(ours)))
-        self._begin = self._stream.tell()
+        self.begin = self._stream.tell()
         for _ in self.records():
             pass
-        self._stream.seek(self._end)
-        self._stream.truncate()
+        self.shorten(self.end)
 
     def _compare(self, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
         """Raise an error that names the difference."""
@@ -176,12 +180,12 @@ class Partial:
                 values = f"was {before.get(name)} when this job was started, and is now {now.get(name)}"
                 raise FileError(str(self.path), f"{name} {values}; {_ADVICE}")
 
-    def records(self) -> Iterator[Record]:
-        """Yield the complete records, from the first one on."""
-        self._stream.seek(self._begin)
-        self._end = self._begin
+    def records(self, begin: int | None = None) -> Iterator[Record]:
+        """Yield the complete records, from the first one or from a place on."""
+        self.end = self.begin if begin is None else begin
+        self._stream.seek(self.end)
         while record := self._next():
-            self._end = self._stream.tell()
+            self.end = self._stream.tell()
             yield record
 
     def _next(self) -> Record | None:
@@ -211,9 +215,15 @@ class Partial:
         sizes = {"output": len(record.output), "statistics": len(record.statistics)}
         line = json.dumps({"task": record.task, **sizes, "state": record.state}).encode() + b"\n"
         body = record.output + record.statistics
-        self._stream.seek(self._end)
+        self._stream.seek(self.end)
         self._write(_checksum(line, body) + line + body)
-        self._end = self._stream.tell()
+        self.end = self._stream.tell()
+
+    def shorten(self, place: int) -> None:
+        """Remove the records behind a place."""
+        self._stream.seek(place)
+        self._stream.truncate()
+        self.end = place
 
     def _write(self, data: bytes) -> None:
         try:

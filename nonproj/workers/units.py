@@ -63,7 +63,7 @@ class UnitWriter:
 
     def write(self, units: Iterable[tuple[Sentence, Parse] | Broken | str]) -> None:
         """Write units in order."""
-        conll.write(self.items(units), self.stream, keep_deps=self.options.keep_deps)
+        conll.write(self.items(units), self.stream, deps=self.options.deps)
 
     def items(self, units: Iterable[tuple[Sentence, Parse] | Broken | str]) -> Iterator[Any]:
         """Yield the arguments of `nonproj.io.conll.write`."""

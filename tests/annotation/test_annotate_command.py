@@ -11,6 +11,10 @@ import urllib.request
 import pytest
 from command import run, start
 from opening import sentence
+from toy import read, treebank
+
+from nonproj.learning.trainer import train
+from nonproj.options.config import Config
 
 TEXT = sentence(0, 1) + sentence(0, 1, 1)
 
@@ -76,6 +80,22 @@ def test_two_processes(path):
     assert other.returncode == 2 and "is open in another 'nonproj annotate'; end it first" in other.stderr
     assert "Traceback" not in other.stderr and other.stderr.count("\n") == 1
     running.end()
+
+
+def test_the_validator_is_omitted_for_a_model_of_other_tags(tmp_path, noisy_model):
+    """It would reject the tag of each word."""
+    pytest.importorskip("udtools")
+    text = treebank(40)
+    for tag in ("NOUN", "VERB", "ADJ", "DET", "PART", "PUNCT"):
+        text = text.replace(f"\t{tag}\t", f"\t{tag[:2]}\t")
+    options = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 1, "confidence.epochs": 1}
+    train(read(text), Config().with_overrides(options)).save(tmp_path / "other.nonproj")
+    path = tmp_path / "trees.conllu"
+    path.write_text("# sent_id = 1\n" + text.partition("\n\n")[0] + "\n\n")
+    for model, expected in ((tmp_path / "other.nonproj", False), (noisy_model, True)):
+        running = Running(path, "-m", model)
+        assert running.ask("file")["validator"] is expected
+        running.end()
 
 
 def test_an_output_of_its_own(path, tmp_path):

@@ -312,6 +312,18 @@ def test_help_names_every_key(page):
     assert len(names) == len(set(names))
 
 
+def test_help_opens_at_its_top(page):
+    """In a window that it does not fit into, too, and when it is opened again."""
+    emulate(page.browser, height=400)
+    for _ in range(2):
+        page.press("?")
+        height, inside, top = page.run("const h = find('help'); return [h.clientHeight, h.scrollHeight, h.scrollTop]")
+        assert inside > height and top == 0
+        assert page.browser.switch_to.active_element.text == "Close"
+        page.run("find('help').scrollTop = 1e6")
+        page.type(Keys.ESCAPE)
+
+
 def test_names_and_roles_for_screen_readers(page):
     for element in page.all("button, input, select, textarea"):
         name = page.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import time
 from pathlib import Path
@@ -214,7 +215,7 @@ def test_a_telephone(started):
     page.all("#rows [role=option]")[2].click()
     page.wait(lambda: page.run("return sentence.i") == 2)
     assert not page.one("#listing").is_displayed()
-    assert page.one("#wide-sign").is_displayed() and "in view" in page.text("wide-text")
+    assert page.one("#wide-sign").is_displayed() and "in view" in page.text("wide-text")  # too small to be read
     page.one("#fit").click()
     assert page.run("return drawn.svg.getBoundingClientRect().width") <= 360 and "drawn at" in page.text("wide-text")
     page.one("#fit").click()
@@ -256,6 +257,19 @@ def touch(page: Page, start, end) -> None:
     for kind, a, b in steps:
         points = [] if kind == "touchEnd" else [{"x": a, "y": b}]
         page.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_a_wide_tree_fits_into_the_window(started):
+    page, _ = started(long_rows(20), long_rows(18))
+    width = "return drawn.svg.getBoundingClientRect().width / find('scroll').clientWidth"
+    assert page.run(width) <= 1 < page.run("return drawn.svg.getAttribute('width') / find('scroll').clientWidth")
+    assert "drawn at" in page.text("wide-text")
+    page.drop(20, 2)
+    assert page.heads[19] == 2
+    page.press("f")
+    assert page.run(width) > 1 and "in view" in page.text("wide-text")
+    page.visit(2)
+    assert page.run(width) > 1  # as chosen
 
 
 def test_a_tree_scrolls_while_one_drags_to_its_edge(started):
@@ -312,6 +326,24 @@ def test_a_sentence_of_two_thousand_words(started):
     assert page.heads[-1] == 173
 
 
+def test_the_tree_of_a_long_sentence_is_computed_on_demand(started, noisy_model):
+    rows = [(form, tag, None, "_") for form, tag, *_ in toy_sentence(random.Random(1))]
+    page, annotator = started((rows * 200)[:450], rows, model=noisy_model)
+    assert "450 words; trees of more than 400 words are computed only on demand" in page.text("proof")
+    assert page.heads == [None] * 450 and page.one("#compute").is_displayed()
+    assert not page.one("#best-part").is_displayed()
+    page.drop(2, 1)
+    assert page.heads == [None, 1] + [None] * 448
+    page.one("#compute").click()
+    page.visit(2)
+    assert None not in page.heads and not page.one("#compute").is_displayed()
+    page.visit(1)
+    page.wait(lambda: "that obeys your 1 decision scores higher" in page.text("proof"), 120)
+    assert page.heads[1] == 1 and page.heads.count(0) == 1 and not page.one("#compute").is_displayed()
+    page.press("u").settled()
+    assert page.heads == [None, 1] + [None] * 448
+
+
 def test_ten_thousand_sentences(started):
     page, _ = started(*([HUND, MAND] * 5000))
     assert page.text("count") == "10,000 sentences"
@@ -330,8 +362,6 @@ def test_ten_thousand_sentences(started):
 
 
 def test_filters_and_orders(started, noisy_model):
-    import random
-
     rows = [[(form, tag, None, "_") for form, tag, *_ in toy_sentence(random.Random(seed))] for seed in range(12)]
     page, _ = started(*rows, model=noisy_model)
     page.press(Keys.ENTER)

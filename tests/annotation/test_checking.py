@@ -46,5 +46,9 @@ def test_messages_of_the_validator(tmp_path):
 
 def test_what_is_checked():
     assert Checker.of("conllx", None, None).level == 0
+    pytest.importorskip("udtools")
+    assert Checker.of("conllu", None, None, ["NOUN", "VERB"]).level == 3
+    assert Checker.of("conllu", None, None, ["N", "V"]).level == 0
+    assert Checker.of("conllu", 3, None, ["N", "V"]).level == 3  # asked for
     with pytest.raises(ConfigError, match="needs the code of the language"):
         Checker.of("conllu", 4, None)

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from opening import row, sentence
+from opening import opened, row, sentence, suggester_of
 
 from nonproj.io.constraints import read_constraints
 from nonproj.server.annotation.decisions import (
@@ -128,3 +128,37 @@ def test_the_parser_reads_the_same_constraints():
 
 def test_marks_of_other_attributes():
     assert marks_of("Overhead=3|Headline=x|NoDeprel=1") == []
+
+
+CONFIDENT = "Confidence=0.7|LabelledConfidence=0.6|Unsure=Deprel|SpaceAfter=No"
+
+
+def test_the_confidence_of_an_arc_that_is_changed_or_decided_leaves_misc(tmp_path):
+    text = "".join(row(i, f"w{i}", head, "x", misc=CONFIDENT) for i, head in enumerate((0, 1, 2, 3), 1)) + "\n"
+    with opened(tmp_path / "a.conllu", text) as client:
+        client.edit(0, "keep", word=4)  # as it is
+        client.edit(0, "deprel", word=3, value="x")
+        client.edit(0, "head", word=1, head=2)  # so word 2 gets another head, undecided
+        misc = [word["misc"] for word in client.get("sentence/0")["words"]]
+        assert client.heads() == [2, 0, 2, 3]
+        assert misc == ["SpaceAfter=No|Head=2", "SpaceAfter=No", "Confidence=0.7|SpaceAfter=No|Deprel=x"] + [
+            "SpaceAfter=No|Head=3|Deprel=x"
+        ]
+        client.edit(0, "undo"), client.edit(0, "undo"), client.edit(0, "undo")
+        assert {word["misc"] for word in client.get("sentence/0")["words"]} == {CONFIDENT}
+        client.edit(0, "column", word=1, column="lemma", value="a")
+        assert {word["misc"] for word in client.get("sentence/0")["words"]} == {CONFIDENT}
+        client.edit(0, "done", value=True)
+        assert {word["misc"] for word in client.get("sentence/0")["words"]} == {"SpaceAfter=No"}
+
+
+def test_an_arc_that_is_predicted_anew_has_no_confidence_in_misc(tmp_path, noisy_model):
+    words = (("hund", "NOUN", 0), ("ser", "VERB", 1), ("kat", "NOUN", 2), (".", "PUNCT", 2))
+    text = "".join(row(i, form, head, "x", tag, CONFIDENT) for i, (form, tag, head) in enumerate(words, 1)) + "\n"
+    with opened(tmp_path / "a.conllu", text, suggester_of(noisy_model)) as client:
+        client.edit(0, "decode")
+        assert client.heads() == [2, 0, 2, 2]
+        labels = [word["deprel"] for word in client.get("sentence/0")["words"]]
+        assert "x" not in labels
+        left = ["SpaceAfter=No"] * 2 + ["Confidence=0.7|SpaceAfter=No"] * 2
+        assert [word["misc"] for word in client.get("sentence/0")["words"]] == left

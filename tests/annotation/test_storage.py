@@ -13,6 +13,7 @@ import pytest
 from opening import opened, sentence
 
 from nonproj.errors import DataError, FileError
+from nonproj.io import temporary
 from nonproj.io.checks import Rules
 from nonproj.server.annotation import storage, writing
 from nonproj.server.annotation.storage import LockError, Storage, read_texts
@@ -152,6 +153,104 @@ def test_a_file_changed_meanwhile_is_not_overwritten(path):
     assert read(path) == sentence(0, 1)
 
 
+def rewrite(path, text):
+    """Another program that empties the file and writes it anew."""
+    path.write_text(text)
+
+
+def replace(path, text):
+    """Another program that writes a new file and renames it, as editors do."""
+    other = path.with_name("other")
+    other.write_text(text)
+    other.rename(path)
+
+
+def keep_size_and_time(path, text):
+    """Another program that writes as many bytes, and restores the time, as synchronization does."""
+    facts = path.stat()
+    path.write_text(text)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (facts.st_size, facts.st_mtime_ns)
+
+
+class Texts(list):
+    """Sentences; something happens when they are written."""
+
+    def __iter__(self):
+        self.event()
+        return super().__iter__()
+
+
+MOMENTS = ("before", "during", "at the last moment")
+
+
+@pytest.mark.parametrize("change", [rewrite, replace, keep_size_and_time])
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_change_by_another_program_is_not_lost_whenever_it_is_made(path, change, moment, monkeypatch):
+    if moment == "at the last moment" and not exchanges(path.parent):
+        pytest.skip("the system cannot exchange two files in one step")
+    other, open_storage = "".join(TEXTS).replace("x", "y"), Storage(path)
+    edited = Texts(["# annotation = done\n" + TEXTS[0], *TEXTS[1:]])
+    edited.event = lambda: change(path, other) if moment == "during" else None
+
+    open_storage.add(0, 1, edited[:1])
+    digest = open_storage.mark(list(TEXTS))  # that of the sentences plays no part
+    if moment == "before":
+        change(path, other)
+    with monkeypatch.context() as patch:
+        if moment == "at the last moment":
+            exchange = temporary._exchange
+            patch.setattr(temporary, "_exchange", lambda *names: change(path, other) or exchange(*names))
+        with pytest.raises(LockError, match="changed by another program and is left as it is"):
+            open_storage.write(edited, digest)
+    assert read(path) == other
+    with pytest.raises(LockError, match="changed by another program"):
+        open_storage.close(edited)
+    assert read(path) == other
+    assert sorted(os.listdir(path.parent)) == [path.name, path.name + storage.SUFFIX]
+    records = [json.loads(line) for line in read(path.with_name(path.name + storage.SUFFIX)).splitlines()]
+    assert [record["insert"] for record in records if "insert" in record] == [[edited[0]]]
+
+
+def exchanges(folder):
+    """Whether two files in a folder can be exchanged in one step."""
+    first, second = folder / "first", folder / "second"
+    first.write_text("1"), second.write_text("2")
+    done = temporary._exchange(first, second)
+    assert not done or (first.read_text(), second.read_text()) == ("2", "1")
+    first.unlink(), second.unlink()
+    return done
+
+
+def test_without_exchanges_a_file_is_renamed(path, monkeypatch):
+    monkeypatch.setattr(temporary, "_exchange", lambda first, second: False)
+    with opened(path) as client:
+        client.edit(0, "done", value=True)
+    assert "annotation" in read(path) and os.listdir(path.parent) == [path.name]
+
+
+def test_edits_go_on_while_the_file_is_replaced(path, monkeypatch):
+    """An edit between the renaming and the note of what the file is now is not taken for another program's change."""
+    with opened(path) as client:
+        client.edit(0, "done", value=True)
+        exchange, started, answers = temporary._exchange, threading.Event(), []
+
+        def slow(first, second):
+            done = exchange(first, second)
+            started.set()
+            time.sleep(0.3)
+            return done
+
+        monkeypatch.setattr(temporary, "_exchange", slow)
+        writing = threading.Thread(target=client.session._writer.write)
+        writing.start()
+        started.wait(30)
+        answers.append(client.edit(1, "done", value=True))
+        writing.join()
+        assert client.get("status")["saved"] is True
+    assert read(path).count("annotation") == 2
+
+
 def test_a_lost_lock(path):
     with opened(path) as client:
         path.with_name(path.name + storage.SUFFIX).unlink()
@@ -284,3 +383,12 @@ def test_a_failure_to_write_is_tried_again_after_a_while(path, monkeypatch):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         assert "annotation" in read(path)
+
+
+def test_other_columns_than_those_of_conllu_are_not_edited(tmp_path):
+    path = tmp_path / "a.conllup"
+    for names in ("ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC X:Y", "ID FORM"):
+        row = ["1", "x", *"________0"][: len(names.split())]
+        path.write_text(f"# global.columns = {names}\n" + "\t".join(row) + "\n\n")
+        with pytest.raises(FileError, match="has other columns than the ten of CoNLL-U"):
+            read_texts("a.conllup", path, Rules())

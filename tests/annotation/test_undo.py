@@ -121,7 +121,7 @@ def test_predictions_never_change_decisions(tmp_path, model, wanted, trust):
             accepted = make(session, 0, edit)
             draft = Draft.of(session.unit(0).text)
             found = decisions_of(draft, trust)
-            view = session.view(session.unit(0))
+            view = session.shown.view(session.unit(0))
             words = view.shown.words
             for word, head in found.heads.items():
                 assert head_of(words[word - 1], len(words)) == head

@@ -85,11 +85,15 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["train", "--lr", "3"], "unknown option --lr (try"),
         (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
         (["parse", "in.conllu", "-o"], "argument -o/--output: expected one argument"),
-        (["parse", "-m", "a", "b", "c"], "unknown argument 'c'"),
+        (["inspect", "a", "b"], "unknown argument 'b'"),
         (["parse", "a", "--search-limit", "1e3"], "argument --search-limit: 1e3 is not an integer"),
         (["train", "a", "-o", "m", "--epochs", "three"], "argument --epochs: three is not an integer"),
         (["train", "a", "-o", "m", "--seed", "1.5"], "argument --seed: 1.5 is not an integer"),
-        (["parse", "a", "b", "--cut-words", "5"], "--cut-words applies to plain text: --text, --lines or --words"),
+        (
+            ["parse", "a", "b", "--cut-words", "5"],
+            "--cut-words applies to plain text: --text, --lines, --words or --tokens",
+        ),
+        (["parse", "a", "b", "--breaks"], "--breaks applies to plain text: --text, --lines, --words or --tokens"),
         (["evaluate", "-", "-"], "GOLD and PARSED cannot both be standard input (-)"),
         (["evaluate", "a", "-", "-"], "PARSED and PARSED cannot both be standard input (-)"),
         (
@@ -126,6 +130,7 @@ def test_usage_errors_are_one_line(words, message, capsys):
     ("words", "message"),
     [
         (["parse", "-m", "none.nonproj", "a"], "none.nonproj"),
+        (["parse", "-m", "a", "b", "c"], "--output: several files need a folder to write to: -o FOLDER"),
         (["train", "none.conll", "-o", "m"], "none.conll: no such file"),
         (["train", "bad.conll", "-o", "m"], "bad.conll:2: 2 columns, 10 expected"),
         (["train", "bad.conll", "-o", "none/m"], "none/m: cannot be written: there is no folder 'none'"),

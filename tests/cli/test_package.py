@@ -95,7 +95,7 @@ def test_without_a_name_english_parses(folder, site, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", open(text, encoding="utf-8"))  # noqa: SIM115
     for words in ([], ["-"], [text], [str(folder / "test.conllu")]):
         assert main(["parse", *words]) == 2
-        assert "no model is named, and the default, 'english', is not installed" in capsys.readouterr().err
+        assert "no model is named, and none is installed" in capsys.readouterr().err
     install(package(folder, capsys, "--name", "english"), site)
     assert main(["parse", "--lines", "english", text, "-q"]) == 0
     expected = capsys.readouterr().out
@@ -116,7 +116,7 @@ def test_without_a_name_english_parses(folder, site, capsys, monkeypatch):
         ("empty.conllu", True),
         ("plain", True),
         ("pipe", True),
-        ("folder", False),
+        ("folder", True),
         ("missing.conllu", False),
         ("missing", False),
         ("damaged.nonproj", False),
@@ -131,6 +131,19 @@ def test_whether_a_lone_argument_is_a_model_or_the_input(word, expected, folder,
     (work / "folder").mkdir()
     os.mkfifo(work / "pipe")
     assert is_input(word) == expected
+
+
+def test_the_only_installed_model_parses_and_is_named(folder, site, capsys):
+    text = str(folder / "plain.txt")
+    install(package(folder, capsys, "--name", "danish"), site)
+    assert main(["parse", "--lines", "danish", text, "-q"]) == 0
+    expected = capsys.readouterr().out
+    assert main(["parse", "--lines", text]) == 0
+    assert capsys.readouterr() == (expected, "parsing with danish, the only installed model\n")
+    install(package(folder, capsys, "--name", "greek"), site)
+    assert main(["parse", "--lines", text]) == 2
+    message = "nonproj: no model is named, and there are several to choose from; installed: danish, greek\n"
+    assert capsys.readouterr().err == message
 
 
 def test_a_lone_argument_that_is_a_model_reads_standard_input(folder, site):

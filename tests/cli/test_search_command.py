@@ -49,6 +49,22 @@ def test_comments_name_the_words(folder, capsys):
     assert capsys.readouterr().out == found, "the comment is replaced"
 
 
+def test_tables_have_no_control_characters(tmp_path, monkeypatch, capsys):
+    """Nor changes of direction, or tabs of a comment; and neither has the place of a tree."""
+    monkeypatch.chdir(tmp_path)
+    text = "# sent_id = \u202ea\tb\x1b[2J\n1\tc\x1b]0;d\x07\te\u2066\tX\t_\t_\t0\troot\t_\t_\n\n"
+    (tmp_path / "a.conllu").write_text(text, encoding="utf-8")
+    escaped = ["\\u202ea\\x09b\\x1b[2J", "c\\x1b]0;d\\x07", "e\\u2066"]
+    assert main(["search", "{}", "a.conllu", "--table", "form, lemma", "-q"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split("\t") == ["a.conllu", "1", escaped[0], "1", *escaped[1:]]
+    assert main(["search", "{}", "a.conllu", "--count", "form", "-q"]) == 0
+    assert capsys.readouterr().out == f"form\tmatches\n{escaped[1]}\t1\n"
+    assert main(["search", "{}", "a.conllu", "-q"]) == 0
+    assert text.splitlines()[1] in capsys.readouterr().out.splitlines(), "treebanks are written unchanged"
+    assert main(["show", "a.conllu"]) == 0
+    assert capsys.readouterr().out == f"a.conllu:1 ({escaped[0]})\n  1 {escaped[1]}  X  root\n\n"
+
+
 def test_counts_and_tables(folder, capsys):
     assert (
         main(["search", "{differs}", "parsed.conllu", "--other", "gold.conll", "--count", "deprel, ~deprel", "-q"]) == 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from naive_domain import used_scores
 from naive_trees import all_trees, is_projective
 from pages import run_page
 from problems import KINDS, draw_scores
@@ -240,3 +242,73 @@ def test_labels_that_do_not_count_are_not_looked_at():
     labels = np.zeros((3, 3, 2))
     labels[:, 0] = labels[1, 1] = labels[2, 2] = np.nan
     assert decode_scores(np.zeros((3, 3)), label_scores=labels).labels.tolist() == [0, 0]
+
+
+def test_ranked_trees_are_in_order_beside_arcs_that_are_almost_masked():
+    """Scores of -1e8 do not forbid an arc, and the last of twenty trees has some: the first is exact all the same."""
+    rng = np.random.default_rng(214)
+    arcs = np.round(rng.normal(size=(4, 4)) * 0.05, 2)
+    arcs = np.where(rng.random((4, 4)) < 0.5, -1e8, arcs)
+    grandparents = np.round(rng.normal(size=(4, 4, 4)) * 0.05, 2)
+    expected = best(3, arcs, None, grandparents, True, False)
+    found = decode_scores(arcs, None, grandparents, k=20)
+    scores = [tree.score for tree in found.trees]
+    assert scores == sorted(scores, reverse=True)
+    np.testing.assert_allclose(scores, expected[:20], rtol=1e-12)
+    assert found.certified and found.scores == scores[0]
+
+
+def test_labels_are_added_before_masks_are_judged():
+    labels = np.zeros((3, 3, 1))
+    labels[1, 2, 0] = 2e9 + 10
+    found = decode_scores([[0, 1, 1], [0, 0, -2e9], [0, 0, 0]], label_scores=labels)
+    assert (found.heads.tolist(), float(found.scores), bool(found.certified)) == ([0, 1], 11.0, True)
+    labels[1, 2, 0] = 1.0
+    with pytest.raises(ValueError, match="no tree"):
+        decode_scores([[0, 1, -np.inf], [0, 0, -2e9], [0, 0, 0]], label_scores=labels)
+
+
+@pytest.mark.parametrize("shift", [-100.0, -1000.0, 1e6, [1e9, -50.0, 3.0, 0.0, 1e3, -1e5, 7.0, 1.0]])
+@pytest.mark.parametrize("work", [0, 1_000_000])
+def test_a_constant_on_all_arcs_into_a_word_has_no_influence(shift, work):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        arcs = np.round(rng.normal(size=(9, 9)), 3)
+        cubes = {name: rng.normal(size=(9, 9, 9)) for name in ("siblings", "grandparents")}
+        shifts = np.zeros(9)
+        shifts[1:] = shift
+        plain, moved = (decode_scores(each, **cubes, work_per_word=work) for each in (arcs, arcs + shifts))
+        assert plain.heads.tolist() == moved.heads.tolist()
+        assert plain.certified == moved.certified
+        assert moved.scores == pytest.approx(plain.scores + shifts.sum(), rel=1e-12, abs=1e-6)
+        assert moved.bounds - moved.scores == pytest.approx(plain.bounds - plain.scores, abs=1e-6)
+
+
+@pytest.mark.parametrize("higher", [("siblings",), ("grandparents",), ("siblings", "grandparents")])
+def test_arrays_of_normal_scores_are_proven_by_default(higher):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        n = 4 + seed % 5
+        cubes = {name: rng.normal(size=(n + 1,) * 3) for name in higher}
+        assert decode_scores(rng.normal(size=(n + 1, n + 1)), **cubes).certified
+
+
+@pytest.mark.parametrize("higher", [(), ("siblings", "grandparents")])
+def test_no_bound_is_below_the_exact_optimum(higher):
+    """Not even in the last bit."""
+    below = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 5))
+        arcs, *cubes = (
+            10.0 ** rng.integers(-3, 6) * rng.normal(size=(n + 1,) * axes) for axes in (2, *(3 for _ in higher))
+        )
+        cubes = dict(zip(higher, cubes, strict=True))
+        arrays = {"arc": arcs} | {name.removesuffix("s"): cube for name, cube in cubes.items()}
+        used = used_scores(n, arrays, single_root=True, projective=False).astype(np.float64)
+        optimum = max(sum(map(Fraction, row)) for row in used.tolist())
+        found = decode_scores(arcs, **cubes)
+        assert Fraction(float(found.bounds)) >= optimum
+        assert found.certified and found.bounds - found.scores <= 1e-12 * np.abs(used).sum(axis=1).max()
+        below += Fraction(float(found.scores)) < optimum
+    assert below > 5

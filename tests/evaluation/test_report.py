@@ -255,7 +255,8 @@ def test_partial_trees(beside, tmp_path, monkeypatch, capsys):
     _, data = show("parsed.conllu", *beside)
     assert data["sentences"][0]["h"][0] == [2, -1, 0, -1]
     tiles = {name: value for value, name, _ in data["tiles"]}
-    assert tiles["words with a head"] == "50.00 %"
+    several = " of parsed.conllu" * ("--other" in beside)
+    assert tiles[f"words with a head{several}"] == "50.00 %"
     assert tiles.get("correct heads among these") == ("100.00 %" if "--gold" in beside else None)
     assert main(["show", "gold.conllu", "--other", "parsed.conllu", "-o", "a.html"]) == 0
 
@@ -272,5 +273,24 @@ def test_sentences_without_any_head(tmp_path, monkeypatch, capsys):
     assert main(["show", "some.conllu", "--sentence", "2"]) == 0
     assert "?" in capsys.readouterr().out
     Path("none.conllu").write_text("\n" + row.format("_", "_") * 2, "utf-8")
-    assert main(["show", "none.conllu", "-o", "none.html"]) == 2
-    assert "none.conllu:1: HEAD is absent (_) for all words" in capsys.readouterr().err
+    for words in (["none.conllu"], ["some.conllu", "--other", "none.conllu"]):
+        assert main(["show", *words, "-o", "none.html"]) == 2
+        assert "none.conllu:1: HEAD is absent (_) for all words" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("beside", [["--other", "some.conllu"], ["--other", "some.conllu", "--gold", "whole.conllu"]])
+def test_sentences_without_any_head_in_another_file(beside, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    row = "1\ta\t_\tX\t_\t_\t{}\t{}\t_\t_\n\n"
+    Path("some.conllu").write_text(row.format("_", "_") + row.format("0", "root"), encoding="utf-8")
+    Path("whole.conllu").write_text(row.format("0", "root") * 2, encoding="utf-8")
+    _, data = show("whole.conllu", *beside)
+    assert [sentence["h"][:2] for sentence in data["sentences"]] == [[[0], [-1]], [[0], [0]]]
+    tiles = {name: value for value, name, _ in data["tiles"]}
+    assert tiles["words with a head of whole.conllu"] == "100.00 %"
+    assert tiles["words with a head of some.conllu"] == "50.00 %"
+    assert tiles.get("correct heads among these of some.conllu") == ("100.00 %" if "--gold" in beside else None)
+    for number in ("1", "2"):
+        for output in ([], ["-o", "a.svg"], ["-o", "a.tex"]):
+            assert main(["show", "whole.conllu", *beside, "--sentence", number, *output]) == 0
+    assert "?" not in capsys.readouterr().out

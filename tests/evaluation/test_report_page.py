@@ -10,9 +10,10 @@ import pytest
 from browsing import shown
 from shown import write_report
 
+from nonproj.cli.main import main
 from nonproj.evaluation.html.items import read_statistics
 from nonproj.io import conll
-from nonproj.pictures.content import arcs_of
+from nonproj.pictures.content import arcs_of, visible
 from nonproj.pictures.layout import arc_levels
 
 pytest.importorskip("selenium")
@@ -309,3 +310,28 @@ def test_a_narrow_window_does_not_scroll_sideways(page):
         assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     finally:
         page.set_window_size(1200, 900)
+
+
+def test_the_page_has_no_control_characters_or_changes_of_direction(browser, tmp_path):
+    nasty = "a\u202eb\u2066\x1b\x7f\u2028c"
+    row = f"1\t{nasty}\t{nasty}\t{nasty}\t_\t_\t0\t{nasty}\t_\t_\n\n"
+    for name, text in (("a", row), ("b", row.replace(f"\t0\t{nasty}", "\t0\tx"))):
+        (tmp_path / f"{name}.conllu").write_text(f"# sent_id = {nasty}\n{text}", encoding="utf-8", newline="")
+    files = [str(tmp_path / "a.conllu"), "--gold", str(tmp_path / "b.conllu")]
+    assert main(["show", *files, "-o", str(tmp_path / "report.html")]) == 0
+    browser.get(f"file://{tmp_path / 'report.html'}")
+    WebDriverWait(browser, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 .form"))
+    browser.find_element(By.CSS_SELECTOR, "#s1 .form").click()
+    browser.find_element(By.ID, "search").send_keys("{}")
+    browser.find_element(By.ID, "by").send_keys("form, lemma")
+    WebDriverWait(browser, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#groups td"))
+    script = """
+    for (const each of document.querySelectorAll("script")) each.remove();
+    const names = [...document.querySelectorAll("[aria-label]")].map((each) => each.getAttribute("aria-label"));
+    return [document.body.textContent, ...names].join(" ");
+    """
+    text = browser.execute_script(script)
+    assert text.count(visible(nasty)) > 8
+    assert not set(text) & set("\u202e\u2066\x1b\x7f\u2028")
+    everything = [chr(code) for code in range(0x3000)] + ["\ufffe", "\uffff", "\U0001f600"]
+    assert browser.execute_script("return arguments[0].map(visible)", everything) == list(map(visible, everything))

@@ -123,6 +123,43 @@ def test_single_sentences(folder, capsys):
     assert len(data_of(folder / "page.html")["sentences"]) == 1
 
 
+def rows_of(*words: tuple[str, str, str]) -> str:
+    """A sentence from forms, heads and labels."""
+    rows = (f"{i}\t{form}\t_\tX\t_\t_\t{head}\t{label}\t_\t_\n" for i, (form, head, label) in enumerate(words, 1))
+    return "".join(rows) + "\n"
+
+
+def test_sentences_that_share_no_head_with_the_gold_trees(tmp_path, monkeypatch, capsys):
+    """The first parsed sentence is a word whose gold head is in the second."""
+    monkeypatch.chdir(tmp_path)
+    a, b, c = ("a", "2", "dep"), ("b", "0", "root"), ("c", "2", "punct")
+    (tmp_path / "gold.conllu").write_text(rows_of(a, b, c), encoding="utf-8")
+    parsed = rows_of(("a", "0", "root")) + rows_of(("b", "0", "root"), ("c", "1", "punct"))
+    (tmp_path / "parsed.conllu").write_text(parsed, encoding="utf-8")
+    words = ["show", "parsed.conllu", "--gold", "gold.conllu", "--ud"]
+    assert main([*words, "-o", "page.html"]) == 0
+    data = data_of(tmp_path / "page.html")
+    assert [sentence["h"][1] for sentence in data["sentences"]] == [[-1], [0, 1]]
+    assert ["66.67 %", "LAS", "of the gold words"] in data["tiles"]
+    assert main(words) == 0
+    assert "x" not in capsys.readouterr().out.replace(".conllu", "")
+    for output in ("tree.svg", "tree.tex", "one.html"):
+        assert main([*words, "--sentence", "1", "-o", output]) == 0
+
+
+def test_partial_trees_have_figures_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gold = rows_of(("a", "2", "dep"), ("b", "0", "root"), ("c", "2", "punct"))
+    (tmp_path / "gold.conllu").write_text(gold, encoding="utf-8")
+    parsed = rows_of(("a", "_", "_")) + rows_of(("b", "0", "root"), ("c", "_", "_"))
+    (tmp_path / "parsed.conllu").write_text(parsed, encoding="utf-8")
+    assert main(["show", "parsed.conllu", "--gold", "gold.conllu", "--ud", "-o", "page.html"]) == 0
+    data = data_of(tmp_path / "page.html")
+    assert data["tables"] == []
+    tiles = {name: value for value, name, _ in data["tiles"]}
+    assert (tiles["words with a head"], tiles["correct heads among these"]) == ("33.33 %", "100.00 %")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

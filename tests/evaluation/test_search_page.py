@@ -361,15 +361,18 @@ def test_trees_wider_than_the_window(form, direction, browser, tmp_path):
     shown = expected_conditions.visibility_of_element_located((By.CSS_SELECTOR, "#s1 button.wide"))
     button = WebDriverWait(browser, 10).until(shown)
     scroll = browser.find_element(By.CSS_SELECTOR, "#s1 .scroll")
-    assert "wider than the window" in button.text and "more-" in scroll.get_attribute("class")
-    button.click()
     assert browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", scroll)
     assert "more-" not in scroll.get_attribute("class") and "full size" in button.text
     button.click()
     assert browser.execute_script("return arguments[0].scrollWidth > arguments[0].clientWidth", scroll)
+    assert "wider than the window" in button.text and "more-" in scroll.get_attribute("class")
     browser.execute_script("arguments[0].scrollLeft = arguments[0].scrollWidth", scroll)
     WebDriverWait(browser, 10).until(lambda page: "more-left" in scroll.get_attribute("class"))
     assert "more-right" not in scroll.get_attribute("class")
+    browser.find_element(By.TAG_NAME, "body").send_keys("f")  # all trees in full size, then none
+    assert "wider than the window" in button.text
+    browser.find_element(By.TAG_NAME, "body").send_keys("f")
+    assert "full size" in button.text
     assert browser.get_log("browser") == []
 
 

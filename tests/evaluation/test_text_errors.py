@@ -175,6 +175,22 @@ def test_an_example():
     assert row.split()[2:] == ["3", "1", "100.00", "100.00", "100.00", "0.00", "0.00"]
 
 
+MARKED = ("\u0e01\u0e35", "\u0e19\u0e49\u0e33", "\u0915\u0940", "\u0915\u094d", "e\u0301", "\u05e9\u05b8", "1", "a")
+"""Words that end with a vowel sign of Thai or Hindi, a virama, an accent or a point, and others."""
+
+
+def test_marks_belong_to_their_letters():
+    """Every boundary after a word is after a letter or digit; a heart with a variation selector is a heart."""
+    forms = [*MARKED, "\u2764\ufe0f", ".", "a"]
+    gold = "".join(ROW.format(1, form, "_", "X", "_", 0, "root") + "\n" for form in forms)
+    joined = "".join(ROW.format(i, form, "_", "X", "_", i - 1, "root") for i, form in enumerate(forms, 1)) + "\n"
+    rows = text_errors(parsed(gold), [parsed(joined)])["tables"]["sentence"]
+    names = {row["name"]: (row["gold"], row["missed"], row["wrong"]) for row in rows}
+    count = len(MARKED)
+    assert names == {"a letter or digit": (count, [count], [0]), "\u2764": (1, [1], [0]), ".": (1, [1], [0])}
+    assert text_errors(parsed(joined), [parsed(gold)])["tables"]["sentence"][0]["wrong"] == [count]
+
+
 def test_no_text_and_no_system():
     assert text_errors([], [[]])["words"] == 0
     assert text_error_report(text_errors([], [[]]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,28 @@ def test_a_pipeline_is_evaluated_by_spacys_scores(folder):
     # One head of the first four words is wrong, and one label: spaCy leaves out punctuation.
     assert wrong["dep_uas"] == pytest.approx(7 / 8)
     assert wrong["dep_las"] == pytest.approx(6 / 8)
+
+
+def test_punctuation_may_have_another_label(folder):
+    """As in the treebanks of CoNLL-X: a wrong head of a full stop does not count, whatever its label."""
+    nlp = pipeline(folder / "universal")
+    scores = nlp.evaluate([gold(nlp, heads=[*HEADS[:4], 1], labels=[*LABELS[:4], "Pnct"])])
+    assert (scores["dep_uas"], scores["dep_las"]) == (1.0, 1.0)
+    comma = Example.from_dict(nlp.make_doc("den ."), {"heads": [0, 0], "deps": ["ROOT", "det"]})
+    assert nlp.evaluate([gold(nlp), comma])["dep_uas"] < 1.0, "this label is also one of words"
+
+
+def test_noun_chunks_of_universal_labels(folder):
+    """Rules for other labels miss objects; the documentation names those to use instead."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("nonproj", config={"model": str(folder / "universal")})
+    doc = nlp("den hund ser den kat .")
+    assert [token.dep_ for token in doc] == ["det", "nsubj", "ROOT", "det", "obj", "punct"]
+    assert [chunk.text for chunk in doc.noun_chunks] == ["den hund"]
+    page = Path(__file__).parents[2].joinpath("docs", "spacy.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"## Noun chunks\n.*?```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(block, "docs/spacy.md", "exec"), {"nlp": nlp})
+    assert [chunk.text for chunk in nlp("den hund ser den kat .").noun_chunks] == ["den hund", "den kat"]
 
 
 def test_tags_are_scored_only_if_the_component_sets_them(folder):

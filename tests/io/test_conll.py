@@ -5,6 +5,7 @@ import io
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -13,7 +14,10 @@ import numpy as np
 import pytest
 
 from nonproj.errors import DataError, FileError
-from nonproj.io import conll
+from nonproj.evaluation.audit.validation import violations
+from nonproj.io import conll, splitting
+from nonproj.io.broken import read_units
+from nonproj.io.checks import Rules
 from nonproj.io.objects import from_conllu, to_conllu
 from nonproj.types import Sentence
 
@@ -241,7 +245,7 @@ def test_memory_does_not_grow_with_the_stream():
 
 def test_replace_changes_two_columns_only():
     first, second = read(CONLLU.replace("\n", "\r\n"))
-    text = conll.replace(first, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
+    text = conll.replace(first, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"], deps="keep")
     before = [line.split("\t") for line in "".join(first.lines).split("\n")]
     after = [line.split("\t") for line in text.split("\n")]
     changed = [(i, j) for i, row in enumerate(after) for j, cell in enumerate(row) if cell != before[i][j]]
@@ -251,21 +255,52 @@ def test_replace_changes_two_columns_only():
     assert conll.replace(second, np.array([0], dtype=np.int32)) == "".join(second.lines)
 
 
-def test_enhanced_dependencies_are_emptied_where_the_head_changes():
-    text = "1\ta\t_\tX\t_\t_\t0\troot\t0:root\t_\n2\tb\t_\tX\t_\t_\t1\tdep\t1:dep|3:x\tA=B\n"
-    text += "3\tc\t_\tX\t_\t_\t1\tx\t2\tx\n\n"
-    [sentence] = read(text)
-    rows = [line.split("\t") for line in conll.replace(sentence, [0, 3, 2]).splitlines()]
-    assert [row[6:] for row in rows[:3]] == [
-        ["0", "root", "0:root", "_"],
-        ["3", "dep", "_", "A=B"],
-        ["2", "x", "2", "x"],
-    ]
-    kept = conll.replace(sentence, [0, 3, 1], keep_deps=True)
-    assert kept == text.replace("1\tdep\t1:dep", "3\tdep\t1:dep")
+def test_lines_of_blanks_and_tabs_separate_sentences():
+    text = words(0, 1)[:-1] + "\t \n" + words(0) + " \t\n"
+    assert rewrite(text) == text.encode()
+    sentences = read(text)
+    assert [(len(sentence), sentence.line) for sentence in sentences] == [(2, 1), (1, 4)]
+    units = list(read_units(io.BytesIO(text.encode()), Rules()))
+    assert [getattr(unit, "line", unit) for unit in units] == [1, 4, " \t\n"]
+    pieces = list(splitting.split(io.BytesIO(text.encode()), 1))
+    assert [sentence.line for piece in pieces for sentence in piece.read()] == [1, 4]
+    assert [piece.line for piece in pieces] == [1, 4]
+
+
+ENHANCED = (
+    "# text = a b.5\n0.1\tz\t_\tX\t_\t_\t_\t_\t0:root\t_\n1\ta\t_\tX\t_\t_\t0\troot\t0:root\t_\n"
+    "2\tb\t_\tX\t_\t_\t1\tdep\t0.1:dep|3:x\tA=B\n3\tc\t_\tX\t_\t_\t1\tx\t1:x\tx\n\n"
+)
+
+
+def test_a_new_tree_has_no_enhanced_dependencies_of_the_old_one():
+    """All or none: with some of them left, the graph would not be connected."""
+    [sentence] = read(ENHANCED)
+    without = re.sub(r"^0.*\n", "", ENHANCED, flags=re.MULTILINE)
+    without = re.sub(r"0:root|0\.1:dep\|3:x|1:x", "_", without)
+    assert conll.replace(sentence, [0, 1, 1], sentence.labels) == ENHANCED
+    assert conll.replace(sentence, [0, 1, 1], deps="drop") == without
+    assert conll.replace(sentence, [0, 1, 1], ["root", "dep", "y"]) == without.replace("1\tx\t_", "1\ty\t_")
+    for heads in ([0, 3, 1], [0, 1, 2]):
+        rows = [line.split("\t") for line in conll.replace(sentence, heads).splitlines()[1:4]]
+        assert [row[8] for row in rows] == ["_"] * 3
+    kept = conll.replace(sentence, [0, 3, 1], deps="keep")
+    assert kept == ENHANCED.replace("1\tdep\t", "3\tdep\t")
     target = io.StringIO()
-    conll.write([(sentence, [0, 3, 1])], target, keep_deps=True)
+    conll.write([(sentence, [0, 3, 1])], target, deps="keep")
     assert target.getvalue() == kept
+    [conllx] = read(words(0, 1).replace("dep\t_", "dep\t1"))
+    assert conll.replace(conllx, [2, 0]).count("dep\t1\t") == 2  # PHEAD
+
+
+@pytest.mark.parametrize("deps", ["drop", None])
+def test_the_official_validator_finds_no_half_graph(deps):
+    pytest.importorskip("udtools")
+    [sentence] = read("# sent_id = 1\n" + ENHANCED.replace("# text = a b.5", "# text = a b c"))
+    text = conll.replace(sentence, [0, 3, 1], ["root", "dep", "dep"], deps=deps)
+    assert not [each for each in violations(read(text), 2) if "egraph" in each.rule or "edeps" in each.rule]
+    half = conll.replace(sentence, [0, 3, 1], ["root", "dep", "dep"], deps="keep").replace("0:root\t_\n1", "_\t_\n1")
+    assert [each for each in violations(read(half), 2) if "egraph" in each.rule]
 
 
 def test_comments_precede_the_first_word():
@@ -350,12 +385,12 @@ def test_conllu_objects_round_trip():
         assert isinstance(theirs, conllu.TokenList)
 
 
-def test_to_conllu_has_the_new_tree():
+def test_to_conllu_has_the_new_tree_and_no_empty_nodes():
     sentence = from_conllu(conllu.parse(CONLLU)[0])
     tree = to_conllu(sentence, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
     parts = [(t["id"], t["head"], t["deprel"]) for t in tree if isinstance(t["id"], int)]
     assert parts == [(1, 2, "a"), (2, 0, "b"), (3, 2, "c"), (4, 2, "d"), (5, 2, "e")]
-    assert len(tree) == 8 and tree.metadata["text"].startswith("vámonos")
+    assert len(tree) == 7 and tree.metadata["text"].startswith("vámonos")
 
 
 def test_conllu_objects_of_whole_treebanks(treebanks):

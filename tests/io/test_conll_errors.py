@@ -15,7 +15,12 @@ from nonproj.io.splitting import split
 
 BAD = [
     ("columns", GOOD + "1\tw\t_\n\n", 4, "3 columns, 10 expected"),
-    ("eleven", GOOD[:-2] + "\t_\n\n", 2, "11 columns, 10 expected"),
+    (
+        "eleven",
+        GOOD[:-2] + "\t_\n\n",
+        2,
+        "11 columns, 10 expected; CoNLL-U Plus begins with # global.columns = ID FORM ...",
+    ),
     ("raw text", "Det regner.\n\n", 1, "1 column, 10 expected; plain text is parsed by 'nonproj parse --text'"),
     ("spaces", "1 w _ N NN _ 0 ROOT _ _\n\n", 1, "1 column, 10 expected; columns are separated by tabs, not by spaces"),
     ("no number", word(1, 0) + word("x", 1) + "\n", 2, "ID is 'x', 2 expected"),
@@ -52,7 +57,8 @@ BAD = [
     ("BOM on a blank line", "\n\ufeff\n" + GOOD, 2, "a byte order mark inside the file; remove it"),
     ("long line", GOOD + "# " + "x" * 2**20, 4, "a line of more than 1048576 bytes; --max-line sets this limit"),
     ("no blank lines", GOOD + "# \n" * 2**19, 4, "a sentence of too many lines; is the blank line after it missing?"),
-    ("blank ID", "\t" * 9 + "\n", 1, "ID is '', 1 expected"),
+    ("blank ID", "\tw" + "\t_" * 8 + "\n", 1, "ID is '', 1 expected"),
+    ("blanks and tabs", "\t" * 9 + "\n \n", 1, "no sentences; only blank lines"),
     (
         "comment",
         word(1, 0) + "# x\n" + word(2, 1),

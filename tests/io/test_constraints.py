@@ -132,6 +132,8 @@ def test_the_command_line_obeys_and_names_what_it_cannot(path, tmp_path, capsys)
         ({3: "Head=1|Head=2"}, "word 3: the constraints on its head leave none"),
         ({3: "NotHead=0|NotHead=1|NotHead=2"}, "word 3: the constraints on its head leave none"),
         ({1: "Deprel=a|Deprel=b"}, "word 1: Deprel=b contradicts Deprel=a"),
+        ({1: "Deprel="}, "word 1: Deprel=: a label is expected"),
+        ({1: "Deprel"}, "word 1: Deprel=: a label is expected"),
     ],
 )
 def test_wrong_constraints_are_refused(misc, message):

@@ -57,6 +57,8 @@ BAD = [
     ("3-4\tal\t_", "3-4\tal\ta", 8, "a multiword token has values only in FORM and MISC, _ expected elsewhere"),
     ("2.2", "2.3", 7, "ID is '2.3', 2.2 expected"),
     ("PRON", "PRN", 5, "UPOS is 'PRN', not a tag of Universal Dependencies"),
+    ("1:obj|2.1:nsubj", "1:obj|2:nsubj", 5, "DEPS is '1:obj|2:nsubj', with the node itself as a head"),
+    ("\t1:advmod\t_\n3-4", "\t2.2:advmod\t_\n3-4", 7, "DEPS is '2.2:advmod', with the node itself as a head"),
     ("Mood=Imp|Number=Plur", "Mood", 4, "FEATS is 'Mood', Name=Value|Name=Value expected"),
     ("Mood=Imp|Number=Plur", "Number=Plur|Mood=Imp", 4, "FEATS is 'Number=Plur|Mood=Imp', which is not sorted"),
     ("Art,Dem", "Dem,Art", 10, "FEATS is 'PronType=Dem,Art', which is not sorted"),

@@ -11,7 +11,8 @@ import pytest
 from toy import treebank
 
 from nonproj.cli.main import main
-from nonproj.cli.provenance import digest, licence_beside
+from nonproj.cli.provenance import digest
+from nonproj.cli.treebanks import licence_beside
 from nonproj.evaluation.calibration import Judged
 from nonproj.evaluation.card import calibration_of_test, model_card
 from nonproj.model.model import Model

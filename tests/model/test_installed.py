@@ -112,13 +112,21 @@ def test_a_damaged_package_is_named(site, tmp_path):
 def test_unknown_names_list_the_known_ones(site, tmp_path):
     with pytest.raises(ModelError, match=r"klingon: no such file, .* \(none is installed\)"):
         located("klingon")
-    with pytest.raises(ModelError, match="no model is named, and the default, 'english', is not installed"):
-        default()
     install(write_wheel(contents(), tmp_path), site)
     with pytest.raises(ModelError, match=r"\(installed: danish\)"):
         located("klingon")
+
+
+def test_the_only_installed_model_is_the_default_and_english_among_several(site, tmp_path):
+    with pytest.raises(ModelError, match="no model is named, and none is installed; train one with"):
+        default()
+    install(write_wheel(contents(), tmp_path), site)
+    assert default().path == site / "nonproj_model_danish" / "danish.nonproj"
+    install(write_wheel(contents("greek"), tmp_path), site)
+    with pytest.raises(ModelError, match="there are several to choose from; installed: danish, greek"):
+        default()
     install(write_wheel(contents("english"), tmp_path), site)
-    assert default() == site / "nonproj_model_english" / "english.nonproj"
+    assert default().path == site / "nonproj_model_english" / "english.nonproj"
 
 
 @pytest.mark.parametrize("name", ["", "-", "--x", "a--b", "Danish", "a b", "a/b", "../x", "x.nonproj", "æ", "a\n", "_"])

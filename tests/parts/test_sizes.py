@@ -162,6 +162,7 @@ def test_memory_that_is_not_there(stage, model, monkeypatch):
     monkeypatch.setattr(f"nonproj.{stage}", fail)
     with pytest.raises(DataError) as caught:
         parser.parse(words(3))
+    assert isinstance(caught.value, MemoryError)
     assert str(caught.value) == "long.conll:7: a sentence of 3 words: there is not enough memory; split it"
 
 

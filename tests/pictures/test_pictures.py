@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import itertools
 import random
@@ -20,7 +21,7 @@ from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.pictures import terminal
-from nonproj.pictures.content import OTHER, RIGHT, WRONG, Picture, arcs_of, compared, picture_of
+from nonproj.pictures.content import OTHER, RIGHT, WRONG, Picture, arcs_of, compared, picture_of, visible
 from nonproj.pictures.fonts import text_width
 from nonproj.pictures.images import to_pdf, to_png
 from nonproj.pictures.layout import LABEL_SIZE, LEVEL, lay_out
@@ -158,7 +159,7 @@ def test_markup_and_control_characters_are_harmless():
     picture = Picture(nasty, nasty, arcs_of([0, 1, 1, 1, 1], nasty), [])
     root = ElementTree.fromstring(to_svg(picture))
     forms = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "form"]
-    assert forms == [nasty[0], nasty[1], "\ufffd[2J\ufffd", *nasty[3:]]
+    assert forms == [nasty[0], nasty[1], "\\x1b[2J\\x00", *nasty[3:]]
     assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
         "svg",
         "title",
@@ -292,6 +293,25 @@ def test_the_page_of_pictures(tmp_path, monkeypatch):
 def test_the_twin_reads_lines():
     assert corners("M1.0 2.0V3.0") == [(1.0, 2.0), (1.0, 3.0)]
     assert crossings([(0, 0), (0, 9)], [(-1, 4), (5, 4)]) == 1
+
+
+UNSEEN = "\x00\x1b\n\x7f\x9b\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\ud800"
+SEEN = "a\\\u00a0\u05d0\u0e35\u200c\u200d\u200e\U0001f600"
+"""Joiners and marks of direction are parts of words."""
+
+
+def test_visible_texts():
+    assert visible(SEEN) == SEEN
+    assert visible(UNSEEN).isascii() and ast.literal_eval(f"'{visible(UNSEEN)}'") == UNSEEN
+
+
+@pytest.mark.parametrize("write", [to_svg, to_tikz, terminal.to_terminal])
+def test_what_controls_a_terminal_or_the_order_of_words_is_escaped(write):
+    texts = [f"a{c}b" for c in UNSEEN]
+    more = len(texts) - 2
+    picture = Picture(texts, texts, *compared([0, 1] + [1] * more, texts, [2, 0] + [2] * more, texts))
+    assert not set(write(picture)) & set(UNSEEN) - {"\n"}
+    assert write(picture).count("202e") >= 3  # form, tag and label
 
 
 # -- partial trees -----------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from nonproj.io import (  # noqa: E402
 from nonproj.kernels import trust  # noqa: E402
 from nonproj.model import model as model_module  # noqa: E402
 from nonproj.pipeline import parser as pipeline  # noqa: E402
+from nonproj.server.annotation.storage import Storage  # noqa: E402
 from nonproj.types import Decoded  # noqa: E402
 
 
@@ -87,7 +88,7 @@ def test_planted_modules_that_are_imported_are_caught(monkeypatch, tmp_path):
 
 
 COUNTS = {"reads": 2000, "parses": 100, "models": 60, "options": 30, "text": 300, "tagger": 40, "segmenter": 50}
-COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "folders": 150, "vectors": 1000}
+COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "folders": 150, "vectors": 1000, "changes": 80}
 """Cases of each lane in the tests: together they take less than half a minute."""
 
 
@@ -165,7 +166,7 @@ def change_another_column(monkeypatch):
 
 def keep_stale_dependencies(monkeypatch):
     replace = conll.replace
-    monkeypatch.setattr(conll, "replace", lambda *a, keep_deps: replace(*a, keep_deps=True))
+    monkeypatch.setattr(conll, "replace", lambda *a, deps: replace(*a, deps="keep"))
 
 
 def print_control_characters(monkeypatch):
@@ -241,6 +242,11 @@ def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
     monkeypatch.setattr(lane, "parsers", [pair for pair in lane.parsers if pair[1].search])
     monkeypatch.setattr(pipeline, "decode_trusted", recorded)
     assert run_cases(lane, tmp_path, 300, failures=1).failures
+
+
+def test_a_file_that_is_replaced_without_another_look_is_caught(lanes, monkeypatch, tmp_path):
+    monkeypatch.setattr(Storage, "_check_content", Storage._check_facts)
+    assert len(run_cases(lanes("changes"), tmp_path, 300, failures=3).failures) == 3
 
 
 def test_a_model_that_is_not_validated_is_caught(lanes, monkeypatch, tmp_path):
@@ -361,6 +367,24 @@ def test_a_server_that_fails_is_caught(lanes, monkeypatch, tmp_path):
     assert not results.failures
     assert lane.notes["answers"] > 0
     lane.close()
+
+
+def test_floods_of_connections_do_no_harm_and_a_server_that_fails_is_caught(tmp_path, monkeypatch):
+    pytest.importorskip("uvicorn")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("the limits of another process can be changed on Linux only")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    from attack import floods
+
+    lane = make_lane("floods", tmp_path)
+    try:
+        assert not run_cases(lane, tmp_path, 4).failures
+        assert lane.notes["connections"] > 100
+        monkeypatch.setattr(floods, "LINES", -1)
+        assert "lines in the log" in run_cases(lane, tmp_path, 1).failures[0]["what"]
+    finally:
+        lane.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 ARRAYS = {

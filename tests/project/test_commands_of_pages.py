@@ -66,8 +66,12 @@ def folder(model, tmp_path, monkeypatch) -> Path:
     (tmp_path / "models").mkdir()
     for name in ("my", "models/turkish-grandparent"):
         shutil.copy(model, tmp_path / f"{name}.nonproj")
-    for name in ("book", "story"):
+    for name in ("texts", "data"):
+        (tmp_path / name).mkdir()
+    for name in ("book", "story", "texts/book"):
         (tmp_path / f"{name}.txt").write_text(TEXT, encoding="utf-8")
+    for name in ("data/in.conllu", "extra.conll"):
+        shutil.copy(tmp_path / "in.conllu", tmp_path / name)
     monkeypatch.chdir(tmp_path)
     for name in ("out", "other", "a", "b", "parsed"):
         assert main(["parse", "-m", "my.nonproj", "in.conllu", "-o", f"{name}.conllu", "-q"]) == 0

@@ -165,6 +165,7 @@ def test_text_is_split_and_tagged_as_by_the_command_line(server, path, tmp_path)
     for words, fields in (
         (["--text"], {"tokenizer": ""}),
         (["--text", "--token-ranges"], {"tokenizer": "ranges"}),
+        (["--text", "--breaks"], {"tokenizer": "breaks"}),
         (["--lines"], {"tokenizer": "presegmented"}),
         (["--lines", "--token-ranges"], {"tokenizer": "presegmented;ranges"}),
         (["--text"], {"input": "generic_tokenizer"}),

@@ -118,3 +118,29 @@ def test_errors_and_markup_are_shown_as_text(browser):
     [figure] = trees(browser, 1)
     assert texts(figure, ".form") == ["<img", "src=x", "onerror=alert(1)>", "&amp;", "."]
     assert not error.is_displayed()
+
+
+def test_wide_trees_fit_into_the_window(browser):
+    Select(browser.find_element(By.ID, "input")).select_by_value("horizontal")
+    browser.find_element(By.ID, "data").send_keys("den hund ser hus " * 12, Keys.ENTER)
+    [figure] = trees(browser, 1)
+    scroll, button = (figure.find_element(By.CSS_SELECTOR, selector) for selector in (".scroll", "button.wide"))
+    overflow = "return arguments[0].scrollWidth - arguments[0].clientWidth"
+    assert button.is_displayed() and "full size" in button.text
+    assert browser.execute_script(overflow, scroll) <= 0
+    button.click()
+    assert "fit" in button.text and browser.execute_script(overflow, scroll) > 300
+    browser.find_element(By.ID, "data").clear()
+    browser.find_element(By.ID, "data").send_keys("den hund ser hus", Keys.ENTER)
+    WebDriverWait(browser, 20).until(lambda page: len(page.find_elements(By.CSS_SELECTOR, "figure .form")) == 4)
+    assert not browser.find_element(By.CSS_SELECTOR, "figure button.wide").is_displayed()
+
+
+def test_changes_of_direction_are_escaped(browser):
+    Select(browser.find_element(By.ID, "input")).select_by_value("horizontal")
+    script = "document.getElementById('data').value = 'den \u202ednuh ser\u2066'"
+    browser.execute_script(script)
+    browser.find_element(By.ID, "parse").click()
+    [figure] = trees(browser, 1)
+    assert texts(figure, ".form") == ["den", "\\u202ednuh", "ser\\u2066"]
+    assert "\u202e" not in figure.get_attribute("innerHTML")

@@ -122,7 +122,7 @@ def test_what_is_done_is_not_done_again(here, monkeypatch):
     command = ["parse", "toy.nonproj", "in.conll", "-o", "out", "--resume"]
     assert interrupted(monkeypatch, 3, *command) == 3
     parsed, parse = [], parsing.parse_piece
-    monkeypatch.setattr("nonproj.cli.resumable.parse_piece", lambda *task: parsed.append(task) or parse(*task))
+    monkeypatch.setattr("nonproj.workers.parsing.parse_piece", lambda *task: parsed.append(task) or parse(*task))
     tasks = list(parsing.tasks_of("in.conll", parsing.DEFAULT_TEXT._replace(on_error="skip")))
     assert main(command) == 0
     assert len(parsed) == len(tasks) - 3 > 0
@@ -209,7 +209,7 @@ CHANGES = {
         lambda here: ["parse", "toy.nonproj", "in.conll", "--tag"],
         "--tag was missing when this job was started, and is now all",
     ),
-    "output": (lambda here: ["parse", "toy.nonproj", "in.conll", "--keep-deps"], "--keep-deps was False when"),
+    "output": (lambda here: ["parse", "toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
     "statistics": (lambda here: ["parse", "toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
 }
 

@@ -29,7 +29,7 @@ function cellOf(value, column) {
       update();
     });
     cell.append(link);
-  } else cell.textContent = value;
+  } else cell.textContent = visible(value);
   return cell;
 }
 

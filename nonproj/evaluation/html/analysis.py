@@ -16,7 +16,7 @@ from nonproj.evaluation.html.plots import figure, reliability_plot, scores_plot
 from nonproj.evaluation.report import FIGURES
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare
-from nonproj.pictures.content import heads_of
+from nonproj.pictures.content import partial_heads
 
 Table = dict[str, Any]
 """``title``, ``note``, ``columns`` (with ``name`` and ``kind``) and ``rows``, as read by the page's script."""
@@ -48,7 +48,7 @@ def evaluations_of(items: Sequence[Item]) -> tuple[list[Evaluation], bool]:
     trees, expected = [[(item.heads, item.labels) for item in items]], [item.gold for item in items if item.gold]
     others = [item.other for item in items if item.other]
     if expected and others:
-        trees.append([(heads_of(sentence), sentence.labels) for sentence in others])
+        trees.append([(partial_heads(sentence), sentence.labels) for sentence in others])
     expected = expected or others
     labelled = all(any(set(labels) - {"_"} for _, labels in each) for each in trees)
     labelled = labelled and any(set(sentence.labels) - {"_"} for sentence in expected)
@@ -76,7 +76,7 @@ def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list[Tile], li
     plots: list[tuple[str, dict[str, Any]]] = []
     partial = any((heads < 0).any() for item in items for heads in _trees(item))
     if partial:
-        tiles += _partial_tiles(items)
+        tiles += _partial_tiles(items, names)
     elif items and (items[0].gold is not None or items[0].other is not None):
         evaluations, labelled = evaluations_of(items)
         gold = items[0].gold is not None
@@ -96,18 +96,21 @@ def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list[Tile], li
 
 def _trees(item: Item) -> list[np.ndarray]:
     """Return the trees of a sentence."""
-    return [item.heads, *(heads_of(tree) for tree in (item.gold, item.other) if tree is not None)]
+    return [item.heads, *(partial_heads(tree) for tree in (item.gold, item.other) if tree is not None)]
 
 
-def _partial_tiles(items: Sequence[Item]) -> list[Tile]:
+def _partial_tiles(items: Sequence[Item], names: Sequence[str]) -> list[Tile]:
     """Return the figures for partial trees: how many words have a head, and how many of these heads are correct."""
-    heads = np.concatenate([item.heads for item in items])
-    tiles = [(_percent(float(np.mean(heads >= 0))), "words with a head", "the others were omitted")]
-    if all(item.gold is not None for item in items):
-        gold = np.concatenate([heads_of(item.gold) for item in items if item.gold is not None])
-        if (heads >= 0).any():
-            right = float(np.mean((heads == gold)[heads >= 0]))
-            tiles.append((_percent(right), "correct heads among these", "words with a head, punctuation included"))
+    trees = [[item.heads for item in items]]
+    trees += [[partial_heads(item.other) for item in items if item.other is not None]] * (items[0].other is not None)
+    gold = [partial_heads(item.gold) for item in items if item.gold is not None]
+    tiles = []
+    for each, name in zip(trees, names, strict=False):
+        heads, of = np.concatenate(each), f" of {name}" if len(trees) > 1 else ""
+        tiles.append((_percent(float(np.mean(heads >= 0))), f"words with a head{of}", "the others were omitted"))
+        if gold and (heads >= 0).any():
+            right = float(np.mean((heads == np.concatenate(gold))[heads >= 0]))
+            tiles.append((_percent(right), f"correct heads among these{of}", "words with a head, punctuation included"))
     return tiles
 
 
@@ -208,7 +211,7 @@ def judged(items: Sequence[Item]) -> Judged | None:
         (share, bool(head == right))
         for item in items
         if item.confidence is not None and item.gold is not None
-        for share, head, right in zip(item.confidence, item.heads, heads_of(item.gold), strict=True)
+        for share, head, right in zip(item.confidence, item.heads, partial_heads(item.gold), strict=True)
     ]
     return Judged(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
 

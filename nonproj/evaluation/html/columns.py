@@ -6,6 +6,7 @@ from typing import Any
 
 from nonproj.evaluation.html.items import Item
 from nonproj.io import conll
+from nonproj.io.checks import BOM
 
 
 class Numbers(dict[str, int]):
@@ -52,10 +53,10 @@ def columns_of(item: Item, strings: Numbers, tags: Numbers) -> dict[str, Any]:
     >>> columns_of(item, Numbers({"_": 0}), Numbers({"": 0}))
     {'x': [[1], [2], 0, 0], 'z': [[0, '# sent_id = 1']]}
     """
-    sentence = item.sentence
+    sentence = conll.as_conllu(item.sentence)
     text = conll.replace(sentence, item.heads, item.labels)
     lines = text.split("\n")
-    places = sentence.word_lines or list(range(len(sentence.rows)))
+    places = [place for place, line in enumerate(lines) if line.removeprefix(BOM).partition("\t")[0].isdigit()]
     rows = [lines[place].rstrip("\r").split("\t") for place in places]
     found: dict[str, Any] = {"x": [_column([row[column] for row in rows], strings) for column in COLUMNS]}
     if any(row[3] == "_" != row[4] for row in rows):

@@ -117,8 +117,8 @@ const KEYS = {
   j: () => go(1), k: () => go(-1), "/": () => find("search").focus(), "?": () => find("help").showModal(),
   w: () => toggle("wrong"), c: () => toggle("crossing"), n: () => toggle("uncertified"), s: nextOrder, t: nextTheme,
   f: () => {
-    find("list").classList.toggle("fit");
-    for (const item of items.values()) if (item.drawn) showWidth(item);
+    state.fit = !state.fit;
+    for (const item of items.values()) if (item.drawn) item.size.choose(state.fit);
   },
   a: () => { if (data.tables.length) view(find("analysis").hidden ? "analysis" : "sentences"); },
 };

@@ -10,7 +10,7 @@ function courseOf(sentence) {
 }
 
 function fillCourse(details, sentence) {
-  const course = sentence.k, last = course.length, steps = make("div", "steps"), slider = make("input"), text = make("output"), scroll = make("div", "scroll");
+  const course = sentence.k, last = course.length, steps = make("div", "steps"), slider = make("input"), text = make("output"), scroll = make("div", "scroll fit");
   let cursor = null;
   if (sentence.chart) {
     const chart = new DOMParser().parseFromString(sentence.chart, "image/svg+xml").documentElement;

@@ -79,10 +79,8 @@ function draw(n) {
   if (sentence.n) item.article.append(notesOf(sentence));
   if (sentence.k) item.article.append(courseOf(sentence));
   item.article.style.minHeight = "";
-  Object.assign(item, {svg, centers, scroll, line, chosen: -1, wide: wideButton(item)});
-  item.article.querySelector(".head").append(item.wide);
-  resized.observe(scroll);
-  scroll.addEventListener("scroll", () => showWidth(item), {passive: true});
+  Object.assign(item, {svg, centers, scroll, line, chosen: -1, size: chooseSize(scroll, svg, state.fit)});
+  item.article.querySelector(".head").append(item.size.button);
   scroll.addEventListener("keydown", (event) => moveInside(event, item, sentence));
   svg.addEventListener("click", (event) => {
     const part = event.target.closest("[data-word]");
@@ -129,38 +127,6 @@ function mark(item, sentence) {
   if (sentence.found?.length) scrollToWord(item, sentence.found[0][0] - 1);
 }
 
-/* -- trees that are wider than the window ------------------------------------------------------------------------------ */
-
-const resized = new ResizeObserver((entries) => {
-  for (const entry of entries) {
-    const item = items.get(Number(entry.target.closest("article")?.dataset.n));
-    if (item?.drawn && item.scroll === entry.target) showWidth(item);
-  }
-});
-
-/* Show a button where a tree is wider than the window, and fade the sides on which it continues. */
-function showWidth(item) {
-  const {article, scroll, svg, wide} = item, full = Number(svg.getAttribute("width")), inner = scroll.clientWidth - 12;
-  const fits = article.classList.contains("fit") || find("list").classList.contains("fit");
-  wide.hidden = full <= inner;
-  wide.setAttribute("aria-pressed", fits);
-  wide.textContent = fits ? `shrunk to ${Math.max(1, Math.round((100 * inner) / full))} % · full size` : "wider than the window · fit";
-  const left = Math.abs(scroll.scrollLeft), hidden = scroll.scrollWidth - scroll.clientWidth;
-  scroll.classList.toggle("more-left", !fits && left > 4);
-  scroll.classList.toggle("more-right", !fits && left < hidden - 4);
-}
-
-function wideButton(item) {
-  const button = make("button", "wide");
-  button.hidden = true;
-  button.addEventListener("click", () => {
-    if (find("list").classList.contains("fit")) find("list").classList.remove("fit");
-    else item.article.classList.toggle("fit");
-    showWidth(item);
-  });
-  return button;
-}
-
 /* Scroll a wide tree to a word, counted from 0. */
 function scrollToWord(item, i) {
   const scale = item.svg.getBoundingClientRect().width / Number(item.svg.getAttribute("width"));
@@ -170,7 +136,7 @@ function scrollToWord(item, i) {
 function choose(item, sentence, i) {
   item.chosen = Math.max(0, Math.min(sentence.w.length - 1, i));
   for (const part of item.svg.querySelectorAll("[data-word]")) part.classList.toggle("chosen", Number(part.dataset.word) === item.chosen + 1);
-  item.line.textContent = describe(sentence, item.chosen);
+  item.line.textContent = visible(describe(sentence, item.chosen));
   scrollToWord(item, item.chosen);
 }
 

@@ -188,7 +188,7 @@ function groupRow(key, number, total) {
   const line = make("tr"), meter = make("span", "meter"), bar = make("i"), share = make("td", "", (100 * number / total).toFixed(1));
   key.split("\t").forEach((value, i) => {
     const cell = make("td", "text");
-    if (i) cell.textContent = value;
+    if (i) cell.textContent = visible(value);
     else {
       const button = make("button", "", value || "(empty)");
       button.setAttribute("aria-pressed", state.pick === key);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -137,7 +138,7 @@ def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> 
         for tree, _ in paired(trees, sentences()):
             yield kept.pop()._replace(gold=tree)
     else:
-        whole = (tree if tree.heads is not None else _with_heads(tree, partial_heads(tree)) for tree in trees)
+        whole = (_with_heads(tree.sentence, tree.heads) for tree in from_files(trees))
         for _, tree in paired(sentences(), whole):
             yield kept.pop()._replace(other=tree)
 
@@ -145,7 +146,7 @@ def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> 
 def _with_heads(sentence: Sentence, heads: np.ndarray) -> Sentence:
     """Return a sentence with another tree."""
     tree = np.concatenate([[-1], heads]).astype(np.int32)
-    return Sentence(sentence.rows, tree, sentence.lines, sentence.word_lines, sentence.path, sentence.line)
+    return dataclasses.replace(sentence, tree=tree)
 
 
 def choose(items: Iterable[Item], wanted: str) -> Item:

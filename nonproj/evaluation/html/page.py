@@ -19,7 +19,7 @@ from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import Item
 from nonproj.evaluation.html.plots import CHART
 from nonproj.evaluation.search import search_script
-from nonproj.pictures.content import heads_of
+from nonproj.pictures.content import partial_heads
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.svg import theme_script, tree_script, tree_style
 from nonproj.pipeline.parser import Parser
@@ -114,7 +114,7 @@ def _sentence(item: Item, labels: Numbers, tags: Numbers, feats: Numbers) -> dic
     """Return a sentence as read by the script."""
     rows = item.sentence.rows
     trees = [(item.heads.tolist(), item.labels)]
-    trees += [(heads_of(each).tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
+    trees += [(partial_heads(each).tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
     data: dict[str, Any] = {
         "w": item.sentence.forms,
         "t": [tags[_absent(row[3]) or _absent(row[4])] for row in rows],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -67,8 +68,7 @@ def with_gold_text(items: Sequence[Item], gold: Sequence[Sentence]) -> list[Item
         labelled = [list(row) for row in item.sentence.rows]
         for row, word, head in zip(labelled, expected, tree, strict=True):
             row[7] = rows[word][7] if head >= 0 else "_"
-        whole, nodes = item.sentence, np.array([-1, *tree], np.int32)
-        made = Sentence(labelled, nodes, whole.lines, whole.word_lines, whole.path, whole.line)
+        made = dataclasses.replace(item.sentence, rows=labelled, tree=np.array([-1, *tree], np.int32))
         found.append(item._replace(gold=made))
     return found
 

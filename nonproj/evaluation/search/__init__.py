@@ -9,7 +9,7 @@ The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.
 - `words`: the words of a sentence and their one or two trees, as queries see them
 - `attributes`: the attributes of a word, and conditions on them as functions
 - `query`: compiled queries and their matches
-- `output`: what is found, as CoNLL-U, tables and counts
+- `output`: what is found, as CoNLL-U, tables and counts; `absent`: why nothing is
 """
 
 import importlib.resources

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -66,7 +67,7 @@ def search(query: Query, sentences: Iterable[Sentence], others: Iterable[Sentenc
 def _with_heads(sentence: Sentence) -> Sentence:
     """Return a sentence whose missing heads are -1."""
     tree = np.concatenate([[-1], partial_heads(sentence)]).astype(np.int32)
-    return Sentence(sentence.rows, tree, sentence.lines, sentence.word_lines, sentence.path, sentence.line)
+    return dataclasses.replace(sentence, tree=tree)
 
 
 def as_conllu(query: Query, hit: Hit) -> str:
@@ -82,7 +83,8 @@ def as_conllu(query: Query, hit: Hit) -> str:
     """
     words, matches = hit.words, [match_text(query.names, match) for match in hit.matches]
     comments = {COMMENT: "; ".join(matches)}
-    text = conll.replace(words.sentence, words.tree.heads[1:], None, comments, keep_deps=True).removeprefix(BOM)
+    sentence = conll.as_conllu(words.sentence)
+    text = conll.replace(sentence, words.tree.heads[1:], None, comments, deps=conll.KEEP).removeprefix(BOM)
     end = "\r\n" if text.endswith("\r\n") else "\n"
     text = text.lstrip("\r\n")
     return text.rstrip("\r\n") + 2 * end

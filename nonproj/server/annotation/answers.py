@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
-from nonproj.server.annotation.draft import COLUMNS, DEPS, FORM, ID, MISC, UPOS, Draft
-from nonproj.server.annotation.history import Unit
+from nonproj.server.annotation.draft import COLUMNS, DEPS, FORM, HEAD, ID, MISC, UPOS, Draft
+from nonproj.server.annotation.history import Unit, version_of
 from nonproj.server.annotation.structure import surface
+from nonproj.server.annotation.suggesting import Suggestion
 from nonproj.server.annotation.views import View, heads_of
 
 TEXT_CHARACTERS = 200
@@ -28,7 +30,7 @@ def sentence_answer(i: int, count: int, unit: Unit, view: View) -> dict[str, Any
     return {
         "i": i,
         "n": count,
-        "version": unit.version,
+        "version": version_of(view.filed.text()),  # an edit may have changed the unit since
         "id": shown.comment("sent_id") or str(i + 1),
         "text": text,
         "comments": [line.rstrip("\r\n") for line in shown.comments if line.startswith("#")],
@@ -41,6 +43,7 @@ def sentence_answer(i: int, count: int, unit: Unit, view: View) -> dict[str, Any
         "empty": [dict(zip(COLUMNS, row, strict=True)) for row in shown.rows if "." in row[ID]],
         "proof": proof,
         "problem": view.problem or None,
+        "demand": {"waiting": False, "problem": ""} if view.is_long else None,
         "other": None,
         "differs": None,
     }
@@ -76,6 +79,23 @@ def _multiword(row: list[str]) -> dict[str, Any]:
     """Return a multiword token."""
     first, last = map(int, row[ID].split("-"))
     return {"first": first, "last": last, "form": row[FORM], "misc": row[MISC]}
+
+
+def tree_answers(shown: Draft, found: Sequence[Suggestion]) -> list[dict[str, Any]]:
+    """Return suggested trees, best first, each with the words in which it differs from the one that is shown."""
+    trees = []
+    for each in found:
+        pairs = zip(shown.words, each.heads, each.labels, strict=True)
+        trees.append(
+            {
+                "heads": each.heads,
+                "labels": each.labels,
+                "difference": found[0].score - each.score,
+                "differs": [word for word, (row, *arc) in enumerate(pairs, 1) if row[HEAD:DEPS] != list(map(str, arc))],
+                "certified": each.certified,
+            }
+        )
+    return trees
 
 
 def row_answer(unit: Unit, view: View) -> dict[str, Any]:

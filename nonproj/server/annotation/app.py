@@ -23,9 +23,13 @@ from nonproj.server.annotation.page import load_page
 from nonproj.server.annotation.session import ChangedError, Session
 from nonproj.server.annotation.storage import LockError
 from nonproj.server.hosts import HostCheck
+from nonproj.server.receiving import body_of
 
 MOST_BYTES = 1 << 22
 """Maximum size of an edit, in bytes."""
+
+BODY_SECONDS = 30.0
+"""Seconds within which an edit has to arrive."""
 
 STATUS = ((EditError, 400), (ChangedError, 409), (LockError, 423))
 """The status code of each error; others are 500."""
@@ -48,6 +52,7 @@ def make_app(session: Session, token: str) -> ASGIApp:
         Route("/api/status", _answer(_status), methods=["GET"]),
         Route("/api/sentence/{i:int}", _answer(lambda session, request: session.sentence(_i(request)))),
         Route("/api/sentence/{i:int}", _edit, methods=["POST"]),
+        Route("/api/sentence/{i:int}/tree", _compute, methods=["POST"]),
         Route("/api/sentence/{i:int}/best", _answer(_best), methods=["GET"]),
         Route("/api/sentence/{i:int}/check", _answer(lambda session, request: session.check(_i(request)))),
         Route("/api/check", _answer(lambda session, _: session.check_all()), methods=["GET"]),
@@ -119,21 +124,30 @@ def _best(session: Session, request: Request) -> Any:
 
 
 async def _edit(request: Request) -> Response:
+    content = await _content(request)
+    if not isinstance(content.get("edit"), dict):
+        raise HTTPException(400, "an edit is an object with 'version' and 'edit'")
+    return await run_in_threadpool(_edited, request, content)
+
+
+async def _compute(request: Request) -> Response:
+    version = (await _content(request)).get("version")
+    return await run_in_threadpool(_json, lambda session, request: session.compute(_i(request), version), request)
+
+
+async def _content(request: Request) -> dict[str, Any]:
+    """Return the JSON object in a request that changes something."""
     _check_token(request, request.headers.get("x-token", ""))
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "an edit is JSON: Content-Type: application/json")
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise HTTPException(413, f"an edit of more than {MOST_BYTES} bytes")
+    body = await body_of(request, MOST_BYTES, BODY_SECONDS)
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
         raise HTTPException(400, "the edit is not JSON") from None
-    if not isinstance(content, dict) or not isinstance(content.get("edit"), dict):
+    if not isinstance(content, dict):
         raise HTTPException(400, "an edit is an object with 'version' and 'edit'")
-    return await run_in_threadpool(_edited, request, content)
+    return content
 
 
 def _edited(request: Request, content: dict[str, Any]) -> Response:
@@ -163,7 +177,10 @@ async def _export(request: Request) -> Response:
 async def _http_error(request: Request, error: HTTPException) -> Response:
     if request.url.path == "/":
         return PlainTextResponse(f"{one_line(error.detail)}\n", error.status_code)
-    return JSONResponse({"error": one_line(error.detail)}, error.status_code, error.headers)
+    response = JSONResponse({"error": one_line(error.detail)}, error.status_code, error.headers)
+    if error.status_code in (408, 413, 415):  # the rest of the body is not read
+        response.headers["Connection"] = "close"
+    return response
 
 
 async def _error(request: Request, error: NonprojError) -> Response:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import threading
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from nonproj.evaluation.audit.validation import check_level, violations
+from nonproj.evaluation.universal import UNIVERSAL_TAGS
 from nonproj.io.checks import Rules, checked
 from nonproj.server.annotation.decisions import decisions_of, find_cycle, marks_of
 from nonproj.server.annotation.draft import HEAD, MISC, Draft, split_lines
@@ -37,13 +39,16 @@ class Checker(NamedTuple):
     language: str | None = None
 
     @classmethod
-    def of(cls, form: str, level: int | None, language: str | None) -> Checker:
+    def of(cls, form: str, level: int | None, language: str | None, tags: Collection[str] = ()) -> Checker:
         """Return what is checked for a file; by default, levels 1 to 3 of CoNLL-U, if the validator is installed.
+
+        By default, nothing is checked if the tags that the model predicts or knows, if there is one, are not those of
+        Universal Dependencies, because the validator would reject each word.
 
         Raises `DependencyError` or `ConfigError` if a level is demanded that cannot be checked.
         """
         if level is None:
-            known = form == "conllu" and importlib.util.find_spec("udtools") is not None
+            known = form == "conllu" and set(tags) <= UNIVERSAL_TAGS and importlib.util.find_spec("udtools") is not None
             level = 0 if not known else 5 if language else 3
         check_level(level, language)
         return cls(level, language)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from nonproj.evaluation.confidence import HEAD as HEAD_CONFIDENCE
+from nonproj.evaluation.confidence import LABELLED, UNSURE
 from nonproj.server.annotation.draft import DEPREL, HEAD, MISC, Draft, EditError, head_of
 
 TRUST = ("done", "all", "none")
@@ -129,6 +131,22 @@ def without_marks(misc: str) -> str:
     return "|".join(item for item in misc.split("|") if item.partition("=")[0] not in NAMES) or "_"
 
 
+def without_confidence(misc: str, head: bool = True) -> str:
+    """Return a column MISC without the probabilities of an arc, or only those of its label.
+
+    Examples
+    --------
+    >>> misc = "Confidence=0.7|LabelledConfidence=0.6|Unsure=Deprel|SpaceAfter=No"
+    >>> without_confidence(misc), without_confidence(misc, head=False)
+    ('SpaceAfter=No', 'Confidence=0.7|SpaceAfter=No')
+    """
+    if HEAD_CONFIDENCE not in misc and UNSURE not in misc:
+        return misc
+    gone = {HEAD_CONFIDENCE, LABELLED, UNSURE} if head else {LABELLED}
+    kept = [item for item in misc.split("|") if item.partition("=")[0] not in gone and item != f"{UNSURE}=Deprel"]
+    return "|".join(kept) or "_"
+
+
 def store(draft: Draft, decisions: Decisions, trust: str = "done") -> None:
     """Write decisions into a draft; where MISC and comments say the same already, they stay as they are.
 
@@ -140,6 +158,8 @@ def store(draft: Draft, decisions: Decisions, trust: str = "done") -> None:
             row[MISC] = without_marks(row[MISC])
         if decisions.done:
             draft.set_comment(COMMENT, DONE)
+            for row in draft.words:
+                row[MISC] = without_confidence(row[MISC])
         return
     if decisions.size or trust == "all" or draft.comment(COMMENT) is not None:
         draft.set_comment(COMMENT, OPEN)
@@ -154,6 +174,8 @@ def store_marks(draft: Draft, decisions: Decisions) -> None:
         wanted += [("Deprel", decisions.labels[word])] if word in decisions.labels else []
         if marks_of(row[MISC]) != wanted:
             bare = without_marks(row[MISC])
+            if word in decisions.heads or word in decisions.labels:
+                bare = without_confidence(bare, word in decisions.heads)
             items = ([] if bare == "_" else [bare]) + [f"{name}={value}" for name, value in wanted]
             row[MISC] = "|".join(items) or "_"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nonproj.server.annotation.decisions import Decisions, find_cycle
+from nonproj.server.annotation.decisions import Decisions, find_cycle, without_confidence
 from nonproj.server.annotation.draft import (
     COLUMNS,
     DEPREL,
@@ -24,6 +24,8 @@ from nonproj.server.annotation.structure import with_form
 def set_arc(row: list[str], head: int | None, label: str | None) -> None:
     """Change head and label in a word's row, and the same edge in DEPS; a head None is absent, a label None stays.
 
+    What MISC says of the confidence of an arc or a label that changes is removed.
+
     Examples
     --------
     >>> row = ["3", "x", "_", "_", "_", "_", "2", "obj", "2:obj|5:nsubj", "_"]
@@ -31,11 +33,13 @@ def set_arc(row: list[str], head: int | None, label: str | None) -> None:
     >>> row[6:9]
     ['6', 'obl', '5:nsubj|6:obl']
     """
-    old = f"{row[HEAD]}:{row[DEPREL]}"
+    old_head, old = row[HEAD], f"{row[HEAD]}:{row[DEPREL]}"
     row[HEAD] = "_" if head is None else str(head)
     if label is not None:
         row[DEPREL] = label
     new = f"{row[HEAD]}:{row[DEPREL]}"
+    if new != old:
+        row[MISC] = without_confidence(row[MISC], row[HEAD] != old_head)
     edges = row[DEPS].split("|")
     if new != old and old in edges:
         kept = {edge for edge in edges if edge != old} | ({new} if head is not None else set())

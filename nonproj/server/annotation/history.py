@@ -33,7 +33,7 @@ class Unit:
     @property
     def version(self) -> str:
         """A digest of the lines."""
-        return hashlib.blake2b(self.text.encode("utf-8", "surrogatepass"), digest_size=9).hexdigest()
+        return version_of(self.text)
 
 
 class Change(NamedTuple):
@@ -68,6 +68,11 @@ class Replacement(NamedTuple):
     texts: Sequence[str]
 
 
+def version_of(text: str) -> str:
+    """Return a digest of the lines of a sentence."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=9).hexdigest()
+
+
 def forward(units: Sequence[Unit], change: Change) -> Replacement:
     """Return what a new change does, or one that is done again.
 
@@ -83,6 +88,12 @@ def forward(units: Sequence[Unit], change: Change) -> Replacement:
 def backward(units: Sequence[Unit], change: Change) -> Replacement:
     """Return what the undoing of a change does."""
     return Replacement(_place(units, change.new), len(change.new), change.old, change.old_texts)
+
+
+def is_current(units: Sequence[Unit], change: Change) -> bool:
+    """Return whether the sentences that a change replaces are in the list, as they were when it was made."""
+    texts = [unit.text for unit in change.old]
+    return _are_there(units, change.old) and texts == list(change.old_texts)
 
 
 def undoable(units: Sequence[Unit], unit: Unit) -> Change:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp
 
-from nonproj.errors import FileError
-from nonproj.io.temporary import reason
+from nonproj.server.accepting import bind
+from nonproj.server.connections import Writing, allow_files
 from nonproj.server.library import Server, configuration, quieten
 
 HOST = "127.0.0.1"
@@ -22,28 +22,21 @@ def listen(port: int) -> socket.socket:
 
     Raises
     ------
-    FileError
-        The port is in use.
+    FileError, ConfigError
+        The port is in use, or too few files may be open.
     """
-    # asyncio turns Nagle's algorithm off only for sockets that name the protocol; with it, an answer takes 40 ms more
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((HOST, port))
-    except OSError as error:
-        listener.close()
-        raise FileError(f"{HOST}:{port}", f"cannot bind: {reason(error)}; --port 0 takes a free one") from None
-    return listener
+    allow_files()
+    return bind(HOST, port)
 
 
 def serve(app: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:
     """Serve until SIGINT, SIGTERM or SIGHUP; the edits received by then are answered."""
-    quieten("uvicorn.error")
+    quieten()
     asyncio.run(_serve(app, listener, announce))
 
 
 async def _serve(app: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:
-    server = Server(configuration(app, timeout_graceful_shutdown=10))
+    server = Server(configuration(Writing(app), timeout_graceful_shutdown=10))
     server.announce = announce
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

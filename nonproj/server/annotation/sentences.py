@@ -26,7 +26,7 @@ class Completing(NamedTuple):
         decisions = decisions_of(bare, "none")
         draft.set_comment(COMMENT, None)
         check(decisions, len(draft.places), bool(self.suggester and self.suggester.single_root))
-        if self.suggester is not None and self.suggester.reaches(draft):
+        if self.suggester is not None and self.suggester.is_quick(draft):
             draft = self.suggester.tag(draft)
             found = self.suggester.decode(draft, decisions)
             draft = with_tree(draft, found.heads, found.labels, decisions)

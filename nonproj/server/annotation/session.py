@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from nonproj.errors import NonprojError
-from nonproj.server.annotation.answers import row_answer, sentence_answer
+from nonproj.server.annotation.answers import row_answer, sentence_answer, tree_answers
 from nonproj.server.annotation.background import Walker
 from nonproj.server.annotation.checking import Checker
 from nonproj.server.annotation.comparison import Comparison
 from nonproj.server.annotation.decisions import cleaned
+from nonproj.server.annotation.demand import Demand
 from nonproj.server.annotation.draft import EditError
 from nonproj.server.annotation.editing import changes, number_of
 from nonproj.server.annotation.history import (
@@ -24,23 +23,25 @@ from nonproj.server.annotation.history import (
     Unit,
     backward,
     forward,
+    is_current,
     record_new,
     record_redone,
     record_undone,
     redoable,
     undoable,
+    version_of,
 )
 from nonproj.server.annotation.operations import apply
 from nonproj.server.annotation.retraining import Retraining
 from nonproj.server.annotation.sentences import Completing, join, split
-from nonproj.server.annotation.storage import Storage
-from nonproj.server.annotation.suggesting import Suggester
+from nonproj.server.annotation.shown import Shown
+from nonproj.server.annotation.storage import LockError, Storage
+from nonproj.server.annotation.suggesting import AT_ONCE, Suggester
 from nonproj.server.annotation.treebank import Treebank, offered
-from nonproj.server.annotation.views import View, view_of
+from nonproj.server.annotation.views import View
 from nonproj.server.annotation.writing import Writer
 
-KEPT_VIEWS = 512
-"""Number of sentences whose view is kept."""
+_CHANGED = "the sentence has changed meanwhile"
 
 
 class ChangedError(NonprojError):
@@ -89,25 +90,24 @@ class Session:
         trust: str = "done",
         given: Given | None = None,
     ):
-        self.storage, self.suggester, self.trust = storage, suggester, trust
+        self.storage, self.trust = storage, trust
+        self.shown = Shown(suggester, trust)
         self.treebank = Treebank(storage.texts, trust)
         self.form = self.treebank.form
         self.revision = time.time_ns() // 1_000_000
-        self.clock = 0
         self.last_edit = 0.0
         given = given or Given()
         self.checker = given.make_checker(self.form)
         self.comparison, self.retraining = given.comparison, given.retraining
         self._messages: dict[Unit, int] = {}
         self._doubts = Walker(
-            lambda: self.treebank.units, self._measure, self._measured, self._edited_at, "nonproj-doubt"
+            lambda: self.treebank.units, self.shown.measure, self.shown.measured, self._edited_at, "nonproj-doubt"
         )
         self._checks = Walker(
             lambda: self.treebank.units, self._count_messages, lambda unit: unit.text, self._edited_at, "nonproj-checks"
         )
-        self._views: OrderedDict[tuple[str, int], View] = OrderedDict()
-        self._models = 0
-        self._views_lock, self._lock = threading.Lock(), threading.RLock()
+        self._demand = Demand(self._compute)
+        self._lock, self._closed = threading.RLock(), False
         self._writer = Writer(storage, self._snapshot, self._lock, self._edited_at)
         self._writer.start()
         if suggester is not None and suggester.has_confidence:
@@ -116,10 +116,6 @@ class Session:
             self.retraining.exchange = self.exchange
             self.retraining.start_when_due(lambda: self.treebank.texts, self.treebank.count_done())
 
-    def _measured(self, unit: Unit) -> object:
-        """Return what the doubt of a sentence depends on."""
-        return unit.text, self._models
-
     def _snapshot(self) -> list[str]:
         """Return the lines of each sentence."""
         return self.treebank.texts
@@ -127,6 +123,11 @@ class Session:
     def _edited_at(self) -> float:
         """Return the time of the last edit."""
         return self.last_edit
+
+    @property
+    def suggester(self) -> Suggester | None:
+        """What suggests trees by the present model."""
+        return self.shown.suggester
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
@@ -138,6 +139,7 @@ class Session:
             "format": self.form,
             "editable": True,
             "model": suggester.name if suggester else None,
+            "at_once": AT_ONCE,
             "confidence": bool(suggester and suggester.has_confidence),
             "labels": offered(values["labels"], suggester.labels if suggester else ()),
             **{name: offered(values[name]) for name in ("upos", "xpos", "feats")},
@@ -146,14 +148,14 @@ class Session:
             "compare": self.comparison.names if self.comparison else None,
             "n": len(self.treebank.units),
             "revision": self.revision,
-            "clock": self.clock,
+            "clock": self.shown.clock,
             "sentences": self.treebank.columns() | self._differences(),
         }
 
     def status(self, since: int = 0) -> dict[str, Any]:
         """Return what has changed; ``since`` is an earlier ``clock``."""
-        clock = self.clock
-        doubt = {i: unit.doubt for i, unit in enumerate(self.treebank.units) if since < unit.stamp <= clock}
+        clock, units = self.shown.clock, self.treebank.units
+        doubt = {i: unit.doubt for i, unit in enumerate(units) if since < unit.stamp <= clock}
         model = self.suggester.name if self.suggester else None
         return {
             "revision": self.revision,
@@ -162,12 +164,13 @@ class Session:
             "model": model,
             "training": self.retraining.state if self.retraining else None,
             "doubt": doubt,
+            "computing": [i for i, unit in enumerate(units) if self._demand.is_waiting(unit)],
         }
 
     def sentence(self, i: int) -> dict[str, Any]:
         """Return a sentence; `IndexError` if there is none."""
         unit = self.unit(i)
-        return self._answer(i, unit, self.view(unit))
+        return self._answer(i, unit, self.shown.view(unit))
 
     def _differences(self) -> dict[str, list[int]]:
         """Return the column of the list with the differences between two annotators, if they are compared."""
@@ -183,48 +186,20 @@ class Session:
 
     def _answer(self, i: int, unit: Unit, view: View) -> dict[str, Any]:
         answer = sentence_answer(i, len(self.treebank.units), unit, view)
+        if view.is_long:
+            answer["demand"] = {"waiting": self._demand.is_waiting(unit), "problem": self._demand.problem(unit)}
         if self.comparison:
             self.comparison.add_to(answer, i, view)
         return answer
 
     def best(self, i: int, k: int) -> dict[str, Any]:
         """Return up to k trees under the decisions, best first."""
-        view, suggester = self.view(self.unit(i)), self.suggester
+        view, suggester = self.shown.view(self.unit(i)), self.suggester
         if suggester is None:
             raise EditError("there is no model to suggest trees; start with -m MODEL")
-        found = suggester.best(view.shown, view.decisions, k)[:k]
-        shown = view.shown.words
-        trees = []
-        for each in found:
-            pairs = zip(shown, each.heads, each.labels, strict=True)
-            differs = [word for word, (row, head, label) in enumerate(pairs, 1) if row[6:8] != [str(head), label]]
-            difference = found[0].score - each.score
-            trees.append(
-                {
-                    "heads": each.heads,
-                    "labels": each.labels,
-                    "difference": difference,
-                    "differs": differs,
-                    "certified": each.certified,
-                }
-            )
-        return {"trees": trees}
-
-    def view(self, unit: Unit) -> View:
-        """Return what is shown of a sentence."""
-        text, suggester = unit.text, self.suggester
-        key = text, self._models
-        with self._views_lock:
-            if key in self._views:
-                self._views.move_to_end(key)
-                return self._views[key]
-        found = view_of(text, suggester, self.trust)
-        with self._views_lock:
-            self._views[key] = found
-            while len(self._views) > KEPT_VIEWS:
-                self._views.popitem(last=False)
-        self._set_doubt(unit, text, found)
-        return found
+        if not suggester.is_quick(view.shown):
+            raise EditError(view.problem or f"the best trees of more than {AT_ONCE} words are not computed")
+        return {"trees": tree_answers(view.shown, suggester.best(view.shown, view.decisions, k)[:k])}
 
     def export(self, clean: bool = False) -> str:
         """Return the content of the file, on demand without decisions and comments of annotation."""
@@ -246,17 +221,13 @@ class Session:
             The edit cannot be stored, and is lost.
         """
         start = time.perf_counter()
-        with self._lock:
-            self.last_edit = time.monotonic()
-            unit = self.unit(i)
-            if version != unit.version:
-                raise ChangedError("the sentence has changed meanwhile")
-            before = self.view(unit).shown
-            replacement = self._replacement(i, unit, edit)
-            at = replacement.at
-            unit = self.treebank.units[at]
-            view = self.view(unit)
-            self.last_edit = time.monotonic()
+        self.last_edit = time.monotonic()
+        unit, view = self._current(i, version)
+        replacement = self._replace(i, unit, view, edit)
+        self.last_edit = time.monotonic()
+        at, before = replacement.at, view.shown
+        unit = replacement.units[0]
+        view = self.shown.view(unit)
         whole = replacement.removed != 1 or len(replacement.units) != 1
         same = not whole and len(before.places) == len(view.shown.places)
         if edit.get("op") == "done" and self.retraining:
@@ -273,29 +244,50 @@ class Session:
             "file": {"revision": self.revision} if whole else None,
         }
 
-    def _replacement(self, i: int, unit: Unit, edit: Mapping[str, Any]) -> Replacement:
-        """Make, store and record a change."""
-        operation = edit.get("op")
-        if operation == "undo":
-            change = undoable(self.treebank.units, unit)
-            return self._store(backward(self.treebank.units, change), change, record_undone)
-        if operation == "redo":
-            change = redoable(self.treebank.units, unit)
-            return self._store(forward(self.treebank.units, change), change, record_redone)
-        if operation in ("split_sentence", "join_sentences"):
-            change = self._resentenced(i, unit, edit)
-        else:
-            sources = functools.partial(self.comparison.source, i) if self.comparison else None
-            view = self.view(unit)
-            suggester = self.suggester if self.suggester and self.suggester.reaches(view.filed) else None
-            draft = apply(edit, view, suggester, self.trust, sources)
-            change = Change([unit], [unit.text], [unit], [draft.text()])
-            if unit.text == change.new_texts[0]:
-                return Replacement(i, 1, [unit], [unit.text])
-        return self._store(forward(self.treebank.units, change), change, record_new)
+    def _current(self, i: int, version: object) -> tuple[Unit, View]:
+        """Return a sentence that has a version, and its view."""
+        unit = self.unit(i)
+        view = self.shown.view(unit)
+        if version != version_of(view.filed.text()):
+            raise ChangedError(_CHANGED)
+        return unit, view
 
-    def _store(self, replacement: Replacement, change: Change, record: Any) -> Replacement:
-        """Write a change to the journal, then make it."""
+    def _replace(self, i: int, unit: Unit, view: View, edit: Mapping[str, Any]) -> Replacement:
+        """Make an edit; the lock is not held while trees are decoded, and what is stale then is discarded."""
+        text = view.filed.text()
+        if edit.get("op") in ("undo", "redo"):
+            with self._lock:
+                if unit.text != text:
+                    raise ChangedError(_CHANGED)
+                units = self.treebank.units
+                if edit["op"] == "undo":
+                    change = undoable(units, unit)
+                    return self._store(backward(units, change), change, record_undone)
+                change = redoable(units, unit)
+                return self._store(forward(units, change), change, record_redone)
+        if edit.get("op") in ("split_sentence", "join_sentences"):
+            return self._store_new(self._resentenced(i, unit, view, edit))
+        sources = functools.partial(self.comparison.source, i) if self.comparison else None
+        suggester = self.suggester if self.suggester and self.suggester.is_quick(view.filed) else None
+        if view.problem and suggester is None and edit.get("op") in ("decode", "retag"):
+            raise EditError(view.problem)
+        draft = apply(edit, view, suggester, self.trust, sources)
+        return self._store_new(Change([unit], [text], [unit], [draft.text()]))
+
+    def _store_new(self, change: Change) -> Replacement:
+        """Store a new change, unless its sentences have changed since it was made."""
+        with self._lock:
+            units = self.treebank.units
+            if not is_current(units, change):
+                raise ChangedError(_CHANGED)
+            replacement = forward(units, change)
+            same = change.old_texts == change.new_texts
+            return replacement if same else self._store(replacement, change, record_new)
+
+    def _store(self, replacement: Replacement, change: Change, record: Callable[[Change], None]) -> Replacement:
+        """Write a change to the journal, then make it; the lock is held."""
+        if self._closed:
+            raise LockError(self.storage.name, "is closed")
         self.storage.add(replacement.at, replacement.removed, replacement.texts)
         self.treebank.replace(replacement)
         record(change)
@@ -303,30 +295,47 @@ class Session:
         self._writer.request()
         return replacement
 
-    def _resentenced(self, i: int, unit: Unit, edit: Mapping[str, Any]) -> Change:
+    def _resentenced(self, i: int, unit: Unit, view: View, edit: Mapping[str, Any]) -> Change:
         """Return the change that splits a sentence, or joins it and the next one."""
         if self.comparison:
             raise EditError("sentences cannot be split or joined while two annotators are compared")
-        completing = Completing(self.suggester, self.trust)
+        completing, text = Completing(self.suggester, self.trust), view.filed.text()
         if edit["op"] == "split_sentence":
-            view = self.view(unit)
             word = number_of(edit, "word", 1, len(view.shown.places))
             names = [row.id for row in map(self.treebank.row, self.treebank.units)]
             texts = split(view, word, names, completing)
-            return Change([unit], [unit.text], [Unit(text) for text in texts], texts)
+            return Change([unit], [text], [Unit(text) for text in texts], texts)
         if i + 1 >= len(self.treebank.units):
             raise EditError("there is no sentence after the last one")
         other = self.treebank.units[i + 1]
-        text = join(self.view(unit), self.view(other), completing)
-        return Change([unit, other], [unit.text, other.text], [Unit(text)], [text])
+        second = self.shown.view(other)
+        joined = join(view, second, completing)
+        return Change([unit, other], [text, second.filed.text()], [Unit(joined)], [joined])
+
+    # -- long sentences ------------------------------------------------------------------------------------------------
+
+    def compute(self, i: int, version: object) -> dict[str, Any]:
+        """Ask for the tree of a long sentence, and return the sentence; `status` says when it is there."""
+        unit, view = self._current(i, version)
+        if not view.is_long:
+            raise EditError("the tree of this sentence is computed with each edit")
+        self._demand.add(unit, view.filed.text())
+        return self._answer(i, unit, view)
+
+    def _compute(self, unit: Unit, text: str) -> None:
+        """Compute the tree of a long sentence, and store it unless the sentence has changed meanwhile."""
+        new = self.shown.compute(text).text()
+        try:
+            self._store_new(Change([unit], [text], [unit], [new]))
+        except ChangedError:
+            raise EditError("the sentence was edited meanwhile, so its tree was not used") from None
 
     # -- the model -----------------------------------------------------------------------------------------------------
 
     def exchange(self, suggester: Suggester) -> None:
         """Suggest trees by another model from now on; what was edited and decided stays."""
         with self._lock:
-            self.suggester = suggester
-            self._models += 1
+            self.shown.exchange(suggester)
             self.revision += 1
         if suggester.has_confidence:
             self._doubts.start()
@@ -338,24 +347,11 @@ class Session:
         self.retraining.start(self.treebank.texts)
         return {"training": self.retraining.state}
 
-    def _measure(self, unit: Unit) -> None:
-        """Compute the doubt of a sentence in the background."""
-        text, suggester = unit.text, self.suggester
-        with contextlib.suppress(EditError):
-            self._set_doubt(unit, text, view_of(text, suggester, self.trust))
-
-    def _set_doubt(self, unit: Unit, text: str, view: View) -> None:
-        """Set the doubt of a sentence, if it is still the one that is shown."""
-        with self._views_lock:
-            if unit.text == text and unit.doubt != view.doubt:
-                self.clock += 1
-                unit.doubt, unit.stamp = view.doubt, self.clock
-
     # -- messages and agreement ----------------------------------------------------------------------------------------
 
     def check(self, i: int) -> dict[str, Any]:
         """Return the messages on a sentence as it is shown."""
-        view = self.view(self.unit(i))
+        view = self.shown.view(self.unit(i))
         return {"messages": self.checker.messages(view.shown.text())}
 
     def check_all(self) -> dict[str, Any]:
@@ -389,6 +385,7 @@ class Session:
             self.retraining.stop()
         self._writer.stop()
         with self._lock:
+            self._closed = True
             self.storage.close(self.treebank.texts if self._writer.is_due else None)
 
     def __enter__(self) -> Session:

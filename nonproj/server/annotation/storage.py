@@ -19,6 +19,8 @@ import json
 import logging
 import os
 import stat
+import threading
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,6 +75,7 @@ class Storage:
             raise FileError(self.name, "cannot be written: permission denied; -o OUT writes another file")
         check_folder(self.path)
         self._descriptor = self._lock()
+        self._writing = threading.Lock()
         self.repeated = 0
         try:
             self._facts = _facts(self.path)
@@ -171,15 +174,27 @@ class Storage:
         """
         if not self._is_ours(self._descriptor):
             raise LockError(self.name, f"has lost its lock: {self.journal} was removed; start again")
-        self._check_unchanged()
+        if _facts(self.path) != self._facts:
+            with self._writing:  # it may be this process that has just replaced the file
+                self._check_facts(self.path)
         self._append({"at": at, "remove": count, "insert": list(texts)})
 
     # -- the file ------------------------------------------------------------------------------------------------------
 
-    def _check_unchanged(self) -> None:
-        """Raise `LockError` if another program has changed the file."""
-        if _facts(self.path) != self._facts:
-            raise LockError(self.name, "was changed by another program; start again, or its changes would be lost")
+    def _check_facts(self, path: Path) -> None:
+        """Raise `LockError` if another program has changed the file, which may have another name by now."""
+        if _facts(path) != self._facts:
+            raise self._changed()
+
+    def _check_content(self, path: Path) -> None:
+        """Raise `LockError` also after a change that left size and time as they were."""
+        self._check_facts(path)
+        if _content_digest(path) != self._digest:
+            raise self._changed()
+
+    def _changed(self) -> LockError:
+        text = "was changed by another program and is left as it is; later edits are only in"
+        return LockError(self.name, f"{text} {self.journal}: download your version, then start again")
 
     def mark(self, texts: Sequence[str]) -> str:
         """Record that the file is about to get these sentences; return their digest, for `write`.
@@ -192,10 +207,11 @@ class Storage:
 
     def write(self, texts: Sequence[str], digest: str) -> None:
         """Replace the file; errors as for `add`."""
-        self._check_unchanged()
-        with open_output(self.path) as stream:
-            stream.writelines(texts)
-        self._facts, self._digest = _facts(self.path), digest
+        with self._writing:
+            self._check_facts(self.path)
+            with open_output(self.path, check=self._check_content) as stream:
+                stream.writelines(texts)
+            self._facts, self._digest = _facts(self.path), digest
 
     def forget(self) -> None:
         """Empty the journal, all edits of which are in the file."""
@@ -234,8 +250,10 @@ def read_texts(name: str, path: Path, rules: Rules) -> list[str]:
             what = "is not compressed, though its name ends in .gz" if first != b"\x1f\x8b" else "is compressed by gzip"
             raise FileError(name, f"{what}; rename it first")
         sentences = conll.sentences_of(unpacked(stream), name, contextlib.nullcontext(), rules)
-        # A sentence gets the blank lines at the end of the file after it was yielded.
-        return ["".join(lines) for lines in [sentence.lines for sentence in sentences]]
+        found = list(sentences)  # a sentence gets the blank lines at the end of the file after it was yielded
+    if found and (found[0].order or found[0].lines[found[0].word_lines[0]].count("\t") > 9):
+        raise FileError(name, "has other columns than the ten of CoNLL-U; only those can be annotated")
+    return ["".join(sentence.lines) for sentence in found]
 
 
 def digest_of(texts: Sequence[str]) -> str:
@@ -249,6 +267,20 @@ def digest_of(texts: Sequence[str]) -> str:
     found = hashlib.blake2b(digest_size=16)
     for text in texts:
         found.update(text.encode())
+    return found.hexdigest()
+
+
+def _content_digest(path: Path) -> str:
+    """Return the digest of what is in a file, uncompressed; nothing if it cannot be read."""
+    found = hashlib.blake2b(digest_size=16)
+    try:
+        stream, _, closing = open_input(path)
+        with closing:
+            content = unpacked(stream)
+            while block := content.read(1 << 20):
+                found.update(block)
+    except (FileError, OSError, EOFError, zlib.error):
+        return ""
     return found.hexdigest()
 
 

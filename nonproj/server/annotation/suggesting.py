@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,12 @@ from nonproj.types import Sentence
 
 MOST_TREES = 50
 """The most trees that `Suggester.best` returns."""
+
+AT_ONCE = 400
+"""The most words of a sentence whose tree is decoded with each edit; longer ones are decoded only on demand."""
+
+KEPT = 16
+"""Number of trees that are kept: after an edit, the same tree is shown that was decoded for it."""
 
 
 class Suggestion(NamedTuple):
@@ -60,6 +67,7 @@ class Suggester:
         self.parser, self.name = _obeying(parser), name
         self._lock = threading.Lock()
         self._counts: dict[int, Parser] = {}
+        self._decoded: OrderedDict[object, Suggestion] = OrderedDict()
 
     @property
     def single_root(self) -> bool:
@@ -76,9 +84,21 @@ class Suggester:
         """The labels of the model."""
         return list(self.parser.model.labels)
 
+    @property
+    def tags(self) -> list[str]:
+        """The values of UPOS that the model predicts or, without a tagger, knows."""
+        analyzer = self.parser.analyzer
+        if analyzer is not None and analyzer.tagger is not None:
+            return sorted({tag[0] for tag in analyzer.tagger.tags.tags})
+        return list(self.parser.model.vocabularies.get("cpos", ()))
+
     def reaches(self, draft: Draft) -> bool:
         """Return whether a sentence is not too long for the model."""
         return len(draft.places) <= self.parser.max_words
+
+    def is_quick(self, draft: Draft) -> bool:
+        """Return whether a sentence is so short that its tree is decoded with each edit."""
+        return len(draft.places) <= min(AT_ONCE, self.parser.max_words)
 
     def tag(self, draft: Draft, everything: bool = False) -> Draft:
         """Return the draft with the lemmas, tags and features that the model predicts.
@@ -107,7 +127,16 @@ class Suggester:
         EditError
             There is none, or the sentence is too long.
         """
-        return _suggestion(self._parse(self.parser, draft, decisions), decisions)
+        key = tuple(map(tuple, as_columns(decisions, draft.words)))
+        with self._lock:
+            if key in self._decoded:
+                return self._decoded[key]
+        found = _suggestion(self._parse(self.parser, draft, decisions), decisions)
+        with self._lock:
+            self._decoded[key] = found
+            while len(self._decoded) > KEPT:
+                self._decoded.popitem(last=False)
+        return found
 
     def best(self, draft: Draft, decisions: Decisions, k: int) -> list[Suggestion]:
         """Return up to k trees under the decisions, best first; errors as for `decode`."""

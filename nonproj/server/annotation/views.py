@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nonproj.server.annotation.decisions import COMMENT, OPEN, Decisions, decisions_of, find_cycle
 from nonproj.server.annotation.draft import DEPREL, Draft, EditError, head_of
 from nonproj.server.annotation.editing import with_tree
-from nonproj.server.annotation.suggesting import Suggester, Suggestion
+from nonproj.server.annotation.suggesting import AT_ONCE, Suggester, Suggestion
 
 
 class View(NamedTuple):
@@ -24,6 +24,8 @@ class View(NamedTuple):
         The model's best tree under the decisions; None without a model.
     problem : str
         Why there is none although there is a model; or nothing.
+    is_long : bool
+        Whether that is because the sentence is long, so that its tree is decoded only on demand.
     """
 
     filed: Draft
@@ -31,6 +33,7 @@ class View(NamedTuple):
     decisions: Decisions
     suggestion: Suggestion | None = None
     problem: str = ""
+    is_long: bool = False
 
     @property
     def is_suggested(self) -> bool:
@@ -73,8 +76,18 @@ class View(NamedTuple):
         ]
 
 
-def view_of(text: str, suggester: Suggester | None, trust: str) -> View:
+def view_of(text: str, suggester: Suggester | None, trust: str, on_demand: bool = False) -> View:
     r"""Return what is shown of a sentence.
+
+    Parameters
+    ----------
+    text : str
+        Its lines.
+    suggester : Suggester or None
+    trust : str
+        See `nonproj.server.annotation.decisions.TRUST`.
+    on_demand : bool
+        Whether the tree of a long sentence is decoded, too.
 
     Examples
     --------
@@ -85,9 +98,13 @@ def view_of(text: str, suggester: Suggester | None, trust: str) -> View:
     decisions = decisions_of(filed, trust)
     if suggester is None:
         return View(filed, filed, decisions)
+    words = len(filed.places)
     if not suggester.reaches(filed):
         limit = f"at most {suggester.parser.max_words}: decoding.max_words"
-        return View(filed, filed, decisions, None, f"the model suggests no tree for {len(filed.places)} words, {limit}")
+        return View(filed, filed, decisions, None, f"the model suggests no tree for {words} words, {limit}")
+    if not on_demand and not suggester.is_quick(filed):
+        text = f"this sentence has {words:,} words; trees of more than {AT_ONCE} words are computed only on demand"
+        return View(filed, filed, decisions, None, text, True)
     try:
         tagged = suggester.tag(filed)
         given = {word: head for word, head in enumerate(heads_of(filed), 1) if head is not None}

@@ -4,12 +4,13 @@
 
 /* The certificate in words. */
 function proofOf() {
-  const {proof, words, done, problem} = sentence, decisions = words.reduce((sum, each) => sum + (each.decided.length || (each.forbidden || []).length ? 1 : 0), 0);
+  const {proof, words, done, problem, demand} = sentence, decisions = words.reduce((sum, each) => sum + (each.decided.length || (each.forbidden || []).length ? 1 : 0), 0);
   if (done) return {kind: "good", text: "✓ accepted: all its arcs are decided"};
   if (!proof && file.compare && !problem) {
     const left = new Set((sentence.differs || []).filter((each) => !each.settled).map((each) => each.word)).size;
     return left ? {kind: "open", text: `≠ ${several(left, "differing word")} left`} : {kind: "good", text: "✓ no word differs any more"};
   }
+  if (demand?.waiting) return {kind: "open", text: `computing the tree of ${several(words.length, "word")} … other sentences do not wait, and an edit of this one discards it`};
   if (!proof) return {kind: problem ? "open" : "", text: problem ? `△ ${problem}` : file.model ? "the tree of the file, which is not the model's best one" : "no model: heads are not predicted"};
   const obeys = decisions ? ` that obeys your ${several(decisions, "decision")}` : "";
   if (proof.certified) return {kind: "good", text: `✓ no tree${obeys} scores higher`};
@@ -20,8 +21,21 @@ function showProof() {
   const {kind, text} = proofOf(), place = find("proof");
   place.textContent = text;
   place.className = `proof ${kind}`;
+  find("compute").hidden = !sentence.demand || sentence.demand.waiting || sentence.done;
   place.title = sentence.proof ? `score ${Number(sentence.proof.score).toFixed(2)}; the proof is over the arcs that the model considers` : "";
 }
+
+/* Asks for the tree of a long sentence; `poll` shows it when it is there. */
+async function compute() {
+  await whenDrained();
+  try {
+    present(await ask(`sentence/${sentence.i}/tree`, {version: sentence.version}), new Set());
+  } catch (error) {
+    report(error);
+  }
+}
+
+find("compute").addEventListener("click", compute);
 
 /* -- changes --------------------------------------------------------------------------------------------------------- */
 
@@ -51,12 +65,13 @@ const best = {trees: [], timer: 0, key: ""};
 function refreshAsides(wait) {
   clearTimeout(best.timer);
   const key = `${sentence.i} ${sentence.version}`;
+  if (!best.key.startsWith(`${sentence.i} `)) for (const name of ["best", "messages", "message-count"]) find(name).replaceChildren();
   best.key = key;
   best.trees = [];
   best.timer = setTimeout(async () => {
     const current = () => sentence && best.key === key;
-    if (!file.model) find("best-part").hidden = true;
-    else {
+    find("best-part").hidden = !file.model || sentence.words.length > file.at_once;
+    if (!find("best-part").hidden) {
       await ask(`sentence/${sentence.i}/best?k=5`).then((answer) => { if (current()) showBest(answer.trees); }, (error) => { if (current()) asideFails("best", error); });
     }
     if (!current()) return;

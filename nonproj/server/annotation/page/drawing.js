@@ -1,7 +1,8 @@
 /* The tree of the open sentence: how each arc is drawn, which word is chosen, and trees wider than the window. */
 
 const SURE = 0.95, UNSURE = 0.8, DOUBTFUL = 0.5;
-const drawn = {svg: null, centers: [], top: 0, arcs: [], preview: null, changed: new Set(), fit: false};
+const LEAST_SCALE = 1 / 3;  // a tree that would be drawn smaller cannot be read, and is scrolled by default
+const drawn = {svg: null, centers: [], top: 0, arcs: [], preview: null, changed: new Set(), fit: null};
 let chosen = 0;
 
 const word = (m) => sentence.words[m - 1];
@@ -121,15 +122,20 @@ function describe(m) {
 function showWidth() {
   const scroll = find("scroll"), {svg} = drawn;
   if (!svg) return;
-  const natural = Number(svg.getAttribute("width")), wide = natural > scroll.clientWidth + 1;
-  find("picture").classList.toggle("fit", drawn.fit && wide);
+  const natural = Number(svg.getAttribute("width")), wide = natural > scroll.clientWidth + 1, fit = isFit();
+  find("picture").classList.toggle("fit", fit && wide);
   showEdges();
   find("wide-sign").hidden = !wide;
   if (!wide) return;
   const share = scroll.clientWidth / natural;
-  find("wide-text").textContent = drawn.fit ? `drawn at ${percent(share)}` : `${percent(share)} in view, scroll ↔`;
-  find("fit").textContent = drawn.fit ? "Scroll" : "Fit";
-  find("fit").setAttribute("aria-pressed", drawn.fit);
+  find("wide-text").textContent = fit ? `drawn at ${percent(share)}` : `${percent(share)} in view, scroll ↔`;
+  find("fit").textContent = fit ? "Scroll" : "Fit";
+  find("fit").setAttribute("aria-pressed", fit);
+}
+
+/* Whether a wide tree is drawn smaller: as chosen or, before anything is chosen, if it can be read then. */
+function isFit() {
+  return drawn.fit ?? find("scroll").clientWidth >= LEAST_SCALE * Number(drawn.svg.getAttribute("width"));
 }
 
 /* Shades the edges beyond which the tree goes on. */
@@ -140,7 +146,7 @@ function showEdges() {
 }
 
 function toggleFit() {
-  drawn.fit = !drawn.fit;
+  drawn.fit = !isFit();
   showWidth();
   if (chosen) reveal(chosen);
 }

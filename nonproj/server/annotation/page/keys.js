@@ -8,7 +8,7 @@ const KEYS = [
   ["Decide", [
     ["a", "attach the word: then a number or arrows, and Enter", startAttach], ["l", "choose its label", () => chooseLabel(chosen)],
     ["Space", "accept its arc, and go to the next word", keep], ["x", "not this head", forbid], ["d", "withdraw the decisions on it", () => edit({op: "free", word: chosen})],
-    ["D", "withdraw all decisions", () => edit({op: "free_all"})], ["r", "predict all undecided arcs again", () => edit({op: "decode"})], ["1 – 9", "take the best, second best … tree", null],
+    ["D", "withdraw all decisions", () => edit({op: "free_all"})], ["r", "predict all undecided arcs again", () => (sentence.demand ? compute() : edit({op: "decode"}))], ["1 – 9", "take the best, second best … tree", null],
     [",", "two annotators: take the first one's", () => takeSide(chosen, "first")], [".", "the second one's", () => takeSide(chosen, "second")],
     ["u", "undo; also Ctrl+z", () => edit({op: "undo"})], ["U", "redo; also Ctrl+y", () => edit({op: "redo"})],
   ]],
@@ -128,11 +128,12 @@ find("accept").addEventListener("click", () => (sentence?.done ? reopen() : acce
 
 find("export").addEventListener("click", async () => {
   try {
-    const response = await fetch("api/export?clean=1", {headers: {"X-Token": token}});
+    const saved = !find("saved").classList.contains("bad");  // if not, the decisions are in no other file
+    const response = await fetch(`api/export?clean=${saved ? 1 : 0}`, {headers: {"X-Token": token}});
     if (!response.ok) throw new Error(`the file cannot be downloaded: status ${response.status}`);
     const link = make("a"), address = URL.createObjectURL(await response.blob());
     const [, stem, ending] = /^(.*?)(\.[^.]*)?(?:\.gz)?$/.exec(file.path.split("/").pop());
-    Object.assign(link, {href: address, download: `${stem}-clean${ending || ""}`});
+    Object.assign(link, {href: address, download: `${stem}-${saved ? "clean" : "edited"}${ending || ""}`});
     link.click();
     setTimeout(() => URL.revokeObjectURL(address), 10000);
   } catch (error) {
@@ -176,21 +177,23 @@ async function poll() {
   try {
     const status = await ask(`status?since=${clock}`);
     showStatus(status);
-    if (!pending() && status.revision !== revision && revision !== null) await refresh();
+    const computed = Boolean(sentence?.demand?.waiting) && !status.computing.includes(sentence.i);
+    if (!pending() && (computed || (status.revision !== revision && revision !== null))) await refresh(computed);
   } catch (error) {
     report(error);
   }
   polling = setTimeout(poll, connection.lost ? 1000 : document.hidden ? 8000 : 2000);
 }
 
-/* Fetches the list and the open sentence, which may have been changed by another window. */
-async function refresh() {
+/* Fetches the list and the open sentence, which may have been changed by another window, or whose tree was asked for. */
+async function refresh(computed) {
   await loadFile();
   if (!sentence) return;
   const i = Math.min(sentence.i, file.n - 1), newer = await ask(`sentence/${i}`);
-  if (pending() || newer.version === sentence.version || choosing.active || drag.moving) return;
+  if (pending() || (newer.version === sentence.version && !computed) || choosing.active || drag.moving) return;
   present(newer, new Set());
-  notice("This sentence was changed elsewhere; its newer state is shown.");
+  if (!computed) notice("This sentence was changed elsewhere; its newer state is shown.");
+  else notice(newer.demand?.problem ? `There is no tree: ${newer.demand.problem}.` : "The tree has been computed.");
 }
 
 function showStatus({saved, training, model, doubt, clock: now}) {

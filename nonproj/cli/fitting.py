@@ -1,0 +1,108 @@
+"""A warning before a command parses input that does not fit its model."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nonproj.errors import NonprojError, one_line
+from nonproj.evaluation.suitability import misfit_of
+from nonproj.io.broken import read_units, sentences_in
+from nonproj.io.checks import Rules
+from nonproj.io.files import Opened, unpacked
+from nonproj.io.masking import HINT, MASK, NOTABLE, masked_share
+from nonproj.model.model import Model
+from nonproj.text.input import TextInput, read_text_units
+from nonproj.text.segmenter import Segmenter
+from nonproj.types import Sentence
+
+MOST_WORDS = 3000
+"""Number of words that are looked at."""
+
+_BYTES = 1 << 17
+
+log = logging.getLogger("nonproj")
+
+
+def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags: str | None = "missing") -> bool:
+    """Warn if some sentences do not fit a model; return whether they do not.
+
+    Parameters
+    ----------
+    model : Model
+    name : str
+        Of the input.
+    sentences : sequence of Sentence
+        Its first ones.
+    tags : str or None
+        See `misfit_of`; None if the command has no option ``--tag``.
+    """
+    if (share := masked_share(sentences)) > NOTABLE:
+        log.warning("%s", one_line(f"{name}: {100 * share:.0f} % of the words are {MASK}: {HINT}"))
+        return False
+    reasons, only_tags = misfit_of(model, sentences, tags or "missing")
+    if not reasons:
+        return False
+    if not only_tags:
+        language = model.meta.get("data", {}).get("language")
+        advice = f"it is a model of the language {language}" if language else "is it a model of this language?"
+    elif "tagger" in model.components and tags is not None:
+        advice = "--tag predicts all tags"
+    else:
+        advice = "it needs the tags of its own treebank"
+    log.warning("%s", one_line(f"{name} does not fit the model: {', and '.join(reasons)}; {advice}"))
+    return True
+
+
+def beginning_of(source: Opened, model: Model, plain: TextInput | None = None) -> list[Sentence]:
+    """Return the first sentences of an input that has not been read yet, as far as they can be read.
+
+    A file is opened a second time.  Of a pipe, only what has arrived is looked at.
+
+    Parameters
+    ----------
+    source : Opened
+    model : Model
+        Its segmenter reads plain text.
+    plain : TextInput, optional
+        The input is plain text.
+    """
+    stream = io.BytesIO(_first_bytes(source))
+    opened = Opened(stream, source.name, stream)
+    try:
+        if plain is None:
+            units: Iterable[Any] = read_units(opened, Rules(ignore_heads=True, may_be_empty=True))
+        else:
+            units = read_text_units(opened, model.loaded(Segmenter) or Segmenter.unicode(), plain)
+        return first_sentences(sentences_in(units, lambda broken: None))
+    except NonprojError:  # the command reports it
+        return []
+
+
+def _first_bytes(source: Opened) -> bytes:
+    """Return the beginning of an input, up to the end of a line."""
+    data = b""
+    try:
+        if os.path.isfile(source.name):
+            with open(source.name, "rb") as stream:
+                data = unpacked(stream).read(_BYTES)
+        elif hasattr(source.stream, "peek"):
+            data = source.stream.peek()
+    except (OSError, EOFError, zlib.error):  # the command reports it
+        return b""
+    return data[: data.rfind(b"\n") + 1]
+
+
+def first_sentences(sentences: Iterable[Sentence]) -> list[Sentence]:
+    """Return enough of some sentences."""
+    found, words = [], 0
+    for sentence in sentences:
+        found.append(sentence)
+        words += len(sentence)
+        if words >= MOST_WORDS:
+            break
+    return found

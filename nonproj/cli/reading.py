@@ -1,0 +1,76 @@
+"""The treebanks that a command reads, and ``--on-error``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterable, Iterator
+
+from nonproj.cli.common import reading_rules
+from nonproj.errors import DataError, one_line
+from nonproj.evaluation.certificates import REPORTED
+from nonproj.io import conll
+from nonproj.io.broken import STOP, Broken, read_units, sentences_in
+from nonproj.io.files import Source, open_input
+from nonproj.types import Sentence
+
+log = logging.getLogger("nonproj")
+
+
+class Treebanks:
+    """Reads the treebanks of a command; with ``--on-error skip``, malformed sentences are left out and counted.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of `nonproj.cli.arguments.add_reading`, and ``on_error`` of those commands that have it.
+    """
+
+    def __init__(self, options: argparse.Namespace):
+        self.options, self.skips = options, getattr(options, "on_error", STOP) != STOP
+        self._broken: list[Broken] = []
+        self._refused = 0
+
+    def add(self, unit: Broken) -> None:
+        """Count a malformed sentence that is left out."""
+        self._refused += 1
+        if len(self._broken) < REPORTED:
+            self._broken.append(unit._replace(text=""))
+
+    def read(self, source: Source, **rules: bool) -> Iterator[Sentence]:
+        """Yield the sentences of a treebank; ``rules`` are fields of `nonproj.io.checks.Rules`.
+
+        Raises `DataError` if there are none, or at the first malformed one if it stops the command.
+        """
+        own = reading_rules(self.options, **rules)
+        if not self.skips:
+            yield from conll.read(source, own)
+            return
+        opened, before, found = open_input(source), self._refused, False
+        for sentence in sentences_in(read_units(opened, own), self.add):
+            found = True
+            yield sentence
+        if not found:
+            first = self._broken[before : before + 1]
+            raise first[0].error() if first else DataError(opened.name, 1, "no sentences")
+
+    def read_all(self, source: Source | None, **rules: bool) -> list[Sentence]:
+        """Return all sentences of a treebank, whose equal strings are stored once; none without a source."""
+        return [] if source is None else conll.interned(self.read(source, **rules))
+
+    def report(self) -> int:
+        """List what was left out, and return the exit code of a command that has otherwise succeeded."""
+        if not self._refused:
+            return 0
+        list_broken(self._broken)
+        if self._refused > len(self._broken):
+            log.error("and %d more", self._refused - len(self._broken))
+        log.error("nonproj: %d broken sentence%s left out", self._refused, "s" * (self._refused != 1))
+        return 1
+
+
+def list_broken(broken: Iterable[Broken]) -> None:
+    """Write the error of each malformed unit, and its lines."""
+    for unit in broken:
+        lines = f"line {unit.first}" if unit.first == unit.last else f"lines {unit.first} to {unit.last}"
+        log.error("%s", one_line(f"{unit.error()} ({lines})"))

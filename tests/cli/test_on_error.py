@@ -1,0 +1,96 @@
+"""``--on-error skip`` of the commands that read treebanks: what is malformed is left out, reported, and exit code 1."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import SMALL
+from toy import treebank
+
+from nonproj.cli.main import main
+from nonproj.io import conll
+from nonproj.model.model import Model
+
+MODEL = str(Path(__file__).resolve().parents[1] / "golden" / "model.nonproj")
+MALFORMED = "# sent_id = bad\n1\tb\tb\tX\t_\t_\t0\troot\t_\n\n"
+REPORT = "9 columns, 10 expected"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """A folder with a treebank ``good``, and the same with a malformed sentence, ``bad``."""
+    monkeypatch.chdir(tmp_path)
+    first, *rest = treebank(12).split("\n\n")
+    Path("good").write_text("\n\n".join([first, *rest]))
+    Path("bad").write_text("\n\n".join([first, MALFORMED + rest[0], *rest[1:]]))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate FILE FILE --json",
+        "evaluate FILE FILE FILE",
+        "evaluate --ud FILE FILE",
+        f"evaluate -m {MODEL} FILE --json",
+        f"evaluate -m {MODEL} FILE --json --jobs 2",
+        "search {}>{} FILE",
+        "search {}>{} FILE --count form",
+        "show FILE --gold FILE --sentence 3",
+        f"show -m {MODEL} FILE --gold FILE --sentence 3",
+    ],
+)
+def test_a_malformed_sentence_is_left_out(here, capsys, words):
+    if "--ud" in words:
+        pytest.importorskip("udtools.udeval")
+    given = [words.replace("FILE", name).split() for name in ("good", "bad")]
+    assert main(given[0]) == 0
+    expected = capsys.readouterr().out
+    assert main(given[1]) == 2
+    assert "bad:" in capsys.readouterr().err
+    assert main([*given[1], "--on-error", "skip"]) == 1
+    out, err = capsys.readouterr()
+    assert _without_places(out) == _without_places(expected)
+    assert f"bad:{_line()}: {REPORT}" in err
+    assert "left out" in err
+
+
+def _line() -> int:
+    """Return the line of the malformed word."""
+    return Path("bad").read_text().split("\n").index("1\tb\tb\tX\t_\t_\t0\troot\t_") + 1
+
+
+def _without_places(text: str) -> str:
+    """Return an output without names of files, lines and seconds."""
+    if text.startswith("{"):
+        return json.dumps({name: each for name, each in json.loads(text).items() if "second" not in json.dumps(each)})
+    lines = text.replace("good", "bad").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("bad:") and "second" not in line)
+
+
+def test_training_leaves_it_out(here, capsys):
+    command = ["train", "bad", "-o", "m", "--held-out", "bad", "--test", "bad", *SMALL]
+    assert main(command) == 2
+    assert not Path("m").exists()
+    assert main([*command, "--on-error", "skip"]) == 1
+    assert "nonproj: 3 broken sentences left out" in capsys.readouterr().err
+    assert Model.load("m").meta["sentences"] == 12
+
+
+def test_an_audit_leaves_it_out(here, capsys):
+    command = ["audit", "bad", "-m", MODEL, "-o", "folder", "--level", "0"]
+    assert main(command) == 2
+    assert main([*command, "--on-error", "skip"]) == 1
+    assert "nonproj: 1 broken sentence left out" in capsys.readouterr().err
+    assert len(list(conll.read("folder/bad"))) == 12
+
+
+def test_a_file_of_malformed_sentences_only_is_an_error(here, capsys):
+    Path("bad").write_text(MALFORMED)
+    assert main(["search", "{}", "bad", "--on-error", "skip"]) == 2
+    assert f"bad:2: {REPORT}" in capsys.readouterr().err
+    Path("bad").write_text("\n")
+    assert main(["search", "{}", "bad", "--on-error", "skip"]) == 2
+    assert "bad:1: no sentences" in capsys.readouterr().err

@@ -1,0 +1,245 @@
+"""``nonproj parse MODEL FILES... -o FOLDER``."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from pieces import make_files, work_in
+from toy import treebank
+
+from nonproj.cli import main as program
+from nonproj.cli.main import main
+from nonproj.cli.model_names import are_inputs
+from nonproj.workers import parsing
+from nonproj.workers.partial import Partial, Record
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a model and its treebank."""
+    return make_files(tmp_path_factory.mktemp("several"))
+
+
+@pytest.fixture
+def here(folder, tmp_path, monkeypatch) -> Path:
+    """A folder to work in, with files of several kinds in folders; they are cut into small pieces."""
+    monkeypatch.setattr(parsing, "PIECE", 700)
+    monkeypatch.setattr(parsing, "TEXT_PIECE", 100)
+    work_in(tmp_path, folder, monkeypatch)
+    text = "\n".join(f"Den hund ser kat {n}. Mand jager den hus." for n in range(9))
+    for number, name in enumerate(("a.conll", "b/a.conllu", "b/c.conllu", "b/.hidden.conllu")):
+        path = Path("data", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(treebank(5 * number + 5, seed=number), encoding="utf-8")
+    Path("data/b/d.conllu.gz").write_bytes(gzip.compress(treebank(4, seed=9).encode()))
+    for name in ("data/one.txt", "data/b/two.txt", "data/b/notes.md"):
+        Path(name).write_text(f"{name}.\n\n{text}\n", encoding="utf-8")
+    Path("data/b/empty.txt").touch()
+    return tmp_path
+
+
+def written(folder: str = "out") -> list[str]:
+    """The files in a folder and the folders in it."""
+    return sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_file())
+
+
+def alone(source: str, *words: str) -> bytes:
+    """The output of a run for a single file."""
+    assert main(["parse", "toy.nonproj", source, "-o", f"single{Path(source).suffix}", "-q", *words]) == 0
+    return Path(f"single{Path(source).suffix}").read_bytes()
+
+
+@pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])
+def test_a_folder_is_parsed_like_its_files(here, capsys, jobs):
+    assert main(["parse", "toy.nonproj", "data", "-o", "out", *jobs, "--stats", "stats"]) == 0
+    names = ["a.conll", "b/a.conllu", "b/c.conllu", "b/d.conllu.gz"]
+    assert written() == names
+    for name in names:
+        assert Path("out", name).read_bytes() == alone(f"data/{name}")
+    words = sum(treebank(count, seed).count("\t_\t_\n") for count, seed in ((5, 0), (10, 1), (15, 2), (4, 9)))
+    assert capsys.readouterr().err == f"4 files in out: 34 sentences, {words} words\n"
+    assert Path("stats").read_text().count('"sentence": 1,') == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["data", "--text"], ["b/empty.conllu", "b/two.conllu", "one.conllu"]),
+        (["data/b/*.txt", "--text"], ["empty.conllu", "two.conllu"]),
+        (["data/**/*.txt", "data/one.txt", "--text"], ["b/empty.conllu", "b/two.conllu", "one.conllu"]),
+        (["data/b/notes.md", "data/one.txt", "--text"], ["notes.md.conllu", "one.conllu"]),
+        (["data/a.conll", "data/b/a.conllu"], ["a.conll", "a.conllu"]),
+        (["data/b/a.conllu", "--format", "jsonl"], ["a.jsonl"]),
+        (["data/b", "--format", "json"], ["a.json", "c.json", "d.json.gz"]),
+        (["data/a.conll", "data/b/a.conllu", "--format", "json"], ["a.json", "b/a.json"]),
+    ],
+)
+def test_outputs_are_named_like_inputs(here, words, expected):
+    assert main(["parse", "toy.nonproj", *words, "-o", "out/", "-q"]) == 0
+    assert written() == expected
+
+
+def test_outputs_in_a_folder_of_inputs_are_not_parsed_again(here):
+    command = ["parse", "toy.nonproj", "data", "-o", "data/out", "-q"]
+    for _ in range(2):
+        assert main(command) == 0
+        assert written("data/out") == ["a.conll", "b/a.conllu", "b/c.conllu", "b/d.conllu.gz"]
+    assert main(["parse", "toy.nonproj", "data/**/*.conllu", "-o", "data/out", "-q"]) == 0
+    assert len(written("data/out")) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["data/a.conll", "-", "-o", "out"], "-: standard input cannot be one of several files"),
+        (["data", "-o", "train.conll"], "--output: several files need a folder to write to, not the file train.conll"),
+        (["data", "-o", "out.parquet"], "--output: several files need a folder to write to, not the file out.parquet"),
+        (["data"], "--output: several files need a folder to write to: -o FOLDER"),
+        (["data/*.tsv", "-o", "out"], "data/*.tsv: no file matches this pattern"),
+        (["empty", "-o", "out"], "empty: no file in this folder ends in .conllu or .conll or "),
+        (["data", "-o", "data"], "data/a.conll: output of data/a.conll is the same file as the input data/a.conll"),
+        (
+            ["data/a.conll", "data/a.conllu", "-o", "out", "--format", "json"],
+            "out/a.json: output of data/a.conllu is the same file as the output of data/a.conll",
+        ),
+        (["data/a.conll", "none.conll", "-o", "out"], "none.conll: no such file"),
+        (["data/a.conll", "/dev/null", "-o", "out"], "/dev/null: not a file, which several inputs must be"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--resume"]])
+def test_mistakes_are_found_before_work_begins(here, capsys, words, message, more, monkeypatch):
+    monkeypatch.setattr(parsing, "parse_piece", None)
+    Path("empty").mkdir()
+    Path("data/a.conllu").write_text(treebank(1))
+    assert main(["parse", "-m", "toy.nonproj", *words, *more]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"nonproj: {message}") and error.count("\n") == 1
+    assert not Path("out").exists() or not written()
+
+
+def test_a_malformed_file_leaves_those_before_it(here, capsys):
+    Path("data/b/broken.conllu").write_text("1\ta\n")
+    assert main(["parse", "toy.nonproj", "data", "-o", "out"]) == 2
+    assert capsys.readouterr().err == "nonproj: data/b/broken.conllu:1: 2 columns, 10 expected\n"
+    assert written() == ["a.conll", "b/a.conllu"]
+    assert main(["parse", "toy.nonproj", "data", "-o", "out", "--on-error", "skip", "-q"]) == 1
+    assert written() == ["a.conll", "b/a.conllu", "b/broken.conllu", "b/c.conllu", "b/d.conllu.gz"]
+
+
+def test_one_line_for_each_file(here, capsys):
+    assert main(["parse", "toy.nonproj", "data/a.conll", "data/b/c.conllu", "-o", "out", "-v"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(",")[0] for line in lines[:2]] == ["out/a.conll: 5 sentences", "out/c.conllu: 15 sentences"]
+    assert main(["parse", "toy.nonproj", "data/a.conll", "-o", "out", "-q"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_workers_are_started_once(here, monkeypatch):
+    from nonproj.workers.processes import Processes
+
+    begun, begin = [], Processes._begin
+    monkeypatch.setattr(Processes, "_begin", lambda self: begun.append(self) or begin(self))
+    assert main(["parse", "toy.nonproj", "data", "-o", "out", "--jobs", "2", "-q"]) == 0
+    assert len(begun) == 1
+
+
+# -- resuming ----------------------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Ends a run like a kill, without any clean-up."""
+
+
+def interrupted(monkeypatch, after: int, *words: str) -> None:
+    """Run a command that is killed after a number of records."""
+    count, append = 0, Partial.append
+
+    def appending(self, record: Record) -> None:
+        nonlocal count
+        if count == after:
+            raise Killed
+        append(self, record)
+        count += 1
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Partial, "append", appending)
+        main(list(words))
+
+
+def parsed_by(monkeypatch, *words: str) -> list[str]:
+    """Run a command, and return the files whose pieces it parses."""
+    paths, parse = [], parsing.parse_piece
+    with monkeypatch.context() as patch:
+        patch.setattr(parsing, "parse_piece", lambda *task: paths.append(task[2].path) or parse(*task))
+        assert main(list(words)) == 0
+    return paths
+
+
+@pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])
+@pytest.mark.parametrize("words", [["data", "--stats", "stats"], ["data", "--text", "--format", "jsonl"]])
+def test_a_killed_job_goes_on_after_any_record(here, monkeypatch, words, jobs):
+    assert main(["parse", "toy.nonproj", *words, "-o", "calm", "-q"]) == 0
+    expected = {name: Path("calm", name).read_bytes() for name in written("calm")}
+    stats = Path("stats").read_bytes() if "--stats" in words else b""
+    command = ["parse", "toy.nonproj", *words, "-o", "out", "-q", "--resume"]
+    for after in (2, 1, 0, 3, 1):
+        interrupted(monkeypatch, after, *command, *jobs)
+        assert "parse.partial" in written() and not any(name.startswith(".nonproj") for name in written())
+    assert main([*command, *jobs]) == 0
+    assert {name: Path("out", name).read_bytes() for name in written()} == expected
+    assert (Path("stats").read_bytes() if "--stats" in words else b"") == stats
+
+
+def test_complete_files_are_skipped_and_changed_ones_parsed_again(here, monkeypatch):
+    command = ["parse", "toy.nonproj", "data", "-o", "out", "-q", "--resume"]
+    Path("data/b/e.conllu").write_text("1\ta\n")
+    assert main(command) == 2
+    before = {name: os.stat(Path("out", name)).st_mtime_ns for name in written()}
+    assert sorted(before) == ["a.conll", "b/a.conllu", "b/c.conllu", "b/d.conllu.gz", "parse.partial"]
+    Path("out/b/c.conllu").unlink()
+    for name in ("data/a.conll", "data/b/e.conllu", "data/b/new.conllu"):
+        Path(name).write_text(treebank(3, seed=30), encoding="utf-8")
+    parsed = set(parsed_by(monkeypatch, *command))
+    assert parsed == {"data/a.conll", "data/b/c.conllu", "data/b/e.conllu", "data/b/new.conllu"}
+    assert before["b/a.conllu"] == os.stat("out/b/a.conllu").st_mtime_ns
+    assert Path("out/a.conll").read_bytes() == alone("data/a.conll")
+    assert written() == sorted(["a.conll", *(f"b/{name}.conllu" for name in ("a", "c", "e", "new")), "b/d.conllu.gz"])
+
+
+def test_another_job_is_refused(here, monkeypatch, capsys):
+    command = ["parse", "toy.nonproj", "data", "-o", "out", "-q", "--resume"]
+    interrupted(monkeypatch, 2, *command)
+    assert main([*command, "--nbest", "2"]) == 2
+    assert capsys.readouterr().err.startswith("nonproj: out/parse.partial: decoding.nbest was 1 when")
+
+
+def test_a_file_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
+    append = Partial.append
+    monkeypatch.setattr(Partial, "append", lambda *args: append(*args) or os.utime("data/b/a.conllu", (1, 1)))
+    assert main(["parse", "toy.nonproj", "data", "-o", "out", "--resume"]) == 2
+    assert capsys.readouterr().err == "nonproj: data/b/a.conllu: has changed during the run; start again\n"
+    assert written() == ["a.conll", "parse.partial"]
+
+
+# -- the model among the files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "output", "expected"),
+    [
+        (["toy.nonproj", "data/a.conll"], "out", False),
+        (["data/a.conll", "data/b/a.conllu"], "out", True),
+        (["data/*.conll", "data/b"], "out", True),
+        (["data/a.conll", "data/b/a.conllu"], "-", False),  # a treebank in the place of a model
+        (["data/a.conll", "toy.nonproj"], "out", False),  # swapped
+        (["missing", "data/a.conll"], "out", False),
+        (["data"], "out", True),
+    ],
+)
+def test_whether_the_first_argument_is_a_model(here, words, output, expected):
+    assert are_inputs(words, output) == expected
+    options = program.parse_arguments(["parse", *words, "-o", output])
+    assert (options.model is None) == expected

@@ -1,0 +1,82 @@
+"""What a model records of its treebank: name, licence and language."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from command import SMALL
+from toy import treebank
+
+from nonproj.cli.main import main
+from nonproj.cli.provenance import provenance
+from nonproj.cli.treebanks import KNOWN, describe, licence_beside
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = ROOT.parent / "shared"
+
+
+def test_the_treebanks_of_the_scripts_are_known(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "data_scripts"))
+    from treebanks import TREEBANKS
+
+    sys.modules.pop("treebanks")
+    assert len(KNOWN) == len(TREEBANKS)
+    for known in TREEBANKS.values():
+        code = known.code or Path(known.train).name.partition("_")[0]
+        assert describe("renamed", known.train_digest) == (known.title, known.licence, code)
+
+
+@pytest.mark.skipif(not (SHARED / "ud").is_dir(), reason="the treebanks are not there")
+def test_a_known_file_is_recognised_wherever_it_lies(tmp_path):
+    (tmp_path / "mine.conllu").write_bytes((SHARED / "ud/Tamil-TTB/ta_ttb-ud-train.conllu").read_bytes())
+    data = provenance(Config(), str(tmp_path / "mine.conllu"), None, 0)["data"]
+    facts = data["name"], data["licence"], data["language"]
+    assert facts == ("UD Tamil TTB 2.12", "CC BY-NC-SA 3.0, for research", "ta")
+
+
+def test_training_records_what_a_folder_of_universal_dependencies_says(tmp_path, capsys):
+    folder = tmp_path / "ud-treebanks-v2.99" / "UD_Faroese-Toy"
+    folder.mkdir(parents=True)
+    train, model = folder / "fo_toy-ud-train.conllu", tmp_path / "toy.nonproj"
+    train.write_text(treebank(30), encoding="utf-8")
+    readme = "License: of the scripts\n\n=== Machine-readable metadata ===\nLicense: CC BY-SA 4.0\nParallel: no\n"
+    (folder / "README.md").write_text(readme, encoding="utf-8")
+    assert main(["train", str(train), "-o", str(model), *SMALL]) == 0
+    assert main(["inspect", "--card", str(model)]) == 0
+    card = capsys.readouterr().out
+    for line in ("| treebank | UD Faroese Toy 2.99 |", "| language | fo |", "| licence | CC BY-SA 4.0 |"):
+        assert line in card
+    words = ["--set", "treebank.name=Mine", "--set", "treebank.licence=none"]
+    assert main(["train", str(train), "-o", str(model), *SMALL, *words]) == 0
+    data = Model.load(model).meta["data"]
+    assert (data["name"], data["licence"], data["language"]) == ("Mine", "none", "fo")
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, None),
+        ({"README.md": "# My data\nLicense: MIT\n"}, None),  # not a line for programs
+        (
+            {"LICENSE.txt": "Licensed under the Attribution-NonCommercial-\n  ShareAlike 3.0 Generic License."},
+            "BY-NC-SA 3.0",
+        ),
+        ({"LICENSE.txt": "This treebank is of Lund.\nCreative Commons Attribution 4.0."}, "BY 4.0"),
+        ({"LICENSE": "Attribution 4.0 for trees,\nAttribution-ShareAlike 4.0 for text"}, "BY 4.0 and CC BY-SA 4.0"),
+        ({"LICENSE": "\n# MIT License\n"}, "MIT License"),
+    ],
+)
+def test_licences(files, expected, tmp_path):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = licence_beside(str(tmp_path / "train.conllu"))
+    assert found == expected or found == f"CC {expected}"
+
+
+def test_an_unknown_treebank_has_no_licence(tmp_path):
+    assert describe(str(tmp_path / "xy_other-ud-train.conllu"), "0" * 64) == ("UD xy_other", None, "xy")
+    assert describe(str(tmp_path / "train.conllu"), None) == (None, None, None)

@@ -1,0 +1,223 @@
+"""The number of connections: floods of them, few descriptors, and which are closed when there are too many."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import resource
+import socket
+import threading
+
+import pytest
+from command import run
+from serving import DATA, GOLDEN, HTTP, serving, wait_until
+
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("python_multipart")
+pytest.importorskip("prometheus_client")
+
+from nonproj.errors import ConfigError, FileError  # noqa: E402
+from nonproj.server import accepting, connections  # noqa: E402
+from nonproj.server.accepting import Listener, OncePerMinute, bind  # noqa: E402
+from nonproj.server.connections import LEAST_FILES, allow_files  # noqa: E402
+from nonproj.server.library import Server, configuration  # noqa: E402
+
+FLOOD = 3000
+"""Number of connections of a flood: more than there may be open files, and than the system's queue holds."""
+
+
+@contextlib.contextmanager
+def flood(port: int):
+    """Connect and close at once, again and again, until `FLOOD` connections have been made and the context ends."""
+    made, over = [], threading.Event()
+
+    def connect() -> None:
+        while not over.is_set() or len(made) < FLOOD:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=10):
+                pass
+            made.append(1)
+
+    threads = [threading.Thread(target=connect, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield made
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def limit_files(server, count: int) -> None:
+    """Limit the open files of a running server."""
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (count, count))
+
+
+# -- descriptors -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
+def test_a_flood_of_connections_does_not_exhaust_descriptors():
+    with serving(GOLDEN) as server:
+        limit_files(server, 300)
+        with flood(server.port) as made:
+            wait_until(lambda: len(made) > 300)
+            assert httpx.post(f"{server.url}/process", data=DATA, **HTTP).status_code == 200
+        assert httpx.post(f"{server.url}/process", data=DATA, **HTTP).status_code == 200
+        server.stop()
+        assert sum(not line.startswith("127.0.0.1 ") for line in server.messages) <= 6, server.messages[:20]
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
+def test_requests_beyond_the_limit_of_connections_are_refused():
+    """None of the others is idle: the server waits for the body of a request on each."""
+    header = b"POST /process HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
+    with serving(GOLDEN) as server, contextlib.ExitStack() as stack:
+        limit_files(server, LEAST_FILES)
+        for _ in range(2 * accepting.ACCEPTED):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+            client.sendall(header)
+            assert client.recv(100).startswith(b"HTTP/1.1 100 ")
+        response = httpx.post(f"{server.url}/process", data=DATA, **HTTP)
+        assert (response.status_code, response.headers["connection"]) == (503, "close")
+        assert response.text == "busy: too many connections; try again later\n"
+        assert httpx.get(f"{server.url}/models", **HTTP).status_code == 200
+
+
+@pytest.mark.parametrize("count", [64, 200])
+def test_a_server_without_enough_descriptors_does_not_start(count):
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+
+    result = run("serve", str(GOLDEN), "--port", "0", preexec_fn=limit, timeout=120)
+    assert result.returncode == 2
+    message = f"nonproj: ulimit -n: {count} open files are allowed, and a server needs 256; raise the hard limit: "
+    assert result.stderr.startswith(f"{message}'ulimit -n 256', ") and result.stderr.count("\n") == 1
+
+
+def test_the_limit_on_open_files_is_raised_as_far_as_permitted(monkeypatch):
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: given.append(limits))
+    for limits in ((64, resource.RLIM_INFINITY), (64, 4096), (64, 300), (5000, 5000)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limits=limits: limits)
+        allow_files()
+    assert given == [(1348, resource.RLIM_INFINITY), (1348, 4096), (300, 300)]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 255))
+    with pytest.raises(ConfigError, match="255 open files are allowed"):
+        allow_files()
+
+
+class ExhaustedSocket(socket.socket):
+    """A socket from which the first attempts to accept a connection fail."""
+
+    errors = [errno.EMFILE, errno.EMFILE, errno.ENOBUFS, errno.EMFILE]
+
+    def accept(self):
+        if self.errors:
+            error = self.errors.pop()
+            raise OSError(error, os.strerror(error))
+        return super().accept()
+
+
+def test_a_listener_reports_each_error_once_and_goes_on(monkeypatch, caplog):
+    monkeypatch.setattr(accepting, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(accepting.log, "filters", [OncePerMinute()])
+
+    async def connect() -> bytes:
+        listener = Listener(endpoint, Greeting)
+        reader, writer = await asyncio.open_connection(*endpoint.getsockname())
+        greeting = await asyncio.wait_for(reader.read(), 60)
+        writer.close()
+        listener.close()
+        await listener.wait_closed()
+        return greeting
+
+    with ExhaustedSocket(socket.AF_INET, socket.SOCK_STREAM) as endpoint:
+        endpoint.bind(("127.0.0.1", 0))
+        assert asyncio.run(connect()) == b"welcome"
+    reasons = ["too many open files", "no buffer space available"]
+    assert caplog.messages == [f"cannot accept connections: {reason}" for reason in reasons]
+
+
+class Greeting(asyncio.Protocol):
+    """Sends a greeting, and closes the connection."""
+
+    def connection_made(self, transport) -> None:
+        transport.write(b"welcome")
+        transport.close()
+
+
+def test_a_port_in_use_is_an_error_with_a_hint():
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(FileError, match="--port 0 takes a free one"):
+        bind(*other.getsockname())
+
+
+# -- which connections are closed --------------------------------------------------------------------------------------
+
+
+async def answer(scope, receive, send) -> None:
+    """An application that answers requests for ``/`` only."""
+    if scope["path"] != "/":
+        await receive()  # the request is complete
+        await receive()  # the client has disconnected
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+async def is_open(client) -> bool:
+    """Whether the server still has a connection open, some time after it got another one."""
+    try:
+        return await asyncio.wait_for(client[0].read(1), 0.2) != b""
+    except TimeoutError:
+        return True
+    except ConnectionError:
+        return False
+
+
+def test_idle_connections_are_closed_for_others(monkeypatch):
+    """First those without any request, then those that have been idle for longest; never those with a request."""
+    monkeypatch.setattr(connections, "CONNECTIONS", 3)
+    monkeypatch.setattr(connections, "REFUSED", 1)
+
+    async def work(port: int) -> None:
+        async def connect(path: str = ""):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            if path:
+                writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            if path == "/":
+                assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200 ")
+            return reader, writer
+
+        used, busy = await connect("/"), [await connect("/wait")]
+        silent = await connect()
+        assert [await is_open(each) for each in (used, *busy, silent)] == [True] * 3
+        busy.append(await connect("/wait"))
+        assert [await is_open(each) for each in (used, *busy, silent)] == [True, True, True, False]
+        busy.append(await connect("/wait"))
+        assert [await is_open(each) for each in (used, *busy)] == [False, True, True, True]
+        busy.append(await connect("/wait"))  # one more than the limit; none is idle
+        refused = await connect()
+        assert [await is_open(each) for each in (*busy, refused)] == [True] * 4 + [False]
+        for _, writer in busy:
+            writer.close()
+
+    asyncio.run(with_server(answer, work))
+
+
+async def with_server(app, work) -> None:
+    """Call a coroutine function with the port of an application's server."""
+    with bind("127.0.0.1", 0) as listener:
+        server, started = Server(configuration(app, timeout_graceful_shutdown=10)), asyncio.Event()
+        server.announce = started.set
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        await started.wait()
+        try:
+            await asyncio.wait_for(work(listener.getsockname()[1]), 120)
+        finally:
+            server.stop()
+            await running

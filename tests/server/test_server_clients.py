@@ -1,0 +1,223 @@
+"""What other programs send: UDPipe's clients, proxies, half-closed connections, requests beyond a worker's memory."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import re
+import shutil
+import socket
+import sys
+from urllib.parse import quote
+
+import pytest
+from command import run
+from serving import DATA, GOLDEN, HTTP, nonsense, serving, with_application
+
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("python_multipart")
+
+from nonproj.model.model import Model  # noqa: E402
+from nonproj.server import connections, processing  # noqa: E402
+from nonproj.server.parameters import model_name  # noqa: E402
+from nonproj.server.processing import RequestError  # noqa: E402
+from nonproj.workers.parsing import ModelRef  # noqa: E402
+
+get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of a very small model, under a name like that of a released one."""
+    path = tmp_path_factory.mktemp("served") / "english-ewt-arc.nonproj"
+    shutil.copy(GOLDEN, path)
+    with serving(path) as server:
+        yield server
+
+
+# -- clients of UDPipe -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["english", "english-ewt", "english-ewt-arc", "en", "eng", ""])
+def test_a_model_is_selected_by_the_beginning_of_its_name(server, name):
+    answer = post(f"{server.url}/process", data=DATA | {"model": name})
+    assert answer.status_code == 200
+    assert answer.json()["model"] == "english-ewt-arc"
+
+
+def test_of_several_models_whole_words_come_first():
+    names = ["enets", "en-gum-arc", "en-ewt", "en", "german"]
+    chosen = [model_name(name, names) for name in ("", "en", "en-e", "en-ewt", "e", "ene", "german")]
+    assert chosen == ["enets", "en", "en-ewt", "en-ewt", "enets", "enets", "german"]
+    with pytest.raises(RequestError, match="model: 'english' is unknown; known: enets, "):
+        model_name("english", names)
+
+
+def test_versions_of_conllu(server):
+    url = f"{server.url}/process"
+    parsed = post(url, data=DATA).json()["result"]
+    assert post(url, data=DATA | {"output": "conllu=v2"}).json()["result"] == parsed
+    assert post(url, data={"data": parsed, "input": "conllu=v2", "parser": ""}).json()["result"] == parsed
+    answer = post(url, data=DATA | {"output": "conllu=v1"})
+    assert answer.status_code == 400
+    assert answer.text.startswith("output: 'conllu=v1' is not a format; did you mean 'conllu=v2'?; known: conllu, ")
+
+
+def test_normalized_spaces(server):
+    text = " Den  hund\tser (hus).\n\nDen kat.\n"
+
+    def misc(options: str) -> list[str]:
+        answer = post(f"{server.url}/process", data={"data": text, "tokenizer": options, "parser": ""})
+        assert answer.status_code == 200, answer.text
+        rows = [line.split("\t") for line in answer.json()["result"].splitlines() if line[:1].isdigit()]
+        assert [row[1] for row in rows] == ["Den", "hund", "ser", "(", "hus", ")", ".", "Den", "kat", "."]
+        return [row[9] for row in rows]
+
+    none, adjacent = "_", "SpaceAfter=No"
+    standard = [none, none, none, adjacent, adjacent, adjacent, none, none, adjacent, none]
+    assert misc("normalized_spaces") == standard
+    assert "SpacesBefore=\\s|SpacesAfter=\\s\\s" in misc("")
+    both = [value.rpartition("TokenRange=")[0].rstrip("|") or "_" for value in misc("normalized_spaces;ranges")]
+    assert both == standard
+
+
+# -- repeated parameters -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["data", "output", "nonsense"])
+def test_a_repeated_parameter_is_refused(server, name):
+    url, twice = f"{server.url}/process", [("input", "horizontal"), (name, "conllu"), (name, "vertical")]
+    body = "&".join(f"{key}={value}" for key, value in twice)
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    for answer in (
+        get(url, params=twice),
+        post(url, content=body, headers=form),
+        post(url, files=[(key, (None, value)) for key, value in twice]),
+        post(f"{url}?{name}=conllu", data={name: "vertical"}),
+    ):
+        assert (answer.status_code, answer.text) == (400, f"{name}: the parameter is given more than once\n")
+
+
+# -- connections -------------------------------------------------------------------------------------------------------
+
+
+def talk(port: int, *data: bytes, end: bool = False) -> bytes:
+    """What a server answers until it closes the connection; with ``end``, the client says that it has sent all."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+        for block in data:
+            client.sendall(block)
+        if end:
+            client.shutdown(socket.SHUT_WR)
+        answer = b""
+        while block := client.recv(65536):
+            answer += block
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("http://localhost:1/models", "localhost", 200),
+        ("HTTP://127.0.0.1/models?a=b", "ignored.example.com", 200),
+        ("http://localhost?data=", "localhost", 200),
+        ("http://localhost/process?data=&parser=", "localhost", 200),
+        ("http://evil.example.com/models", "localhost", 421),
+        ("http:///models", "localhost", 421),
+        ("ftp://localhost/models", "localhost", 404),
+        ("//localhost/models", "localhost", 404),
+    ],
+)
+def test_targets_in_absolute_form(server, target, host, status):
+    request = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    assert talk(server.port, request.encode()).startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def form_of(data: str) -> bytes:
+    """A request to parse a line of words."""
+    body = f"input=horizontal&parser=&data={quote(data)}".encode()
+    header = "POST /process HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    return f"{header}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def finals(answer: bytes) -> list[int]:
+    """The status codes of responses, without interim ones."""
+    return [int(code) for code in re.findall(rb"HTTP/1\.1 ([2-5]\d\d) ", answer)]
+
+
+def test_clients_that_have_finished_sending_are_answered(server):
+    one, long = form_of("den hund ser hus"), form_of("\n".join(nonsense(12, seed) for seed in range(800)))
+    assert finals(talk(server.port, one, end=True)) == [200]
+    assert finals(talk(server.port, one * 5, end=True)) == [200] * 5
+    answer = talk(server.port, long, end=True)  # parsed slice by slice, and answered after the end
+    assert finals(answer) == [200]
+    assert answer.count(b"\\n\\n") == 800
+    assert talk(server.port, end=True) == b""
+    assert finals(talk(server.port, one[:-3], end=True)) == [400]
+    assert finals(talk(server.port, one[:40], end=True)) == [400]
+    old = b"GET /models HTTP/1.0\r\nHost: localhost\r\n\r\n"
+    assert talk(server.port, old, end=True).startswith(b"HTTP/1.1 200 ")  # an older client knows no interim responses
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_clients_that_are_gone_are_told_from_those_that_wait(leaves):
+    """Both send an end of data; the application learns of the first within a second."""
+    seen: list[str] = []
+
+    async def slow(scope, receive, send) -> None:
+        """An application that answers after three seconds."""
+        assert (await receive())["type"] == "http.request"
+        gone = asyncio.ensure_future(receive())
+        await asyncio.wait({gone}, timeout=6 * connections.PROBE_SECONDS)
+        seen.append("gone" if gone.done() else "waits")
+        gone.cancel()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def work(port: int) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        await writer.drain()
+        if leaves:
+            writer.close()
+        else:
+            writer.write_eof()
+        while not seen:
+            await asyncio.sleep(0.02)
+        return b"" if leaves else await reader.read()
+
+    answer = asyncio.run(with_application(slow, work))
+    assert seen == ["gone" if leaves else "waits"]
+    assert leaves or answer.endswith(b"\r\n\r\nok")
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit needs /proc")
+def test_a_sentence_beyond_the_memory_of_a_worker_is_too_large():
+    least = run("serve", str(GOLDEN), "--max-worker-memory", "1").stderr
+    taken = int(re.search(r"takes (\d+)", least)[1])
+    limits = ["--max-worker-memory", str(taken + 100), "--max-words", "5000", "--timeout", "300"]
+    with serving(GOLDEN, *limits) as server:
+        answer = post(f"{server.url}/process", data=DATA | {"data": nonsense(5000)}, timeout=300)
+        assert answer.status_code == 413
+        assert answer.text == "the request exceeds the memory limit of a worker; split it\n"
+        assert post(f"{server.url}/process", data=DATA, timeout=300).status_code == 200
+        assert not any("Traceback" in message for message in server.messages)
+
+
+def test_strange_errors_near_the_limit_are_those_of_memory(monkeypatch):
+    """For example, a thread cannot be started then."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setitem(processing._models, "toy", ModelRef.of(GOLDEN, Model.load(GOLDEN).config.decoding))
+    monkeypatch.setattr(processing, "process", fail)
+    with pytest.raises(RuntimeError, match="thread"):
+        processing.respond("toy", processing.Task(""))
+    monkeypatch.setattr(processing, "is_exhausted", lambda: True)
+    with pytest.raises(MemoryError):
+        processing.respond("toy", processing.Task(""))
