@@ -13,16 +13,16 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.dual.arrays import decode_scores
+from nonproj.dual.arrays import DecodedScores, decode_scores
 from nonproj.io import conll
 
-SENTENCES, TURNS, SECONDS = 1000, 7, 20.0
+SENTENCES, TURNS, SECONDS, MOST_WORDS = 1000, 7, 20.0, 25
 NEVER = -1e4  # a score that no tree of log-probabilities takes; not all decoders accept minus infinity
 
 Matrix = np.ndarray
@@ -219,30 +219,43 @@ def compare(matrices: list[Matrix]) -> None:
         sys.stdout.flush()
 
 
-def compare_siblings(lengths: Sequence[int], seed: int = 0) -> None:
-    """Print time and agreement of second-order projective trees with a single root, compared with SuPar's."""
-    import torch
-    from supar.structs import Dependency2oCRF
+def lengths_for_siblings(treebank: str) -> list[int]:
+    """Return the lengths of the sentences that `decode_siblings` is tried on."""
+    lengths = [len(sentence) for sentence in islice(conll.read(treebank), SENTENCES)]
+    return [length for length in lengths[:60] if 1 < length <= MOST_WORDS]
 
-    torch.set_num_threads(1)
-    chance, times, certified, equal = np.random.default_rng(seed), np.zeros((2, len(lengths))), 0, 0
-    for place, length in enumerate([2, *lengths]):  # the first compiles
+
+def decode_siblings(
+    lengths: Sequence[int], seed: int = 0
+) -> Iterator[tuple[np.ndarray, np.ndarray, DecodedScores, float]]:
+    """Yield random scores of arcs and siblings, their best projective tree with a single root, and the seconds."""
+    chance = np.random.default_rng(seed)
+    for length in lengths:
         arcs = chance.normal(size=(length + 1, length + 1))
         cube = chance.normal(size=(length + 1,) * 3)  # [h, s, m]
         nodes = np.arange(length + 1)
         cube[nodes, nodes] = 0  # SuPar has no part for the first modifier
         start = time.process_time()
-        ours = decode_scores(arcs, cube, projective=True)
-        middle = time.process_time()
+        yield arcs, cube, decode_scores(arcs, cube, projective=True), time.process_time() - start
+
+
+def compare_siblings(lengths: Sequence[int]) -> None:
+    """Print time and agreement of second-order projective trees with a single root, compared with SuPar's."""
+    import torch
+    from supar.structs import Dependency2oCRF
+
+    torch.set_num_threads(1)
+    times, certified, equal = np.zeros(2), 0, 0
+    decode_scores(np.zeros((3, 3)), np.zeros((3, 3, 3)), projective=True)  # compiles
+    for length, (arcs, cube, ours, seconds) in zip(lengths, decode_siblings(lengths), strict=True):
+        start = time.process_time()
         given = torch.from_numpy(arcs.T.copy())[None], torch.from_numpy(cube.transpose(2, 0, 1).copy())[None]
         theirs = Dependency2oCRF(given, torch.tensor([length])).max.item()
-        if place:
-            times[:, place - 1] = middle - start, time.process_time() - middle
-            certified += bool(ours.certified)
-            equal += bool(ours.certified) and abs(theirs - ours.scores) < 1e-6
-    seconds = times.sum(axis=1)
-    text = f"{len(lengths)} sentences, {sum(lengths)} words: nonproj {seconds[0]:.2f} s, supar.Dependency2oCRF"
-    sys.stdout.write(f"{text} {seconds[1]:.2f} s; {certified} certified, {equal} of them of the same score\n")
+        times += seconds, time.process_time() - start
+        certified += bool(ours.certified)
+        equal += bool(ours.certified) and abs(theirs - ours.scores) < 1e-6
+    text = f"{len(lengths)} sentences, {sum(lengths)} words: nonproj {times[0]:.2f} s, supar.Dependency2oCRF"
+    sys.stdout.write(f"{text} {times[1]:.2f} s; {certified} certified, {equal} of them of the same score\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -253,15 +266,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--scores", help="a file of examples/biaffine.py --save, instead of random scores")
     parser.add_argument("--siblings", action="store_true", help="second-order projective trees, beside SuPar's")
     options = parser.parse_args(arguments)
-    lengths = [len(sentence) for sentence in islice(conll.read(options.treebank), SENTENCES)]
     if options.siblings:
-        compare_siblings([length for length in lengths[:60] if 1 < length <= 25])
+        compare_siblings(lengths_for_siblings(options.treebank))
         return
     if options.scores:
         with np.load(options.scores) as file:
             given = [file[name] for name in islice(file.files, SENTENCES)]
     else:
         chance = np.random.default_rng(0)
+        lengths = [len(sentence) for sentence in islice(conll.read(options.treebank), SENTENCES)]
         given = [chance.normal(size=(length + 1, length + 1)) for length in lengths]
     matrices = [log_probabilities(scores) for scores in given]
     sys.stdout.write(f"{len(matrices)} sentences, {sum(map(len, matrices)) - len(matrices)} words\n\n")
