@@ -233,7 +233,7 @@ def _read(nlp: TextParser, task: Task) -> list[Sentence]:
                 f"tokenizer: {unknown!r} is no option{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
             )
         plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
-        plain = plain._replace(breaks=plain.running and "breaks" in options)
+        plain = plain._replace(breaks=plain.format == TEXT and "breaks" in options)
         sentences = nlp.segment(task.data, plain)
         return list(map(formats.without_spaces, sentences)) if "normalized_spaces" in options else sentences
     if task.input in ("horizontal", "vertical"):

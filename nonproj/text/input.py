@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 TEXT, LINES, WORDS, TOKENS = FORMATS = ("text", "lines", "words", "tokens")
 """Running text; a sentence on each line; the same, its words separated by blanks; running text of such words."""
 
+RUNNING, GIVEN_WORDS = (TEXT, TOKENS), (WORDS, TOKENS)
+"""The formats of running text, rather than a sentence on each line; those of words that blanks separate."""
+
 MAX_LINE_WORDS = 1000
 """Words of a line after which a sentence is cut where the input has one on each line."""
 
@@ -48,16 +51,6 @@ class TextInput(NamedTuple):
     max_words: int = MAX_LINE_WORDS
     breaks: bool = False
 
-    @property
-    def running(self) -> bool:
-        """Whether it is running text, rather than a sentence on each line."""
-        return self.format in (TEXT, TOKENS)
-
-    @property
-    def has_words(self) -> bool:
-        """Whether words are given, separated by blanks."""
-        return self.format in (WORDS, TOKENS)
-
     def within(self, cut_words: int, max_words: int) -> TextInput:
         """Return these options with sentences of at most this many words: running text is cut, lines only if need be.
 
@@ -67,13 +60,13 @@ class TextInput(NamedTuple):
             As in `nonproj.options.sections.DecodingConfig`.
         """
         limit = min(self.max_words, max_words)
-        return self._replace(max_words=min(limit, cut_words) if self.running else limit)
+        return self._replace(max_words=min(limit, cut_words) if self.format in RUNNING else limit)
 
     def check(self) -> TextInput:
         """Return these options, or raise ConfigError."""
         if self.format not in FORMATS:
             raise ConfigError("format", f"{self.format} is invalid, one of {', '.join(FORMATS)} expected")
-        if self.breaks and not self.running:
+        if self.breaks and self.format not in RUNNING:
             raise ConfigError("breaks", f"is about running text; in the format {self.format} each line is a sentence")
         if self.max_words < 2:
             raise ConfigError("max_words", f"{self.max_words} is invalid, an integer of at least 2 expected")

@@ -21,7 +21,7 @@ from nonproj.text import corpus
 from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.characters import characters
 from nonproj.text.from_spacy import add_exceptions, from_spacy
-from nonproj.text.input import LINES, TOKENS, WORDS, TextInput
+from nonproj.text.input import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput
 from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import BITS, Multiwords
@@ -127,7 +127,8 @@ class Segmenter:
         layout = lay_out(characters(text, origin.path))
         if not len(layout.start):
             return []
-        bounded = _bounded(layout, options)
+        changed = options.breaks or options.format == TOKENS
+        bounded = _bounded(layout, options.breaks) if changed else layout
         tokens, scores = self._find(text, bounded, options)
         start, end, log_odds = tokens
         firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
@@ -138,13 +139,13 @@ class Segmenter:
             forms = [one_line(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
-        words, doubts = self.multiwords.expand_with_scores(forms) if not options.has_words else ({}, {})
-        if self.tree_scores is not None and options.running and isinstance(self.finder, Trained):
+        words, doubts = self.multiwords.expand_with_scores(forms) if options.format not in GIVEN_WORDS else ({}, {})
+        if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, Trained):
             stretches = self.finder.alternatives(bounded, start, end)
             decide_by_trees(scores, stretches, _words_of(forms, words), options.max_words, self.tree_scores)
         ends = _limited(scores, words, options.max_words)
         found = to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin)
-        if self.with_margins and not options.has_words:
+        if self.with_margins and options.format not in GIVEN_WORDS:
             for token, score in doubts.items():
                 log_odds[token] = min(log_odds[token], abs(score))
             certain = np.where(scores > 0, np.float32(CERTAIN), np.float32(-CERTAIN))
@@ -153,7 +154,7 @@ class Segmenter:
 
     def _find(self, text: str, layout: Text, options: TextInput) -> tuple[Tokens, np.ndarray]:
         """Return tokens and the scores of sentence ends after them."""
-        if options.has_words:
+        if options.format in GIVEN_WORDS:
             tokens = _certain(layout.start, layout.end)
         elif isinstance(self.finder, Trained):
             lines = layout
@@ -165,19 +166,15 @@ class Segmenter:
             tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))
         if options.format == WORDS:
             scores = np.full(len(tokens.start), np.float32(-1.0))
+        elif isinstance(self.finder, Trained):
+            scores = self.finder.scores(layout, tokens.start, tokens.end)
         else:
-            scores = self._ends(text, layout, tokens)
-        if not options.running:
+            scores = self.finder.scores(text, layout, tokens.start, tokens.end)
+        if options.format not in RUNNING:
             scores = np.minimum(scores, np.float32(-1e-3)) - np.float32(0.0)
             line_ends = layout.end[(layout.blanks >= WRAPPED) | (layout.blanks == NO_BLANKS)]
             scores[np.searchsorted(tokens.end, line_ends)] = np.inf
         return tokens, scores
-
-    def _ends(self, text: str, layout: Text, tokens: Tokens) -> np.ndarray:
-        """Return the scores of sentence ends after tokens."""
-        if isinstance(self.finder, Trained):
-            return self.finder.scores(layout, tokens.start, tokens.end)
-        return self.finder.scores(text, layout, tokens.start, tokens.end)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the segmenter as JSON values and arrays."""
@@ -207,11 +204,9 @@ class Segmenter:
         raise ModelError("the segmenter is of an unknown kind, or has the values of another kind")
 
 
-def _bounded(layout: Text, options: TextInput) -> Text:
-    """Return a layout in which line breaks end paragraphs if they end sentences, and are blanks between given words."""
-    if not (options.breaks or options.format == TOKENS):
-        return layout
-    kind = np.uint8(PARAGRAPH if options.breaks else ONE_BLANK)
+def _bounded(layout: Text, breaks: bool) -> Text:
+    """Return a layout in which line breaks end paragraphs if they end sentences (``breaks``), and else are blanks."""
+    kind = np.uint8(PARAGRAPH if breaks else ONE_BLANK)
     return layout._replace(blanks=np.where((layout.blanks == WRAPPED) | (layout.blanks == BROKEN), kind, layout.blanks))
 
 
