@@ -124,13 +124,13 @@ def decode_all_heads(arcs: ArcSpace, starts: Starts, scores: Float64s, split: Sp
 
 @kernel
 def tree_value(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbers: Int64s) -> float:
-    """Return the score of a tree, given as int8[A]: see `add_parts`."""
-    total, lost = add_parts(arcs, starts, scores, y, numbers)
+    """Return the score of a tree, given as int8[A]: summed to the last bit or two."""
+    total, lost = _add_parts(arcs, starts, scores, y, numbers)
     return total + lost
 
 
 @kernel
-def add_parts(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbers: Int64s) -> tuple[float, float]:
+def _add_parts(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbers: Int64s) -> tuple[float, float]:
     """Sum the scores of the parts of a tree, given as int8[A]; return the sum and what rounding has taken from it.
 
     With automata given as tables it is the score of their best paths over these arcs, minus infinity if they have none.
@@ -159,7 +159,7 @@ def score_tree(arcs: ArcSpace, starts: Starts, scores: Float64s, heads: Int32s) 
     y, numbers = np.zeros(arcs.head.shape[0], np.int8), np.empty(9 * heads.shape[0], np.int64)
     for a in range(y.shape[0]):
         y[a] = 1 if heads[arcs.modifier[a]] == arcs.head[a] else 0
-    total, lost = add_parts(arcs, starts, scores, y, numbers)
+    total, lost = _add_parts(arcs, starts, scores, y, numbers)
     return total + lost, lost == 0.0
 
 

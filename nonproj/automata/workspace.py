@@ -111,37 +111,31 @@ MOST_INFLUENCE = 16.0
 
 
 @kernel
-def favour_best(arcs: ArcSpace, scores: Float64s, others: Float64s, copies: Float64s, share: float, tau: float) -> None:
-    """Choose the first multipliers such that automata tend to take the best arc into each word, and no other.
+def first_copies(arcs: ArcSpace, scores: Float64s, largest: float, beta: float, tau: float) -> Float64s:
+    """Return the copies of the scores of arcs from which decoding starts, in the order of `SplitScores`, float64[3 A].
 
     A constant on all arcs into a word ranks no trees, but an automaton compares it with taking none of them.  So
-    automata see scores relative to the middle between the two best arcs, and the tree sees what remains.
+    automata see scores relative to the middle between the two best arcs, and the tree sees what remains: automata then
+    tend to take the best arc into each word, and no other.
 
     Parameters
     ----------
     arcs : ArcSpace
     scores : ndarray of shape (A,) or more, float64
         Those of arcs first, relative to the best arc into each word.
-    others : ndarray of float64
-        The scores of other parts.
-    copies : ndarray of shape (3 A,), float64
-        The result of `split_scores`, changed in place.
-    share : float
-        That of the automata, ``1 - beta``.
-    tau : float
-        1 without grandparents.
+    largest : float
+        The largest absolute score of another part; 0 for arcs alone.
+    beta, tau : float
+        As for `split_scores`; ``tau`` is 1 without grandparents.
 
     Examples
     --------
     >>> from nonproj.parts.arcs import full_arc_space
-    >>> scores = np.array([-1.0, 0.0, -4.0, 0.0])
-    >>> copies = split_scores(scores, 0.5, 1.0, False)
-    >>> favour_best(full_arc_space(2), scores, np.array([1.0]), copies, 0.5, 1.0)
-    >>> copies.reshape(3, 4).tolist()
+    >>> first_copies(full_arc_space(2), np.array([-1.0, 0.0, -4.0, 0.0]), 1.0, 0.5, 1.0).reshape(3, 4).tolist()
     [[-0.75, -0.25, -3.0, -1.0], [-0.25, 0.25, -1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
     """
-    n_arcs, n_nodes, least, largest = arcs.head.shape[0], arcs.start.shape[0] - 1, np.inf, 0.0
-    half = np.zeros(n_nodes)
+    n_arcs, n_nodes, least, share = arcs.head.shape[0], arcs.start.shape[0] - 1, np.inf, 1.0 - beta
+    half, copies = np.zeros(n_nodes), np.empty(3 * n_arcs)
     for m in range(1, n_nodes):
         first = second = -np.inf
         for a in range(arcs.start[m], arcs.start[m + 1]):
@@ -152,16 +146,13 @@ def favour_best(arcs: ArcSpace, scores: Float64s, others: Float64s, copies: Floa
         if -np.inf < second < first:
             half[m] = 0.5 * (first - second)
             least = min(least, half[m])
-    if least == np.inf:
-        return
-    for score in others:
-        if abs(score) < np.inf:
-            largest = max(largest, abs(score))
+    most = max(MOST_INFLUENCE * largest, least) if least < np.inf else 0.0
     for a in range(n_arcs):
-        moved = share * min(half[arcs.modifier[a]], max(MOST_INFLUENCE * largest, least))
-        copies[a] -= moved
-        copies[n_arcs + a] += tau * moved
-        copies[2 * n_arcs + a] += (1.0 - tau) * moved
+        moved = min(half[arcs.modifier[a]], most)
+        copies[a] = beta * scores[a] - share * moved
+        copies[n_arcs + a] = share * tau * (scores[a] + moved)
+        copies[2 * n_arcs + a] = share * (1.0 - tau) * (scores[a] + moved)
+    return copies
 
 
 @inlined_kernel

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj.automata.compiled import has_compiled_automata, score_tree
-from nonproj.dual.domain import Normalised, make_relative, normalise_scores
+from nonproj.automata.compiled import has_compiled_automata
+from nonproj.dual.domain import Normalised, normalise_scores, relative_scores
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
-from nonproj.dual.problem import NO_TRACE, Problem, problem_of
+from nonproj.dual.problem import NO_TRACE, OwnScores, problem_of
 from nonproj.dual.search import Searched, search
 from nonproj.dual.subgradient import Trace
 from nonproj.options.sections import MAX_PRICE
 from nonproj.trees.checks import check_integer
-from nonproj.trees.projective import is_projective
 from nonproj.types import Decoded, Float64s, PartSpace
 
 if TYPE_CHECKING:
@@ -76,35 +75,17 @@ def decode_trusted(
     parts: PartSpace, scores: Float64s, options: DualOptions, limits: SearchOptions, k: int = 1, price: float = 0.0
 ) -> Searched:
     """Return the k best trees without validation: scores are finite, options checked, and no arc is left out."""
-    return _decode(make_relative(parts, scores, options), limits, k, price)
+    relative, best, scale = relative_scores(parts.arcs, scores)
+    options, own = options._replace(scale=scale), OwnScores(scores, best, math.fsum(best.tolist()))
+    return search(problem_of(parts, relative, options, own), options, limits, k, price)
 
 
 def _decode(
     given: Normalised, limits: SearchOptions, k: int = 1, price: float = 0.0, trace: Trace = NO_TRACE
 ) -> Searched:
-    """Return the k best trees, with their scores and bounds before they were made relative."""
-    problem, constant = problem_of(given.parts, given.relative, given.options), math.fsum(given.best.tolist())
-    found = search(problem, given.options, limits, k, price, trace)
-    copies = found.copies.copy()
-    copies[: len(problem.head)] += given.best[problem.modifier]
-    price = 0.0 if given.options.projective else price
-    trees = [_with_own_score(each, problem, given.scores, constant, price) for each in found]
-    return Searched(trees, problem, copies, constant)
-
-
-def _with_own_score(found: Decoded, problem: Problem, scores: Float64s, constant: float, price: float) -> Decoded:
-    """Return a tree with its score and bound under given scores instead of relative ones."""
-    if found.score == -np.inf:  # automata have rejected every tree
-        return found._replace(bound=found.bound + constant)
-    arcs, starts, *_ = problem.instance
-    score, exact = score_tree(arcs, starts, scores, found.tree)
-    gap, paid = found.bound - found.score, 0.0
-    if price > 0.0 and not is_projective(found.tree):
-        paid = price
-    bound = score - paid + gap
-    if gap > 0.0 or paid or not exact:  # each of these sums may have been rounded down
-        bound += 2.0 * math.ulp(max(abs(score), abs(bound)))
-    return found._replace(score=score - paid, bound=bound)
+    """Return the k best trees of a problem that was validated."""
+    own = OwnScores(given.scores, given.best, math.fsum(given.best.tolist()))
+    return search(problem_of(given.parts, given.relative, given.options, own), given.options, limits, k, price, trace)
 
 
 def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:
@@ -146,7 +127,8 @@ def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAU
     trace = Trace(np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32))
     found = _decode(given, FIRST_NODE, trace=trace)
     dual, primal, step, decoded = (values[: found[0].iterations] for values in trace)
-    return found[0], Trace(dual + found.constant, primal + found.constant, step, decoded)
+    constant = float(given.best.sum())
+    return found[0], Trace(dual + constant, primal + constant, step, decoded)
 
 
 def branch_and_bound(

@@ -3,7 +3,8 @@
 `nonproj.trees.domain` says which scores forbid an arc.  Other arcs may still be so low that no best tree has them, and
 these are left out, so that they do not count for the scale.  An arc is left out if a tree with it scores less than a
 known tree, even if all other words have their best heads and all other parts their highest scores.  Scores of arcs are
-then relative to the best arc into each word, so constants on all arcs into a word have no influence on what follows.
+then relative to the best arc into each word: a tree has one arc into each, so a constant on all of them ranks nothing,
+and neither the tolerance nor the digits of a bound may depend on it.  It is added back to scores and bounds.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ import numpy as np
 from nonproj.dual.options import SEARCH, DualOptions, check_options
 from nonproj.dual.problem import ArcsProblem
 from nonproj.dual.search import search
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import check_scores, describe_part, part_space, restrict, tree_score
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import FOUND
 from nonproj.trees.domain import LARGEST, highest_forbidden
 from nonproj.trees.projective import best_projective_tree
-from nonproj.trees.rounding import relative_scores
-from nonproj.types import Bools, Float64s, PartSpace
+from nonproj.types import ArcSpace, Bools, Float64s, PartSpace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -57,7 +58,7 @@ class Normalised(NamedTuple):
         Their scores.
     relative, best : ndarray of shape (P,) and (N,), float64
         The scores with those of arcs relative to the best arc into each word, and the scores of these: see
-        `nonproj.trees.rounding.relative_scores`.
+        `relative_scores`.
     options : DualOptions
         With the scale of the relative scores.
     """
@@ -69,10 +70,48 @@ class Normalised(NamedTuple):
     options: DualOptions
 
 
+@kernel
+def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64s, float]:
+    """Return scores of parts with those of arcs relative to the best arc into each word, these best, and the scale.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+    scores : ndarray of shape (P,), float64
+        Those of arcs first.
+
+    Returns
+    -------
+    relative : ndarray of shape (P,), float64
+    best : ndarray of shape (N,), float64
+        0 for the root and words without arcs.
+    scale : float
+        The largest absolute value of the relative scores.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> relative_scores(full_arc_space(2), np.array([1.0, 2.0, 4.0, 8.0]))
+    (array([-1.,  0., -4.,  0.]), array([0., 2., 8.]), 4.0)
+    """
+    relative, best, scale = scores.copy(), np.zeros(arcs.start.shape[0] - 1), 0.0
+    for m in range(1, best.shape[0]):
+        top = -np.inf
+        for a in range(arcs.start[m], arcs.start[m + 1]):
+            top = max(top, scores[a])
+        if top > -np.inf:
+            best[m] = top
+            for a in range(arcs.start[m], arcs.start[m + 1]):
+                relative[a] -= top
+    for score in relative:
+        scale = max(scale, abs(score))
+    return relative, best, scale
+
+
 def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> Normalised:
     """Return a problem whose scores are finite and whose options are checked, without leaving out any arc."""
-    relative, best = relative_scores(parts.arcs, scores)
-    return Normalised(parts, scores, relative, best, with_scale(options, relative))
+    relative, best, scale = relative_scores(parts.arcs, scores)
+    return Normalised(parts, scores, relative, best, options._replace(scale=scale))
 
 
 def normalise_scores(

@@ -15,7 +15,7 @@ import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, has_compiled_automata
 from nonproj.automata.general import general_automata, restrict_automata
-from nonproj.automata.workspace import NO_PARTS, Starts, favour_best, split_scores
+from nonproj.automata.workspace import NO_PARTS, Starts, first_copies
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
 from nonproj.dual.subgradient import AGREED, Descent, Outcome, Trace, descend
@@ -25,12 +25,28 @@ from nonproj.parts.automaton import HeadAutomata
 from nonproj.parts.space import restrict
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
-from nonproj.trees.rounding import PART_TERMS, rounding_error
+from nonproj.trees.rounding import rounding_error
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s, Int64s, PartSpace
 
-NO_SCORES = np.zeros(0)
-
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
+
+
+class OwnScores(NamedTuple):
+    """Scores before they were made relative.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (P,), float64
+        Those of all parts, or with tables those of arcs at least.
+    best : ndarray of shape (N,), float64
+        The score of the best arc into each word.
+    constant : float
+        Their sum.
+    """
+
+    scores: np.ndarray
+    best: np.ndarray
+    constant: float
 
 
 class Bounded(NamedTuple):
@@ -88,15 +104,13 @@ class Problem(ABC):
         Words and the root, head automata, and all parts.
     n_disputes, n_solution : int
         A and N, or A + W and 2 N with tags.
-    terms : int or None
-        Number of terms of a tree beside its arcs, at most; None with tags, whose bounds are not rounded outward.
-    others : ndarray of float64
-        The scores that these terms may have.
+    own : OwnScores or None
+        What the scores were before they were made relative, if they were.
     """
 
-    def __init__(self, instance: Instance, copies: Float64s, terms: int | None = None, others: Float64s = NO_SCORES):
+    def __init__(self, instance: Instance, copies: Float64s, own: OwnScores | None = None):
         arcs = instance.arcs
-        self.terms, self.others = terms, others
+        self.own = own
         self.instance, self.copies, self.head, self.modifier = instance, copies, arcs.head, arcs.modifier
         self.n_nodes = self.n_automata = self.n_solution = len(arcs.start) - 1
         self.n_disputes, self.size = len(arcs.head), len(instance.scores)
@@ -113,19 +127,8 @@ class Problem(ABC):
         """Run the subgradient method over all arcs, from multipliers of zero."""
         disputes, solution = np.zeros(self.n_disputes, np.int64), np.zeros(self.n_solution, np.int32)
         descent = Descent(self.copies.copy(), np.empty(len(self.copies)), disputes, -np.inf, budget)
-        found = self._descend(self.instance, options, descent, trace, solution)
+        found = descend(self.instance, options, descent, trace, solution)
         return Bounded(found, solution, descent.lowest, disputes)
-
-    def _descend(
-        self, instance: Instance, options: DualOptions, descent: Descent, trace: Trace, solution: Int32s
-    ) -> Outcome:
-        """Run the subgradient method, and round its bound outward, for which a part of the tolerance is left."""
-        options = options._replace(tolerance=options.tolerance / 2)
-        found = descend(instance, options, descent, trace, solution)
-        if found.outcome < 0 or self.terms is None:
-            return found
-        given = instance.arcs, instance.scores, descent.lowest
-        return found._replace(bound=found.bound + rounding_error(*given, self.others, self.terms, found.bound))
 
     def over(
         self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int
@@ -138,7 +141,7 @@ class Problem(ABC):
         _force(own, part, n_arcs)
         descent = Descent(own, own.copy(), np.zeros(len(part.disputes), np.int64), incumbent, budget)
         solution = np.zeros(self.n_solution, np.int32)
-        found = self._descend(part.instance, options, descent, NO_TRACE, solution)
+        found = descend(part.instance, options, descent, NO_TRACE, solution)
         after, disputes = np.empty(len(copies)), np.zeros(self.n_disputes, np.int64)
         after[part.copies], disputes[part.disputes] = descent.lowest, descent.disputes
         return Bounded(found, solution, after, disputes)
@@ -191,11 +194,6 @@ def bonus_of(parts: PartSpace, scores: Float64s, scale: float) -> float:
     return float(bonus)
 
 
-def _alone(scores: Float64s) -> Float64s:
-    """Return the copies of scores that only the tree sees."""
-    return np.concatenate([scores, np.zeros(2 * len(scores))])
-
-
 def only_arcs(arcs: ArcSpace) -> Int64s:
     """Return the arcs that are the only ones into their words."""
     return arcs.start[1:-1][np.diff(arcs.start)[1:] == 1].astype(np.int64)
@@ -204,13 +202,13 @@ def only_arcs(arcs: ArcSpace) -> Int64s:
 class PartsProblem(Problem):
     """Trees over parts of arcs alone, or of a set whose automata are compiled."""
 
-    def __init__(self, parts: PartSpace, scores: Float64s, options: DualOptions):
-        starts, beta = compiled_starts(parts), options.beta if len(parts.types) > 1 else 1.0
-        n_arcs, grandparents = len(parts.arcs.head), len(starts.grandparent) > 0
-        copies = split_scores(scores[:n_arcs], beta, options.tau, grandparents)
-        favour_best(parts.arcs, scores, scores[n_arcs:], copies, 1.0 - beta, options.tau if grandparents else 1.0)
-        terms = PART_TERMS * (len(parts.types) - 1) * (len(parts.arcs.start) - 1)
-        super().__init__(Instance(parts.arcs, starts, scores), copies, terms, scores[n_arcs:])
+    def __init__(self, parts: PartSpace, scores: Float64s, options: DualOptions, own: OwnScores | None = None):
+        starts, n_arcs, beta, largest = compiled_starts(parts), len(parts.arcs.head), 1.0, 0.0
+        if len(parts.types) > 1:
+            beta, largest = options.beta, float(np.abs(scores[n_arcs:]).max(initial=0.0))
+        tau = options.tau if len(starts.grandparent) else 1.0
+        copies = first_copies(parts.arcs, scores, largest, beta, tau)
+        super().__init__(Instance(parts.arcs, starts, scores), copies, own)
         self.parts = parts
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
@@ -243,13 +241,14 @@ class ArcsProblem(PartsProblem):
         score = bound = -np.inf
         if not status:
             score = math.fsum(instance.scores[heads[arcs.modifier] == arcs.head].tolist())
-            bound = score + rounding_error(arcs, instance.scores, _alone(instance.scores), NO_SCORES, 0, score)
+            alone = np.concatenate([instance.scores, np.zeros(2 * len(instance.scores))])
+            bound = score + rounding_error(arcs, instance.scores, alone, instance.scores[:0], 0, score)
         found = Outcome(-status or AGREED, 0, score, bound, 0, 0)
-        return Bounded(found, heads, self.copies, np.zeros(self.n_disputes, np.int64))
+        return Bounded(found, heads, self.copies.copy(), np.zeros(self.n_disputes, np.int64))
 
 
 class TablesProblem(Problem):
-    """Trees under head automata given as tables, with scores of arcs; ``others`` are those of parts in the tables."""
+    """Trees under head automata given as tables, with scores of arcs."""
 
     def __init__(
         self,
@@ -257,14 +256,12 @@ class TablesProblem(Problem):
         automata: HeadAutomata,
         scores: Float64s,
         options: DualOptions,
-        others: Float64s = NO_SCORES,
+        own: OwnScores | None = None,
     ):
-        instance = Instance(arcs, Starts(NO_PARTS, NO_PARTS, None, automata), scores)
         tables = automata.initial, automata.final, automata.take, automata.skip
-        terms = PART_TERMS * (len(arcs.head) + len(arcs.start))  # each candidate is taken or skipped
-        copies = split_scores(scores, options.beta, 1.0, False)
-        favour_best(arcs, scores, others, copies, 1.0 - options.beta, 1.0)
-        super().__init__(instance, copies, terms, np.concatenate([others, *tables]))
+        largest = max(float(np.abs(table[table > -np.inf]).max(initial=0.0)) for table in tables)
+        instance = Instance(arcs, Starts(NO_PARTS, NO_PARTS, None, automata), scores)
+        super().__init__(instance, first_copies(arcs, scores, largest, options.beta, 1.0), own)
         self.automata, self.size = automata, len(automata.take) + len(automata.final)
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
@@ -276,11 +273,11 @@ class TablesProblem(Problem):
         return Restriction(instance, places, arcs, NO_PARTS, 0.0)
 
 
-def problem_of(parts: PartSpace, scores: Float64s, options: DualOptions) -> Problem:
+def problem_of(parts: PartSpace, scores: Float64s, options: DualOptions, own: OwnScores | None = None) -> Problem:
     """Return the problem over parts of any set, whose scores and options are those of `nonproj.dual.domain`."""
     if len(parts.types) == 1:
-        return ArcsProblem(parts, scores, options)
+        return ArcsProblem(parts, scores, options, own)
     if has_compiled_automata(parts.types):
-        return PartsProblem(parts, scores, options)
+        return PartsProblem(parts, scores, options, own)
     n_arcs = len(parts.arcs.head)
-    return TablesProblem(parts.arcs, general_automata(parts, scores), scores[:n_arcs], options, scores[n_arcs:])
+    return TablesProblem(parts.arcs, general_automata(parts, scores), scores[:n_arcs], options, own)

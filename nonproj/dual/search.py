@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.automata.compiled import score_tree
 from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, Bounded, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
@@ -53,14 +55,12 @@ class Searched(list[Decoded]):
     ----------
     problem : Problem
     copies : ndarray of shape (V,), float64
-        Those of the scores where the first bound was lowest.
-    constant : float
-        What was subtracted from the scores of all trees: see `nonproj.dual.decoding.decode_trusted`.
+        Those of the problem's own scores where the first bound was lowest.
     """
 
-    def __init__(self, trees: Iterable[Decoded], problem: Problem, copies: Float64s, constant: float = 0.0):
+    def __init__(self, trees: Iterable[Decoded], problem: Problem, copies: Float64s):
         super().__init__(trees)
-        self.problem, self.copies, self.constant = problem, copies, constant
+        self.problem, self.copies = problem, copies
 
 
 def search(
@@ -104,8 +104,13 @@ def search(
     searching = k > 1 or (limits.search and limits.work_per_word > 0)
     enough = not searching or (k == 1 and outcome != STOPPED)
     if enough and not _must_pay(problem, first.solution, price):
-        return Searched([_first_tree(problem, first, options)], problem, first.copies)
-    ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first)
+        _, iterations, score, bound, decoded, _ = first.found
+        known = score, max(bound, score), outcome == AGREED, outcome == AGREED or options.closes(bound, score)
+        ranked = [_as_decoded(problem, first.solution, known, (iterations, decoded, 0))]
+    else:
+        ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first)
+    if problem.own is not None:  # the tree's copies sum to its own score
+        first.copies[: len(problem.head)] += problem.own.best[problem.modifier]
     return Searched(ranked, problem, first.copies)
 
 
@@ -114,22 +119,30 @@ def _must_pay(problem: Problem, solution: Int32s | None, price: float) -> bool:
     return price > 0.0 and solution is not None and not is_projective(solution[: problem.n_nodes])
 
 
-def _first_tree(problem: Problem, first: Bounded, options: DualOptions) -> Decoded:
-    """Return the tree of the first node alone."""
-    outcome, iterations, score, bound, decoded, _ = first.found
-    certified = outcome == AGREED or options.closes(bound, score)
-    known = score, max(bound, score), outcome == AGREED, certified
-    return _as_decoded(problem, first.solution, known, (iterations, decoded, 0))
-
-
 def _as_decoded(
-    problem: Problem, solution: Int32s, known: tuple[float, float, bool, bool], counts: tuple[int, int, int]
+    problem: Problem,
+    solution: Int32s,
+    known: tuple[float, float, bool, bool],
+    counts: tuple[int, int, int],
+    paid: float = 0.0,
 ) -> Decoded:
-    """Return a solution with its certificate; ``counts`` are iterations, decoded automata and nodes."""
-    n_nodes, (iterations, decoded, nodes) = problem.n_nodes, counts
+    """Return a solution with its certificate, its score and bound under the problem's own scores.
+
+    ``counts`` are iterations, decoded automata and nodes; ``paid`` is what was subtracted from its score.
+    """
+    n_nodes, (iterations, decoded, nodes), (score, bound, agreed, certified) = problem.n_nodes, counts, known
+    tree, own = solution[:n_nodes], problem.own
+    if own is not None and score == -np.inf:  # automata have rejected every tree
+        bound += own.constant
+    elif own is not None:
+        gap, (arcs, starts, _, _) = bound - score, problem.instance
+        score, exact = score_tree(arcs, starts, own.scores, tree)
+        bound, score = score - paid + gap, score - paid
+        if gap > 0.0 or paid > 0.0 or not exact:  # each of these sums may have been rounded down
+            bound += 2.0 * math.ulp(max(abs(score) + paid, abs(bound)))
     share = decoded / max(1, iterations * problem.n_automata)
     tags = solution[n_nodes:] if len(solution) > n_nodes else None
-    return Decoded(solution[:n_nodes], *known, iterations, share, nodes, tags)
+    return Decoded(tree, score, bound, agreed, certified, iterations, share, nodes, tags)
 
 
 def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searched:
@@ -137,13 +150,14 @@ def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searche
 
     Both are under the bound of the first; the one that is displaced remains only if there are several.
     """
-    first, constant = found[0], found.constant
+    first, own = found[0], found.problem.own
+    constant = own.constant if own is not None else 0.0
     if first.certified or known.score <= first.score:
         return found
     closed = options.closes(first.bound - constant, known.score - constant)
     best = first._replace(tree=known.tree, tags=known.tags, score=known.score, certified=closed)
     others = [each for each in found if not np.array_equal(each.tree, known.tree)]
-    return Searched([best, *others][: len(found)], found.problem, found.copies, constant)
+    return Searched([best, *others][: len(found)], found.problem, found.copies)
 
 
 @dataclass
@@ -286,7 +300,8 @@ class _Search:
         certified = self.options.closes(bound, ranked.score)
         agreed = certified and (self.k > 1 or self.agreed)
         known = float(ranked.score), float(bound), bool(agreed), bool(certified)
-        return _as_decoded(self.problem, ranked.solution, known, ranked.counts)
+        paid = self.price if _must_pay(self.problem, ranked.solution, self.price) else 0.0
+        return _as_decoded(self.problem, ranked.solution, known, ranked.counts, paid)
 
     def new_node(self, keep: Bools, first: Bounded) -> Node:
         """Return the node of all trees."""

@@ -39,7 +39,9 @@ from nonproj.dual.subproblems import (
 )
 from nonproj.dual.tags import Tags
 from nonproj.kernels.kernel import kernel
+from nonproj.parts.automaton import HeadAutomata
 from nonproj.trees.checks import NO_TREE
+from nonproj.trees.rounding import PART_TERMS, rounding_error
 from nonproj.types import ArcSpace, Bools, Float64s, Int8s, Int32s, Int64s
 
 AGREED, CLOSED, STOPPED = 0, 1, 2
@@ -149,7 +151,41 @@ def _descend(
     trace: Trace,
     solution: Int32s,
 ) -> tuple[int, int, float, float, int, int]:
-    """Run the subgradient method: see `descend`."""
+    """Run the subgradient method, and round the bound outward: see `descend`."""
+    found = _iterate(arcs, starts, scores, tags, options, projective, descent, trace, solution)
+    outcome, iterations, score, bound, decoded, spent = found
+    if tags is None and outcome >= 0 and descent.lowest.shape[0] > 0:
+        others, terms = _other_scores(arcs, starts, starts.tables, scores)
+        bound += rounding_error(arcs, scores, descent.lowest, others, terms, bound)
+    return outcome, iterations, score, bound, decoded, spent
+
+
+@kernel
+def _other_scores(
+    arcs: ArcSpace, starts: Starts, tables: HeadAutomata | None, scores: Float64s
+) -> tuple[Float64s, int]:
+    """Return the scores that trees have beside those of arcs, and how many of them a tree has, at most."""
+    n_nodes = arcs.start.shape[0] - 1
+    if tables is None:
+        kinds = 2 + (starts.sibling.shape[0] > 0) + (starts.grandparent.shape[0] > 0)  # two of third order
+        return scores[arcs.head.shape[0] :], PART_TERMS * n_nodes * kinds
+    terms = 2 * (arcs.head.shape[0] + 2 * n_nodes)  # each candidate is taken or skipped
+    return np.concatenate((tables.initial, tables.final, tables.take, tables.skip)), terms
+
+
+@kernel
+def _iterate(
+    arcs: ArcSpace,
+    starts: Starts,
+    scores: Float64s,
+    tags: Tags | None,
+    options: DualOptions,
+    projective: bool | None,
+    descent: Descent,
+    trace: Trace,
+    solution: Int32s,
+) -> tuple[int, int, float, float, int, int]:
+    """Run the subgradient method; half of the tolerance is left for rounding."""
     n_arcs = arcs.head.shape[0]
     work, copies, lowest = new_work(arcs, starts, tags), descent.copies, descent.lowest
     # Arrays are taken out of their tuples once: each time costs a count of references.
@@ -200,7 +236,7 @@ def _descend(
             # The solution may tie with an earlier one; what agreed is what is returned.
             copy_agreed(tagging, tree, solution)
             return AGREED, k + 1, primal, bound, decoded, spent
-        if score > -np.inf and bound - score <= options.tolerance * (options.scale + abs(score)):
+        if score > -np.inf and bound - score <= 0.5 * options.tolerance * (options.scale + abs(score)):
             left -= 1
             if left < 0:
                 return CLOSED, k + 1, score, bound, decoded, spent

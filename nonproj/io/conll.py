@@ -230,9 +230,9 @@ def as_conllu(sentence: Sentence) -> Sentence:
     Examples
     --------
     >>> import io
-    >>> [sentence] = read(io.StringIO("# global.columns = ID FORM X:Y\n1\tRegn\t*\n\n"))
-    >>> as_conllu(sentence).lines[1].split("\t")
-    ['1', 'Regn', '_', '_', '_', '_', '_', '_', '_', '_\n']
+    >>> [sentence] = read(io.StringIO("# global.columns = ID FORM X:Y\\n1\\tRegn\\t*\\n\\n"))
+    >>> as_conllu(sentence).lines[1].split("\\t")
+    ['1', 'Regn', '_', '_', '_', '_', '_', '_', '_', '_\\n']
     """
     if sentence.order is None:
         return sentence

@@ -95,8 +95,9 @@ def ten_columns(lines: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> ten_columns(["# global.columns = ID FORM\n", "1\tGo\tgo\tVERB\t_\t_\t0\troot\t_\t_\t*\n"])[1].expandtabs(5)
-    '1    Go   go   VERB _    _    0    root _    _\n'
+    >>> lines = ["# global.columns = ID FORM\\n", "1\\tGo\\tgo\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\t*\\n"]
+    >>> ten_columns(lines)[1].expandtabs(5)
+    '1    Go   go   VERB _    _    0    root _    _\\n'
     """
     found = []
     for line in lines:

@@ -55,7 +55,7 @@ def layout_of_bytes(lines: list[bytes]) -> Layout | None:
 
     Examples
     --------
-    >>> layout_of_bytes([b"# global.columns = ID FORM\n"]).names[:3]
+    >>> layout_of_bytes([b"# global.columns = ID FORM\\n"]).names[:3]
     ('ID', 'FORM', 'LEMMA')
     """
     try:

@@ -323,7 +323,7 @@ class Parser(Loaded):
         limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)
         parts, scores = self.score(tokens, everything, constraints)
         found = self.decode_all(parts, scores, limit)
-        return everything, with_known(found, decoded, with_scale(self.options, scores)), decoded
+        return everything, with_known(found, decoded, with_scale(self.options, found.problem.instance.scores)), decoded
 
     def label(self, tokens: Tokens, heads: np.ndarray, constraints: Constraints | None = None) -> list[str]:
         """Return the best label of each arc of a tree, or the one that is demanded."""

@@ -34,6 +34,9 @@ _CUT_WINDOW = 1 << 16
 _ALL = re.escape(BLANKS)
 _OTHERS = re.escape(BLANKS.replace("\n", ""))
 _SOLID = re.compile(f"[^{_ALL}]")
+_ON_LINES = ("lines", "words")
+"""The formats with a sentence on each line."""
+
 _PARAGRAPH_END = re.compile(f"\n[{_OTHERS}]*\n[{_ALL}]*")  # a literal first character is found fast
 _LINE_END = re.compile(f"\n[{_ALL}]*")
 _LONG_BLANKS = re.compile(f"[{_ALL}]{{64,}}")
@@ -95,8 +98,8 @@ class Splitter:
     def __init__(self, name: str, options: TextInput, size: int):
         self.name, self.size = name, size or sys.maxsize
         self.at_once = not size
-        self.format, self.running = options.format, options.running
-        self.unit_end = _PARAGRAPH_END if options.running and not options.breaks else _LINE_END
+        self.format, self.running = options.format, options.format not in _ON_LINES
+        self.unit_end = _PARAGRAPH_END if self.running and not options.breaks else _LINE_END
         self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
         self.ready = 0  # the buffer up to here is complete
         self.follows = True  # whether what follows it begins a paragraph

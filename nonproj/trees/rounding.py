@@ -1,8 +1,4 @@
-"""Scores relative to each word's best arc, and what rounding can take from a bound.
-
-A tree has one arc into each word, so a constant on all arcs into a word ranks nothing.  Decoders therefore work with
-scores relative to the best arc into each word, and add the constants back.  Neither the tolerance nor the digits of a
-bound then depend on constants.
+"""What rounding can take from a sum and from a bound.
 
 A dual value in floating point may be below the exact one.  `rounding_error` bounds the difference: Let ``A`` be the sum
 of the absolute values of all terms (copies of arcs, and other parts) of the best tree.  Each subproblem computes
@@ -33,42 +29,6 @@ ARC_OPERATIONS, PART_TERMS = 7, 3
 """Operations on arcs for each node: a sum of three copies, and the subtractions by which an arborescence contracts
 cycles.  And the parts of a type, at most, for each node: that of its own arc, and those at both ends of its modifiers.
 """
-
-
-@kernel
-def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64s]:
-    """Return scores of parts with those of arcs relative to the best arc into each word, and the scores of the best.
-
-    Parameters
-    ----------
-    arcs : ArcSpace
-    scores : ndarray of shape (P,), float64
-        Those of arcs first.
-
-    Returns
-    -------
-    relative : ndarray of shape (P,), float64
-    best : ndarray of shape (N,), float64
-        0 for the root and words without arcs.
-
-    Examples
-    --------
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> relative_scores(full_arc_space(2), np.array([1.0, 2.0, 4.0, 8.0]))
-    (array([-1.,  0., -4.,  0.]), array([0., 2., 8.]))
-    """
-    relative, best = scores.copy(), np.zeros(arcs.start.shape[0] - 1)
-    for m in range(1, best.shape[0]):
-        begin, end = arcs.start[m], arcs.start[m + 1]
-        if begin < end:
-            top = -np.inf
-            for a in range(begin, end):
-                top = max(top, scores[a])
-            if top > -np.inf:
-                best[m] = top
-                for a in range(begin, end):
-                    relative[a] -= top
-    return relative, best
 
 
 @kernel
