@@ -111,7 +111,7 @@ def finished(job: Job, more: list[str]) -> bool:
     except (ModelError, OSError):
         return False
     meta, data = model.meta, model.meta.get("data") or {}
-    wanted, own = config_of(parse_arguments(command(job, more)[3:])), model.config.treebank
+    wanted, own = config_of(parse_arguments(command(job, more)[4:])), model.config.treebank
     treebank = dataclasses.replace(wanted.treebank, name=own.name, licence=own.licence)  # see `name_treebank`
     same = dataclasses.replace(wanted, treebank=treebank) == model.config
     same &= all(data.get(f"{role}_sha256") == sha256(getattr(job, role).read_bytes()) for role in ("train", "test"))

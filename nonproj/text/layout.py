@@ -237,7 +237,7 @@ def class_before(kind: Uint8s, first: int, i: int) -> int:
     begin = i
     while begin > first and i - begin < MAX_HASHED and _CLASS[kind[begin - 1]] == _CLASS[kind[i]]:
         begin -= 1
-    return np.int64(_CLASS[kind[begin - 1]] if begin > first else 0)
+    return int(_CLASS[kind[begin - 1]]) if begin > first else 0
 
 
 @kernel

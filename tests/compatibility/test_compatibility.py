@@ -59,7 +59,7 @@ def shown(path):
     """Return what a CoNLL-U file says of sentences and words, without scores, which may change in their last digits."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^# nonproj (?!rank)\w+ = .*\n", "", text, flags=re.MULTILINE)
-    return re.sub(r"\b(Label)?Confidence=[\d.]+\|?", "", text)
+    return re.sub(r"\b(Labelled)?Confidence=[\d.]+\|?", "", text)
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -72,13 +72,18 @@ def test_models_of_earlier_releases_parse_to_the_same_trees(release, name, model
 FIRM = {"id", "form", "lemma", "upos", "xpos", "feats", "head", "label", "text", "sent_id", "certified", "rank"}
 
 
+COURSE = {"recomputed"}
+"""Shares that, like the numbers of iterations, say how a tree was found."""
+
+
 def check_record(new, old, place):
     """Check that a record of an earlier release is contained in a later one, with equal values of its firm keys."""
     assert type(new) is type(old), place
     if isinstance(old, dict):
         assert old.keys() <= new.keys(), place
         for key, value in old.items():
-            check_record(new[key], value, f"{place}.{key}")
+            if key not in COURSE:
+                check_record(new[key], value, f"{place}.{key}")
             assert key not in FIRM or new[key] == value, f"{place}.{key}"
     elif isinstance(old, list):
         assert len(new) == len(old), place

@@ -14,6 +14,7 @@ import pytest
 from toy import treebank
 
 from nonproj.io import conll
+from nonproj.kernels.interpreters import environment
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -229,7 +230,7 @@ def test_counting_without_perf_and_valgrind_is_an_error(monkeypatch):
 
 def test_the_counted_process_runs_every_subject(subject):
     command = instructions._command(subject.model, subject.test, 2)
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    result = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
     words, *names = result.stdout.split()
     assert int(words) == sum(len(s) for _, s in zip(range(2), conll.read(subject.test), strict=False))
     assert names == [*stages.STAGES, *(f"kernel.{name}" for name in ("pairs", "arc", "sibling", "grandparent"))]
