@@ -6,6 +6,7 @@ What is expected comes from the rule of forbidden arcs and from all trees, in nu
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 from collections.abc import Callable
@@ -205,7 +206,7 @@ class Exact(Lane):
             require(heads.tobytes() not in seen, "a tree is listed twice")
             seen.add(heads.tobytes())
             value, best = expected.values[number], expected.values[numbers[rank]]
-            tolerance = 2 * TOLERANCE * expected.magnitude(number, numbers[rank])
+            tolerance = 2 * TOLERANCE * expected.magnitude(number, numbers[rank]) + 4 * math.ulp(score)
             require(abs(value - score) <= tolerance, f"tree {rank} scores {value}, {score} is said")
             require(bound >= score, f"bound {bound} below its score {score}")
             certain = certain and certified

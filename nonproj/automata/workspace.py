@@ -111,31 +111,25 @@ MOST_INFLUENCE = 16.0
 
 
 @kernel
-def first_copies(arcs: ArcSpace, scores: Float64s, largest: float, beta: float, tau: float) -> Float64s:
-    """Return the copies of the scores of arcs from which decoding starts, in the order of `SplitScores`, float64[3 A].
-
-    A constant on all arcs into a word ranks no trees, but an automaton compares it with taking none of them.  So
-    automata see scores relative to the middle between the two best arcs, and the tree sees what remains: automata then
-    tend to take the best arc into each word, and no other.
+def half_margins(arcs: ArcSpace, scores: Float64s, largest: float) -> Float64s:
+    """Return half the margin of the best arc into each word over the second, float64[N], as far as it may matter.
 
     Parameters
     ----------
     arcs : ArcSpace
     scores : ndarray of shape (A,) or more, float64
-        Those of arcs first, relative to the best arc into each word.
+        Those of arcs first.
     largest : float
-        The largest absolute score of another part; 0 for arcs alone.
-    beta, tau : float
-        As for `split_scores`; ``tau`` is 1 without grandparents.
+        The largest absolute score of another part.
 
     Examples
     --------
     >>> from nonproj.parts.arcs import full_arc_space
-    >>> first_copies(full_arc_space(2), np.array([-1.0, 0.0, -4.0, 0.0]), 1.0, 0.5, 1.0).reshape(3, 4).tolist()
-    [[-0.75, -0.25, -3.0, -1.0], [-0.25, 0.25, -1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
+    >>> half_margins(full_arc_space(2), np.array([-1.0, 0.0, -4.0, 0.0]), 1.0)
+    array([0. , 0.5, 2. ])
     """
-    n_arcs, n_nodes, least, share = arcs.head.shape[0], arcs.start.shape[0] - 1, np.inf, 1.0 - beta
-    half, copies = np.zeros(n_nodes), np.empty(3 * n_arcs)
+    n_nodes, least = arcs.start.shape[0] - 1, np.inf
+    half = np.zeros(n_nodes)
     for m in range(1, n_nodes):
         first = second = -np.inf
         for a in range(arcs.start[m], arcs.start[m + 1]):
@@ -146,12 +140,42 @@ def first_copies(arcs: ArcSpace, scores: Float64s, largest: float, beta: float, 
         if -np.inf < second < first:
             half[m] = 0.5 * (first - second)
             least = min(least, half[m])
-    most = max(MOST_INFLUENCE * largest, least) if least < np.inf else 0.0
+    for m in range(1, n_nodes):
+        half[m] = min(half[m], max(MOST_INFLUENCE * largest, least))
+    return half
+
+
+@kernel
+def first_copies(arcs: ArcSpace, scores: Float64s, moved: Float64s, beta: float, tau: float) -> Float64s:
+    """Return the copies of the scores of arcs from which decoding starts, in the order of `SplitScores`, float64[3 A].
+
+    A constant on all arcs into a word ranks no trees, but an automaton compares it with taking none of them.  So
+    automata see scores with a constant of their own for each word, and the tree sees what remains.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+    scores : ndarray of shape (A,) or more, float64
+        Those of arcs first.
+    moved : ndarray of shape (N,), float64
+        The constants.
+    beta, tau : float
+        As for `split_scores`; ``tau`` is 1 without grandparents.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> scores, moved = np.array([-1.0, 0.0, -4.0, 0.0]), np.array([0.0, 0.5, 2.0])
+    >>> first_copies(full_arc_space(2), scores, moved, 0.5, 1.0).reshape(3, 4).tolist()
+    [[-0.75, -0.25, -3.0, -1.0], [-0.25, 0.25, -1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
+    """
+    n_arcs, share = arcs.head.shape[0], 1.0 - beta
+    copies = np.empty(3 * n_arcs)
     for a in range(n_arcs):
-        moved = min(half[arcs.modifier[a]], most)
-        copies[a] = beta * scores[a] - share * moved
-        copies[n_arcs + a] = share * tau * (scores[a] + moved)
-        copies[2 * n_arcs + a] = share * (1.0 - tau) * (scores[a] + moved)
+        own = moved[arcs.modifier[a]]
+        copies[a] = beta * scores[a] - share * own
+        copies[n_arcs + a] = share * tau * (scores[a] + own)
+        copies[2 * n_arcs + a] = share * (1.0 - tau) * (scores[a] + own)
     return copies
 
 

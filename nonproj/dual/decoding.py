@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
+from nonproj.automata.workspace import half_margins
 from nonproj.dual.domain import Normalised, normalise_scores, relative_scores
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.problem import NO_TRACE, OwnScores, problem_of
@@ -76,7 +77,8 @@ def decode_trusted(
 ) -> Searched:
     """Return the k best trees without validation: scores are finite, options checked, and no arc is left out."""
     relative, best, scale = relative_scores(parts.arcs, scores)
-    options, own = options._replace(scale=scale), OwnScores(scores, best, math.fsum(best.tolist()))
+    # Trained automata take an arc of positive score and leave one of negative score, so they start from these scores.
+    options, own = options._replace(scale=scale), OwnScores(scores, best, math.fsum(best.tolist()), best)
     return search(problem_of(parts, relative, options, own), options, limits, k, price)
 
 
@@ -84,8 +86,15 @@ def _decode(
     given: Normalised, limits: SearchOptions, k: int = 1, price: float = 0.0, trace: Trace = NO_TRACE
 ) -> Searched:
     """Return the k best trees of a problem that was validated."""
-    own = OwnScores(given.scores, given.best, math.fsum(given.best.tolist()))
-    return search(problem_of(given.parts, given.relative, given.options, own), given.options, limits, k, price, trace)
+    problem = problem_of(given.parts, given.relative, given.options, own_scores(given))
+    return search(problem, given.options, limits, k, price, trace)
+
+
+def own_scores(given: Normalised) -> OwnScores:
+    """Return the scores of a problem, with first multipliers at which automata tend to take the best arcs."""
+    others = given.relative[len(given.parts.arcs.head) :]
+    first = half_margins(given.parts.arcs, given.relative, float(np.abs(others).max(initial=0.0)))
+    return OwnScores(given.scores, given.best, math.fsum(given.best.tolist()), first)
 
 
 def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:

@@ -42,11 +42,14 @@ class OwnScores(NamedTuple):
         The score of the best arc into each word.
     constant : float
         Their sum.
+    first : ndarray of shape (N,), float64
+        What the first multipliers add to the scores of arcs that automata see: `nonproj.automata.workspace.first_copies`.
     """
 
     scores: np.ndarray
     best: np.ndarray
     constant: float
+    first: np.ndarray
 
 
 class Bounded(NamedTuple):
@@ -203,11 +206,9 @@ class PartsProblem(Problem):
     """Trees over parts of arcs alone, or of a set whose automata are compiled."""
 
     def __init__(self, parts: PartSpace, scores: Float64s, options: DualOptions, own: OwnScores | None = None):
-        starts, n_arcs, beta, largest = compiled_starts(parts), len(parts.arcs.head), 1.0, 0.0
-        if len(parts.types) > 1:
-            beta, largest = options.beta, float(np.abs(scores[n_arcs:]).max(initial=0.0))
-        tau = options.tau if len(starts.grandparent) else 1.0
-        copies = first_copies(parts.arcs, scores, largest, beta, tau)
+        starts, beta = compiled_starts(parts), options.beta if len(parts.types) > 1 else 1.0
+        first = own.first if own is not None else np.zeros(len(parts.arcs.start) - 1)
+        copies = first_copies(parts.arcs, scores, first, beta, options.tau if len(starts.grandparent) else 1.0)
         super().__init__(Instance(parts.arcs, starts, scores), copies, own)
         self.parts = parts
 
@@ -258,10 +259,9 @@ class TablesProblem(Problem):
         options: DualOptions,
         own: OwnScores | None = None,
     ):
-        tables = automata.initial, automata.final, automata.take, automata.skip
-        largest = max(float(np.abs(table[table > -np.inf]).max(initial=0.0)) for table in tables)
         instance = Instance(arcs, Starts(NO_PARTS, NO_PARTS, None, automata), scores)
-        super().__init__(instance, first_copies(arcs, scores, largest, options.beta, 1.0), own)
+        first = own.first if own is not None else np.zeros(len(arcs.start) - 1)
+        super().__init__(instance, first_copies(arcs, scores, first, options.beta, 1.0), own)
         self.automata, self.size = automata, len(automata.take) + len(automata.final)
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
