@@ -43,7 +43,7 @@ class OwnScores(NamedTuple):
     constant : float
         Their sum.
     first : ndarray of shape (N,), float64
-        What the first multipliers add to the scores of arcs that automata see: `nonproj.automata.workspace.first_copies`.
+        What the first multipliers add to the scores of arcs that automata see: see `first_copies`.
     """
 
     scores: np.ndarray

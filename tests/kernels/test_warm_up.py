@@ -49,7 +49,7 @@ EVERYTHING = """
 SMALL = [f"--set={name}.bits=12" for name in ("features", "pruner", "labeler", "tagger", "segmenter")]
 SMALL += ["--epochs=2", "-qq", "--set=network.epochs=1", "--set=tagger.epochs=2", "--set=segmenter.epochs=2"]
 
-spaced = toy.raw_treebank(40)
+spaced = toy.raw_treebank(70)
 joined = "".join(
     f"# text = {line[9:].replace(' ', '')}\\n" if line.startswith("# text = ") else
     (line.rpartition("\\t")[0] + "\\tSpaceAfter=No\\n" if line[:1].isdigit() else line + "\\n")

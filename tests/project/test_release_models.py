@@ -72,7 +72,7 @@ def test_a_model_from_elsewhere_is_kept_if_it_is_the_same(models, tmp_path, monk
     out.mkdir()
     job = models.Job("turkish-arc", tmp_path / "train.conllu", tmp_path / "test.conllu", out / "turkish-arc.nonproj")
     more = models.shlex.split(SMALL)
-    words = models.command(job, more)[3:]
+    words = models.command(job, more)[4:]
     where = words.index("--set")
     assert [word.partition("=")[0] for word in words[where : where + 4 : 2]] == ["--set", "--set"]
     del words[where : where + 4]  # name and licence
