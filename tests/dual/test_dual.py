@@ -147,7 +147,7 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
         if exact > twin.iterations:
             assert decoded.iterations == twin.iterations
             assert decoded.tree.tolist() == twin.solution
-            assert decoded.bound == pytest.approx(twin.dual_bound, rel=1e-9) and decoded.bound >= twin.dual_bound
+            assert 0.0 <= decoded.bound - twin.dual_bound <= 1e-9 * np.abs(scores).max()
             assert (decoded.score, *decoded[3:5]) == (twin.primal_value, twin.agreed, twin.certified)
             whole += 1
         lazy += (trace.decoded < len(arcs.start) - 1).any()
