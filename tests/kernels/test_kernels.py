@@ -60,7 +60,8 @@ _FROM_PYTHON = {
 """Kernels with optional parts that are called from Python: the number of their signatures."""
 
 _WITH_PANELS = [f"_{verb}_{side}" for verb in ("eliminate", "restore") for side in ("left", "right")]
-_SIGNATURES = _FROM_PYTHON | {f"nonproj.trees.elimination.{name}": 2 for name in ("_escape", *_WITH_PANELS)}
+_SIGNATURES = {"nonproj.automata.compiled.score_tree": 3} | _FROM_PYTHON
+_SIGNATURES |= {f"nonproj.trees.elimination.{name}": 2 for name in ("_escape", *_WITH_PANELS)}
 
 
 def run():
