@@ -7,7 +7,7 @@
 - `subproblems`: its subproblems, trees and head automata
 - `exclusion`: bounds of the trees without an arc
 - `problem`: problems over parts, over arcs alone and over automata given as tables, and their restrictions
-- `search`: branch and bound, the k best trees and the price of non-projective trees, over any problem
+- `nodes`, `search`: branch and bound, the k best trees and the price of non-projective trees, over any problem
 - `decoding`: the decoders
 - `arrays`: trees from the caller's own scores, in arrays
 - `course`: each iteration on one sentence, to be looked at

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from nonproj.automata.compiled import decode_all_heads, has_compiled_automata
 from nonproj.automata.workspace import Choice, SplitScores
-from nonproj.dual.decoding import own_scores
 from nonproj.dual.domain import normalise_scores
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions
 from nonproj.dual.problem import NO_TRACE, PartsProblem
@@ -81,7 +80,7 @@ def course(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS,
         return []
     if not has_compiled_automata(parts.types):
         raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; their course is not recorded")
-    problem, constant = PartsProblem(parts, given.relative, options, own_scores(given)), float(given.best.sum())
+    problem, constant = PartsProblem(parts, given.relative, options, given.own), given.own.constant
     made = _run(problem, options, options.max_iterations)[0]
     found = (_iteration(problem, options, k) for k in range(min(made, longest)))
     return [each._replace(dual=each.dual + constant, primal=each.primal + constant) for each in found]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
-from nonproj.automata.workspace import half_margins
 from nonproj.dual.domain import Normalised, normalise_scores, relative_scores
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.problem import NO_TRACE, OwnScores, problem_of
@@ -86,15 +85,8 @@ def _decode(
     given: Normalised, limits: SearchOptions, k: int = 1, price: float = 0.0, trace: Trace = NO_TRACE
 ) -> Searched:
     """Return the k best trees of a problem that was validated."""
-    problem = problem_of(given.parts, given.relative, given.options, own_scores(given))
+    problem = problem_of(given.parts, given.relative, given.options, given.own)
     return search(problem, given.options, limits, k, price, trace)
-
-
-def own_scores(given: Normalised) -> OwnScores:
-    """Return the scores of a problem, with first multipliers at which automata tend to take the best arcs."""
-    others = given.relative[len(given.parts.arcs.head) :]
-    first = half_margins(given.parts.arcs, given.relative, float(np.abs(others).max(initial=0.0)))
-    return OwnScores(given.scores, given.best, math.fsum(given.best.tolist()), first)
 
 
 def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:
@@ -136,8 +128,7 @@ def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAU
     trace = Trace(np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32))
     found = _decode(given, FIRST_NODE, trace=trace)
     dual, primal, step, decoded = (values[: found[0].iterations] for values in trace)
-    constant = float(given.best.sum())
-    return found[0], Trace(dual + constant, primal + constant, step, decoded)
+    return found[0], Trace(dual + given.own.constant, primal + given.own.constant, step, decoded)
 
 
 def branch_and_bound(

@@ -9,12 +9,14 @@ and neither the tolerance nor the digits of a bound may depend on it.  It is add
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nonproj.automata.workspace import half_margins
 from nonproj.dual.options import SEARCH, DualOptions, check_options
-from nonproj.dual.problem import ArcsProblem
+from nonproj.dual.problem import ArcsProblem, OwnScores
 from nonproj.dual.search import search
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.registry import PART_TYPES
@@ -54,20 +56,18 @@ class Normalised(NamedTuple):
     ----------
     parts : PartSpace
         Without the arcs that are forbidden, and without those that no best tree can have where they are very low.
-    scores : ndarray of shape (P,), float64
-        Their scores.
-    relative, best : ndarray of shape (P,) and (N,), float64
-        The scores with those of arcs relative to the best arc into each word, and the scores of these: see
-        `relative_scores`.
+    relative : ndarray of shape (P,), float64
+        Their scores, those of arcs relative to the best arc into each word: see `relative_scores`.
     options : DualOptions
-        With the scale of the relative scores.
+        With the scale of these scores.
+    own : OwnScores
+        Their scores before.
     """
 
     parts: PartSpace
-    scores: np.ndarray
     relative: np.ndarray
-    best: np.ndarray
     options: DualOptions
+    own: OwnScores
 
 
 @kernel
@@ -109,9 +109,14 @@ def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64
 
 
 def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> Normalised:
-    """Return a problem whose scores are finite and whose options are checked, without leaving out any arc."""
+    """Return a problem whose scores are finite and whose options are checked, without leaving out any arc.
+
+    It starts from multipliers at which automata tend to take the best arc into each word, and no other.
+    """
     relative, best, scale = relative_scores(parts.arcs, scores)
-    return Normalised(parts, scores, relative, best, options._replace(scale=scale))
+    largest = float(np.abs(relative[len(parts.arcs.head) :]).max(initial=0.0))
+    own = OwnScores(scores, best, math.fsum(best.tolist()), half_margins(parts.arcs, relative, largest))
+    return Normalised(parts, relative, options._replace(scale=scale), own)
 
 
 def normalise_scores(
@@ -146,7 +151,7 @@ def normalise_scores(
     --------
     >>> from nonproj.parts.arcs import full_arc_space
     >>> given = normalise_scores(part_space(full_arc_space(2), "arc"), [1.0, 2.0, 4.0, -1e18], DualOptions())
-    >>> given.scores, given.relative
+    >>> given.own.scores, given.relative
     (array([1., 2., 4.]), array([-1.,  0.,  0.]))
     """
     options, scores = check_options(options), _check(parts, scores)

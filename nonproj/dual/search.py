@@ -23,18 +23,18 @@ import bisect
 import heapq
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from nonproj.automata.compiled import score_tree
+from nonproj.dual.nodes import ALL, CROSSING, PROJECTIVE, Node, Ranked
 from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, Bounded, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
 from nonproj.trees.checks import check_status
 from nonproj.trees.projective import is_projective
-from nonproj.types import Bools, Decoded, Float64s, Int32s, Int64s
+from nonproj.types import Bools, Decoded, Float64s, Int32s
 
 OPEN_BYTES = 2**28
 """Memory of the open nodes from which on the search is depth-first."""
@@ -43,9 +43,6 @@ _ARC_BYTES = 33  # of an arc in a node
 
 NODE_WORK, PART_WORK = 100_000, 2
 """Work of setting up a node, and for each part, in the time of Viterbi transitions."""
-
-ALL, CROSSING, PROJECTIVE = range(3)
-"""Which trees of a node count: all, those that pay the price of crossing arcs, or projective ones."""
 
 
 class Searched(list[Decoded]):
@@ -160,48 +157,6 @@ def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searche
     return Searched([best, *others][: len(found)], found.problem, found.copies)
 
 
-@dataclass
-class Node:
-    """The trees over some of the arcs.
-
-    Attributes
-    ----------
-    keep : ndarray of shape (A,), bool
-    bound : float
-        Of the values of the trees that count, see ``kind``.
-    copies, disputes : ndarray
-        See `Bounded`; those of the parent until the node is bounded itself.
-    kind : int
-        `ALL`, `CROSSING` or `PROJECTIVE`.
-    iterations : int
-        Of the subgradient method, at most; 0 once the node is bounded.
-    best : ndarray of int32, or None
-        The best solution that is known in it.
-    score : float
-        That of ``best``.
-    solved : bool
-        Whether ``best`` is proven to be the best.
-    """
-
-    keep: Bools
-    bound: float
-    copies: Float64s
-    disputes: Int64s
-    kind: int
-    iterations: int
-    best: Int32s | None = None
-    score: float = -np.inf
-    solved: bool = False
-
-
-class _Ranked(NamedTuple):
-    """One of the best solutions: its value, and the numbers of iterations, decoded automata and nodes until then."""
-
-    solution: Int32s
-    score: float
-    counts: tuple[int, int, int]
-
-
 class _Known:
     """The known trees by their values: those that are ranked, and those that may be."""
 
@@ -255,7 +210,7 @@ class _Search:
         self.open: list[tuple[float, int, Node]] = []
         self.deep: list[Node] = []
         self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * max(1, len(problem.head))))
-        self.known, self.fathomed, self.ranked = _Known(k), -np.inf, list[_Ranked]()
+        self.known, self.fathomed, self.ranked = _Known(k), -np.inf, list[Ranked]()
         self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
         self.agreed = False
 
@@ -279,7 +234,7 @@ class _Search:
         while len(self.ranked) < self.k and self.known.best() > -np.inf:
             self.rank()
         if not self.ranked:  # automata have rejected every tree
-            self.ranked.append(_Ranked(first.solution, -np.inf, self.counts()))
+            self.ranked.append(Ranked(first.solution, -np.inf, self.counts()))
         others = max(self.highest_bound(), self.known.best())
         # A tree may have been ranked before another that is better by less than the tolerance.
         ranked = sorted(self.ranked, key=lambda each: -each.score)
@@ -295,7 +250,7 @@ class _Search:
         """Return the numbers of iterations, decoded automata and nodes so far."""
         return self.iterations, self.decoded, self.nodes
 
-    def as_decoded(self, ranked: _Ranked, bound: float) -> Decoded:
+    def as_decoded(self, ranked: Ranked, bound: float) -> Decoded:
         """Return a tree with its certificate, under a bound of all trees that do not come before it."""
         certified = self.options.closes(bound, ranked.score)
         agreed = certified and (self.k > 1 or self.agreed)
@@ -314,7 +269,7 @@ class _Search:
 
     def rank(self) -> None:
         """Rank the best of the known trees that are not ranked."""
-        self.ranked.append(_Ranked(*self.known.pop(), self.counts()))
+        self.ranked.append(Ranked(*self.known.pop(), self.counts()))
 
     def push(self, node: Node) -> None:
         """Keep a node open, unless nothing in it can be among the best."""

@@ -20,7 +20,7 @@ ROUNDOFF = 2.0**-53 * 1.01
 """Unit roundoff, with terms of second order."""
 
 EPSILON = 2.0**-52
-"""Distance of the numbers next to 1, at most twice the relative distance of any two."""
+"""The unit in the last place of a number is at most this share of it."""
 
 UNITS = 2.0**20
 """Scores that are multiples of its inverse, such as integers, are added without rounding unless they are large."""
@@ -40,16 +40,16 @@ def relative_matrix(scores: Float64s) -> Float64s:
     >>> relative_matrix(np.array([[0.0, 1.0, 4.0], [0.0, 0.0, 8.0], [0.0, 2.0, 0.0]])).tolist()
     [[0.0, -1.0, -4.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    relative = scores.copy()
-    for m in range(1, scores.shape[0]):
-        top = -np.inf
-        for h in range(scores.shape[0]):
-            if h != m:
-                top = max(top, scores[h, m])
-        if top > -np.inf:
-            for h in range(scores.shape[0]):
-                if h != m:
-                    relative[h, m] -= top
+    n_nodes = scores.shape[0]
+    relative, best = scores.copy(), np.full(n_nodes, -np.inf)
+    for h in range(n_nodes):
+        for m in range(1, n_nodes):
+            if h != m and scores[h, m] > best[m]:
+                best[m] = scores[h, m]
+    for h in range(n_nodes):
+        for m in range(1, n_nodes):
+            if h != m and best[m] > -np.inf:
+                relative[h, m] -= best[m]
     return relative
 
 
@@ -111,8 +111,7 @@ def rounding_error(
     """
     n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
     operations = terms + ARC_OPERATIONS * n_nodes
-    if _sums_are_exact(copies, operations) and _sums_are_exact(others, operations):
-        return 0.0
+    exact = _sums_are_exact(copies, operations) and _sums_are_exact(others, operations)
     highest = 0.0
     for score in others:
         highest = max(highest, score)
@@ -133,7 +132,7 @@ def rounding_error(
                 lack = max(lack, scores[a] - (y + z + grandparent))
         positive += above + (abs(tree) if tree > -np.inf else 0.0)
         lacking += lack
-    return lacking + ROUNDOFF * operations * (2.0 * positive + abs(dual))
+    return lacking if exact else lacking + ROUNDOFF * operations * (2.0 * positive + abs(dual))
 
 
 @kernel

@@ -1,0 +1,55 @@
+"""What `nonproj.dual.search` keeps: the nodes that are open, and the trees that are ranked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.types import Bools, Float64s, Int32s, Int64s
+
+ALL, CROSSING, PROJECTIVE = range(3)
+"""Which trees of a node count: all, those that pay the price of crossing arcs, or projective ones."""
+
+
+@dataclass
+class Node:
+    """The trees over some of the arcs.
+
+    Attributes
+    ----------
+    keep : ndarray of shape (A,), bool
+    bound : float
+        Of the values of the trees that count, see ``kind``.
+    copies, disputes : ndarray
+        See `Bounded`; those of the parent until the node is bounded itself.
+    kind : int
+        `ALL`, `CROSSING` or `PROJECTIVE`.
+    iterations : int
+        Of the subgradient method, at most; 0 once the node is bounded.
+    best : ndarray of int32, or None
+        The best solution that is known in it.
+    score : float
+        That of ``best``.
+    solved : bool
+        Whether ``best`` is proven to be the best.
+    """
+
+    keep: Bools
+    bound: float
+    copies: Float64s
+    disputes: Int64s
+    kind: int
+    iterations: int
+    best: Int32s | None = None
+    score: float = -np.inf
+    solved: bool = False
+
+
+class Ranked(NamedTuple):
+    """One of the best solutions: its value, and the numbers of iterations, decoded automata and nodes until then."""
+
+    solution: Int32s
+    score: float
+    counts: tuple[int, int, int]
