@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.store import Row
-from nonproj.io.conll import with_misc
+from nonproj.io.copies import with_misc
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence

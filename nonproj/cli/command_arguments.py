@@ -9,12 +9,21 @@ from nonproj.cli.arguments import (
     Arguments,
     add_decoding,
     add_on_error,
+    add_plain_text,
     add_reading,
     add_scheduler,
     add_tagging,
     add_text_forms,
+    add_workers,
 )
 from nonproj.cli.values import factor, integer, jobs, language_code, port, positive, probability, whole
+from nonproj.model.installed import DEFAULT
+
+ON_ERROR = ("stop", "skip", "copy")
+"""A copy of `nonproj.io.broken.ON_ERROR`, which takes longer to import."""
+
+FORMATS = ("conllu", "json", "jsonl", "parquet")
+"""A copy of `nonproj.io.tables.FORMATS`."""
 
 
 def add_train(parser: Arguments) -> None:
@@ -203,4 +212,48 @@ def add_show(parser: Arguments) -> None:
     add_on_error(parser)
     add_reading(parser)
     add_tagging(parser)
+    add_decoding(parser)
+
+
+def add_parse(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj parse``."""
+    add = parser.add_argument
+    parser.usage = "nonproj parse [options] [MODEL] [IN]\n       nonproj parse [options] [MODEL] FILE... -o FOLDER"
+    text = "a model made by 'nonproj train', or the name of an installed one, instead of the first argument"
+    add("-m", "--model", metavar="MODEL", help=text)
+    text = f"a model (default: {DEFAULT}, or the only installed one), and the file to parse (default: standard input);"
+    text += " with -o FOLDER: files, folders and quoted patterns such as 'texts/**/*.txt'"
+    add("files", nargs="*", metavar="MODEL [IN]", help=text)
+    text = "file to write (default: standard output), or folder for the parses of several files"
+    add("-o", "--output", default="-", metavar="OUT", help=text)
+    text = (
+        "CoNLL; JSON; a line of JSON for each sentence; or Parquet, a row for each word (default: by the ending of OUT)"
+    )
+    add("--format", choices=FORMATS, help=text)
+    text = "write the K best trees of each sentence, best first, with rank, score, bound and certificate as comments"
+    add("--nbest", type=positive, metavar="K", help=text)
+    text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
+    add("--constraints", choices=("misc", "head"), help=text)
+    text = "write the probability of each head, and of head and label, into MISC, as in Confidence=0.97"
+    add("--confidence", dest="write_confidence", action="store_true", help=text)
+    text = "replace heads, and labels with their heads, whose probability is below P by _"
+    add("--min-confidence", type=probability, metavar="P", help=text)
+    add(
+        "--mark-unsure",
+        action="store_true",
+        help="with --min-confidence: keep such heads and labels and mark them in MISC, as in Unsure=Head",
+    )
+    add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
+    add("--stats-comments", action="store_true", help="write them as comments above each sentence")
+    text = "malformed input: stop; or skip it or copy its lines, report it at the end, and exit with code 1"
+    add("--on-error", choices=ON_ERROR, default="stop", help=f"{text} (default: stop)")
+    text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match;"
+    text += " of several files, those that are complete are skipped"
+    add("--resume", action="store_true", help=text)
+    text = "enhanced dependencies and empty nodes: keep or drop them, in all sentences (default: drop)"
+    add("--deps", choices=("keep", "drop"), default="drop", help=text)
+    add_plain_text(parser)
+    add_reading(parser)
+    add_tagging(parser)
+    add_workers(parser)
     add_decoding(parser)

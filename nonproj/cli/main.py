@@ -21,7 +21,6 @@ from nonproj.cli.arguments import (
     Arguments,
     add_decoding,
     add_on_error,
-    add_plain_text,
     add_reading,
     add_tagging,
     add_workers,
@@ -32,6 +31,7 @@ from nonproj.cli.command_arguments import (
     add_clean,
     add_distil,
     add_package,
+    add_parse,
     add_search,
     add_show,
     add_train,
@@ -39,9 +39,8 @@ from nonproj.cli.command_arguments import (
 from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.model_names import are_inputs, is_terminal, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
-from nonproj.cli.values import jobs, port, positive, probability, seconds
+from nonproj.cli.values import jobs, port, positive, seconds
 from nonproj.errors import NonprojError, one_line
-from nonproj.model.installed import DEFAULT
 
 EXIT_BROKEN_PIPE = 141
 
@@ -53,12 +52,6 @@ MOVED = ("constituency", "lexicalised", "translate", "tsp", "mrf")
 
 _DECODING_OPTIONS = {f"--{no}{name}" for name in ("projective", "exact", "full", "joint", "tag") for no in ("", "no-")}
 _DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--max-words", "--search-limit"}
-
-ON_ERROR = ("stop", "skip", "copy")
-"""A copy of `nonproj.io.broken.ON_ERROR`, which takes longer to import."""
-
-FORMATS = ("conllu", "json", "jsonl", "parquet")
-"""A copy of `nonproj.io.tables.FORMATS`."""
 
 _VERBOSITY = re.compile("-v+|-q+|--verbose|--quiet")
 
@@ -76,7 +69,7 @@ def build_parser() -> Arguments:
     table = [
         ("train", "train a model on a treebank", add_train),
         ("distil", "parse text with a model, the teacher, and train another one on its trees, too", add_distil),
-        ("parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream", _add_parse),
+        ("parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream", add_parse),
         ("evaluate", "score a parsed file or a model, or compare two parsed files", _add_evaluate),
         (
             "show",
@@ -99,49 +92,6 @@ def build_parser() -> Arguments:
     ]
     parser.add_commands("command", "COMMAND", table)
     return parser
-
-
-def _add_parse(parser: Arguments) -> None:
-    add = parser.add_argument
-    parser.usage = "nonproj parse [options] [MODEL] [IN]\n       nonproj parse [options] [MODEL] FILE... -o FOLDER"
-    text = "a model made by 'nonproj train', or the name of an installed one, instead of the first argument"
-    add("-m", "--model", metavar="MODEL", help=text)
-    text = f"a model (default: {DEFAULT}, or the only installed one), and the file to parse (default: standard input);"
-    text += " with -o FOLDER: files, folders and quoted patterns such as 'texts/**/*.txt'"
-    add("files", nargs="*", metavar="MODEL [IN]", help=text)
-    text = "file to write (default: standard output), or folder for the parses of several files"
-    add("-o", "--output", default="-", metavar="OUT", help=text)
-    text = (
-        "CoNLL; JSON; a line of JSON for each sentence; or Parquet, a row for each word (default: by the ending of OUT)"
-    )
-    add("--format", choices=FORMATS, help=text)
-    text = "write the K best trees of each sentence, best first, with rank, score, bound and certificate as comments"
-    add("--nbest", type=positive, metavar="K", help=text)
-    text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
-    add("--constraints", choices=("misc", "head"), help=text)
-    text = "write the probability of each head, and of head and label, into MISC, as in Confidence=0.97"
-    add("--confidence", dest="write_confidence", action="store_true", help=text)
-    text = "replace heads, and labels with their heads, whose probability is below P by _"
-    add("--min-confidence", type=probability, metavar="P", help=text)
-    add(
-        "--mark-unsure",
-        action="store_true",
-        help="with --min-confidence: keep such heads and labels and mark them in MISC, as in Unsure=Head",
-    )
-    add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
-    add("--stats-comments", action="store_true", help="write them as comments above each sentence")
-    text = "malformed input: stop; or skip it or copy its lines, report it at the end, and exit with code 1"
-    add("--on-error", choices=ON_ERROR, default="stop", help=f"{text} (default: stop)")
-    text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match;"
-    text += " of several files, those that are complete are skipped"
-    add("--resume", action="store_true", help=text)
-    text = "enhanced dependencies and empty nodes: keep or drop them, in all sentences (default: drop)"
-    add("--deps", choices=("keep", "drop"), default="drop", help=text)
-    add_plain_text(parser)
-    add_reading(parser)
-    add_tagging(parser)
-    add_workers(parser)
-    add_decoding(parser)
 
 
 def _add_evaluate(parser: Arguments) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.io.conll import with_misc
+from nonproj.io.copies import with_misc
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 

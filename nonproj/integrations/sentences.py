@@ -12,6 +12,7 @@ import numpy as np
 
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
+from nonproj.io.copies import as_conllu
 from nonproj.io.objects import from_conllu, to_conllu
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
@@ -94,6 +95,6 @@ def annotated(original: Any, sentence: Sentence, parse: Parse) -> Any:
             known = token.keys() | _CONLLX
             token.update((name, value) for name, value in old.items() if name not in known)
         return tokens
-    text = conll.replace(conll.as_conllu(sentence), parse.decoded.heads, parse.labels)
+    text = conll.replace(as_conllu(sentence), parse.decoded.heads, parse.labels)
     [parsed] = conll.read(io.StringIO(text))
     return dataclasses.replace(parsed, path=sentence.path, line=sentence.line)

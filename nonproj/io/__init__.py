@@ -6,6 +6,7 @@
 - `constraints`: constraints on trees in the columns of a treebank
 - `partial`: trees of which only some heads are given, to learn from
 - `conll`: lossless CoNLL-X and CoNLL-U
+- `copies`: copies of sentences with other columns
 - `layouts`: the columns of CoNLL-U Plus and CoNLL-2009
 - `checks`: validation of a sentence's lines
 - `strict`: additional requirements of the CoNLL-U format

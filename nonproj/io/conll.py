@@ -13,7 +13,6 @@ and leaves every other byte unchanged.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import re
 import sys
 import zlib
@@ -26,9 +25,9 @@ import numpy as np
 from nonproj.errors import DataError, NonprojError
 from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, Rules, checked
 from nonproj.io.files import Source, open_input, open_output, stream_error, text_lines
-from nonproj.io.layouts import Layout, layout_of, restored, ten_columns
+from nonproj.io.layouts import Layout, layout_of, restored
 from nonproj.io.strict import SentenceIds
-from nonproj.types import Float64s, Sentence
+from nonproj.types import Sentence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -194,88 +193,6 @@ def until_error(sentences: Iterable[Sentence], errors: list[NonprojError]) -> It
         yield from sentences
     except NonprojError as error:
         errors.append(error)
-
-
-def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s | None = None) -> Sentence:
-    """Return a copy of a sentence with other tags; rows and lines are consistent, and every other byte is unchanged.
-
-    Parameters
-    ----------
-    sentence : Sentence
-        Of ``n`` words.
-    rows : list of n lists of str
-        The ten columns of each word, of which LEMMA to FEATS may differ.
-    tag_margins : ndarray of shape (n,), float64, optional
-        Those of the tags, if they are predicted: see `Sentence`.
-
-    Examples
-    --------
-    >>> import io
-    >>> sentence = next(read(io.StringIO("1\\tRegn\\t_\\t_\\t_\\t_\\t0\\tROOT\\t_\\t_\\n\\n")))
-    >>> with_rows(sentence, [["1", "Regn", "regn", "N", "NC", "_", "0", "ROOT", "_", "_"]]).lines[0].expandtabs(6)
-    '1     Regn  regn  N     NC    _     0     ROOT  _     _\\n'
-    """
-    lines = sentence.lines.copy()
-    for index, row in zip(sentence.word_lines, rows, strict=False):  # sentences made by hand have no lines
-        columns = lines[index].split("\t", 6)
-        if columns[LEMMA : FEATS + 1] != row[LEMMA : FEATS + 1]:
-            columns[LEMMA : FEATS + 1] = row[LEMMA : FEATS + 1]
-            lines[index] = "\t".join(columns)
-    return dataclasses.replace(sentence, rows=rows, lines=lines, tag_margins=tag_margins)
-
-
-def as_conllu(sentence: Sentence) -> Sentence:
-    """Return a sentence without other columns than the ten of CoNLL-U.
-
-    Examples
-    --------
-    >>> import io
-    >>> [sentence] = read(io.StringIO("# global.columns = ID FORM X:Y\\n1\\tRegn\\t*\\n\\n"))
-    >>> as_conllu(sentence).lines[1].split("\\t")
-    ['1', 'Regn', '_', '_', '_', '_', '_', '_', '_', '_\\n']
-    """
-    if sentence.order is None:
-        return sentence
-    return dataclasses.replace(sentence, lines=ten_columns(sentence.lines), order=None)
-
-
-def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]) -> Sentence:
-    """Return a copy of a sentence with attributes of MISC set, or removed if the value is None.
-
-    Parameters
-    ----------
-    sentence : Sentence
-        Of ``n`` words.
-    attributes : sequence of n mappings
-        From names to values; all other attributes are kept, in their order.
-
-    Examples
-    --------
-    >>> import io
-    >>> sentence = next(read(io.StringIO("1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\tGloss=rain|X=1\\n\\n")))
-    >>> with_misc(sentence, [{"X": "2", "Confidence": "0.97"}]).lines[0].split("\\t")[9]
-    'Gloss=rain|X=2|Confidence=0.97\\n'
-    """
-    rows, lines = [], sentence.lines.copy()
-    indices: Sequence[int | None] = sentence.word_lines or [None] * len(sentence.rows)
-    for index, row, own in zip(indices, sentence.rows, attributes, strict=True):
-        items = [] if row[_MISC] == "_" else row[_MISC].split("|")
-        for name, value in own.items():
-            places = [i for i, item in enumerate(items) if item.partition("=")[0] == name]
-            if value is not None and places:
-                items[places[0]] = f"{name}={value}"
-                places = places[1:]
-            elif value is not None:
-                items.append(f"{name}={value}")
-            items = [item for i, item in enumerate(items) if i not in places]
-        misc = "|".join(items) or "_"
-        rows.append([*row[:_MISC], misc, *row[_MISC + 1 :]])
-        if index is not None:
-            body = lines[index].rstrip("\r\n")
-            columns = body.split("\t")
-            columns[_MISC] = misc
-            lines[index] = "\t".join(columns) + lines[index][len(body) :]
-    return dataclasses.replace(sentence, rows=rows, lines=lines)
 
 
 Comments: TypeAlias = "Mapping[str, object] | Iterable[tuple[str, object]]"

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nonproj.io.checks import BOM, Rules
-from nonproj.io.conll import as_conllu, replace, sentences_of
+from nonproj.io.conll import replace, sentences_of
+from nonproj.io.copies import as_conllu
 from nonproj.types import Sentence
 
 if TYPE_CHECKING:

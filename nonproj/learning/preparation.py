@@ -13,7 +13,8 @@ import numpy as np
 from nonproj.errors import ConfigError, DataError, ModelError, one_line
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.batches import check_length
-from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS, with_rows
+from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.copies import with_rows
 from nonproj.io.masking import HINT, MASK, MOSTLY, NOTABLE, masked_share
 from nonproj.io.partial import count_crossing, is_partial
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.conll import with_misc
+from nonproj.io.copies import with_misc
 from nonproj.io.strings import LABEL, check
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.component import Schema, Setting, State

@@ -18,8 +18,9 @@ from nonproj.dual.search import Searched, with_known
 from nonproj.dual.tags import ChainScores
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.batches import batches, groups
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
+from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.constraints import Constraints, read_constraints
+from nonproj.io.copies import with_rows
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space

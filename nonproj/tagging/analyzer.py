@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
+from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.copies import with_rows
 from nonproj.linear.component import Schema, add_nested, blocks, cross_fit, nested
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors

@@ -48,7 +48,9 @@ from nonproj.text.words import count_words, join_units, open_places, score_joins
 from nonproj.types import Int64s, Uint32s
 
 _KNOWN_BITS, _LEXICON_BITS = 16, 20
-_MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.05
+_MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.2
+"""Share of the places between two kinds of characters where tokens end, above which the model decides.  Between letters
+and digits it is higher: these places are rare, and from few of them the model would learn to cut unknown codes."""
 
 
 _TABLES = {"known": ("uint8", 1), "tokens": ("float32", 1), "sentences": ("float32", 1)}

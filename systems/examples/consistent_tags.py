@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from nonproj.errors import ModelError, NonprojError
 from nonproj.io import conll
+from nonproj.io.copies import with_rows
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
@@ -31,7 +32,7 @@ def retag(tagger, sentences, weight: float) -> Iterator[Sentence]:
             for row, tag in zip(rows, tags[place : place + len(rows)], strict=True):
                 row[3:6] = tag
             place += len(rows)
-            yield conll.with_rows(sentence, rows)
+            yield with_rows(sentence, rows)
     sys.stderr.write(f"{count} documents, {proven} proven\n")
 
 

@@ -11,7 +11,7 @@ from nonproj.cli.main import main
 from nonproj.dual.decoding import DualOptions
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
-from nonproj.io.conll import with_rows
+from nonproj.io.copies import with_rows
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.pruner import Pruner, PrunerStage
 from nonproj.learning.trainer import Trainer, train

@@ -10,6 +10,7 @@ import pytest
 import toy
 
 from nonproj.io import conll
+from nonproj.io.copies import with_rows
 from nonproj.learning import confidence
 from nonproj.learning.material import Made, Spaces
 from nonproj.learning.mixing import examples_of, make_examples
@@ -144,7 +145,7 @@ def test_copies_with_other_tags_share_what_is_equal():
     assert copy.rows == rows and first.rows[0][3] != "X"
     assert [row is own for row, own in zip(copy.rows, first.rows, strict=True)] == [False] + [True] * (len(rows) - 1)
     assert [line is own for line, own in zip(copy.lines, first.lines, strict=True)][:2] == [False, True]
-    assert "".join(copy.lines) == "".join(conll.with_rows(first, rows).lines)
+    assert "".join(copy.lines) == "".join(with_rows(first, rows).lines)
     assert next(conll.read(io.StringIO("".join(copy.lines)))).rows == rows
     with pytest.raises(ValueError, match="zip"):
         retagged(second, second.rows[1:])

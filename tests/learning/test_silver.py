@@ -8,7 +8,7 @@ import pytest
 import toy
 
 from nonproj.errors import ConfigError, DataError
-from nonproj.io.conll import with_rows
+from nonproj.io.copies import with_rows
 from nonproj.learning import preparation
 from nonproj.learning.trainer import Trainer, train
 from nonproj.model.model import Model

@@ -10,6 +10,7 @@ from toy import treebank
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
+from nonproj.io.copies import with_misc
 from nonproj.learning.trainer import train
 from nonproj.linear.component import (
     KNOWN,
@@ -59,7 +60,7 @@ def fixture_sentences():
     found = []
     for sentence in conll.read(io.StringIO(treebank(40, 0))):
         values = [{"Initial": form[0] if form[0] < "n" else None} for form in sentence.forms]
-        found.append(conll.with_misc(sentence, values))
+        found.append(with_misc(sentence, values))
     return found
 
 
@@ -76,7 +77,7 @@ def test_a_component_is_trained_stored_loaded_and_applied(sentences, tmp_path):
     config = Config().with_overrides(SMALL)
     train(sentences, config, components=[Initial]).save(tmp_path / "m")
     parser = Parser(Model.load(tmp_path / "m"))
-    plain = [conll.with_misc(s, [{"Initial": None}] * len(s)) for s in sentences]
+    plain = [with_misc(s, [{"Initial": None}] * len(s)) for s in sentences]
     tagged = [sentence for sentence, _ in parser.parse_all(plain)]
     assert Initial.accuracy(sentences, tagged) == 1.0
     assert "".join(tagged[0].lines) == "".join(sentences[0].lines)

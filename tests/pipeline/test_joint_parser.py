@@ -17,7 +17,7 @@ import nonproj
 from nonproj.cli.main import main
 from nonproj.dual.joint.space import joint_score, joint_space
 from nonproj.errors import ModelError
-from nonproj.io.conll import with_rows
+from nonproj.io.copies import with_rows
 from nonproj.io.objects import from_words
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model

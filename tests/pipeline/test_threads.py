@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import nonproj
 from nonproj.io import conll
-from nonproj.io.conll import with_rows
+from nonproj.io.copies import with_rows
 from nonproj.kernels.threads import LoadedOnce, PerThread, one_thread
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config

@@ -16,6 +16,7 @@ from command import enter
 from nonproj.cli.main import main
 from nonproj.errors import ModelError
 from nonproj.io import conll
+from nonproj.io.copies import with_rows
 from nonproj.kernels.kernel import NOTICE
 from nonproj.learning.preparation import TaggerStage, pack_tags, unpack_tags
 from nonproj.learning.trainer import train
@@ -139,7 +140,7 @@ def test_jackknifed_tags_are_not_the_gold_ones():
     sentences = toy.sentences(20)
     odd = [row.copy() for row in sentences[0].rows]
     odd[0][3:5] = ["ODD", "ODD"]  # in one sentence only: no tagger of the other folds can know it
-    sentences[0] = conll.with_rows(sentences[0], odd)
+    sentences[0] = with_rows(sentences[0], odd)
     config = Config().with_overrides(SMALL | {"training.tags": "predicted"})
     predicted = TaggerStage().fit(sentences, Setting(config)).predicted
     assert "ODD" not in {row[3] for row in predicted[0].rows}

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from nonproj.evaluation.audit.suspicions import Suspicion
 from nonproj.evaluation.html.items import comment
-from nonproj.io.conll import with_misc
+from nonproj.io.copies import with_misc
 from nonproj.types import Sentence
 
 MARKS = ("SuspectHead", "SuspectDeprel", "SuspectUPOS", "SuspectXPOS", "SuspectFeats", "SuspectLemma", "SuspectRule")

@@ -13,7 +13,8 @@ import numpy as np
 from nonproj.errors import SizeError
 from nonproj.evaluation.audit.margins import head_differences
 from nonproj.io.batches import batches
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
+from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.copies import with_rows
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence

@@ -7,6 +7,7 @@ from typing import Any
 from nonproj.evaluation.html.items import Item
 from nonproj.io import conll
 from nonproj.io.checks import BOM
+from nonproj.io.copies import as_conllu
 
 
 class Numbers(dict[str, int]):
@@ -53,7 +54,7 @@ def columns_of(item: Item, strings: Numbers, tags: Numbers) -> dict[str, Any]:
     >>> columns_of(item, Numbers({"_": 0}), Numbers({"": 0}))
     {'x': [[1], [2], 0, 0], 'z': [[0, '# sent_id = 1']]}
     """
-    sentence = conll.as_conllu(item.sentence)
+    sentence = as_conllu(item.sentence)
     text = conll.replace(sentence, item.heads, item.labels)
     lines = text.split("\n")
     places = [place for place, line in enumerate(lines) if line.removeprefix(BOM).partition("\t")[0].isdigit()]

@@ -14,7 +14,7 @@ from nonproj.evaluation.search.attributes import shown
 from nonproj.evaluation.search.query import Query
 from nonproj.evaluation.search.syntax import Field
 from nonproj.evaluation.search.words import Tree, Words
-from nonproj.io import conll
+from nonproj.io import conll, copies
 from nonproj.io.checks import BOM
 from nonproj.pictures.content import confidence_of, partial_heads
 from nonproj.types import Sentence
@@ -83,7 +83,7 @@ def as_conllu(query: Query, hit: Hit) -> str:
     """
     words, matches = hit.words, [match_text(query.names, match) for match in hit.matches]
     comments = {COMMENT: "; ".join(matches)}
-    sentence = conll.as_conllu(words.sentence)
+    sentence = copies.as_conllu(words.sentence)
     text = conll.replace(sentence, words.tree.heads[1:], None, comments, deps=conll.KEEP).removeprefix(BOM)
     end = "\r\n" if text.endswith("\r\n") else "\n"
     text = text.lstrip("\r\n")
