@@ -71,12 +71,12 @@ class Load(Lane):
         extra = {"one process": [], "--jobs 2": ["--jobs", "2"], "Dask": ["--scheduler", cluster and cluster.address]}[
             way
         ]
-        began, killed, peaks = time.monotonic(), 0, Peaks()
+        began, peaks = time.monotonic(), Peaks()
         try:
             if cluster:
                 cluster.complete()
             process = spawn(["parse", "a.nonproj", "in.conll", "-o", "out.conll", *extra], self.folder)
-            killed = self._watch(process, way, cluster, peaks, rng)
+            killed, writing = self._watch(process, way, cluster, peaks, rng)
             _, error = process.communicate()
             require(process.returncode == 0, f"{way}: exit code {process.returncode}: {error.decode()[-1500:]}")
             require(error == b"" or b"without a certificate" in error, f"{way}: {error.decode()[-1500:]}")
@@ -91,17 +91,20 @@ class Load(Lane):
         seconds = time.monotonic() - began
         self.notes[way] = {"seconds": round(seconds, 1), "killed": killed, "peak_mb": round(peaks.most, 1)}
         require(peaks.most < MOST_MB, f"{way}: a process takes {peaks.most:.0f} MB")
-        require(killed > 0 or way == "one process" or seconds < 2 * EVERY, f"{way}: no worker was killed")
+        require(killed > 0 or way == "one process" or writing < 2 * EVERY, f"{way}: no worker was killed")
         return way
 
-    def _watch(self, process: subprocess.Popen, way: str, cluster: Cluster | None, peaks: Peaks, rng) -> int:
-        """Kill a worker every few seconds until the command ends, and measure memory; return how many were killed."""
-        killed, last, written = 0, time.monotonic(), 0
+    def _watch(
+        self, process: subprocess.Popen, way: str, cluster: Cluster | None, peaks: Peaks, rng
+    ) -> tuple[int, float]:
+        """Kill workers until the command ends; return how many, and the seconds since the first output."""
+        killed, written, last, first = 0, 0, time.monotonic(), float("inf")
         while process.poll() is None:
             time.sleep(0.2)
             workers = [pid for pid in descendants(process.pid) if pid != process.pid]
             peaks.measure([process.pid, *workers, *(worker.pid for worker in (cluster.workers if cluster else []))])
             size = sum(path.stat().st_size for path in self._outputs())
+            first = min(first, time.monotonic()) if size else first
             if time.monotonic() - last < EVERY or size <= written:
                 continue
             last, written = time.monotonic(), size
@@ -113,7 +116,7 @@ class Load(Lane):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(rng.choice(workers), signal.SIGKILL)
                     killed += 1
-        return killed
+        return killed, time.monotonic() - first
 
     def _outputs(self) -> list[Path]:
         """Return the temporary files."""

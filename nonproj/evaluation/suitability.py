@@ -137,7 +137,7 @@ def overlap(ranks: dict[str, int], given: Counter[str]) -> float:
     --------
     >>> ranks = {"the": 0, "of": 1, "cat": 2}
     >>> round(overlap(ranks, Counter({"the": 5, "of": 3, "dog": 2})), 2), overlap(ranks, Counter(der=5, von=3))
-    (0.7, 0.0)
+    (0.73, 0.0)
     """
     total, words = sum(1 / (rank + _OFFSET) for rank in range(len(ranks))), given.total()
     shares = ((count / words, ranks[word]) for word, count in given.items() if word in ranks)

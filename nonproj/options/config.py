@@ -167,13 +167,12 @@ def _build(cls: type[Section], values: object) -> Any:
 
 def _unknown(key: str, siblings: list[str]) -> ConfigError:
     """Return the error for an unknown option; it suggests the closest name in the section, or anywhere."""
-    section, _, last = key.rpartition(".")
+    last = key.rpartition(".")[2]
     everything = sorted((name for name, _ in options()), key=lambda name: not name.startswith("training."))
     names = [name.rpartition(".")[2] for name in everything]
     closest = [last] if last in names else difflib.get_close_matches(last, names, 1)
     same_name = [name for name, bare in zip(everything, names, strict=True) if bare in closest]
-    near = difflib.get_close_matches(key, siblings, 1) if section else []
-    near = near or same_name or difflib.get_close_matches(key, everything, 1)
+    near = difflib.get_close_matches(key, siblings, 1) or same_name or difflib.get_close_matches(key, everything, 1)
     if near:
         return ConfigError(key, f"unknown option; did you mean {' or '.join(near)}?")
     return ConfigError(key, f"unknown option; known: {', '.join(siblings)}")

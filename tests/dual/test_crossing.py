@@ -133,8 +133,11 @@ def test_at_no_price_and_among_projective_trees_nothing_changes():
         for price, options in ((0.0, DEFAULTS), (5.0, DualOptions(projective=True))):
             found, expected = priced_search(parts, scores, price, options), branch_and_bound(parts, scores, options)
             assert found.tree.tolist() == expected.tree.tolist() and found[1:] == expected[1:]
-        ranked = zip(decode_trusted(parts, scores, DEFAULTS, SEARCH, 4), k_best(parts, scores, 4), strict=True)
-        assert all(a.tree.tolist() == b.tree.tolist() and a[1:] == b[1:] for a, b in ranked)
+        for found, expected in zip(
+            decode_trusted(parts, scores, DEFAULTS, SEARCH, 4), k_best(parts, scores, 4), strict=True
+        ):
+            assert found.tree.tolist() == expected.tree.tolist() and found.score == expected.score
+            assert found.certified and expected.certified and found.bound == pytest.approx(expected.bound, rel=1e-9)
 
 
 def test_wrong_arguments():

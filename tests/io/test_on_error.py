@@ -222,7 +222,7 @@ def test_a_broken_line_of_text_is_left_out_or_becomes_a_comment(here, capsys, fo
     data = [line.encode() for line in lines]
     Path("bad.txt").write_bytes(b"\n".join([*data[:30], bad, *data[30:]]) + b"\n")
     before, behind = (b"\n".join(part) + b"\n" for part in (data[:30], data[30:]))
-    Path("good.txt").write_bytes(before + (b"\n" if form == "text" else b"") + behind)
+    Path("good.txt").write_bytes(before + (b"\n" if form in ("text", "tokens") else b"") + behind)
     calm = parse("good.txt", f"--{form}")[1]
     outputs = {}
     for action, done in (("skip", "left out"), ("copy", "copied")):

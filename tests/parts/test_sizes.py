@@ -173,9 +173,10 @@ def test_too_many_parts_in_a_file(model, monkeypatch, tmp_path, capsys):
     assert main(["parse", str(GOLDEN), str(path)]) == 2
     out, error = capsys.readouterr()
     assert len(list(conll.read(io.StringIO(out)))) == 1
+    unsuitable, error = error.splitlines()
+    assert " does not fit the model: 100 % of the tags (N) are unknown to it" in unsuitable
     assert error.startswith(f"nonproj: {path}:4: a sentence of 40 words: ")
-    assert error.endswith("prune more (decoding.threshold, pruner.max_heads), or split the sentence\n")
-    assert error.count("\n") == 1
+    assert error.endswith("prune more (decoding.threshold, pruner.max_heads), or split the sentence")
 
 
 def test_the_limit_on_the_command_line(tmp_path, capsys):

@@ -320,7 +320,7 @@ def test_a_missing_file_is_an_error(trained):
 
 
 def test_options_are_checked(trained):
-    with pytest.raises(ConfigError, match="^format: conll is invalid, one of text, lines, words expected$"):
+    with pytest.raises(ConfigError, match="^format: conll is invalid, one of text, lines, words, tokens expected$"):
         list(read_text(io.StringIO("a"), trained, TextInput("conll")))
     with pytest.raises(ConfigError, match="^max_words: 1 is invalid"):
         list(split_text(io.StringIO("a"), TextInput(max_words=1)))

@@ -328,7 +328,7 @@ def test_a_process_with_foreign_threads_is_not_copied():
     with processes.Processes(2) as workers:
         assert workers.rehearse(abs, -1) == 1
         assert not processes.can_fork()
-        assert set(pool.in_order(workers, _command, [()] * 2)) == {b"-c"}
+        assert set(pool.in_order(workers, _command, [()] * 2)) == {b"-P"}
     stop.set()
     thread.join()
 
