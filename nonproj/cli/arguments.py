@@ -121,7 +121,7 @@ class Arguments(argparse.ArgumentParser):
             command = group.add_parser(name, help=text, description=description)
             add = command.add_argument
             add("-v", "--verbose", action="count", default=0, help="more messages on standard error")
-            add("-q", "--quiet", action="count", default=0, help="fewer messages: no progress bars, only warnings")
+            add("-q", "--quiet", action="count", default=0, help="fewer messages, and no progress bars")
             add_arguments(command)
             self.commands[name] = command
 

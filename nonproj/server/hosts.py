@@ -55,11 +55,11 @@ class HostCheck:
             return 400, "a request may not have both Content-Length and Transfer-Encoding"
         host, address = headers.get("host", ""), (scope.get("server") or ("", 0))[0]
         if not self._is_own(host_name(host), address):
-            return 421, f"Host: {host!r} is not a name of this server; allow it with --allowed-host"
+            return 421, f"Host: {host!r} is not a name of this server; nonproj serve --allowed-host allows others"
         origin = headers.get("origin")
         if origin is not None:
             if not self._is_allowed(origin, host):
-                return 403, f"Origin: {origin!r} is not allowed; allow it with --allowed-origin"
+                return 403, f"Origin: {origin!r} is not allowed; nonproj serve --allowed-origin allows others"
         elif headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not self._is_navigation(headers):
             return 403, "a request from a page of another origin, without Origin"
         return None

@@ -40,12 +40,19 @@ class Shown:
 
     def exchange(self, suggester: Suggester) -> None:
         """Suggest trees by another model from now on."""
-        self.suggester = suggester
-        self._models += 1
+        with self._lock:
+            self.suggester = suggester
+            self._models += 1
+
+    def _present(self) -> tuple[Suggester | None, int]:
+        """Return the present model and its number."""
+        with self._lock:
+            return self.suggester, self._models
 
     def view(self, unit: Unit) -> View:
         """Return what is shown of a sentence."""
-        text, suggester, key = unit.text, self.suggester, (unit.text, self._models)
+        text, (suggester, models) = unit.text, self._present()
+        key = text, models
         with self._lock:
             if key in self._views:
                 self._views.move_to_end(key)
@@ -64,7 +71,7 @@ class Shown:
 
     def compute(self, text: str) -> Draft:
         """Return a long sentence with the tree that is computed on demand, and keep its view."""
-        suggester, models = self.suggester, self._models
+        suggester, models = self._present()
         draft = apply({"op": "decode"}, view_of(text, suggester, self.trust), suggester, self.trust)
         self._keep((draft.text(), models), view_of(draft.text(), suggester, self.trust, on_demand=True))
         return draft
