@@ -172,7 +172,8 @@ def _unknown(key: str, siblings: list[str]) -> ConfigError:
     names = [name.rpartition(".")[2] for name in everything]
     closest = [last] if last in names else difflib.get_close_matches(last, names, 1)
     same_name = [name for name, bare in zip(everything, names, strict=True) if bare in closest]
-    near = difflib.get_close_matches(key, siblings, 1) or same_name or difflib.get_close_matches(key, everything, 1)
+    beside = [name for name in siblings if name.count(".") == key.count(".")]
+    near = difflib.get_close_matches(key, beside, 1) or same_name or difflib.get_close_matches(key, everything, 1)
     if near:
         return ConfigError(key, f"unknown option; did you mean {' or '.join(near)}?")
     return ConfigError(key, f"unknown option; known: {', '.join(siblings)}")

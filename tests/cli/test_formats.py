@@ -11,7 +11,7 @@ import pytest
 from classifiers import add_classifier
 from toy import raw_treebank
 
-from nonproj.cli import main as command_line
+from nonproj.cli import command_arguments
 from nonproj.cli.main import main
 from nonproj.errors import needs
 from nonproj.io.tables import FORMATS, read_frame
@@ -105,7 +105,7 @@ def test_mistakes_are_one_line(words, message, folder, tmp_path, capsys):
 
 
 def test_the_command_line_knows_the_formats():
-    assert command_line.FORMATS == FORMATS
+    assert command_arguments.FORMATS == FORMATS
 
 
 def test_a_missing_package_is_named(folder, tmp_path, capsys, monkeypatch):
