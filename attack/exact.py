@@ -28,6 +28,7 @@ from nonproj.dual.options import DualOptions
 from nonproj.dual.tags import ChainScores
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
+from nonproj.trees.domain import LOW
 from nonproj.trees.marginals import marginals
 from nonproj.types import Decoded
 
@@ -173,6 +174,10 @@ class Exact(Lane):
         n, single_root = draw.size(4), draw.chance(0.5)
         arcs = draw.arcs(n)
         expected = naive_domain.marginals(n, arcs, single_root)
+        scores = arcs[_are_arcs(n)]
+        is_forbidden = naive_domain.forbidden(scores)
+        # A mask that is no longer one beside others is an ordinary score, and the best tree may need it.
+        draw.common = draw.common and all(score >= LOW or is_forbidden(score) for score in scores)
         try:
             found = marginals(arcs, single_root)[0]
         except ValueError as error:
@@ -206,7 +211,9 @@ class Exact(Lane):
             require(heads.tobytes() not in seen, "a tree is listed twice")
             seen.add(heads.tobytes())
             value, best = expected.values[number], expected.values[numbers[rank]]
-            tolerance = 2 * TOLERANCE * expected.magnitude(number, numbers[rank]) + 4 * math.ulp(score)
+            tolerance = 2 * TOLERANCE * expected.magnitude(number, numbers[rank]) + 4 * math.ulp(
+                abs(score) + expected.paid[number]
+            )
             require(abs(value - score) <= tolerance, f"tree {rank} scores {value}, {score} is said")
             require(bound >= score, f"bound {bound} below its score {score}")
             certain = certain and certified
@@ -249,7 +256,7 @@ class _Expected:
 
     def __init__(self, heads: np.ndarray, used: np.ndarray, allowed: np.ndarray, top: np.ndarray, paid: np.ndarray):
         self.heads, self.used, self.allowed, self.top, self.paid = heads, used, allowed, top, paid
-        self.values = used.sum(axis=1) - paid
+        self.values = np.array([math.fsum(row) for row in np.column_stack([used, -paid]).tolist()])
 
     def exact(self, number: int) -> Fraction:
         """Return the value of a tree without rounding."""
@@ -299,7 +306,9 @@ class _Draw:
         """Scores of arcs, some of them masked."""
         scores = self.scores((n + 1, n + 1))
         if self.chance(0.3):  # a constant for each word ranks nothing
-            scores += self.scale * 10.0 ** self.rng.integers(-3, 9) * self.rng.normal(size=n + 1)
+            shift = self.scale * 10.0 ** self.rng.integers(-3, 9)
+            scores += shift * self.rng.normal(size=n + 1)
+            self.common = self.common and shift <= 1e6
         self.mask(scores)
         if self.chance(0.3) and self.scale < 1e30:
             return scores.astype(np.float32).astype(np.float64)

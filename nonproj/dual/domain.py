@@ -25,6 +25,7 @@ from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import FOUND
 from nonproj.trees.domain import LARGEST, highest_forbidden
 from nonproj.trees.projective import best_projective_tree
+from nonproj.trees.rounding import ROUNDOFF, sums_are_exact
 from nonproj.types import ArcSpace, Bools, Float64s, PartSpace
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ class Normalised(NamedTuple):
 
 
 @kernel
-def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64s, float]:
-    """Return scores of parts with those of arcs relative to the best arc into each word, these best, and the scale.
+def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64s, float, float, float]:
+    """Return scores of parts with those of arcs relative to the best arc into each word, and what is known of them.
 
     Parameters
     ----------
@@ -87,14 +88,16 @@ def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64
         0 for the root and words without arcs.
     scale : float
         The largest absolute value of the relative scores.
+    roundoff, most : float
+        See `OwnScores`.
 
     Examples
     --------
     >>> from nonproj.parts.arcs import full_arc_space
     >>> relative_scores(full_arc_space(2), np.array([1.0, 2.0, 4.0, 8.0]))
-    (array([-1.,  0., -4.,  0.]), array([0., 2., 8.]), 4.0)
+    (array([-1.,  0., -4.,  0.]), array([0., 2., 8.]), 4.0, 0.0, 0.0)
     """
-    relative, best, scale = scores.copy(), np.zeros(arcs.start.shape[0] - 1), 0.0
+    relative, best, scale, highest = scores.copy(), np.zeros(arcs.start.shape[0] - 1), 0.0, 0.0
     for m in range(1, best.shape[0]):
         top = -np.inf
         for a in range(arcs.start[m], arcs.start[m + 1]):
@@ -105,7 +108,11 @@ def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64
                 relative[a] -= top
     for score in relative:
         scale = max(scale, abs(score))
-    return relative, best, scale
+    for score in relative[arcs.head.shape[0] :]:
+        highest = max(highest, score)
+    others = relative.shape[0] - arcs.head.shape[0]
+    roundoff = 0.0 if sums_are_exact(scores, best.shape[0] + others) else ROUNDOFF
+    return relative, best, scale, roundoff, highest * others
 
 
 def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> Normalised:
@@ -113,9 +120,9 @@ def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> N
 
     It starts from multipliers at which automata tend to take the best arc into each word, and no other.
     """
-    relative, best, scale = relative_scores(parts.arcs, scores)
+    relative, best, scale, *rounding = relative_scores(parts.arcs, scores)
     largest = float(np.abs(relative[len(parts.arcs.head) :]).max(initial=0.0))
-    own = OwnScores(scores, best, math.fsum(best.tolist()), half_margins(parts.arcs, relative, largest))
+    own = OwnScores(scores, best, math.fsum(best.tolist()), *rounding, half_margins(parts.arcs, relative, largest))
     return Normalised(parts, relative, options._replace(scale=scale), own)
 
 

@@ -42,6 +42,10 @@ class OwnScores(NamedTuple):
         The score of the best arc into each word.
     constant : float
         Their sum.
+    roundoff : float
+        0 if all sums of these scores are exact, else `nonproj.trees.rounding.ROUNDOFF`.
+    most : float
+        No tree has a higher sum of scores beside those of arcs.
     first : ndarray of shape (N,), float64
         What the first multipliers add to the scores of arcs that automata see: see `first_copies`.
     """
@@ -49,6 +53,8 @@ class OwnScores(NamedTuple):
     scores: np.ndarray
     best: np.ndarray
     constant: float
+    roundoff: float
+    most: float
     first: np.ndarray
 
 

@@ -132,14 +132,26 @@ def _as_decoded(
     if own is not None and score == -np.inf:  # automata have rejected every tree
         bound += own.constant
     elif own is not None:
-        gap, (arcs, starts, _, _) = bound - score, problem.instance
+        gap, largest, (arcs, starts, _, _) = bound - score, max(abs(bound), abs(score)), problem.instance
         score, exact = score_tree(arcs, starts, own.scores, tree)
         bound, score = score - paid + gap, score - paid
-        if gap > 0.0 or paid > 0.0 or not exact:  # each of these sums may have been rounded down
+        # Relative scores of this tree and of any other may be rounded, and so may be each of these sums.
+        bound += 2.0 * own.roundoff * (own.most + 2.0 * largest)
+        if gap > 0.0 or paid > 0.0 or not exact or own.roundoff:
             bound += 2.0 * math.ulp(max(abs(score) + paid, abs(bound)))
     share = decoded / max(1, iterations * problem.n_automata)
     tags = solution[n_nodes:] if len(solution) > n_nodes else None
     return Decoded(tree, score, bound, agreed, certified, iterations, share, nodes, tags)
+
+
+def _in_order(trees: list[Decoded]) -> list[Decoded]:
+    """Return trees, each under a bound of all that are not among them, best first, each under its bound by rank.
+
+    One may have been found before another that is better by less than the tolerance, or by the rounding of a sum.
+    """
+    ordered = sorted(trees, key=lambda each: -each.score)
+    bounds = np.maximum.accumulate([each.bound for each in reversed(ordered)])[::-1].tolist()
+    return [each._replace(bound=bound) for each, bound in zip(ordered, bounds, strict=True)]
 
 
 def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searched:
@@ -236,9 +248,9 @@ class _Search:
         if not self.ranked:  # automata have rejected every tree
             self.ranked.append(Ranked(first.solution, -np.inf, self.counts()))
         others = max(self.highest_bound(), self.known.best())
-        # A tree may have been ranked before another that is better by less than the tolerance.
-        ranked = sorted(self.ranked, key=lambda each: -each.score)
-        return [self.as_decoded(each, max(each.score, others)) for each in ranked]
+        if self.price and others > -np.inf:  # values less a price are rounded
+            others = math.nextafter(others, math.inf)
+        return _in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
 
     def count(self, bounded: Bounded) -> None:
         """Add up iterations, automata and work."""

@@ -7,6 +7,10 @@ and the unit roundoff ``u = 2^-53`` (Higham 2002, "Accuracy and stability of num
 Negative terms only lower the tree's score, so ``A`` is at most twice the sum of the positive terms plus the absolute
 dual value.  The copies of an arc do not sum to its score exactly after many steps; what they lack is added, for the arc
 that lacks most of each word.  Arcs so low that no tree with them scores as much as the dual value do not count.
+
+Scores relative to the best arc into each word (`nonproj.dual.domain`) are rounded by at most ``u`` times themselves.
+Those of a tree under a bound ``B`` are not positive and sum to at most ``|B|`` plus its other scores in absolute value;
+`nonproj.dual.search` adds what this can change when it returns to the scores before.
 """
 
 from __future__ import annotations
@@ -111,7 +115,7 @@ def rounding_error(
     """
     n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
     operations = terms + ARC_OPERATIONS * n_nodes
-    exact = _sums_are_exact(copies, operations) and _sums_are_exact(others, operations)
+    exact = sums_are_exact(copies, operations) and sums_are_exact(others, operations)
     highest = 0.0
     for score in others:
         highest = max(highest, score)
@@ -136,7 +140,7 @@ def rounding_error(
 
 
 @kernel
-def _sums_are_exact(values: Float64s, count: int) -> bool:
+def sums_are_exact(values: Float64s, count: int) -> bool:
     """Return whether all sums of up to so many values are exact: multiples of one number that need at most 53 bits."""
     for value in values:
         scaled = value * UNITS
