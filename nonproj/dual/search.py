@@ -248,8 +248,6 @@ class _Search:
         if not self.ranked:  # automata have rejected every tree
             self.ranked.append(Ranked(first.solution, -np.inf, self.counts()))
         others = max(self.highest_bound(), self.known.best())
-        if self.price and others > -np.inf:  # values less a price are rounded
-            others = math.nextafter(others, math.inf)
         return _in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
 
     def count(self, bounded: Bounded) -> None:
@@ -266,6 +264,8 @@ class _Search:
         """Return a tree with its certificate, under a bound of all trees that do not come before it."""
         certified = self.options.closes(bound, ranked.score)
         agreed = certified and (self.k > 1 or self.agreed)
+        if self.price:  # the value of another tree, less the price, may have been rounded
+            bound = math.nextafter(bound, math.inf)
         known = float(ranked.score), float(bound), bool(agreed), bool(certified)
         paid = self.price if _must_pay(self.problem, ranked.solution, self.price) else 0.0
         return _as_decoded(self.problem, ranked.solution, known, ranked.counts, paid)
