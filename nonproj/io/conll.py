@@ -16,7 +16,7 @@ import contextlib
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
@@ -252,33 +252,29 @@ def replace(
     names: list[str | None] = [None] * n if labels is None else list(labels)
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} entries, {n} expected")
-    changed, drop, enhanced = False, deps == DROP, []
-    for index, number, label in zip(word_lines, given, names, strict=True):
-        columns, head = lines[index].split("\t", 9), str(number) if number >= 0 else "_"
-        if columns[_HEAD] != head or (label is not None and columns[DEPREL] != label):
-            changed = True
-            columns[_HEAD] = head
-            columns[DEPREL] = columns[DEPREL] if label is None else label
-        if ":" in columns[_DEPS]:  # without a colon: PHEAD of CoNLL-X
-            if drop:
-                columns[_DEPS] = "_"
-            else:
-                enhanced.append(index)
+    texts = [str(head) if head >= 0 else "_" for head in given]
+    drop = deps == DROP or (deps != KEEP and _differs(sentence, texts, names))
+    for index, head, label in zip(word_lines, texts, names, strict=True):
+        columns = lines[index].split("\t", 9)
+        columns[_HEAD] = head
+        if label is not None:
+            columns[DEPREL] = label
+        if drop and ":" in columns[_DEPS]:  # without a colon: PHEAD of CoNLL-X
+            columns[_DEPS] = "_"
         lines[index] = "\t".join(columns)
-    if drop or (changed and deps != KEEP):
-        _drop_enhanced(lines, enhanced)
+    if drop:
+        lines = [line for line in lines if "." not in line[:20] or not _EMPTY_NODE.match(line)]
     if comments:
         _comment(lines, dict(comments))
     return _text(lines, sentence)
 
 
-def _drop_enhanced(lines: list[str], word_lines: Sequence[int]) -> None:
-    """Remove empty nodes, and the enhanced dependencies of the words in some lines."""
-    for index in word_lines:
-        columns = lines[index].split("\t", 9)
-        columns[_DEPS] = "_"
-        lines[index] = "\t".join(columns)
-    lines[:] = [line for line in lines if "." not in line[:20] or not _EMPTY_NODE.match(line)]
+def _differs(sentence: Sentence, heads: list[str], labels: list[str | None]) -> bool:
+    """Return whether a tree is another than the one that a sentence has."""
+    return any(
+        row[_HEAD] != head or (label is not None and row[DEPREL] != label)
+        for row, head, label in zip(sentence.rows, heads, labels, strict=True)
+    )
 
 
 def _text(lines: Iterable[str], sentence: Sentence) -> str:
