@@ -120,9 +120,10 @@ def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> N
 
     It starts from multipliers at which automata tend to take the best arc into each word, and no other.
     """
-    relative, best, scale, *rounding = relative_scores(parts.arcs, scores)
+    relative, best, scale, roundoff, most = relative_scores(parts.arcs, scores)
     largest = float(np.abs(relative[len(parts.arcs.head) :]).max(initial=0.0))
-    own = OwnScores(scores, best, math.fsum(best.tolist()), *rounding, half_margins(parts.arcs, relative, largest))
+    first = half_margins(parts.arcs, relative, largest)
+    own = OwnScores(scores, best, math.fsum(best.tolist()), roundoff, most, first)
     return Normalised(parts, relative, options._replace(scale=scale), own)
 
 

@@ -121,7 +121,7 @@ class _OtherLines:
                 raise ValueError("a byte order mark inside the file; remove it")
             row = [row[0].removeprefix(BOM), *row[1:]]
         name, expected = row[_ID], str(words + 1)
-        if not any(cell.strip(BLANKS) for cell in row):
+        if not name.strip(BLANKS) and not any(cell.strip(BLANKS) for cell in row):
             return None
         if name.startswith("#"):
             if words:
