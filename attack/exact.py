@@ -211,9 +211,8 @@ class Exact(Lane):
             require(heads.tobytes() not in seen, "a tree is listed twice")
             seen.add(heads.tobytes())
             value, best = expected.values[number], expected.values[numbers[rank]]
-            tolerance = 2 * TOLERANCE * expected.magnitude(number, numbers[rank]) + 4 * math.ulp(
-                abs(score) + expected.paid[number]
-            )
+            tolerance = 2 * TOLERANCE * expected.magnitude(number, numbers[rank])
+            tolerance += 4 * math.ulp(abs(score) + expected.paid[number])
             require(abs(value - score) <= tolerance, f"tree {rank} scores {value}, {score} is said")
             require(bound >= score, f"bound {bound} below its score {score}")
             certain = certain and certified

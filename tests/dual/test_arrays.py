@@ -261,6 +261,20 @@ def test_ranked_trees_are_in_order_beside_arcs_that_are_almost_masked():
     assert found.certified and found.scores == scores[0]
 
 
+def test_ranked_trees_that_tie_but_for_rounding_are_in_order_and_under_exact_bounds():
+    """Scores relative to the best arcs tie where a constant for each word has rounded the scores themselves apart."""
+    trees = [tuple(tree) for tree in all_trees(4) if tree.count(0) == 1]
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        arcs = rng.uniform(0.5, 2) * rng.integers(-2, 3, (5, 5)) + 10 * rng.normal(size=5)
+        left = {tree: sum(Fraction(float(arcs[tree[m], m])) for m in range(1, 5)) for tree in trees}
+        found = decode_scores(arcs, k=20).trees
+        assert [tree.score for tree in found] == sorted((tree.score for tree in found), reverse=True)
+        for tree in found:
+            assert tree.certified and Fraction(tree.bound) >= max(left.values())
+            del left[tuple(tree.tree.tolist())]
+
+
 def test_labels_are_added_before_masks_are_judged():
     labels = np.zeros((3, 3, 1))
     labels[1, 2, 0] = 2e9 + 10
