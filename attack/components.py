@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import tempfile
 import time
@@ -98,20 +97,6 @@ class Tagger(Component):
 
     def _parser(self, model: Model) -> Parser:
         return Parser(model, tags="all")
-
-    def use(self, rng: random.Random, parser: Parser) -> None:
-        """Tag, and parse with the tags; now and then decide both jointly."""
-        super().use(rng, parser)
-        if rng.random() < 0.2:
-            from nonproj.pipeline.joint import JointParser
-
-            decoding = dataclasses.replace(parser.model.config.decoding, joint=True)
-            try:
-                joint = JointParser(parser.model, decoding, "all")
-            except ModelError as error:  # it has a lemmatizer alone
-                check_message(error)
-                return
-            super().use(rng, joint)
 
 
 class Segmenter(Component):

@@ -22,10 +22,7 @@ from attack.campaign import Lane
 from attack.properties import require
 from nonproj.dual.arrays import DecodedScores, decode_scores
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
-from nonproj.dual.joint.decoding import decode_jointly
-from nonproj.dual.joint.space import joint_problem, joint_space
 from nonproj.dual.options import DualOptions
-from nonproj.dual.tags import ChainScores
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.trees.domain import LOW
@@ -34,14 +31,13 @@ from nonproj.types import Decoded
 
 sys.path.append(str(material.ROOT / "tests"))
 import naive_domain  # noqa: E402
-import naive_joint  # noqa: E402
 import naive_trees  # noqa: E402
 
 MASKS = (*(-(10.0**power) for power in range(4, 39)), float(np.finfo(np.float32).min), -np.inf)
 TOLERANCE = 1e-9
 SETS = ("arc", "sibling", "grandparent", "third")
 
-KINDS = ("arrays", "arrays", "k best", "parts", "priced", "joint", "probabilities")
+KINDS = ("arrays", "arrays", "k best", "parts", "priced", "probabilities")
 """What a case tries, by its number."""
 
 
@@ -63,7 +59,6 @@ class Exact(Lane):
             "k best": self.arrays,
             "parts": self.parts,
             "priced": self.parts,
-            "joint": self.joint,
             "probabilities": self.probabilities,
         }[kind](draw, kind)
         return f"{kind}: {outcome}"
@@ -133,41 +128,6 @@ class Exact(Lane):
         trees = [(tree.tree, tree.score, tree.bound, tree.certified) for tree in ranked]
         top = np.array([_highest(scores[:n_arcs][space.arcs.modifier == m], is_forbidden) for m in range(1, n + 1)])
         return self.compare(trees, _Expected(heads, used, allowed, top, paid), k) if trees else "no such price"
-
-    def joint(self, draw: _Draw, kind: str) -> str:
-        """Decode tags and trees jointly."""
-        n = draw.size(3)
-        space, parts = joint_space(full_arc_space(n), [1, *(draw.size(2) for _ in range(n))])
-        scores, n_arcs, width = draw.scores(len(parts)), len(space.arc), int(np.diff(space.first).max())
-        draw.mask(scores[:n_arcs], -1e200)
-        chain = ChainScores(
-            draw.scores(len(space.word)), draw.scores((n + 1,) + (width,) * 2), draw.scores((n + 1,) + (width,) * 3)
-        )
-        chain.own[0] = 0.0
-        problem = joint_problem(space, parts, scores, chain)
-        options = DualOptions(single_root=draw.chance(0.5), projective=draw.chance(0.3))
-        price = draw.scale * draw.number() ** 2 if draw.chance(0.5) else 0.0
-        is_forbidden = naive_domain.forbidden(scores[:n_arcs])
-        kept = problem.scores.copy()
-        kept[:n_arcs][[is_forbidden(score) for score in scores[:n_arcs]]] = -np.inf
-        scale = max(float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) for array in (kept, *chain))
-        best = -np.inf
-        for heads in naive_trees.all_trees(n, options.single_root):
-            if not options.projective or naive_trees.is_projective(heads):
-                find, paid = naive_joint.part_finder(parts), 0.0 if naive_trees.is_projective(heads) else price
-                for tags in naive_joint.all_tags(space.first):
-                    best = max(best, naive_joint.joint_score(heads, tags, space.first, find, kept, chain) - paid)
-        try:
-            found = decode_jointly(problem, options, price=price)
-        except ValueError as error:
-            return self.refused(error, np.array([best > -np.inf]), draw)
-        require(best > -np.inf, "there is no tree, but one is returned")
-        tolerance = TOLERANCE * (scale + abs(best)) * 2
-        require(found.bound >= best - tolerance, f"bound {found.bound} below the optimum {best}")
-        require(found.score <= best + tolerance, f"score {found.score} above the optimum {best}")
-        if found.certified:
-            require(found.score >= best - tolerance, f"certified {found.score}, the optimum is {best}")
-        return self.count(found.certified)
 
     def probabilities(self, draw: _Draw, kind: str) -> str:
         """Compute first-order marginals."""

@@ -1,4 +1,4 @@
-"""Generalised assignment: problems of the literature for step rules and methods of `nonproj.relaxation`.
+"""Generalised assignment: problems of the literature for step rules and methods of `nonproj_systems.relaxation`.
 
 ``python -m benchmarks.assignment`` prints by how much each method's bound is above the lowest one, in per cent.
 """
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.relaxation.primal import Proposal, Repair
-from nonproj.relaxation.problem import Oracle, Problem
+from nonproj_systems.relaxation.primal import Proposal, Repair
+from nonproj_systems.relaxation.problem import Oracle, Problem
 
 
 class Assignment(NamedTuple):
@@ -131,10 +131,10 @@ CLASSES, SIZES, SEEDS, ITERATIONS = "ABCD", ((5, 15), (8, 24)), (1, 2), 250
 
 def main() -> None:
     """Print by how much the bounds of some methods are above the lowest known bound, in per cent: means and maxima."""
-    from nonproj.relaxation.bundle import Bundle
-    from nonproj.relaxation.solver import Limits, solve
-    from nonproj.relaxation.steps import Decaying, OncePrimal, PerIncrease, Polyak
-    from nonproj.relaxation.subgradient import Subgradient
+    from nonproj_systems.relaxation.bundle import Bundle
+    from nonproj_systems.relaxation.solver import Limits, solve
+    from nonproj_systems.relaxation.steps import Decaying, OncePrimal, PerIncrease, Polyak
+    from nonproj_systems.relaxation.subgradient import Subgradient
 
     methods: dict[str, Callable[[], Any]] = {
         "PerIncrease(size=1.0)": lambda: Subgradient(PerIncrease(size=1.0)),

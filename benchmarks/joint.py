@@ -20,10 +20,10 @@ from scipy.stats import permutation_test
 from nonproj.io import conll
 from nonproj.io.conll import FEATS, UPOS
 from nonproj.model.model import Model
-from nonproj.pipeline.joint import JointParser
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
+from nonproj_systems.joint_tags.parser import JointParser
 
 FIGURES = ("UPOS", "UFeats", "UAS", "LAS", "MLAS")
 HEAD, DEPREL = 6, 7

@@ -12,10 +12,10 @@ from experiments.setting import BETA, SETS, Problem, Setting, workload
 from experiments.store import Row
 from nonproj.automata.general import general_automata
 from nonproj.automata.relaxed import decode_relaxed
-from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
-from nonproj.relaxation.steps import AppendixA
-from nonproj.relaxation.subgradient import relax
+from nonproj_systems.parsing.oracles import AutomataOracle, TreeOracle
+from nonproj_systems.relaxation.steps import AppendixA
+from nonproj_systems.relaxation.subgradient import relax
 
 TITLE = "Section 7.6 of Koo et al. (2010): how good is z* alone?"
 SIZES = ("sentences",)

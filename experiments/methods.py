@@ -12,18 +12,18 @@ from experiments.setting import RANDOM, Problem, Setting, workload
 from experiments.store import Row
 from nonproj.automata.general import general_automata
 from nonproj.dual.decoding import dual_decomposition
-from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
-from nonproj.relaxation import problem as relaxed
-from nonproj.relaxation.admm import ADMM
-from nonproj.relaxation.bundle import Bundle
-from nonproj.relaxation.coordinate import CoordinateDescent
-from nonproj.relaxation.oracles import Chain
-from nonproj.relaxation.primal import Proposal, from_oracle
-from nonproj.relaxation.smoothing import AcceleratedGradient
-from nonproj.relaxation.solver import Limits, solve
-from nonproj.relaxation.steps import AppendixA, Constant, Decaying, Halving, PerIncrease, Polyak
-from nonproj.relaxation.subgradient import Subgradient
+from nonproj_systems.parsing.oracles import AutomataOracle, TreeOracle
+from nonproj_systems.relaxation import problem as relaxed
+from nonproj_systems.relaxation.admm import ADMM
+from nonproj_systems.relaxation.bundle import Bundle
+from nonproj_systems.relaxation.coordinate import CoordinateDescent
+from nonproj_systems.relaxation.oracles import Chain
+from nonproj_systems.relaxation.primal import Proposal, from_oracle
+from nonproj_systems.relaxation.smoothing import AcceleratedGradient
+from nonproj_systems.relaxation.solver import Limits, solve
+from nonproj_systems.relaxation.steps import AppendixA, Constant, Decaying, Halving, PerIncrease, Polyak
+from nonproj_systems.relaxation.subgradient import Subgradient
 
 TITLE = "Section 8 of Rush and Collins (2012): step sizes and alternatives to the subgradient method"
 SIZES = ("sentences", "instances")

@@ -15,12 +15,12 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
-from nonproj.programs.linear_program import LinearOptions, linear_program
 from nonproj.scoring.encoders.scorer import Encoded
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.projective import maximum_projective_tree
 from nonproj.types import Decoded, PartSpace, Sentence
+from nonproj_systems.programs.linear_program import LinearOptions, linear_program
 
 GREEDY, ARBORESCENCE, PROJECTIVE, EXACT, TOGETHER = "greedy", "arborescence", "projective", "exact", "together"
 METHODS = {

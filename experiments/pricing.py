@@ -14,11 +14,11 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.grandparent import FAMILIES, Grandparent, grandparent_rows
-from nonproj.pipeline.price_and_cut import PricingParser
-from nonproj.programs.linear_program import add_tree
-from nonproj.programs.solver import Program
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import PartSpace, Sentence
+from nonproj_systems.programs.linear_program import add_tree
+from nonproj_systems.programs.price_and_cut import PricingParser
+from nonproj_systems.programs.solver import Program
 
 TITLE = "Tables 1 and 2 of Riedel et al. (2012): price and cut, and tighter polytopes"
 SIZES = ("sentences", "program_sentences", "program_words")

@@ -11,11 +11,11 @@ from experiments.setting import BETA, Problem, Setting, workload
 from experiments.store import Row
 from nonproj.automata.general import general_automata
 from nonproj.dual.decoding import dual_decomposition
-from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
-from nonproj.relaxation.steps import AppendixA, Decaying, Polyak
-from nonproj.relaxation.subgradient import relax
-from nonproj.relaxation.trace import Trace
+from nonproj_systems.parsing.oracles import AutomataOracle, TreeOracle
+from nonproj_systems.relaxation.steps import AppendixA, Decaying, Polyak
+from nonproj_systems.relaxation.subgradient import relax
+from nonproj_systems.relaxation.trace import Trace
 
 TITLE = "Figures 8 and 9 of Rush and Collins (2012): the bound over the iterations"
 SIZES = ("sentences", "iterations")

@@ -14,8 +14,8 @@ from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import APPENDIX_A, DualOptions
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.programs.linear_program import LinearOptions, linear_program
 from nonproj.types import Decoded, PartSpace
+from nonproj_systems.programs.linear_program import LinearOptions, linear_program
 
 TITLE = "Table 2 of Koo et al. (2010): dual decomposition against linear programs"
 SIZES = ("sentences", "iterations", "instances")

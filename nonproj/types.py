@@ -194,8 +194,6 @@ class Decoded(NamedTuple):
         Share of head automata decoded over all iterations, from 0 to 1.
     nodes : int
         Number of nodes of the search after the root node; 0 without a search.
-    tags : ndarray of shape (N,), int32, or None
-        The candidate tag of each word, from 0, where tags and tree are decided jointly.
     """
 
     tree: Int32s
@@ -206,7 +204,6 @@ class Decoded(NamedTuple):
     iterations: int
     recomputed: float
     nodes: int = 0
-    tags: Int32s | None = None
 
     @property
     def heads(self) -> Int32s:

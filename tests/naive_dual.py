@@ -125,8 +125,7 @@ def relaxed_value(parts, scores, tau, z, z_grandparent):
 
 
 def oracles(parts, scores, beta, tau, trees):
-    """The two oracles of figures 1 and 2 for `nonproj.relaxation.subgradient.relax`, both by enumeration; and the
-    number of multipliers."""
+    """The two oracles of figures 1 and 2, by enumeration, for `naive_subgradient.relax`, and how many multipliers."""
     pairs = pairs_of(parts.arcs)
     n_arcs, arc_scores = len(pairs), scores[: len(pairs)]
     marks = [np.array([1.0 if tree[m] == h else 0.0 for h, m in pairs]) for tree in trees]

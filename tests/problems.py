@@ -12,8 +12,10 @@ import pytest
 from toy import draw_sentence
 
 from nonproj.automata.general import check_automata, decode_paths, new_paths
-from nonproj.dual.joint.space import TYPES, joint_problem, joint_space
-from nonproj.dual.tags import ChainScores
+from nonproj.dual.domain import with_scale
+from nonproj.dual.options import DEFAULTS, SEARCH
+from nonproj.dual.problem import TablesProblem
+from nonproj.dual.search import search
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.space import part_space, tree_score
@@ -208,18 +210,6 @@ def draw_features(seed, spec, n):
     return rng, sentence, encoder, part_templates(spec, encoder.attributes)
 
 
-def draw_joint(rng, n, kind, most=3, pruned=True, chain_scale=1.0, types=TYPES):
-    """A random joint problem over n words with up to ``most`` candidate tags each."""
-    words = draw_arcs_of_words(rng, n, pruned)
-    counts = np.append(1, rng.integers(1, most + 1, n))
-    space, parts = joint_space(words, counts, types)
-    k = int(counts.max())
-    shapes = (len(space.word),), (n + 1, k, k), (n + 1, k, k, k)
-    chain = ChainScores(*[chain_scale * draw_scores(rng, kind, shape) for shape in shapes])
-    chain.own[0] = 0.0
-    return joint_problem(space, parts, draw_scores(rng, kind, len(parts)), chain)
-
-
 def marked(parts, numbers):
     """1 for the parts of these numbers, else 0."""
     vector = np.zeros(len(parts))
@@ -248,12 +238,6 @@ def draw_candidates(rng, n):
     return sentence, counts, rows
 
 
-def has_two_candidates_of_a_word(nodes, word):
-    """Whether a part is of two candidates of one word, which no solution has."""
-    words = [word[e] for e in nodes if e < len(word)]
-    return len(set(words)) < len(words)
-
-
 def draw_tags(rng, n):
     """A set of random tags, some without features."""
     found = {}
@@ -261,3 +245,11 @@ def draw_tags(rng, n):
         feats = [f"{a}={rng.integers(2)}" for a in ("Case", "Number", "Tense") if rng.random() < 0.6]
         found[str(rng.choice(["N", "V"])), str(rng.choice(["n1", "n2"])), "|".join(feats) or "_"] = None
     return TagSet(list(found))
+
+
+def decode_tables(arcs, automata, scores, options=DEFAULTS, limits=SEARCH):
+    """The best tree under arc scores and head automata given as tables."""
+    automata, scores = check_automata(arcs, automata), np.asarray(scores, float)
+    tables = automata.initial, automata.final, automata.take, automata.skip
+    options = with_scale(options, scores, *[values[np.isfinite(values)] for values in tables])
+    return search(TablesProblem(arcs, automata, scores, options), options, limits)[0]

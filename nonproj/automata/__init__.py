@@ -4,6 +4,5 @@
 - `second`, `third`: automata of sets with siblings and grandparents; with grand-siblings or tri-siblings
 - `workspace`: the arrays that they need
 - `general`: automata of any finite set of states, given as tables
-- `marginals`: marginals and max-marginals of these
 - `relaxed`: decoding over the relaxed set Z by either kind
 """

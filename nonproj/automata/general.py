@@ -1,6 +1,7 @@
 """Head automata in general: any finite set of states, given as tables (Koo et al. 2010, section 3, example 2).
 
-`nonproj.parts.automaton` says what the tables are, and part types make them; trees come in by `nonproj.dual.general`.
+`nonproj.parts.automaton` says what the tables are, and part types make them; `nonproj.dual.problem.TablesProblem` joins
+them with trees.
 Viterbi takes ``O(k |S|^2)`` for k candidates.  `nonproj.automata.compiled` has the parser's special cases.
 """
 

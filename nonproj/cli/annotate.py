@@ -19,7 +19,7 @@ from nonproj.io.checks import Rules
 from nonproj.io.files import open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
 from nonproj.options.config import Config
-from nonproj.workers.parsing import make_parser
+from nonproj.pipeline.parser import Parser
 
 if TYPE_CHECKING:
     from nonproj.server.annotation.comparison import Comparison
@@ -61,8 +61,6 @@ def _check(options: argparse.Namespace) -> None:
     """Raise an error for options that do not fit."""
     if options.file == "-":
         raise FileError("-", "annotation needs a file, which it writes")
-    if options.joint:
-        raise ConfigError("--joint", "tags are decided word by word in annotation; trees are decoded for given tags")
     if options.compare and not options.output:
         raise ConfigError("--compare", "needs -o OUT, the file that gets the adjudicated trees")
     if options.retrain_with and options.retrain is None:
@@ -133,7 +131,7 @@ def _load(options: argparse.Namespace, path: str) -> Suggester:
     decoding = decoding_options(model.config.decoding, options)
     if path == options.model:
         compile_ahead(options, model, decoding)
-    return Suggester(make_parser(model, decoding, "missing"), path)
+    return Suggester(Parser(model, decoding, "missing"), path)
 
 
 def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | None) -> Retraining | None:

@@ -243,5 +243,5 @@ def add_decoding(parser: Arguments) -> None:
         action=optional,
         help="decode over all arcs, without pruning, so certificates hold for the whole model",
     )
-    text = "predict tags and trees jointly for plain text and untagged sentences; with --tag, for all sentences"
-    add("--joint", action=optional, help=f"{text}; in plain text, decide between doubtful sentences by their trees")
+    text = "in plain text, decide between doubtful sentences by their trees"
+    add("--sentences-by-trees", action=optional, help=text)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from nonproj.cli.signals import heed, heeding
-from nonproj.errors import ConfigError, FileError, ModelError
+from nonproj.errors import FileError, ModelError
 from nonproj.io.checks import Rules
 from nonproj.io.files import Opened, identity, is_direct
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
@@ -87,8 +87,6 @@ def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> D
     """Return the model's decoding options, overridden by the command line."""
     names = {field.name for field in dataclasses.fields(decoding)}
     given = {name: value for name, value in vars(options).items() if name in names and value is not None}
-    if options.joint and getattr(options, "tags", None) == "none":
-        raise ConfigError("--joint", "excludes --no-tag, because it predicts tags")
     return dataclasses.replace(decoding, **given)
 
 

@@ -30,7 +30,8 @@ from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
 from nonproj.io.files import Opened, byte_lines, open_input, stream_error
-from nonproj.workers.parsing import ModelRef, evaluate_text, make_parser
+from nonproj.pipeline.parser import Parser
+from nonproj.workers.parsing import ModelRef, evaluate_text
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,7 +91,7 @@ def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> None:
     with source.closing:
         warn_of_misfit(model, source.name, beginning_of(source, model), options.tags)
         gold = progress_bar(options, source)(treebanks.read(source, require_heads=True), "evaluate")
-        parser = make_parser(model, decoding, options.tags)
+        parser = Parser(model, decoding, options.tags)
         if options.from_text:
             judged = judge_from_text(parser, list(gold), options.model)
         else:
@@ -179,5 +180,5 @@ def _evaluate_model(options: argparse.Namespace, treebanks: Treebanks) -> Evalua
             reference, on_broken = ModelRef.of(options.model, decoding, options.tags), treebanks.add
             return evaluate_text(workers, reference, source, progress, rules, on_broken if treebanks.skips else None)
         gold = treebanks.read(source, require_heads=True)
-        parser = make_parser(model, decoding, options.tags)
+        parser = Parser(model, decoding, options.tags)
         return evaluate_parser(parser, gold, warm_up=WARM_UP, progress=progress)

@@ -50,7 +50,9 @@ _COLLECT_AFTER = 100_000
 MOVED = ("constituency", "lexicalised", "translate", "tsp", "mrf")
 """Commands of earlier versions that are now in ``nonproj-systems``."""
 
-_DECODING_OPTIONS = {f"--{no}{name}" for name in ("projective", "exact", "full", "joint", "tag") for no in ("", "no-")}
+_DECODING_OPTIONS = {
+    f"--{no}{name}" for name in ("projective", "exact", "full", "sentences-by-trees", "tag") for no in ("", "no-")
+}
 _DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--max-words", "--search-limit"}
 
 _VERBOSITY = re.compile("-v+|-q+|--verbose|--quiet")
@@ -244,8 +246,8 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
         parser.error("--calibration needs --model, and --diagram needs --calibration")
     if options.from_text and not options.calibration:
         parser.error("--text needs --calibration; to score parsed text, use 'nonproj parse --text' and evaluate --ud")
-    if options.calibration and (options.jobs not in (None, 1) or options.joint or options.errors):
-        parser.error("--calibration excludes --jobs, --joint and --errors")
+    if options.calibration and (options.jobs not in (None, 1) or options.errors):
+        parser.error("--calibration excludes --jobs and --errors")
     if options.ud and options.model:
         parser.error("--ud compares files; write one with 'nonproj parse' first")
     if options.train and not (options.ud and options.errors):

@@ -36,7 +36,7 @@ from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.text.input import TextInput, read_text, read_text_units
-from nonproj.workers.parsing import ModelRef, keep, make_parser, parse_text
+from nonproj.workers.parsing import ModelRef, keep, parse_text
 from nonproj.workers.units import UnitWriter, parse_units
 
 _MANY_UNKNOWN = 0.05
@@ -125,7 +125,7 @@ def _parse(
                 totals.add(record)
             return totals
         failures: list[NonprojError] = []
-        parser = make_parser(model, decoding, options.tags)
+        parser = Parser(model, decoding, options.tags)
         units = _units(parser, source, text)
         if text.on_error == STOP:
             units = conll.until_error(units, failures)
@@ -187,11 +187,8 @@ def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
     if options.mark_unsure and options.min_confidence is None:
         raise ConfigError("--mark-unsure", "needs --min-confidence")
     output = ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0, options.mark_unsure)
-    if options.write_confidence or options.min_confidence is not None:
-        if "confidence" not in model.components:
-            raise ModelError(no_classifier(options.model))
-        if options.joint:
-            raise ConfigError("--joint", "confidence is not available with joint decoding of tags and trees")
+    if (options.write_confidence or options.min_confidence is not None) and "confidence" not in model.components:
+        raise ModelError(no_classifier(options.model))
     return output
 
 

@@ -24,7 +24,6 @@ from nonproj.io.files import open_binary, open_input, open_output
 from nonproj.pictures.content import visible
 from nonproj.pictures.terminal import has_colours, to_terminal
 from nonproj.pipeline.parser import Parser
-from nonproj.workers.parsing import make_parser
 
 SINGLE = (".svg", ".png", ".pdf", ".tex")
 """Formats of a single tree."""
@@ -102,7 +101,7 @@ def _parser(options: argparse.Namespace) -> Parser:
     model = load_model(options.model, options.file)
     decoding = decoding_options(model.config.decoding, options)
     compile_ahead(options, model, decoding)
-    return make_parser(model, decoding, options.tags)
+    return Parser(model, decoding, options.tags)
 
 
 def _items(options: argparse.Namespace, parser: Parser | None, treebanks: Treebanks) -> Iterator[Item]:

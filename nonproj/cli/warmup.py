@@ -20,12 +20,9 @@ from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, M
 from nonproj.confidence.evidence import KINDS, Case, gather, two_best
 from nonproj.dual.arrays import decode_scores
 from nonproj.dual.decoding import branch_and_bound, decode_trusted
-from nonproj.dual.general import parse_with_automata
-from nonproj.dual.joint.chain import max_marginals
-from nonproj.dual.joint.decoding import decode_jointly
-from nonproj.dual.joint.space import joint_problem, joint_score, joint_space, no_chain
-from nonproj.dual.options import DualOptions, SearchOptions
-from nonproj.dual.tags import best_tags, new_chain_table
+from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
+from nonproj.dual.problem import TablesProblem
+from nonproj.dual.search import search
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.linear.component import Setting
@@ -37,13 +34,9 @@ from nonproj.parts.automaton import head_automata
 from nonproj.parts.registry import PART_SETS
 from nonproj.parts.space import part_space
 from nonproj.pipeline.compiling import helper
-from nonproj.pipeline.joint import JointParser
 from nonproj.pipeline.parser import Parser
-from nonproj.programs.pricing import promising_parts, violated_arc_gp, violated_cutsets
-from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.encoders.heads import Heads, sizes_of
 from nonproj.scoring.fasttext import NGrams
-from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import add_scores
@@ -123,12 +116,6 @@ def learn(name: str, treebank: list[Sentence]) -> None:
             parser = Parser(model, dataclasses.replace(model.config.decoding, **options))
             for sentence in treebank:
                 parser.parse(sentence)
-        if name == "grandparent":
-            weights = model.weights["parser"]
-            hashed = hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights))
-            grandparent_bounds(hashed, weights)
-        if name in ("grandparent", "third"):
-            decide_jointly(model, treebank)
         del model, parser  # mapped files cannot be removed everywhere
 
 
@@ -181,15 +168,8 @@ def classify(treebank: list[Sentence]) -> None:
     NGrams(1, 2, 4).of("ja")
 
 
-def decide_jointly(model: Model, treebank: list[Sentence]) -> None:
-    """Decode the two best trees with their tags, with all candidate tags of a word."""
-    decoding = dataclasses.replace(model.config.decoding, tag_beam=1e9, tag_weight=1.0, nbest=2)
-    for _ in JointParser(model, decoding, "all").parse_all(treebank):
-        pass
-
-
 def score() -> None:
-    """Call the kernels of marginals, of pruning and of pricing."""
+    """Call the kernels of marginals and of pruning."""
     scores = np.arange(16.0).reshape(4, 4)
     for single_root in (False, True):
         marginals(scores, single_root)
@@ -197,10 +177,6 @@ def score() -> None:
         maximum_projective_tree(scores, single_root)
     marginals(np.zeros((LARGE + 2, LARGE + 2)))
     prune([[0.0, 0.1, 0.1], [0.0, 0.0, 0.9], [0.0, 0.9, 0.0]])  # the best heads form a cycle
-    state = np.zeros((4, 4, 4), np.uint8)
-    promising_parts(scores, state.astype(np.float64), state, scores)
-    violated_arc_gp(scores, state, 0.0)
-    violated_cutsets(scores, 0.0)
     layers = Heads({name: np.zeros(shape, np.float32) for name, shape in sizes_of(1, 1).items()})
     hidden = layers.hidden(np.zeros((3, 1), np.float32))
     layers.parts(hidden, layers.arcs(hidden), "sibling", np.array([[0, 3, 1]], np.int32))
@@ -216,10 +192,10 @@ def decode() -> None:
     is_projective(np.array([-1, 0], np.int32))
     decode_scores(np.zeros((3, 3)))
     sample_trees(np.zeros((3, 3)), 1)
-    search()
+    branch()
     estimate()
     arcs = full_arc_space(1)
-    parse_with_automata(arcs, head_automata(arcs, 1), np.zeros(len(arcs.head)))
+    search(TablesProblem(arcs, head_automata(arcs, 1), np.zeros(len(arcs.head)), DualOptions()), DualOptions(), SEARCH)
 
 
 def estimate() -> None:
@@ -237,21 +213,10 @@ def estimate() -> None:
         Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
 
 
-def search() -> None:
-    """Run branch and bound, without and with tags, on a sentence where one iteration leaves a gap."""
-    rng = np.random.default_rng(0)
+def branch() -> None:
+    """Run branch and bound on a sentence where one iteration leaves a gap."""
     parts = part_space(full_arc_space(5), "grandparent")
-    branch_and_bound(parts, rng.normal(size=len(parts)), DualOptions(max_iterations=1))
-    for name in ("grandparent", "third"):
-        space, tagged = joint_space(full_arc_space(4), [1, 2, 2, 1, 2], PART_SETS[name])
-        problem = joint_problem(space, tagged, rng.normal(size=len(tagged)), no_chain(space))
-        max_marginals(problem.chain, space.first)
-        tags = np.zeros(len(space.first) - 1, np.int32)
-        table, own = new_chain_table(problem.chain), problem.chain.own
-        best_tags(problem.chain, own, space.first, np.ones(len(own), np.bool_), table, tags)
-        found = decode_jointly(problem, DualOptions(max_iterations=1))
-        assert found.tags is not None
-        joint_score(problem, found.tree, found.tags)
+    branch_and_bound(parts, np.random.default_rng(0).normal(size=len(parts)), DualOptions(max_iterations=1))
 
 
 if __name__ == "__main__":

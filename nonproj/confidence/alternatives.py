@@ -45,7 +45,7 @@ def costs(instance: Instance, heads: np.ndarray, single_root: bool) -> np.ndarra
     array([inf,  4.,  4.])
     """
     cost = np.full(len(heads), np.inf)
-    arcs, starts, scores, _ = instance
+    arcs, starts, scores = instance
     _fill_costs(arcs, starts, scores, heads, bool(single_root), cost)
     return cost
 

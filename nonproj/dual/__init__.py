@@ -2,8 +2,7 @@
 
 - `options`: options of both, and their validation
 - `domain`: a problem as decoders want it, without forbidden arcs and with its scale
-- `tags`: candidate tags of words, where tags and trees are decided jointly
-- `subgradient`: the compiled subgradient method, for arcs and for tagged arcs
+- `subgradient`: the compiled subgradient method
 - `subproblems`: its subproblems, trees and head automata
 - `exclusion`: bounds of the trees without an arc
 - `problem`: problems over parts, over arcs alone and over automata given as tables, and their restrictions
@@ -11,6 +10,4 @@
 - `decoding`: the decoders
 - `arrays`: trees from the caller's own scores, in arrays
 - `course`: each iteration on one sentence, to be looked at
-- `general`: trees and general automata as oracles of `nonproj.relaxation`, and a decoder
-- `joint`: tags and trees decided jointly
 """

@@ -93,13 +93,13 @@ def _run(problem: PartsProblem, options: DualOptions, most: int) -> tuple[int, F
         return 0, copies
     descent = Descent(copies, np.empty(0), np.empty(0, np.int64), -np.inf, UNLIMITED)
     options = options._replace(max_iterations=most)
-    solution = np.zeros(problem.n_solution, np.int32)
-    return descend(problem.instance, options, descent, NO_TRACE, solution).iterations, copies
+    tree = np.zeros(problem.n_nodes, np.int32)
+    return descend(problem.instance, options, descent, NO_TRACE, tree).iterations, copies
 
 
 def _iteration(problem: PartsProblem, options: DualOptions, before: int) -> Iteration:
     """Return the iteration after some others."""
-    (arcs, starts, scores, _), heads = problem.instance, np.zeros(problem.n_nodes, np.int32)
+    (arcs, starts, scores), heads = problem.instance, np.zeros(problem.n_nodes, np.int32)
     split = SplitScores(*_run(problem, options, before)[1].reshape(3, -1))
     find = best_projective_tree if options.projective else best_arborescence
     find(arcs, split.y, options.single_root, heads)

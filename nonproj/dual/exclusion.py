@@ -7,8 +7,7 @@ import numpy as np
 from nonproj.automata.compiled import decode_head
 from nonproj.automata.workspace import Starts, as_split
 from nonproj.dual.options import DualOptions
-from nonproj.dual.subproblems import Instance, Tagging, add_values, find_tree, mark_tree, new_work, tags_at
-from nonproj.dual.tags import Tags
+from nonproj.dual.subproblems import Instance, find_tree, mark_tree, new_work
 from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
@@ -21,12 +20,12 @@ def exclusion_bounds(
     Parameters
     ----------
     instance : Instance
-    copies : ndarray of shape (V,), float64
+    copies : ndarray of shape (3 A,), float64
         The copies of the scores at some multipliers, see `nonproj.dual.subgradient.Descent`.
     options : DualOptions
     tree : ndarray of shape (N,), int32
     wanted : ndarray of shape (N,), bool, optional
-        The words whose arc is excluded, with all tags; by default all.
+        The words whose arc is excluded; by default all.
 
     Returns
     -------
@@ -57,7 +56,6 @@ def _exclude(
     arcs: ArcSpace,
     starts: Starts,
     scores: Float64s,
-    tags: Tags | None,
     single_root: bool,
     projective: bool | None,
     copies: Float64s,
@@ -65,44 +63,28 @@ def _exclude(
     bounds: Float64s,
 ) -> None:
     """Replace infinity by the dual value without the arc into that word; minus infinity if it has no other."""
-    n_arcs, n_nodes = arcs.head.shape[0], heads.shape[0]
-    work, split = new_work(arcs, starts, tags), as_split(copies, n_arcs)
-    tagging, tree, moved, values = work.tagging, work.tree, work.moved, work.values
-    head, modifier = _words_of(arcs, tagging)
-    before, group, size = np.empty((3, n_arcs)), np.empty(n_arcs, np.int64), values.shape[0]
-    of_tags = tags_at(tagging, copies[3 * n_arcs :])
-    for h in range(size):
+    work, split = new_work(arcs, starts), as_split(copies, arcs.head.shape[0])
+    tree, moved, values = work.tree, work.moved, work.values
+    for h in range(values.shape[0]):
         values[h] = decode_head(arcs, starts, scores, split, h, work.automaton, work.choice)
     known = values.copy()
-    for m in range(1, n_nodes):
+    for m in range(1, heads.shape[0]):
         if bounds[m] == -np.inf:
             continue
-        bounds[m], count = -np.inf, 0
-        moved[:] = False
-        for a in range(n_arcs):
-            if modifier[a] == m and head[a] == heads[m]:
-                group[count], count = a, count + 1
-                before[0, a], before[1, a], before[2, a] = split.y[a], split.z[a], split.grandparent[a]
+        bounds[m] = -np.inf
+        for a in range(arcs.start[m], arcs.start[m + 1]):
+            if arcs.head[a] == heads[m]:
+                before = split.y[a], split.z[a], split.grandparent[a]
                 split.y[a], split.z[a], split.grandparent[a] = -np.inf, -np.inf, -np.inf
-                moved[arcs.head[a]] = True
-                moved[arcs.modifier[a]] |= starts.grandparent.shape[0] > 0
-        status, _ = find_tree(arcs, tagging, projective, single_root, split.y, tree)
-        if status == 0 and tree[m] != heads[m]:
-            dual, _ = mark_tree(arcs, tagging, split.y, tree, work.y)
-            for h in range(size):
-                if moved[h]:
-                    values[h] = decode_head(arcs, starts, scores, split, h, work.automaton, work.choice)
-            bounds[m] = add_values(tagging, dual, values) + of_tags
-            values[:] = known
-        for i in range(count):
-            a = group[i]
-            split.y[a], split.z[a], split.grandparent[a] = before[0, a], before[1, a], before[2, a]
-
-
-@kernel
-def _words_of(arcs: ArcSpace, tagging: Tagging | None) -> tuple[Int32s, Int32s]:
-    """Return the words at both ends of each arc, or tagged arc."""
-    if tagging is None:
-        return arcs.head, arcs.modifier
-    words, arc = tagging.space.words, tagging.space.arc
-    return words.head[arc], words.modifier[arc]
+                status, _ = find_tree(arcs, projective, single_root, split.y, tree)
+                if status == 0 and tree[m] != heads[m]:
+                    dual, _ = mark_tree(arcs, split.y, tree, work.y)
+                    moved[:] = False
+                    moved[heads[m]], moved[m] = True, starts.grandparent.shape[0] > 0
+                    for h in range(values.shape[0]):
+                        if moved[h]:
+                            values[h] = decode_head(arcs, starts, scores, split, h, work.automaton, work.choice)
+                        dual += values[h]
+                    bounds[m] = dual
+                    values[:] = known
+                split.y[a], split.z[a], split.grandparent[a] = before

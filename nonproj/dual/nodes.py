@@ -29,7 +29,7 @@ class Node:
     iterations : int
         Of the subgradient method, at most; 0 once the node is bounded.
     best : ndarray of int32, or None
-        The best solution that is known in it.
+        The best tree that is known in it.
     score : float
         That of ``best``.
     solved : bool
@@ -48,8 +48,8 @@ class Node:
 
 
 class Ranked(NamedTuple):
-    """One of the best solutions: its value, and the numbers of iterations, decoded automata and nodes until then."""
+    """One of the best trees: its value, and the numbers of iterations, decoded automata and nodes until then."""
 
-    solution: Int32s
+    tree: Int32s
     score: float
     counts: tuple[int, int, int]

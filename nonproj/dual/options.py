@@ -20,7 +20,7 @@ FIRST_TARGET = 0.1
 """Share of the dual value by which steps aim below it as long as there is no primal value."""
 
 POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY, MIN_STEP, GRACE_ITERATIONS = 1.7, 20, 0.7, 1e-6, 10
-"""Constants of the compiled loop, equal to those of `nonproj.relaxation`, which it does not import."""
+"""Constants of the subgradient method."""
 
 
 class DualOptions(NamedTuple):

@@ -1,8 +1,7 @@
 """Problems that dual decomposition bounds and `nonproj.dual.search` searches.
 
-A problem has arcs with three copies of each score, one for each subproblem that sees the arc; problems with tags
-(`nonproj.dual.joint.space`) have tagged arcs and the tagger's scores besides.  A restriction is the problem over some
-of the arcs.
+A problem has arcs with three copies of each score, one for each subproblem that sees the arc.  A restriction is the
+problem over some of the arcs.
 """
 
 from __future__ import annotations
@@ -65,14 +64,14 @@ class Bounded(NamedTuple):
     ----------
     found : Outcome
         Its bound is rounded outward, see `nonproj.trees.rounding`.
-    solution : ndarray of shape (N,) or (2 N,), int32
-        The best solution, if the subproblems agreed or its score is above the incumbent's: see `descend`.
-    copies, disputes : ndarray of shape (V,) and (A,) or (A + W,), float64 and int64
+    tree : ndarray of shape (N,), int32
+        The best tree, if the subproblems agreed or its score is above the incumbent's: see `descend`.
+    copies, disputes : ndarray of shape (3 A,) and (A,), float64 and int64
         The copies of the scores where the bound was lowest, and disagreements: see `Descent`.
     """
 
     found: Outcome
-    solution: Int32s
+    tree: Int32s
     copies: Float64s
     disputes: Int64s
 
@@ -83,8 +82,8 @@ class Restriction(NamedTuple):
     Attributes
     ----------
     instance : Instance
-    copies, disputes : ndarray of int64
-        The places of its copies and disputes in those of the whole problem.
+    arcs : ndarray of int64
+        The numbers of its arcs in the whole problem.
     forced : ndarray of int64
         Its arcs that are the only ones into a word.
     bonus : float
@@ -92,10 +91,13 @@ class Restriction(NamedTuple):
     """
 
     instance: Instance
-    copies: Int64s
-    disputes: Int64s
+    arcs: Int64s
     forced: Int64s
     bonus: float
+
+    def copies(self, n_arcs: int) -> Int64s:
+        """Return the places of its copies among those of all ``n_arcs`` arcs."""
+        return np.concatenate([self.arcs, n_arcs + self.arcs, 2 * n_arcs + self.arcs])
 
 
 class Problem(ABC):
@@ -105,14 +107,12 @@ class Problem(ABC):
     ----------
     instance : Instance
         The whole problem, as kernels take it.
-    copies : ndarray of shape (V,), float64
+    copies : ndarray of shape (3 A,), float64
         The copies of the scores at multipliers of zero.
     head, modifier : ndarray of shape (A,), int32
         The words of each arc.
-    n_nodes, n_automata, size : int
-        Words and the root, head automata, and all parts.
-    n_disputes, n_solution : int
-        A and N, or A + W and 2 N with tags.
+    n_nodes, size : int
+        Words and the root, each of which has an automaton, and all parts.
     own : OwnScores or None
         What the scores were before they were made relative, if they were.
     """
@@ -121,42 +121,38 @@ class Problem(ABC):
         arcs = instance.arcs
         self.own = own
         self.instance, self.copies, self.head, self.modifier = instance, copies, arcs.head, arcs.modifier
-        self.n_nodes = self.n_automata = self.n_solution = len(arcs.start) - 1
-        self.n_disputes, self.size = len(arcs.head), len(instance.scores)
+        self.n_nodes, self.size = len(arcs.start) - 1, len(instance.scores)
 
     @abstractmethod
-    def restrict(self, keep: Bools, scale: float) -> Restriction | None:
-        """Return the problem over the arcs to ``keep``, bool[A]; None if it has no solution for certain."""
+    def restrict(self, keep: Bools, scale: float) -> Restriction:
+        """Return the problem over the arcs to ``keep``, bool[A]."""
 
-    def used_arcs(self, solution: Int32s) -> Bools:
-        """Return the arcs of a solution, bool[A]."""
-        return solution[self.modifier] == self.head
+    def used_arcs(self, tree: Int32s) -> Bools:
+        """Return the arcs of a tree, bool[A]."""
+        return tree[self.modifier] == self.head
 
     def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> Bounded:
         """Run the subgradient method over all arcs, from multipliers of zero."""
-        disputes, solution = np.zeros(self.n_disputes, np.int64), np.zeros(self.n_solution, np.int32)
+        disputes, tree = np.zeros(len(self.head), np.int64), np.zeros(self.n_nodes, np.int32)
         descent = Descent(self.copies.copy(), np.empty(len(self.copies)), disputes, -np.inf, budget)
-        found = descend(self.instance, options, descent, trace, solution)
-        return Bounded(found, solution, descent.lowest, disputes)
+        found = descend(self.instance, options, descent, trace, tree)
+        return Bounded(found, tree, descent.lowest, disputes)
 
-    def over(
-        self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int
-    ) -> Bounded | None:
-        """Run the subgradient method over some arcs, from given copies; None if there is no solution for certain."""
+    def over(self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int) -> Bounded:
+        """Run the subgradient method over some arcs, from given copies."""
         part = self.restrict(keep, options.scale)
-        if part is None:
-            return None
-        own, n_arcs = copies[part.copies], len(part.instance.arcs.head)
+        places, n_arcs = part.copies(len(self.head)), len(part.arcs)
+        own = copies[places]
         _force(own, part, n_arcs)
-        descent = Descent(own, own.copy(), np.zeros(len(part.disputes), np.int64), incumbent, budget)
-        solution = np.zeros(self.n_solution, np.int32)
-        found = descend(part.instance, options, descent, NO_TRACE, solution)
-        after, disputes = np.empty(len(copies)), np.zeros(self.n_disputes, np.int64)
-        after[part.copies], disputes[part.disputes] = descent.lowest, descent.disputes
-        return Bounded(found, solution, after, disputes)
+        descent = Descent(own, own.copy(), np.zeros(n_arcs, np.int64), incumbent, budget)
+        tree = np.zeros(self.n_nodes, np.int32)
+        found = descend(part.instance, options, descent, NO_TRACE, tree)
+        after, disputes = np.empty(len(copies)), np.zeros(len(self.head), np.int64)
+        after[places], disputes[part.arcs] = descent.lowest, descent.disputes
+        return Bounded(found, tree, after, disputes)
 
     def branches(self, keep: Bools, disputes: Int64s) -> tuple[Bools, Bools] | None:
-        """Return the arcs of two restrictions that have all solutions between them; None if there is but one tree.
+        """Return the arcs of two restrictions that have all trees between them; None if there is but one tree.
 
         The arc that was disputed most is the only one into its word, or is left out.
         """
@@ -173,18 +169,15 @@ class Problem(ABC):
         self,
         copies: Float64s,
         options: DualOptions,
-        solution: Int32s,
+        tree: Int32s,
         keep: Bools | None = None,
         wanted: Bools | None = None,
     ) -> Float64s:
         """Return bounds of the trees, over some arcs, without the arc into each word: see `exclusion_bounds`."""
-        tree = solution[: self.n_nodes]
         if keep is None:
             return exclusion_bounds(self.instance, copies, options, tree, wanted)
         part = self.restrict(keep, options.scale)
-        if part is None:
-            return np.full(self.n_nodes, -np.inf)
-        return exclusion_bounds(part.instance, copies[part.copies], options, tree, wanted)
+        return exclusion_bounds(part.instance, copies[part.copies(len(self.head))], options, tree, wanted)
 
 
 def _force(copies: Float64s, part: Restriction, n_arcs: int) -> None:
@@ -221,10 +214,9 @@ class PartsProblem(Problem):
     def restrict(self, keep: Bools, scale: float) -> Restriction:
         """Return the parts over these arcs."""
         parts, numbers = restrict(self.parts, keep)
-        arcs, scores, n_arcs = numbers[: len(parts.arcs.head)], self.instance.scores[numbers], len(self.head)
-        places = np.concatenate([arcs, n_arcs + arcs, 2 * n_arcs + arcs])
+        arcs, scores = numbers[: len(parts.arcs.head)], self.instance.scores[numbers]
         instance = Instance(parts.arcs, compiled_starts(parts), scores)
-        return Restriction(instance, places, arcs, only_arcs(parts.arcs), bonus_of(parts, scores, scale))
+        return Restriction(instance, arcs, only_arcs(parts.arcs), bonus_of(parts, scores, scale))
 
 
 class ArcsProblem(PartsProblem):
@@ -251,7 +243,7 @@ class ArcsProblem(PartsProblem):
             alone = np.concatenate([instance.scores, np.zeros(2 * len(instance.scores))])
             bound = score + rounding_error(arcs, instance.scores, alone, instance.scores[:0], 0, score)
         found = Outcome(-status or AGREED, 0, score, bound, 0, 0)
-        return Bounded(found, heads, self.copies.copy(), np.zeros(self.n_disputes, np.int64))
+        return Bounded(found, heads, self.copies.copy(), np.zeros(len(self.head), np.int64))
 
 
 class TablesProblem(Problem):
@@ -272,11 +264,9 @@ class TablesProblem(Problem):
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
         """Return the automata over these arcs, which take a word's only arc; nothing is left to be forced."""
-        (given, _, scores, _), arcs, n_arcs = self.instance, np.flatnonzero(keep), len(self.head)
+        (given, _, scores), arcs = self.instance, np.flatnonzero(keep)
         starts = Starts(NO_PARTS, NO_PARTS, None, restrict_automata(given, self.automata, keep))
-        places = np.concatenate([arcs, n_arcs + arcs, 2 * n_arcs + arcs])
-        instance = Instance(subset(given, keep), starts, scores[arcs])
-        return Restriction(instance, places, arcs, NO_PARTS, 0.0)
+        return Restriction(Instance(subset(given, keep), starts, scores[arcs]), arcs, NO_PARTS, 0.0)
 
 
 def problem_of(parts: PartSpace, scores: Float64s, options: DualOptions, own: OwnScores | None = None) -> Problem:

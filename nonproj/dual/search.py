@@ -100,10 +100,10 @@ def search(
         check_status(-outcome)
     searching = k > 1 or (limits.search and limits.work_per_word > 0)
     enough = not searching or (k == 1 and outcome != STOPPED)
-    if enough and not _must_pay(problem, first.solution, price):
+    if enough and not _must_pay(first.tree, price):
         _, iterations, score, bound, decoded, _ = first.found
         known = score, max(bound, score), outcome == AGREED, outcome == AGREED or options.closes(bound, score)
-        ranked = [_as_decoded(problem, first.solution, known, (iterations, decoded, 0))]
+        ranked = [_as_decoded(problem, first.tree, known, (iterations, decoded, 0))]
     else:
         ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first)
     if problem.own is not None:  # the tree's copies sum to its own score
@@ -111,37 +111,35 @@ def search(
     return Searched(ranked, problem, first.copies)
 
 
-def _must_pay(problem: Problem, solution: Int32s | None, price: float) -> bool:
-    """Return whether a solution has to pay a price."""
-    return price > 0.0 and solution is not None and not is_projective(solution[: problem.n_nodes])
+def _must_pay(tree: Int32s | None, price: float) -> bool:
+    """Return whether a tree has to pay a price."""
+    return price > 0.0 and tree is not None and not is_projective(tree)
 
 
 def _as_decoded(
     problem: Problem,
-    solution: Int32s,
+    tree: Int32s,
     known: tuple[float, float, bool, bool],
     counts: tuple[int, int, int],
     paid: float = 0.0,
 ) -> Decoded:
-    """Return a solution with its certificate, its score and bound under the problem's own scores.
+    """Return a tree with its certificate, its score and bound under the problem's own scores.
 
     ``counts`` are iterations, decoded automata and nodes; ``paid`` is what was subtracted from its score.
     """
-    n_nodes, (iterations, decoded, nodes), (score, bound, agreed, certified) = problem.n_nodes, counts, known
-    tree, own = solution[:n_nodes], problem.own
+    own, (iterations, decoded, nodes), (score, bound, agreed, certified) = problem.own, counts, known
     if own is not None and score == -np.inf:  # automata have rejected every tree
         bound += own.constant
     elif own is not None:
-        gap, largest, (arcs, starts, _, _) = bound - score, max(abs(bound), abs(score)), problem.instance
+        gap, largest, (arcs, starts, _) = bound - score, max(abs(bound), abs(score)), problem.instance
         score, exact = score_tree(arcs, starts, own.scores, tree)
         bound, score = score - paid + gap, score - paid
         # Relative scores of this tree and of any other may be rounded, and so may be each of these sums.
         bound += 2.0 * own.roundoff * (own.most + 2.0 * largest)
         if gap > 0.0 or paid > 0.0 or not exact or own.roundoff:
             bound += 2.0 * math.ulp(max(abs(score) + paid, abs(bound)))
-    share = decoded / max(1, iterations * problem.n_automata)
-    tags = solution[n_nodes:] if len(solution) > n_nodes else None
-    return Decoded(tree, score, bound, agreed, certified, iterations, share, nodes, tags)
+    share = decoded / max(1, iterations * problem.n_nodes)
+    return Decoded(tree, score, bound, agreed, certified, iterations, share, nodes)
 
 
 def _in_order(trees: list[Decoded]) -> list[Decoded]:
@@ -164,7 +162,7 @@ def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searche
     if first.certified or known.score <= first.score:
         return found
     closed = options.closes(first.bound - constant, known.score - constant)
-    best = first._replace(tree=known.tree, tags=known.tags, score=known.score, certified=closed)
+    best = first._replace(tree=known.tree, score=known.score, certified=closed)
     others = [each for each in found if not np.array_equal(each.tree, known.tree)]
     return Searched([best, *others][: len(found)], found.problem, found.copies)
 
@@ -174,21 +172,17 @@ class _Known:
 
     def __init__(self, k: int):
         self.k = k
-        self.values: dict[bytes, float] = {}
+        self.seen: set[bytes] = set()
         self.ordered: list[float] = []
-        self.heap: list[tuple[float, int, bytes, Int32s]] = []
-        self.ranked: set[bytes] = set()
+        self.heap: list[tuple[float, int, Int32s]] = []
 
-    def add(self, tree: bytes, solution: Int32s, value: float) -> None:
-        """Add a tree, or the better solution of one."""
-        before = self.values.get(tree)
-        if tree in self.ranked or (before is not None and before >= value):
+    def add(self, tree: Int32s, value: float) -> None:
+        """Add a tree, unless it is known."""
+        if tree.tobytes() in self.seen:
             return
-        if before is not None:
-            del self.ordered[bisect.bisect_left(self.ordered, before)]
-        self.values[tree] = value
+        self.seen.add(tree.tobytes())
         bisect.insort(self.ordered, value)
-        heapq.heappush(self.heap, (-value, len(self.values), tree, solution))
+        heapq.heappush(self.heap, (-value, len(self.seen), tree))
 
     def threshold(self) -> float:
         """Return the k-th best value, minus infinity if there are fewer."""
@@ -196,16 +190,12 @@ class _Known:
 
     def best(self) -> float:
         """Return the highest value of those that are not ranked, minus infinity if there is none."""
-        while self.heap and self.heap[0][2] in self.ranked:
-            heapq.heappop(self.heap)
         return -self.heap[0][0] if self.heap else -np.inf
 
     def pop(self) -> tuple[Int32s, float]:
         """Rank the best of those that are not ranked; return it and its value."""
-        value = self.best()
-        *_, tree, solution = heapq.heappop(self.heap)
-        self.ranked.add(tree)
-        return solution, value
+        value, _, tree = heapq.heappop(self.heap)
+        return tree, -value
 
 
 class _Search:
@@ -233,7 +223,7 @@ class _Search:
         node = self.new_node(np.ones(len(self.problem.head), np.bool_), first)
         self.learn(node, first, -np.inf)
         if (
-            _must_pay(self.problem, node.best, self.price) and self.open
+            _must_pay(node.best, self.price) and self.open
         ):  # even if the work is used up, projective trees have one iteration
             self.expand(heapq.heappop(self.open)[-1])
         while len(self.ranked) < self.k:
@@ -246,7 +236,7 @@ class _Search:
         while len(self.ranked) < self.k and self.known.best() > -np.inf:
             self.rank()
         if not self.ranked:  # automata have rejected every tree
-            self.ranked.append(Ranked(first.solution, -np.inf, self.counts()))
+            self.ranked.append(Ranked(first.tree, -np.inf, self.counts()))
         others = max(self.highest_bound(), self.known.best())
         return _in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
 
@@ -267,8 +257,8 @@ class _Search:
         if self.price:  # the value of another tree, less the price, may have been rounded
             bound = math.nextafter(bound, math.inf)
         known = float(ranked.score), float(bound), bool(agreed), bool(certified)
-        paid = self.price if _must_pay(self.problem, ranked.solution, self.price) else 0.0
-        return _as_decoded(self.problem, ranked.solution, known, ranked.counts, paid)
+        paid = self.price if _must_pay(ranked.tree, self.price) else 0.0
+        return _as_decoded(self.problem, ranked.tree, known, ranked.counts, paid)
 
     def new_node(self, keep: Bools, first: Bounded) -> Node:
         """Return the node of all trees."""
@@ -317,37 +307,35 @@ class _Search:
         if node.kind == PROJECTIVE:
             options = options._replace(projective=True)
         found = self.problem.over(node.keep, node.copies, options, incumbent, self.budget - self.spent)
-        if found is not None:
-            self.count(found)
-            if found.found.outcome >= 0:
-                self.learn(node, found, incumbent)
+        self.count(found)
+        if found.found.outcome >= 0:
+            self.learn(node, found, incumbent)
 
     def learn(self, node: Node, bounded: Bounded, incumbent: float) -> None:
         """Remember what was found over a node, and keep it open unless it is fathomed."""
         outcome, score, found = bounded.found.outcome, bounded.found.score, bounded.found
         if outcome == AGREED or score > incumbent:
-            node.best, node.score = bounded.solution, score
-            self.remember(bounded.solution, score)
+            node.best, node.score = bounded.tree, score
+            self.remember(bounded.tree, score)
         paid = self.price if node.kind == CROSSING else 0.0
         bound = min(node.bound, found.bound - paid)
         solved = outcome == AGREED or (outcome == CLOSED and node.score >= score)
         node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
         if outcome == CLOSED and not solved:
             self.fathomed = max(self.fathomed, bound)
-        elif node.kind == ALL and _must_pay(self.problem, node.best, self.price):
+        elif node.kind == ALL and _must_pay(node.best, self.price):
             self.push(replace(node, kind=CROSSING, bound=bound - self.price))
             iterations = self.options.max_iterations
             self.push(Node(node.keep, bound, node.copies, node.disputes, PROJECTIVE, iterations))
         else:
             self.push(node)
 
-    def remember(self, solution: Int32s, score: float) -> None:
-        """Add a solution to those that are known."""
-        value = score - self.price if _must_pay(self.problem, solution, self.price) else score
-        self.known.add(solution[: self.problem.n_nodes].tobytes(), solution, value)
+    def remember(self, tree: Int32s, score: float) -> None:
+        """Add a tree to those that are known."""
+        self.known.add(tree, score - self.price if _must_pay(tree, self.price) else score)
 
     def child(self, node: Node, keep: Bools, bound: float) -> None:
-        """Keep a part of a node open, with the best solution that is known if it is in that part."""
+        """Keep a part of a node open, with its best known tree if that is in this part."""
         iterations = self.limits.node_iterations
         part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations)
         if node.best is not None and keep[self.problem.used_arcs(node.best)].all():

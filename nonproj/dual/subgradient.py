@@ -1,9 +1,10 @@
 """The subgradient method over the subproblems of `nonproj.dual.subproblems`; compiled.
 
-`nonproj.dual.problem` runs it over the whole of a problem and over restrictions of it.  The readable form of the loop
-is `nonproj.relaxation.subgradient`; tests hold the two equal, step by step.
+Koo et al. (2010), figures 1 and 2: an arborescence y and, for each word, a head automaton z are decoded apart, and the
+multipliers of the arcs in dispute move until they agree.  Each dual value bounds the score of any tree, and each y is a
+tree.  Automata are lazy (section 7.4): only those whose multipliers moved are decoded again.
 
-Automata are lazy: only those whose multipliers moved are decoded again, and the tagger only where its did.
+`nonproj.dual.problem` runs the loop over the whole of a problem and over restrictions of it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import count_work, decode_head
+from nonproj.automata.compiled import count_work, decode_head, tree_value
 from nonproj.automata.workspace import Choice, SplitScores, Starts, as_split
 from nonproj.dual.options import (
     APPENDIX_A,
@@ -24,20 +25,7 @@ from nonproj.dual.options import (
     POLYAK_SCALE,
     DualOptions,
 )
-from nonproj.dual.subproblems import (
-    Instance,
-    Tagging,
-    add_values,
-    copy,
-    copy_agreed,
-    find_tree,
-    mark_tree,
-    new_work,
-    primal_value,
-    select_choices,
-    tags_at,
-)
-from nonproj.dual.tags import Tags
+from nonproj.dual.subproblems import Instance, copy, find_tree, mark_tree, new_work
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.automaton import HeadAutomata
 from nonproj.trees.checks import NO_TREE
@@ -72,19 +60,19 @@ class Trace(NamedTuple):
 
 
 class Descent(NamedTuple):
-    """The state that the subgradient method starts from and updates; ``V`` is 3 A, or 3 A + W with tags.
+    """The state that the subgradient method starts from and updates.
 
     Attributes
     ----------
-    copies : ndarray of shape (V,), float64
-        The three copies of each arc's score, see `nonproj.automata.workspace.SplitScores`, and the tagger's scores of
-        tagged words, which move with the multipliers.
-    lowest : ndarray of shape (V,) or (0,), float64
+    copies : ndarray of shape (3 A,), float64
+        The three copies of each arc's score, which move with the multipliers: see
+        `nonproj.automata.workspace.SplitScores`.
+    lowest : ndarray of shape (3 A,) or (0,), float64
         The copies at the lowest bound; not recorded if empty.
-    disputes : ndarray of shape (A,), (A + W,) or (0,), int64
-        Disagreements on each arc, and on each tagged word; not recorded if empty.
+    disputes : ndarray of shape (A,) or (0,), int64
+        Disagreements on each arc; not recorded if empty.
     incumbent : float
-        Score of a known solution; the method ends when the bound is not above it.
+        Score of a known tree; the method ends when the bound is not above it.
     budget : int
         Work after which the method ends, see `nonproj.dual.options.SearchOptions`.
     """
@@ -100,7 +88,7 @@ class Outcome(NamedTuple):
     """How the subgradient method ended.
 
     ``outcome`` is `AGREED`, `CLOSED`, `STOPPED`, or minus a status of `nonproj.trees.checks`; ``score`` is that of the
-    solution or of the incumbent, ``decoded`` counts the head automata decoded.
+    best tree or of the incumbent, ``decoded`` counts the head automata decoded.
     """
 
     outcome: int
@@ -128,15 +116,14 @@ def _tree_work(n_nodes: int, n_arcs: int, options: DualOptions) -> int:
     return work
 
 
-def descend(instance: Instance, options: DualOptions, descent: Descent, trace: Trace, solution: Int32s) -> Outcome:
+def descend(instance: Instance, options: DualOptions, descent: Descent, trace: Trace, best: Int32s) -> Outcome:
     """Run the subgradient method.
 
-    ``solution`` is written when a solution is better than the incumbent, or when the subproblems agree: int32[N], the
-    tree; with tags int32[2 N], the tree and the candidate of each word, from 0.
+    ``best`` int32[N] is written when a tree is better than the incumbent, or when the subproblems agree.
     """
     # None and True are of different types, so each kind of tree has compiled code without the other.
     projective = True if options.projective else None
-    return Outcome(*_descend(*instance, options, projective, descent, trace, solution))
+    return Outcome(*_descend(*instance, options, projective, descent, trace, best))
 
 
 @kernel
@@ -144,17 +131,16 @@ def _descend(
     arcs: ArcSpace,
     starts: Starts,
     scores: Float64s,
-    tags: Tags | None,
     options: DualOptions,
     projective: bool | None,
     descent: Descent,
     trace: Trace,
-    solution: Int32s,
+    best: Int32s,
 ) -> tuple[int, int, float, float, int, int]:
     """Run the subgradient method, and round the bound outward: see `descend`."""
-    found = _iterate(arcs, starts, scores, tags, options, projective, descent, trace, solution)
+    found = _iterate(arcs, starts, scores, options, projective, descent, trace, best)
     outcome, iterations, score, bound, decoded, spent = found
-    if tags is None and outcome >= 0 and descent.lowest.shape[0] > 0:
+    if outcome >= 0 and descent.lowest.shape[0] > 0:
         others, terms = _other_scores(arcs, starts, starts.tables, scores)
         bound += rounding_error(arcs, scores, descent.lowest, others, terms, bound)
     return outcome, iterations, score, bound, decoded, spent
@@ -178,32 +164,30 @@ def _iterate(
     arcs: ArcSpace,
     starts: Starts,
     scores: Float64s,
-    tags: Tags | None,
     options: DualOptions,
     projective: bool | None,
     descent: Descent,
     trace: Trace,
-    solution: Int32s,
+    best: Int32s,
 ) -> tuple[int, int, float, float, int, int]:
     """Run the subgradient method; half of the tolerance is left for rounding."""
     n_arcs = arcs.head.shape[0]
-    work, copies, lowest = new_work(arcs, starts, tags), descent.copies, descent.lowest
+    work, copies, lowest = new_work(arcs, starts), descent.copies, descent.lowest
     # Arrays are taken out of their tuples once: each time costs a count of references.
-    tagging, tree, y, moved, values = work.tagging, work.tree, work.y, work.moved, work.values
-    automaton, choice, seen = work.automaton, work.choice, work.seen
-    split, own, costs = as_split(copies, n_arcs), copies[3 * n_arcs :], count_work(arcs, starts)
-    decoded, spent, tag_value, retag = 0, 0, 0.0, True
+    tree, y, moved, values = work.tree, work.y, work.moved, work.values
+    automaton, choice, split, costs = work.automaton, work.choice, as_split(copies, n_arcs), count_work(arcs, starts)
+    decoded, spent = 0, 0
     score, bound, primal = descent.incumbent, np.inf, -np.inf
     pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
     left = grace = GRACE_ITERATIONS if score == -np.inf else 0
     tree_cost = _tree_work(tree.shape[0], n_arcs, options)
     for k in range(options.max_iterations):
-        status, contracted = find_tree(arcs, tagging, projective, options.single_root, split.y, tree)
+        status, contracted = find_tree(arcs, projective, options.single_root, split.y, tree)
         spent += CONTRACTION_WORK * contracted
         if status != 0:
             return -status, k, score, bound, decoded, spent
         spent += tree_cost
-        dual, changed = mark_tree(arcs, tagging, split.y, tree, y)
+        dual, changed = mark_tree(arcs, split.y, tree, y)
         decoded_now = 0
         for h in range(values.shape[0]):
             if moved[h]:
@@ -211,17 +195,14 @@ def _iterate(
                 moved[h] = False
                 decoded_now += 1
                 spent += costs[h]
+            dual += values[h]
         decoded += decoded_now
-        dual = add_values(tagging, dual, values)
-        if retag:
-            tag_value = tags_at(tagging, own)
-        dual += tag_value
         if dual == -np.inf:  # an automaton accepts no choice of modifiers
             return -NO_TREE, k, score, bound, decoded, spent
-        if changed or retag or k == 0:
-            primal = primal_value(arcs, starts, scores, tagging, tree, y, work.numbers, score, solution)
-            if k == 0 and primal == -np.inf and score == -np.inf:
-                copy(tree, solution)
+        if changed or k == 0:
+            primal = tree_value(arcs, starts, scores, y, work.numbers)
+            if primal > score or (k == 0 and score == -np.inf):
+                copy(tree, best)
             score = max(score, primal)
         stalled = dual >= bound
         if not stalled and lowest.shape[0] > 0:
@@ -229,12 +210,9 @@ def _iterate(
         bound = min(bound, dual)
         if trace.dual.shape[0] > k:
             trace.dual[k], trace.primal[k], trace.step[k], trace.decoded[k] = dual, primal, 0.0, decoded_now
-        select_choices(arcs, tagging, choice, seen)
-        norm = _count_disputes(starts, y, seen, descent.disputes)
-        norm += _count_tag_disputes(arcs, tagging, y, descent.disputes)
+        norm = _count_disputes(starts, y, choice, descent.disputes)
         if norm == 0:
-            # The solution may tie with an earlier one; what agreed is what is returned.
-            copy_agreed(tagging, tree, solution)
+            copy(tree, best)  # it may tie with an earlier one; what agreed is what is returned
             return AGREED, k + 1, primal, bound, decoded, spent
         if score > -np.inf and bound - score <= 0.5 * options.tolerance * (options.scale + abs(score)):
             left -= 1
@@ -248,15 +226,14 @@ def _iterate(
             return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
         if trace.dual.shape[0] > k:
             trace.step[k] = step
-        _move(arcs, starts, step, y, seen, split, moved)
-        retag = _move_tags(arcs, tagging, step, split.y, own)
+        _move(arcs, starts, step, y, choice, split, moved)
     return CLOSED if left < grace else STOPPED, options.max_iterations, score, bound, decoded, spent
 
 
 @kernel
-def _count_disputes(starts: Starts, y: Int8s, seen: Choice, disputes: Int64s) -> int:
+def _count_disputes(starts: Starts, y: Int8s, choice: Choice, disputes: Int64s) -> int:
     """Return the number of multipliers over which tree and automata disagree; add them to ``disputes`` by arc."""
-    z, z_grandparent, grandparents = seen.z, seen.z_grandparent, starts.grandparent.shape[0] > 0
+    z, z_grandparent, grandparents = choice.z, choice.z_grandparent, starts.grandparent.shape[0] > 0
     count = 0
     for a in range(y.shape[0]):
         here = 1 if y[a] != z[a] else 0
@@ -265,25 +242,6 @@ def _count_disputes(starts: Starts, y: Int8s, seen: Choice, disputes: Int64s) ->
         count += here
         if disputes.shape[0] > 0:
             disputes[a] += here
-    return count
-
-
-@kernel
-def _count_tag_disputes(arcs: ArcSpace, tagging: Tagging | None, y: Int8s, disputes: Int64s) -> int:
-    """Write the surplus of each tagged word; return how many are in dispute, and add them to ``disputes``."""
-    if tagging is None:
-        return 0
-    surplus, first, count, n_arcs = tagging.surplus, tagging.space.first, 0, y.shape[0]
-    surplus[:] = 0
-    for a in range(n_arcs):
-        surplus[arcs.modifier[a]] += y[a]
-    for i in range(1, tagging.tags.shape[0]):
-        surplus[first[i] + tagging.tags[i]] -= 1
-    for e in range(surplus.shape[0]):
-        if surplus[e] != 0:
-            count += 1
-            if disputes.shape[0] > 0:
-                disputes[n_arcs + e] += 1
     return count
 
 
@@ -313,11 +271,11 @@ def _next_step(
 
 @kernel
 def _move(
-    arcs: ArcSpace, starts: Starts, step: float, y: Int8s, seen: Choice, split: SplitScores, moved: Bools
+    arcs: ArcSpace, starts: Starts, step: float, y: Int8s, choice: Choice, split: SplitScores, moved: Bools
 ) -> None:
     """Step the multipliers u and v of the arcs in dispute, and mark the automata that see them."""
     y_score, z_score, grandparent_score = split.y, split.z, split.grandparent
-    z, z_grandparent, grandparents = seen.z, seen.z_grandparent, starts.grandparent.shape[0] > 0
+    z, z_grandparent, grandparents = choice.z, choice.z_grandparent, starts.grandparent.shape[0] > 0
     for a in range(y.shape[0]):
         if z[a] != y[a]:
             change = step * (z[a] - y[a])
@@ -329,18 +287,3 @@ def _move(
             y_score[a] += change
             grandparent_score[a] -= change
             moved[arcs.modifier[a]] = True
-
-
-@kernel
-def _move_tags(arcs: ArcSpace, tagging: Tagging | None, step: float, y_score: Float64s, own: Float64s) -> bool:
-    """Step the multipliers of tagged words in dispute; return whether the tagger sees any."""
-    if tagging is None:
-        return False
-    surplus, retag = tagging.surplus, False
-    for a in range(y_score.shape[0]):
-        y_score[a] -= step * surplus[arcs.modifier[a]]
-    for e in range(own.shape[0]):
-        if surplus[e] != 0:
-            own[e] += step * surplus[e]
-            retag = True
-    return retag

@@ -115,7 +115,7 @@ def annotate(
             if confidence.write and tree.confidence is not None:
                 lines["confidence"] = round(float(tree.confidence.tree), 4)
             named = {f"nonproj {name}": json.dumps(value) for name, value in lines.items()}
-            yield *with_confidence(tree.sentence or sentence, tree, confidence), named
+            yield *with_confidence(sentence, tree, confidence), named
 
 
 def _as_dict(parse: Parse) -> dict[str, Any]:

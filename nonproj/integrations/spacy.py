@@ -27,7 +27,6 @@ from nonproj.pipeline.parses import Parse
 from nonproj.text.input import TextInput
 from nonproj.text.places import token_ranges
 from nonproj.types import Sentence
-from nonproj.workers.parsing import make_parser
 
 SENTENCES = ("auto", "segmenter", "rule")
 """Where sentences start: as set before, or else by the model's segmenter or, if it has none, by spaCy's rule;
@@ -141,7 +140,7 @@ class NonprojComponent:
     def _use(self, model: Model) -> None:
         changes = {f"decoding.{name}": value for name, value in self.decoding.items()}
         decoding = model.config.with_overrides(changes).decoding
-        self._parser = make_parser(model, decoding, self.tags)
+        self._parser = Parser(model, decoding, self.tags)
 
     # -- documents -----------------------------------------------------------------------------------------------------
 

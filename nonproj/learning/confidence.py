@@ -176,7 +176,7 @@ def second_parser(material: Material, shards: Shards | None, pretrained: Encoder
     model = Model(material.config, vocabularies, material.files, material.labels, arrays, meta)
     model.add_component("network", learn_network(material, "confidence: network"))
     model.add_component("encoder", pretrained.state() if pretrained else None)
-    decoding = dataclasses.replace(material.config.decoding, nbest=1, full=False, constraints="none", joint=False)
+    decoding = dataclasses.replace(material.config.decoding, nbest=1, full=False, constraints="none")
     parser = Parser(model, decoding, tags="none")
     parser.encoder = Encoder(vocabularies, material.encoder.clusters, material.encoder.coarse)
     return parser

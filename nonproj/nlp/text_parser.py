@@ -23,7 +23,6 @@ from nonproj.text.places import locate, token_ranges
 from nonproj.trees.checks import check_integer
 from nonproj.trees.sampling import sample_trees
 from nonproj.types import Float64s, Int32s, Sentence
-from nonproj.workers.parsing import make_parser
 
 C = TypeVar("C")
 """The type of the context of a text."""
@@ -90,7 +89,7 @@ class TextParser:
     ):
         check_model(model)
         self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
-        self.parser = make_parser(model, self.decoding, tags)
+        self.parser = Parser(model, self.decoding, tags)
         self._input = TextInput().within(self.parser.cut_words, self.parser.max_words)
 
     def __repr__(self) -> str:
@@ -195,7 +194,7 @@ class TextParser:
         Raises
         ------
         ConfigError
-            ``k`` is not from 1 to 10,000; or the parser decodes jointly or over all arcs.
+            ``k`` is not from 1 to 10,000; or the parser decodes over all arcs.
 
         Examples
         --------

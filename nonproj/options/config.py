@@ -94,8 +94,7 @@ class Config(Section):
         0.001
         """
         known, config = dict(options()), self
-        for given, value in overrides.items():
-            key = RENAMED.get(given, given)
+        for key, value in overrides.items():
             if key not in known:
                 raise _unknown(str(key), list(known))
             value = known[key].parse(key, value) if text and isinstance(value, str) else value
@@ -134,7 +133,7 @@ def options() -> Iterator[tuple[str, Option]]:
     --------
     >>> [name for name, option in options() if option.kinds == (bool,) and name.startswith("decoding.")]
     ['decoding.exact', 'decoding.full', 'decoding.projective', 'decoding.single_root',
-     'decoding.confidence', 'decoding.joint']
+     'decoding.confidence', 'decoding.sentences_by_trees']
     """
     for outer in fields(Config):
         if "option" in outer.metadata:
@@ -144,18 +143,13 @@ def options() -> Iterator[tuple[str, Option]]:
                 yield f"{outer.name}.{inner.name}", inner.metadata["option"]
 
 
-RENAMED = {"decoding.tag_gap": "decoding.tag_beam"}
-"""Options of earlier versions, which stored models and configuration files may have, and their names now."""
-
-
 def _build(cls: type[Section], values: object) -> Any:
     """Return a section, with its subsections, from nested mappings."""
     if not isinstance(values, Mapping):
         raise ConfigError(cls._name, f"{show(values)} is invalid, a mapping from options to values expected")
     known = {item.name: item for item in fields(cls)}
     arguments = {}
-    for given, value in values.items():
-        name = RENAMED.get(dotted(cls._name, given), str(given)).removeprefix(f"{cls._name}.")
+    for name, value in values.items():
         if name not in known:
             raise _unknown(dotted(cls._name, name), [dotted(cls._name, other) for other in known])
         if "option" in known[name].metadata:

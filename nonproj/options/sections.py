@@ -172,16 +172,8 @@ class DecodingConfig(Section, name="decoding"):
         ("none", "misc", "head"),
     )
     confidence: bool = option(True, "estimate the probability that heads, labels and trees are correct", (bool,))
-    joint: bool = option(False, "predict tags and trees jointly if a sentence has no tags or all are replaced", (bool,))
-    tag_weight: float = option(10.0, "joint decoding: weight of the tagger's score", (float,), low=0)
-    tag_beam: float = option(
-        40.0,
-        "joint decoding: maximum score difference, under the tagger, of a candidate tag from the best tag",
-        (float,),
-        low=0,
-    )
-    tag_candidates: int = option(
-        3, "joint decoding: maximum number of candidate tags per word", (int,), low=1, high=100
+    sentences_by_trees: bool = option(
+        False, "plain text: decide between doubtful sentences by the scores of their trees", (bool,)
     )
     max_words: int = option(
         5000, "maximum sentence length in words; longer sentences are an error", (int,), low=1, high=10_000

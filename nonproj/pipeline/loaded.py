@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +24,6 @@ from nonproj.scoring.templates import part_templates
 from nonproj.scoring.tree_labels import TreeLabeler
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import EncodedTags, encoded_tags
-from nonproj.text.segmenter import Segmenter
-from nonproj.types import Float64s
 
 THIRD_EFFORT = 10
 """Factor on the search limit with third-order parts."""
@@ -84,9 +81,6 @@ class Loaded:
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
         self.price = crossing_price(decoding, model.meta, self.options)
 
-    tree_scores: ClassVar[Callable[..., Float64s] | None] = None
-    """Decides between doubtful sentences of running text, in `nonproj.pipeline.joint.JointParser`."""
-
     @LoadedOnce
     def analyzer(self) -> Analyzer | None:
         """The model's tagger and lemmatizer, or None."""
@@ -106,14 +100,6 @@ class Loaded:
     def components(self) -> list[Component]:
         """The model's components that others have registered, which are applied to tagged sentences, in their order."""
         return self.model.registered()
-
-    @LoadedOnce
-    def segmenter(self) -> Segmenter:
-        """The segmenter for plain text: the model's, or else one by rules."""
-        segmenter = self.model.loaded(Segmenter) or Segmenter.unicode()
-        segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
-        segmenter.tree_scores = self.tree_scores
-        return segmenter
 
     @LoadedOnce
     def classifier(self) -> Classifier | None:

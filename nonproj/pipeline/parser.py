@@ -31,6 +31,7 @@ from nonproj.dual.search import Searched, with_known
 from nonproj.errors import DataError, SentenceMemoryError, SizeError
 from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.constraints import Constraints, read_constraints
+from nonproj.kernels.threads import LoadedOnce
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.loaded import Loaded
@@ -39,10 +40,11 @@ from nonproj.scoring.batch import Batch, join, join_words
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.scorer import Known, score_pairs
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
+from nonproj.text.segmenter import Segmenter
 from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.pruning import prune_trusted
-from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
+from nonproj.types import ArcSpace, Decoded, Float64s, PartSpace, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 """Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
@@ -74,6 +76,15 @@ class Parser(Loaded):
     >>> parser = Parser(Model.load("danish.nonproj"))  # doctest: +SKIP
     >>> parser.parse(sentence).decoded.heads  # doctest: +SKIP
     """
+
+    @LoadedOnce
+    def segmenter(self) -> Segmenter:
+        """The segmenter for plain text: the model's, or else one by rules."""
+        segmenter = self.model.loaded(Segmenter) or Segmenter.unicode()
+        segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
+        if self.decoding.sentences_by_trees:
+            segmenter.tree_scores = self.tree_scores
+        return segmenter
 
     def with_nbest(self, k: int) -> Parser:
         """Return the same parser for another number of trees, ``decoding.nbest``; the two share all loaded components.
@@ -151,6 +162,27 @@ class Parser(Loaded):
                     yield group[done], error
                     done += 1
                     parsed = self.parse_all(group[done:], batch_size)
+
+    def tree_scores(self, sentences: Iterable[Sentence]) -> Float64s:
+        """Return the score of the best tree of each sentence, float64, given the tagger's best tags.
+
+        Minus infinity from a sentence on that is too large.
+        """
+        given = list(sentences)
+        scores, number = np.full(len(given), -np.inf), 0
+        with contextlib.suppress(DataError, SizeError, MemoryError):
+            for group in batches(given, BATCH):
+                tagged = self.tag(group)
+                for part in groups(tagged, PAIRS):
+                    tokens = self.encode_all(tagged[part])
+                    batch = join(tokens)
+                    first = self.first_order_batch(batch)
+                    own = zip(tagged[part], tokens, first, strict=True)
+                    arcs = [self.candidates_of(sentence, each, None, f)[0] for sentence, each, f in own]
+                    for space, weights in self.score_batch(batch, arcs)[0]:
+                        scores[number] = self.decode(space, weights).score
+                        number += 1
+        return scores
 
     def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
         """Parse sentences together, or one by one up to the first one that is too large or has no tree."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.confidence.classifier import Confidence
-from nonproj.types import ArcSpace, Decoded, Sentence
+from nonproj.types import ArcSpace, Decoded
 
 
 class Parse(NamedTuple):
@@ -30,8 +30,6 @@ class Parse(NamedTuple):
     confidence : Confidence or None
         The probabilities that heads, labels and the tree are correct; None if the model has no classifier, or
         ``decoding.confidence`` is off.
-    sentence : Sentence, or None
-        Of one of the next best trees where tags are decided jointly: the sentence with the tags that go with the tree.
     """
 
     decoded: Decoded
@@ -41,7 +39,6 @@ class Parse(NamedTuple):
     unknown_tags: int = 0
     others: tuple[Parse, ...] | None = None
     confidence: Confidence | None = None
-    sentence: Sentence | None = None
 
     @property
     def changed(self) -> bool:

@@ -89,7 +89,7 @@ def make_chain(tags: Labels, table: ChainTemplates, bits: int) -> Chain:
 
 
 @kernel
-def _hash_context(words: Words, text: Text, sentence: int, keys: Uint32s) -> None:
+def hash_context(words: Words, text: Text, sentence: int, keys: Uint32s) -> None:
     """Sum the shares of the words around each word of a sentence."""
     shares, form = words.shares, text.form
     first, end = text.start[sentence], text.start[sentence + 1]
@@ -131,7 +131,7 @@ def _score_own(chain: Chain, words: Words, form: int, c: int, weights: Float32s 
 
 
 @kernel
-def _score_pairs(
+def score_pairs(
     chain: Chain,
     words: Words,
     before: int,
@@ -163,7 +163,7 @@ def _score_pairs(
 
 
 @inlined_kernel
-def _score_triple(chain: Chain, key: Uint32s, q: int, p: int, tag: int, weights: Float32s | Int16s) -> float:
+def score_triple(chain: Chain, key: Uint32s, q: int, p: int, tag: int, weights: Float32s | Int16s) -> float:
     """Return the score of a tag after two others by the templates about two tags."""
     triple, skip, shift = chain.bounds[4], chain.bounds[1], chain.shift
     first, end, total = chain.unit_start[tag], chain.unit_start[tag + 1], zero_of(weights)
@@ -175,7 +175,7 @@ def _score_triple(chain: Chain, key: Uint32s, q: int, p: int, tag: int, weights:
 
 
 @kernel
-def _score_local(
+def score_local(
     chain: Chain,
     words: Words,
     form: int,
@@ -195,7 +195,7 @@ def _score_local(
 
 
 @kernel
-def _prune(
+def prune_candidates(
     count: Int64s,
     local: Float64s,
     pairs: Float64s,
@@ -276,7 +276,7 @@ def _viterbi(
                     q = tags[i - 2, a] if i > 1 else boundary
                     score = best[i - 1, a, b] if i > 0 else 0.0
                     if several:
-                        score += _score_triple(chain, keys[i], q, p, tags[i, c], weights)
+                        score += score_triple(chain, keys[i], q, p, tags[i, c], weights)
                     if score > top:
                         top, back[i, b, c] = score, a
                 best[i, b, c] = top + pairs[i, b, c] + local[i, c]

@@ -12,12 +12,12 @@ from nonproj.linear.perceptron import Averaged, move
 from nonproj.tagging.chain import (
     Chain,
     Text,
-    _hash_context,
-    _prune,
-    _score_local,
     _score_own,
-    _score_pairs,
     _viterbi,
+    hash_context,
+    prune_candidates,
+    score_local,
+    score_pairs,
 )
 from nonproj.tagging.words import Words
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
@@ -127,20 +127,21 @@ def _decode(
     pruning: Pruning,
     margins: Float64s,
 ) -> Int64s:
-    """Return the candidate of each word of a sentence in the best sequence, int64[n]; write the `_prune` margins."""
+    """Return the candidate of each word of a sentence in the best sequence, int64[n]; write the `prune_candidates`
+    margins."""
     form, keys, own = observations.form, observations.keys, observations.own
     n, width = form.shape[0], words.tag.shape[1]
     local, pairs = np.empty((n, width)), np.zeros((n, width, width))
     count, kept = np.empty(n, np.int64), np.zeros((n, width), np.int64)
     for i in range(n):
         count[i] = words.count[form[i]]
-        _score_local(chain, words, form[i], keys[i], own[i], weights, local[i])
+        score_local(chain, words, form[i], keys[i], own[i], weights, local[i])
         if gold.candidate[i] >= 0:
             for c in range(count[i]):
                 local[i, c] += gold.margin if c != gold.candidate[i] else 0.0
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
-            _score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
-    left = _prune(count, local, pairs, pruning.threshold, pruning.limit, kept, margins)
+            score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
+    left = prune_candidates(count, local, pairs, pruning.threshold, pruning.limit, kept, margins)
     limit = pruning.limit
     tags, of_kept, between = np.zeros((n, limit), np.int32), np.zeros((n, limit)), np.zeros((n, limit, limit))
     for i in range(n):
@@ -179,7 +180,7 @@ def _tag_text(
         first, end = text.start[s], text.start[s + 1]
         if first < end:
             keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
-            _hash_context(words, text, s, keys)
+            hash_context(words, text, s, keys)
             form = text.form[first:end]
             scores = np.empty((end - first, own.shape[1]))
             for i in range(end - first):
@@ -203,7 +204,7 @@ def _train(
             continue
         form = text.form[first:end]
         keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
-        _hash_context(words, text, s, keys)
+        hash_context(words, text, s, keys)
         own = np.zeros((end - first, words.tag.shape[1]))
         _score_words(chain, words, form, weights, own)
         target = Gold(gold.candidate[first:end], gold.margin)

@@ -91,20 +91,11 @@ def keep(reference: ModelRef, model: Model) -> None:
         _models[reference.path, reference.digest] = model
 
 
-def make_parser(model: Model, decoding: DecodingConfig, tags: str) -> Parser:
-    """Return a parser; with ``decoding.joint`` one that predicts tags and trees jointly."""
-    if not decoding.joint:
-        return Parser(model, decoding, tags)
-    from nonproj.pipeline.joint import JointParser  # imports and compiles code that other parsing does not need
-
-    return JointParser(model, decoding, tags)
-
-
 def parser_of(reference: ModelRef) -> tuple[Parser, bool]:
     """Return this thread's parser and whether it is new; threads of a process share the model."""
     if getattr(_of_thread, "reference", None) == reference:
         return _of_thread.parser, False
-    _of_thread.parser = make_parser(_model(reference), reference.decoding, reference.tags)
+    _of_thread.parser = Parser(_model(reference), reference.decoding, reference.tags)
     _of_thread.reference = reference
     return _of_thread.parser, True
 

@@ -144,7 +144,6 @@ def test_a_token_from_the_environment(path, monkeypatch):
         (["a.conllu", "--compare", "b.conllu", "-o", "b.conllu"], "output is the same file as the second file"),
         (["a.conllu", "--compare", "b.conllu", "-o", "c.conllu"], "b.conllu: has 2 sentences, a.conllu has 1"),
         (["a.conllu", "-m", "a.conllu"], "a.conllu: not a model of nonproj, but a treebank"),
-        (["a.conllu", "--joint"], "--joint: tags are decided word by word"),
         (["a.conllu", "--retrain-with", "b.conllu"], "--retrain-with: needs --retrain"),
         (["a.conllu", "--trust", "al"], "unknown --trust 'al'; did you mean all?"),
         (["a.conllu", "--level", "4"], "level 4 needs the code of the language"),

@@ -7,10 +7,8 @@ import pytest
 
 from nonproj.dual.arrays import decode_scores
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best
-from nonproj.dual.general import parse_with_automata
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.parts.arcs import full_arc_space
-from nonproj.parts.automaton import head_automata
 from nonproj.parts.space import part_space
 from nonproj.trees.arborescence import maximum_arborescence, maximum_arborescence_sparse
 from nonproj.trees.marginals import marginals
@@ -22,11 +20,6 @@ SCORES = np.arange(9.0).reshape(3, 3)
 ARCS = full_arc_space(2)
 PARTS = part_space(ARCS, "sibling")
 OF_PARTS = np.arange(float(len(PARTS)))
-
-
-def with_limits(**limits):
-    """Decode with general automata under limits of the search."""
-    return parse_with_automata(ARCS, head_automata(ARCS, 1), np.zeros(4), limits=SearchOptions(**limits))
 
 
 FLAGS = [
@@ -45,7 +38,6 @@ FLAGS = [
     (lambda **given: dual_decomposition(PARTS, OF_PARTS, DualOptions(**given)), "single_root"),
     (lambda **given: dual_decomposition(PARTS, OF_PARTS, DualOptions(**given)), "projective"),
     (lambda **given: branch_and_bound(PARTS, OF_PARTS, search=SearchOptions(**given)), "search"),
-    (with_limits, "search"),
 ]
 
 INTEGERS = [
@@ -58,8 +50,6 @@ INTEGERS = [
     (lambda **given: dual_decomposition(PARTS, OF_PARTS, DualOptions(**given)), "max_iterations", 1),
     (lambda **given: branch_and_bound(PARTS, OF_PARTS, search=SearchOptions(**given)), "work_per_word", 0),
     (lambda **given: branch_and_bound(PARTS, OF_PARTS, search=SearchOptions(**given)), "node_iterations", 1),
-    (with_limits, "work_per_word", 0),
-    (with_limits, "node_iterations", 1),
 ]
 
 

@@ -6,6 +6,7 @@ import naive_dual
 import naive_trees
 import numpy as np
 import pytest
+from naive_subgradient import Paper, Polyak, relax
 from problems import (
     ALL_SETS,
     HIGHER_ORDER,
@@ -22,15 +23,13 @@ from nonproj.dual.decoding import dual_decomposition, dual_trace
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.relaxation.steps import AppendixA, Polyak
-from nonproj.relaxation.subgradient import relax
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.trees.projective import maximum_projective_tree_sparse
 
 TWICE = 2e-9
 """The tolerance of which the loop uses half; the other half is for rounding."""
 
-RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
+RULES = {APPENDIX_A: Paper, POLYAK: Polyak}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -136,7 +135,7 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
             automata,
             naive_trees.tree_scorer(parts, scores),
             len(arcs.head) * (2 if "grandparent" in parts.names else 1),
-            rule=AppendixA(),
+            rule=Paper(),
             max_iterations=options.max_iterations,
         )
         rises = np.cumsum(np.diff(twin.trace["dual"], prepend=np.inf) > 0)

@@ -49,9 +49,6 @@ _FROM_PYTHON = {
     "nonproj.automata.compiled.count_work": 2,
     "nonproj.automata.compiled.decode_all_heads": 2,
     "nonproj.confidence.alternatives._fill_costs": 2,
-    "nonproj.dual.joint.space._forbid": 2,
-    "nonproj.dual.joint.space._propagate": 2,
-    "nonproj.dual.tags.list_used": 2,
     # With and without both, with tags, with tags and parts of third order, and with tables.
     "nonproj.dual.subgradient._descend": 7,
     # With and without both, with tags, and with tags and parts of third order.

@@ -81,8 +81,8 @@ for model in ("default", "joined", "within", "third", "dual"):
     run("parse", model, "given.conllu", "--constraints=misc", "-o", "out.conllu")
     run("evaluate", "-m", model, "spaced.conllu", "--tag")
 for model in ("default", "third"):
-    run("parse", model, "--text", "text.txt", "--joint", "-o", "out.conllu")
-    run("parse", model, "spaced.conllu", "--joint", "--tag", "--nbest=2", "-o", "out.conllu")
+    run("parse", model, "--text", "text.txt", "--sentences-by-trees", "-o", "out.conllu")
+    run("parse", model, "spaced.conllu", "--tag", "--nbest=2", "-o", "out.conllu")
 unsure = {f"{name}.bits": 12 for name in ("features", "pruner", "labeler")}
 unsure |= {"training.epochs": 2, "confidence.share": 0.4, "confidence.epochs": 2}
 nonproj.train(toy.noisy_sentences(200), nonproj.Config().with_overrides(unsure)).save("unsure")

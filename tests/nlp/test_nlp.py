@@ -25,7 +25,6 @@ from nonproj.io import conll
 from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
-from nonproj.pipeline.joint import JointParser
 from nonproj.text.places import locate, surface_tokens
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -334,7 +333,9 @@ def test_load_changes_decoding_options(path, nlp):
             TypeError, match=f"the name of a model is of type {type(wrong).__name__}, a path is expected"
         ):
             nonproj.load(wrong)
-    assert isinstance(nonproj.load(path, joint=True).parser, JointParser)
+    for decided in (False, True):
+        segmenter = nonproj.load(path, sentences_by_trees=decided).parser.segmenter
+        assert (segmenter.tree_scores is not None) == decided
     copy = pickle.loads(pickle.dumps(nlp))
     assert copy(TEXT).to_conllu() == nlp(TEXT).to_conllu()
 

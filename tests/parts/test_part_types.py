@@ -1,5 +1,6 @@
 """The automata of part types: the tables of siblings against the compiled automata, products, and a type of our own."""
 
+import functools
 import itertools
 import math
 
@@ -7,6 +8,7 @@ import naive_automata
 import naive_trees
 import numpy as np
 import pytest
+from naive_subgradient import Paper, Polyak, relax
 from problems import (
     KINDS,
     as_functions,
@@ -24,7 +26,6 @@ from nonproj.automata.general import best_paths, check_automata, general_automat
 from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.decoding import FIRST_NODE, branch_and_bound, dual_decomposition, dual_trace
 from nonproj.dual.domain import with_scale
-from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.dual.problem import TablesProblem
 from nonproj.dual.search import search
@@ -34,11 +35,10 @@ from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.base import PartType
 from nonproj.parts.registry import PART_TYPES, register
 from nonproj.parts.space import part_space, tree_score
-from nonproj.relaxation.steps import AppendixA, Polyak
-from nonproj.relaxation.subgradient import relax
+from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import PartRows
 
-RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
+RULES = {APPENDIX_A: Paper, POLYAK: Polyak}
 
 
 def test_arcs_alone_accept_everything():
@@ -77,13 +77,14 @@ def test_sibling_tables_take_the_steps_of_the_compiled_automata(beta, rule):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 5, "sibling", "continuous", bool(seed % 2))
         scores, scale = centre(parts, scores)
-        scores /= scale  # the library's smallest step is relative to 1, the kernel's to this
+        scores /= scale  # the twin's smallest step is relative to 1, the kernel's to this
         arcs, arc_scores = parts.arcs, scores[parts.range("arc")]
         options = DualOptions(max_iterations=60, beta=beta, rule=rule, tolerance=2e-9)
         decoded, trace = dual_trace(parts, scores, options)
+        tables = general_automata(parts, scores)
         found = relax(
-            TreeOracle(arcs, beta * arc_scores),
-            AutomataOracle(arcs, general_automata(parts, scores), (1 - beta) * arc_scores),
+            functools.partial(best_tree, arcs, beta * arc_scores),
+            functools.partial(best_modifiers, arcs, tables, (1 - beta) * arc_scores),
             lambda heads, parts=parts, scores=scores: tree_score(parts, scores, heads),
             len(arcs.head),
             rule=RULES[rule](),
@@ -99,6 +100,20 @@ def test_sibling_tables_take_the_steps_of_the_compiled_automata(beta, rule):
         assert ours.recomputed == pytest.approx(decoded.recomputed)
         longest, agreed = max(longest, decoded.iterations), agreed + decoded.agreed
     assert longest > 20 and agreed >= 5
+
+
+def best_tree(arcs, scores, multipliers):
+    """The best tree under arc scores and multipliers: its value, its arcs, and its heads."""
+    theta = scores + multipliers
+    heads = maximum_arborescence_sparse(arcs, theta)
+    used = (heads[arcs.modifier] == arcs.head).astype(float)
+    return float(theta @ used), used, heads
+
+
+def best_modifiers(arcs, automata, scores, multipliers):
+    """The best choices of all automata under arc scores and multipliers: their value, the arcs taken, and paths."""
+    paths = best_paths(arcs, automata, scores + multipliers)
+    return float(paths.values.sum()), paths.z.astype(float), paths
 
 
 def by_tables(parts, scores, options):

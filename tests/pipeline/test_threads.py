@@ -24,7 +24,6 @@ from nonproj.io.copies import with_rows
 from nonproj.kernels.threads import LoadedOnce, PerThread, one_thread
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
-from nonproj.pipeline.joint import JointParser
 from nonproj.text.corpus import Surface
 from nonproj.text.languages import LANGUAGES
 from nonproj.text.multiword import Multiwords
@@ -136,13 +135,6 @@ def test_a_real_treebank(treebanks, tmp_path):
     assert found == [written(alone(text)) for text in given] * 2
 
 
-def test_tags_and_trees_decided_jointly(path):
-    options = {"joint": True, "tag_beam": 1e9, "tag_candidates": 3}
-    alone, shared, given = nonproj.load(path, **options), nonproj.load(path, **options), texts(150, seed=1)
-    assert isinstance(shared.parser, JointParser)
-    assert by_threads(lambda text: written(shared(text)), given) == [written(alone(text)) for text in given]
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -232,7 +224,7 @@ def reached(root: object) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("options", [{}, {"joint": True, "tag_beam": 1e9}, {"full": True}, {"nbest": 2}], ids=repr)
+@pytest.mark.parametrize("options", [{}, {"sentences_by_trees": True}, {"full": True}, {"nbest": 2}], ids=repr)
 def test_parsing_changes_nothing_that_is_shared(path, options):
     nlp = nonproj.load(path, **options)
     nlp(texts(1, seed=6)[0])  # loads tagger, segmenter and classifier

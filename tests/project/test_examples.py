@@ -27,9 +27,8 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES, register
-from nonproj.parts.space import part_space, restrict, tree_indicators, tree_score
+from nonproj.parts.space import part_space, restrict, tree_score
 from nonproj.pipeline.parser import Parser
-from nonproj.programs.linear_program import LinearOptions, linear_program
 from nonproj.workers.cluster import Cluster
 from nonproj.workers.pool import in_order
 
@@ -277,18 +276,6 @@ def test_valency_decodes_the_best_tree(valency):
         certified += decoded.certified
         assert not decoded.certified or decoded.score == pytest.approx(best)
     assert certified > 15
-
-
-def test_valency_agrees_with_its_integer_program(valency):
-    pytest.importorskip("highspy")
-    for seed in range(10):
-        parts, scores = random_problem(7, seed)
-        exact, solution = linear_program(parts, scores, LinearOptions("single", integer=True))
-        assert exact.agreed, "the constraints leave exactly the parts of the tree"
-        np.testing.assert_allclose(solution.values, tree_indicators(parts, exact.tree), atol=1e-6)
-        decoded = dual_decomposition(parts, scores)
-        assert decoded.score <= exact.score + 1e-6 <= decoded.bound + 2e-6
-        assert not decoded.certified or decoded.score == pytest.approx(exact.score)
 
 
 def test_a_model_with_valency_needs_the_type(valency, folder):

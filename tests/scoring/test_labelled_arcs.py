@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from types import SimpleNamespace
 
-import naive_joint
 import naive_scoring
 import naive_trees
 import numpy as np
@@ -14,18 +12,14 @@ import toy
 from problems import (
     HIGHER_ORDER,
     draw_arcs,
-    draw_candidates,
     draw_tree,
-    has_two_candidates_of_a_word,
     marked,
     naive_relaxed,
 )
 from toy import draw_sentence
 
-from nonproj.dual.joint.space import joint_space, no_chain
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
-from nonproj.io.constraints import Constraints
 from nonproj.learning.label_numbers import MAX_TAGS, allowed_labels, arrange_labels, line_table
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.trainer import train
@@ -34,11 +28,8 @@ from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.pipeline.joint import Candidates, Choice, JointParser
-from nonproj.pipeline.joint_scoring import hash_tagged_words, join_tagged, joint_rows, joint_tables, score_jointly
 from nonproj.pipeline.parser import Parser
-from nonproj.pipeline.price_and_cut import PricingParser
-from nonproj.scoring.hashing import hash_tokens, list_places
+from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, NEVER, label_scores
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates, part_templates
@@ -174,33 +165,6 @@ def test_an_update_is_gold_less_predicted_for_labels_too(seed, name, label_margi
     np.testing.assert_allclose(perceptron.total, moved, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_labelled_arcs_over_tagged_words_equal_the_definition(seed):
-    rng = np.random.default_rng(seed)
-    sentence, counts, rows = draw_candidates(rng, 4)
-    encoder = Encoder.from_sentences([draw_sentence(rng, 5), Sentence(rows[::2])], attributes_of(FILES), rare=1)
-    space, parts = joint_space(full_arc_space(4), counts)
-    scorer = Scorer(FILES, encoder.attributes, "grandparent", LABELS)
-    tokens = [encoder.encode(s) for s in (sentence, Sentence(rows))]
-    tables, words = joint_tables(scorer), join_tagged([space], *([each] for each in tokens))
-    hashed = hash_tagged_words(tables[LABELLED_ARC], words, 1 << BITS)
-    listed, word, compared = list_places(hashed, joint_rows(space, parts, 0)), space.word.tolist(), 0
-    weights = rng.integers(-9, 10, 1 << BITS).astype(np.int16)
-    [scores] = score_jointly(scorer, tables, words, [(space, parts)], weights, 0.5, {2: 1})
-    del tables[LABELLED_ARC]
-    [without] = score_jointly(scorer, tables, words, [(space, parts)], weights, 0.5)
-    for a, pair in enumerate(naive_trees.pairs_of(parts.arcs)):
-        if has_two_candidates_of_a_word(pair, word):
-            continue
-        places = naive_joint.joint_places(sentence, rows, word, encoder.vocabularies, SPEC, pair, BITS)
-        assert sorted(listed.places[listed.start[a] : listed.start[a + 1]].tolist()) == places
-        of_labels = [sum(int(weights[place - place % 16 ^ label]) for place in places) for label in range(LABELS)]
-        best = of_labels[1] if word[pair[1]] == 2 else max(of_labels)
-        assert scores[a] == pytest.approx(without[a] + 0.5 * best)
-        compared += 1
-    assert compared >= 16
-
-
 # -- whole models
 
 
@@ -250,27 +214,6 @@ def test_all_arcs_and_the_k_best_trees_have_the_same_scores(model):
     assert full.decoded.score >= best.decoded.score - 1e-9
     assert several.decoded.score == pytest.approx(best.decoded.score)
     assert all(each.decoded.score <= best.decoded.score for each in several.others)
-
-
-def test_joint_problems_score_arcs_with_their_labels(model, monkeypatch):
-    """With one candidate tag for each word, the scores are those of the parser, with the label that is demanded."""
-    monkeypatch.setattr(JointParser, "analyzer", SimpleNamespace(tagger=True, lemmatizer=None, tag_columns=()))
-    sentence, parser = toy.sentences(1, seed=4)[0], JointParser(model)
-    tokens, words = parser.encode(sentence), len(sentence)
-    space, _ = joint_space(full_arc_space(words), [1] * (words + 1))
-    choice = Choice(sentence, Candidates(np.ones(words + 1, np.int64), sentence.rows, no_chain(space)))
-    constraints = Constraints(np.ones((words + 1, words + 1), bool), {1: "punct", 2: "unheard of"})
-    problem = parser.problem(choice, tokens, full_arc_space(words), constraints)
-    _, scores = parser.score(tokens, full_arc_space(words), constraints)
-    np.testing.assert_allclose(problem.scores[: words**2], scores[: words**2])
-    assert (parser.score(tokens, full_arc_space(words))[1] >= scores).all()
-
-
-def test_price_and_cut_refuses_labelled_arcs():
-    options = SMALL | {"parts": ["arc", "grandparent"], "training.epochs": 1}
-    labelled = train(toy.sentences(8), Config().with_overrides(options))
-    with pytest.raises(ValueError, match=r"without labelled arcs; train with labeler\.joint=false"):
-        PricingParser(labelled)
 
 
 def test_one_label_is_not_scored():

@@ -13,7 +13,6 @@ from problems import draw_arcs, draw_candidates, draw_tree
 from toy import draw_sentence, sentences
 
 from nonproj.errors import ModelError
-from nonproj.io.objects import from_words
 from nonproj.learning.network import Example, NetworkLearner, count_rows
 from nonproj.learning.trainer import train
 from nonproj.linear.component import load
@@ -21,9 +20,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
-from nonproj.pipeline.joint import Choice, JointParser
 from nonproj.pipeline.parser import Parser
-from nonproj.pipeline.price_and_cut import PricingParser
 from nonproj.scoring import context as context_layers
 from nonproj.scoring.batch import join
 from nonproj.scoring.context import CONTEXT, Context
@@ -375,24 +372,6 @@ def test_saved_models_parse_alike_and_resumed_training_gives_the_same(model, tmp
 def test_models_without_a_network(changes):
     model = train(SENTENCES[:10], config(**changes))
     assert "network" not in model.components and Parser(model).scorer.network is None
-
-
-def test_joint_decoding_with_one_tag_for_each_word_has_the_same_scores():
-    model = train(SENTENCES, config(tagger__epochs=2))
-    parser = JointParser(model, dataclasses.replace(model.config.decoding, tag_candidates=1))
-    given = [from_words(s.forms) for s in sentences(4, seed=3)]
-    assert parser.scorer.network is not None
-    for sentence, best, chain in zip(given, parser.tag(given), parser.chains(given), strict=True):
-        tokens = parser.encode(best)
-        arcs = parser.prune(tokens)
-        problem = parser.problem(Choice(best, parser.candidates(sentence, best, chain, [])), tokens, arcs)
-        np.testing.assert_allclose(problem.scores, parser.score(tokens, arcs)[1], atol=1e-9)
-
-
-def test_price_and_cut_refuses_a_network():
-    options = {"parts": ["arc", "grandparent"], "labeler__joint": False}
-    with pytest.raises(ValueError, match="without a network; train with network.epochs=0"):
-        PricingParser(train(SENTENCES[:10], config(**options)))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -11,7 +12,7 @@ from toy import raw_treebank, read
 
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
-from nonproj.pipeline.joint import JointParser
+from nonproj.pipeline.parser import Parser
 from nonproj.text.alternatives import COST, WEIGHT, Alternatives, best_ends, decide, probabilities, undecided
 from nonproj.text.characters import characters
 from nonproj.text.layout import lay_out
@@ -108,7 +109,7 @@ def model():
 
 def test_trees_decide_between_doubtful_sentences_of_text(model, monkeypatch):
     """Each alternative is parsed once, and what trees say is what the segmenter does."""
-    parser = JointParser(model)
+    parser = Parser(model, dataclasses.replace(model.config.decoding, sentences_by_trees=True))
     text = " ".join(line[9:] for line in raw_treebank(12, 5).replace(".", "x").splitlines() if "# text" in line)
     asked = []
 
@@ -128,7 +129,7 @@ def test_trees_decide_between_doubtful_sentences_of_text(model, monkeypatch):
 
 
 def test_scores_are_those_of_the_best_trees(model):
-    parser = JointParser(model)
+    parser = Parser(model)
     sentences = read(raw_treebank(70, 3))
-    expected = [parse.decoded.score for _, parse in super(JointParser, parser).parse_all(sentences)]
+    expected = [parse.decoded.score for _, parse in parser.parse_all(sentences)]
     assert parser.tree_scores(iter(sentences)).tolist() == pytest.approx(expected)

@@ -19,8 +19,6 @@ from nonproj.types import ArcSpace
 
 def check_courses(parser: Parser) -> None:
     """Raise `ConfigError` if the iterations of a model's decoder cannot be shown."""
-    if type(parser) is not Parser:
-        raise ConfigError("--course", "not available with joint decoding of tags and trees; omit --joint")
     names = tuple(part_type.name for part_type in parser.scorer.types)
     if not has_compiled_automata(parser.scorer.types):
         reason = "are decoded without iterations" if len(names) == 1 else "have no compiled automata"

@@ -6,10 +6,10 @@ import numpy as np
 
 from nonproj.parts.constraints import Rows
 from nonproj.parts.grandparent import grandparent_rows
-from nonproj.programs.linear_program import add_tree
-from nonproj.programs.solver import Program
 from nonproj_systems.constituency.hypergraph import Hypergraph
 from nonproj_systems.constituency.joint_dependencies import Instance
+from nonproj_systems.programs.linear_program import add_tree
+from nonproj_systems.programs.solver import Program
 
 
 def joint_optimum(instance: Instance, integer: bool = True) -> float:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.programs.solver import Program
-from nonproj.programs.tree_polytope import Rows
 from nonproj_systems.constituency.forest import Forest
 from nonproj_systems.constituency.tagger import Trellis
+from nonproj_systems.programs.solver import Program
+from nonproj_systems.programs.tree_polytope import Rows
 
 
 class Solved(NamedTuple):

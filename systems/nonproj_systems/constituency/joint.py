@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.relaxation.branch_and_bound import branch_and_bound
-from nonproj.relaxation.primal import Proposal
-from nonproj.relaxation.problem import Problem
-from nonproj.relaxation.solver import Limits, RelaxationResult, solve
-from nonproj.relaxation.steps import Halving, OncePrimal, Polyak
-from nonproj.relaxation.subgradient import Subgradient
 from nonproj_systems.constituency.forest import Forest, best_derivation, variables_of
 from nonproj_systems.constituency.tagger import Trellis, best_tags, score_of
+from nonproj_systems.relaxation.branch_and_bound import branch_and_bound
+from nonproj_systems.relaxation.primal import Proposal
+from nonproj_systems.relaxation.problem import Problem
+from nonproj_systems.relaxation.solver import Limits, RelaxationResult, solve
+from nonproj_systems.relaxation.steps import Halving, OncePrimal, Polyak
+from nonproj_systems.relaxation.subgradient import Subgradient
 
 AGREED, CLOSED, SEARCHED, OPEN = "agreed", "closed", "searched", "open"
 """Status of a sentence: the oracles agree; the gap is closed; proven by branch and bound; a gap remains."""
@@ -76,7 +76,7 @@ class Decoded(NamedTuple):
 
 
 class GrammarOracle:
-    """The best derivation of a forest, as an oracle of `nonproj.relaxation`.
+    """The best derivation of a forest, as an oracle of `nonproj_systems.relaxation`.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class GrammarOracle:
 
 
 class TaggerOracle:
-    """The best tag sequence of a trellis, as an oracle of `nonproj.relaxation`.
+    """The best tag sequence of a trellis, as an oracle of `nonproj_systems.relaxation`.
 
     Parameters
     ----------

@@ -21,16 +21,16 @@ from nonproj.errors import SizeError
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space, tree_score
 from nonproj.pipeline.parser import Parser
-from nonproj.relaxation.branch_and_bound import SearchResult, branch_and_bound
-from nonproj.relaxation.primal import from_oracle
-from nonproj.relaxation.problem import Problem
-from nonproj.relaxation.solver import Limits, RelaxationResult, solve
-from nonproj.relaxation.steps import Halving, PerIncrease, Progress
-from nonproj.relaxation.subgradient import Subgradient
 from nonproj.types import PartSpace, Sentence
 from nonproj_systems.constituency.brackets import Tree
 from nonproj_systems.constituency.hypergraph import Hypergraph, best_derivation, restricted
 from nonproj_systems.constituency.lexicalised import Lexicalised, LexicalisedParser, flat
+from nonproj_systems.relaxation.branch_and_bound import SearchResult, branch_and_bound
+from nonproj_systems.relaxation.primal import from_oracle
+from nonproj_systems.relaxation.problem import Problem
+from nonproj_systems.relaxation.solver import Limits, RelaxationResult, solve
+from nonproj_systems.relaxation.steps import Halving, PerIncrease, Progress
+from nonproj_systems.relaxation.subgradient import Subgradient
 
 GAMMA = 0.02
 """Weight of the dependency parser's scores, chosen on the development files of the WSJ sample."""
@@ -60,8 +60,8 @@ class JointParse(NamedTuple):
     certified : bool
         Whether the tree is proven to be the best.
     status : str
-        As `nonproj.relaxation.solver.RelaxationResult`; ``optimal`` after branch and bound, ``none`` where Model 1 has
-        no tree.
+        As `nonproj_systems.relaxation.solver.RelaxationResult`; ``optimal`` after branch and bound, ``none`` where
+        Model 1 has no tree.
     iterations : int
     alone : Lexicalised
         The tree of Model 1 alone.
@@ -184,7 +184,7 @@ class JointParser:
     exact : bool
         Whether to continue by branch and bound without a certificate.
     rule : callable, optional
-        A step rule of `nonproj.relaxation.steps`; by default that of Rush et al. (2010), appendix B.
+        A step rule of `nonproj_systems.relaxation.steps`; by default that of Rush et al. (2010), appendix B.
     """
 
     phrases: LexicalisedParser

@@ -13,13 +13,13 @@ from collections.abc import Callable
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.relaxation.solver import AGREED, CLOSED, EARLY, LIMIT, Limits, RelaxationResult
-from nonproj.relaxation.steps import Progress
 from nonproj.types import Float64s, Int64s
 from nonproj_systems.mrf.cover import Forests, make_forests
 from nonproj_systems.mrf.model import MRF, Graph
 from nonproj_systems.mrf.oracles import max_product
 from nonproj_systems.mrf.trws import improve
+from nonproj_systems.relaxation.solver import AGREED, CLOSED, EARLY, LIMIT, Limits, RelaxationResult
+from nonproj_systems.relaxation.steps import Progress
 
 
 def decompose(
@@ -39,7 +39,7 @@ def decompose(
     cover : list of ndarray
         The edges of each forest; see `nonproj_systems.mrf.cover`.
     rule : callable
-        A step rule of `nonproj.relaxation.steps`.
+        A step rule of `nonproj_systems.relaxation.steps`.
     limits : Limits
     callback : callable, optional
         Called with the result after each iteration; the run ends if it returns something true.
@@ -51,7 +51,7 @@ def decompose(
 
     Examples
     --------
-    >>> from nonproj.relaxation.steps import Decaying
+    >>> from nonproj_systems.relaxation.steps import Decaying
     >>> from nonproj_systems.mrf.cover import spanning_forests
     >>> triangle = MRF([[0.0, 3.0], [2.0, 0.0], [1.0, 0.0]], [[0, 1], [1, 2], [0, 2]], np.eye(2))
     >>> found = decompose(triangle, spanning_forests(triangle), Decaying(1.0))

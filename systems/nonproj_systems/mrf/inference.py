@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nonproj.relaxation.solver import Limits
-from nonproj.relaxation.steps import Decaying, OncePrimal, Polyak
-from nonproj.relaxation.trace import Trace
 from nonproj_systems.mrf.cover import rows_and_columns, spanning_forests
 from nonproj_systems.mrf.decomposition import decompose
 from nonproj_systems.mrf.model import MRF
 from nonproj_systems.mrf.passing import Clock, pass_messages
 from nonproj_systems.mrf.search import Search
+from nonproj_systems.relaxation.solver import Limits
+from nonproj_systems.relaxation.steps import Decaying, OncePrimal, Polyak
+from nonproj_systems.relaxation.trace import Trace
 
 METHODS = ("auto", "trws", "trees")
 OPTIMAL, INFEASIBLE, OPEN = "optimal", "infeasible", "open"

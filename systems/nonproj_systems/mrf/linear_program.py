@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.programs.solver import Program
-from nonproj.programs.tree_polytope import Rows
 from nonproj_systems.mrf.model import MRF
+from nonproj_systems.programs.solver import Program
+from nonproj_systems.programs.tree_polytope import Rows
 
 
 def solve_program(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.relaxation.primal import Proposal, Repair
-from nonproj.relaxation.problem import Problem
 from nonproj.types import Float64s, Int64s
 from nonproj_systems.mrf.cover import Forests, make_forests
 from nonproj_systems.mrf.model import MRF, Graph
 from nonproj_systems.mrf.trws import improve
+from nonproj_systems.relaxation.primal import Proposal, Repair
+from nonproj_systems.relaxation.problem import Problem
 
 
 class ForestOracle:
@@ -75,9 +75,9 @@ def make_problem(field: MRF, cover: list[np.ndarray]) -> Problem:
 
     Examples
     --------
-    >>> from nonproj.relaxation.solver import solve
-    >>> from nonproj.relaxation.steps import Decaying
-    >>> from nonproj.relaxation.subgradient import Subgradient
+    >>> from nonproj_systems.relaxation.solver import solve
+    >>> from nonproj_systems.relaxation.steps import Decaying
+    >>> from nonproj_systems.relaxation.subgradient import Subgradient
     >>> from nonproj_systems.mrf.cover import spanning_forests
     >>> triangle = MRF([[0.0, 3.0], [2.0, 0.0], [1.0, 0.0]], [[0, 1], [1, 2], [0, 2]], np.eye(2))
     >>> found = solve(make_problem(triangle, spanning_forests(triangle)), Subgradient(Decaying(1.0)))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nonproj.relaxation.trace import Trace
 from nonproj_systems.mrf.model import MRF
 from nonproj_systems.mrf.trws import decode, improve, n_messages, sweep
+from nonproj_systems.relaxation.trace import Trace
 
 PATIENCE = 10
 """Number of iterations after which a bound stalls if they lower it by less than `PROGRESS` times the gap."""

@@ -3,7 +3,7 @@
 The graph is covered by chains along which node numbers increase; a node is in as many of them as it has neighbours on
 its busier side, and its scores are shared evenly among these.  A sweep visits the nodes in order and averages their
 max-marginals over the chains: block coordinate descent on the dual, so the bound never rises after the first sweep.  It
-does what `nonproj.relaxation.coordinate.CoordinateDescent` does over these chains, without recomputing them.
+does what `nonproj_systems.relaxation.coordinate.CoordinateDescent` does over these chains, without recomputing them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exact decoding: each source word is translated once, by Lagrange multipliers, and by tightening if a gap remains.
 
 The relaxed problem is to translate N words in all (Chang and Collins 2011; the tutorial, section 6.4).  Each source
-word has a multiplier.  The subgradient method, tightening and certificates are those of `nonproj.relaxation`.
+word has a multiplier.  The subgradient method, tightening and certificates are those of `nonproj_systems.relaxation`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.relaxation.primal import Proposal
-from nonproj.relaxation.problem import Problem, equal_to
-from nonproj.relaxation.solver import Limits, RelaxationResult
-from nonproj.relaxation.steps import Decaying, OncePrimal, Polyak
-from nonproj.relaxation.subgradient import Subgradient
-from nonproj.relaxation.tightening import tighten
+from nonproj_systems.relaxation.primal import Proposal
+from nonproj_systems.relaxation.problem import Problem, equal_to
+from nonproj_systems.relaxation.solver import Limits, RelaxationResult
+from nonproj_systems.relaxation.steps import Decaying, OncePrimal, Polyak
+from nonproj_systems.relaxation.subgradient import Subgradient
+from nonproj_systems.relaxation.tightening import tighten
 from nonproj_systems.translation.graph import Graph, best_derivation, phrase_bonus, prune
 from nonproj_systems.translation.instance import Instance, score_derivation
 from nonproj_systems.translation.refinement import refine, search

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.programs.solver import Program
-from nonproj.programs.tree_polytope import Rows
+from nonproj_systems.programs.solver import Program
+from nonproj_systems.programs.tree_polytope import Rows
 from nonproj_systems.translation.graph import Graph
 from nonproj_systems.translation.instance import Instance
 

@@ -4,7 +4,7 @@
 - `distances`: the distances of TSPLIB95
 - `one_tree`: minimum 1-trees of dense graphs, and the marginal cost of each edge
 - `preconditioner`: directions for cities in clusters
-- `ascent`: Held and Karp's bound by the subgradient method, compiled, and as a problem of `nonproj.relaxation`
+- `ascent`: Held and Karp's bound by the subgradient method, compiled, and as a problem of `nonproj_systems.relaxation`
 - `heuristic`: tours by iterated local search
 - `sparse`: minimum 1-trees and the subgradient method on sparse graphs, with forced and forbidden edges and cuts
 - `fixing`: edges fixed by degrees, subtours and reduced costs

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from nonproj.kernels.kernel import kernel
-from nonproj.relaxation.problem import Problem, equal_to
-from nonproj.relaxation.solver import Iteration
 from nonproj.types import Float64s, Int64s
+from nonproj_systems.relaxation.problem import Problem, equal_to
+from nonproj_systems.relaxation.solver import Iteration
 from nonproj_systems.tsp.instance import Instance
 from nonproj_systems.tsp.one_tree import OneTree, edges_of, find_marginals, minimum_one_tree, new_one_tree
 from nonproj_systems.tsp.preconditioner import Preconditioner, plain, precondition, precondition_into
@@ -153,10 +153,8 @@ def ascend(
     preconditioner : Preconditioner, optional
         By default the direction is the subgradient itself.
 
-    Notes
-    -----
-    The loop is compiled.  It equals `nonproj.relaxation.solver.solve` with the problem of `degree_problem` and the
-    method `Deflected`, step by step.
+    Notes ----- The loop is compiled.  It equals `nonproj_systems.relaxation.solver.solve` with the problem of
+    `degree_problem` and the method `Deflected`, step by step.
 
     Examples
     --------
@@ -204,7 +202,7 @@ def root_steps(n: int, target: float, iterations: int = 0) -> Steps:
 
 
 class OneTreeOracle:
-    """The minimum 1-tree as an oracle of `nonproj.relaxation`: it maximises minus the cost.
+    """The minimum 1-tree as an oracle of `nonproj_systems.relaxation`: it maximises minus the cost.
 
     Parameters
     ----------
@@ -230,16 +228,16 @@ class OneTreeOracle:
 
 
 def degree_problem(instance: Instance) -> Problem:
-    """Return Held and Karp's relaxation as a problem of `nonproj.relaxation`: the maximum of minus the length.
+    """Return Held and Karp's relaxation as a problem of `nonproj_systems.relaxation`: the maximum of minus the length.
 
     Variables are the edges (i, j), i < j, in the order of ``numpy.triu_indices(n, 1)``; multipliers those of the
     degrees of the nodes 1 to n - 1.
 
     Examples
     --------
-    >>> from nonproj.relaxation.solver import solve
-    >>> from nonproj.relaxation.steps import Constant
-    >>> from nonproj.relaxation.subgradient import Subgradient
+    >>> from nonproj_systems.relaxation.solver import solve
+    >>> from nonproj_systems.relaxation.steps import Constant
+    >>> from nonproj_systems.relaxation.subgradient import Subgradient
     >>> from nonproj_systems.tsp.instance import make_instance
     >>> square = make_instance([[0, 2, 3, 2], [2, 0, 2, 3], [3, 2, 0, 2], [2, 3, 2, 0]])
     >>> found = solve(degree_problem(square), Subgradient(Constant(1.0)))
@@ -255,7 +253,8 @@ def degree_problem(instance: Instance) -> Problem:
 
 
 class Deflected:
-    """Method of `nonproj.relaxation`: the subgradient method with a share of the last subgradient in the direction.
+    """Method of `nonproj_systems.relaxation`: the subgradient method with a share of the last subgradient in the
+    direction.
 
     Parameters
     ----------

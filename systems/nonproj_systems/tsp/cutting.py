@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.programs.solver import Program
-from nonproj.programs.tree_polytope import Rows
+from nonproj_systems.programs.solver import Program
+from nonproj_systems.programs.tree_polytope import Rows
 from nonproj_systems.tsp.ascent import on_grid
 from nonproj_systems.tsp.fixing import fix_by_costs, sparse_marginals
 from nonproj_systems.tsp.separation import Comb, crossing, random_groups, violated_combs, violated_subtours

@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 
 from nonproj.errors import SizeError
-from nonproj.relaxation.solver import Limits, solve
-from nonproj.relaxation.steps import Halving
-from nonproj.relaxation.subgradient import Subgradient
 from nonproj_systems.constituency import chart
 from nonproj_systems.constituency.chart import TaggedWords, build_forest
 from nonproj_systems.constituency.forest import best_derivation, marginals, pruned, restricted, variables_of
@@ -31,6 +28,9 @@ from nonproj_systems.constituency.parser import tree_of
 from nonproj_systems.constituency.spans import probable_symbols
 from nonproj_systems.constituency.symbols import TAG, Annotation, Rule, Symbol, rules_of, without_loops
 from nonproj_systems.constituency.tagger import Trellis, best_tags, count_transitions, score_of
+from nonproj_systems.relaxation.solver import Limits, solve
+from nonproj_systems.relaxation.steps import Halving
+from nonproj_systems.relaxation.subgradient import Subgradient
 
 TAGS = ["NN", "VB", "IN"]
 ROOT = Symbol("upper", "TOP")

@@ -9,17 +9,17 @@ import pytest
 from nonproj.dual.options import DualOptions
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import tree_score
-from nonproj.relaxation.branch_and_bound import branch_and_bound
-from nonproj.relaxation.primal import from_oracle
-from nonproj.relaxation.solver import Limits, solve
-from nonproj.relaxation.steps import Halving, Polyak
-from nonproj.relaxation.subgradient import Subgradient
 from nonproj_systems.constituency.brackets import parse_tree
 from nonproj_systems.constituency.collins import Collins
 from nonproj_systems.constituency.hypergraph import best_derivation
 from nonproj_systems.constituency.joint_dependencies import make_instance
 from nonproj_systems.constituency.lexicalised import LexicalisedParser
 from nonproj_systems.constituency.split import read_split
+from nonproj_systems.relaxation.branch_and_bound import branch_and_bound
+from nonproj_systems.relaxation.primal import from_oracle
+from nonproj_systems.relaxation.solver import Limits, solve
+from nonproj_systems.relaxation.steps import Halving, Polyak
+from nonproj_systems.relaxation.subgradient import Subgradient
 
 pytest.importorskip("highspy")
 

@@ -4,15 +4,15 @@ import naive_mrf as naive
 import numpy as np
 import pytest
 
-from nonproj.relaxation.coordinate import CoordinateDescent
-from nonproj.relaxation.solver import Limits, solve
-from nonproj.relaxation.steps import AppendixA, Constant, PerIncrease, Polyak
-from nonproj.relaxation.subgradient import Subgradient
 from nonproj_systems.mrf.cover import COVERS, chains, make_forests, rows_and_columns, single_edges, spanning_forests
 from nonproj_systems.mrf.decomposition import decompose
 from nonproj_systems.mrf.model import MRF, grid, grid_edges
 from nonproj_systems.mrf.oracles import ForestOracle, groups, local_search, make_problem
 from nonproj_systems.mrf.trws import decode, improve, n_messages, sweep
+from nonproj_systems.relaxation.coordinate import CoordinateDescent
+from nonproj_systems.relaxation.solver import Limits, solve
+from nonproj_systems.relaxation.steps import AppendixA, Constant, PerIncrease, Polyak
+from nonproj_systems.relaxation.subgradient import Subgradient
 
 SEEDS = range(60)
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import naive_mrf as naive
 import numpy as np
 import pytest
-
 from nonproj.tagging.candidates import TagChain
+
 from nonproj_systems.mrf import consistency
 from nonproj_systems.mrf.consistency import document_field, documents, tag_document
 from nonproj_systems.mrf.images import restore_binary, restore_grey, segment

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from translations import draw_problem
 
-from nonproj.relaxation.problem import Problem, equal_to
-from nonproj.relaxation.solver import Limits, solve
-from nonproj.relaxation.steps import Decaying
-from nonproj.relaxation.subgradient import Subgradient
+from nonproj_systems.relaxation.problem import Problem, equal_to
+from nonproj_systems.relaxation.solver import Limits, solve
+from nonproj_systems.relaxation.steps import Decaying
+from nonproj_systems.relaxation.subgradient import Subgradient
 from nonproj_systems.translation import decoding, graph, instance, language_model, program, refinement, stack, template
 
 KINDS = ("continuous", "integer")

@@ -6,10 +6,10 @@ import naive_tsp
 import numpy as np
 import pytest
 
-from nonproj.relaxation.solver import Limits
-from nonproj.relaxation.solver import solve as relax
-from nonproj.relaxation.steps import Constant, Decaying
-from nonproj.relaxation.subgradient import Subgradient
+from nonproj_systems.relaxation.solver import Limits
+from nonproj_systems.relaxation.solver import solve as relax
+from nonproj_systems.relaxation.steps import Constant, Decaying
+from nonproj_systems.relaxation.subgradient import Subgradient
 from nonproj_systems.tsp.ascent import Deflected, Steps, ascend, degree_problem, evaluate, root_steps
 from nonproj_systems.tsp.heuristic import neighbour_lists, search_tour
 from nonproj_systems.tsp.instance import make_instance

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from nonproj.relaxation.problem import Problem, at_most, equal_to
-from nonproj.relaxation.solver import Limits
-from nonproj.relaxation.solver import solve as relax
+from nonproj_systems.relaxation.problem import Problem, at_most, equal_to
+from nonproj_systems.relaxation.solver import Limits
+from nonproj_systems.relaxation.solver import solve as relax
 from nonproj_systems.tsp.ascent import Deflected, Steps
 from nonproj_systems.tsp.fixing import propagate, sparse_marginals
 from nonproj_systems.tsp.instance import make_instance

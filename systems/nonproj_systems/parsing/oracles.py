@@ -1,0 +1,226 @@
+"""Head automata of any kind joined with trees: the two oracles of Koo et al. (2010), figure 1, and a decoder.
+
+`TreeOracle` and `AutomataOracle` are for the methods of `nonproj_systems.relaxation`.  `parse_with_automata` finds the
+best tree by compiled code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nonproj.automata.general import (
+    FREE,
+    Paths,
+    best_paths,
+    check_arc_scores,
+    check_automata,
+    decode_paths,
+    new_paths,
+)
+from nonproj.dual.domain import with_scale
+from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options, check_search
+from nonproj.dual.problem import TablesProblem
+from nonproj.dual.search import search
+from nonproj.parts.automaton import HeadAutomata
+from nonproj.trees.arborescence import maximum_arborescence_sparse
+from nonproj.trees.marginals import marginals
+from nonproj.trees.projective import maximum_projective_tree_sparse
+from nonproj.types import ArcSpace, Decoded
+from nonproj_systems.parsing.marginals import join_paths
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+class AutomataOracle:
+    """All head automata, as an oracle of `nonproj_systems.relaxation.subgradient.relax`.
+
+    A head whose multipliers did not move is not decoded again (Koo et al. 2010, section 7.4).
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used.
+    automata : HeadAutomata
+        Over these arcs.
+    scores : array-like of shape (A,), float64
+        The share of the arc scores that the automata see.
+
+    Attributes
+    ----------
+    calls, decoded : int
+        Calls so far, and heads decoded in them.
+
+    Raises
+    ------
+    ValueError
+        As `best_paths`; when called, if a head's automaton accepts no choice of modifiers at all.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.automaton import head_automata
+    >>> arcs = full_arc_space(2)
+    >>> free = head_automata(arcs, 1)
+    >>> free.take[:] = 0.0
+    >>> oracle = AutomataOracle(arcs, free, np.zeros(4))
+    >>> oracle(np.array([1.0, -1.0, 2.0, -1.0]))[:2]
+    (3.0, array([1., 0., 1., 0.]))
+    """
+
+    def __init__(self, arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike) -> None:
+        self._arcs, self._automata = arcs, check_automata(arcs, automata)
+        self._scores = check_arc_scores(arcs, scores)
+        self._work, self._paths = new_paths(arcs, self._automata)
+        self._free = np.full(len(arcs.head), FREE, np.int8)
+        self._gain: np.ndarray | None = None
+        self.calls = self.decoded = 0
+
+    def __call__(self, multipliers: np.ndarray) -> tuple[float, np.ndarray, Paths]:
+        """Return the maximum, the arcs taken, and the paths, which the next call overwrites."""
+        gain, paths = self._scores + check_arc_scores(self._arcs, multipliers, "multipliers"), self._paths
+        moved = np.full(len(paths.values), self._gain is None)
+        if self._gain is not None:
+            moved[self._arcs.head[gain != self._gain]] = True
+        self._gain = gain
+        value = float(decode_paths(self._arcs, self._automata, gain, self._free, moved, self._work, paths))
+        if value == -np.inf:
+            raise ValueError(f"the automaton of head {paths.values.argmin()} accepts no choice of modifiers")
+        self.calls += 1
+        self.decoded += int(np.count_nonzero(moved))
+        return value, paths.z.astype(np.float64), paths
+
+    def max_marginals(self, multipliers: np.ndarray) -> np.ndarray:
+        """Return the maximum where each arc is absent and where it is taken, float64[A, 2]."""
+        found = join_paths(self._arcs, self._automata, self._scores + multipliers)
+        return np.stack([found.skipped, found.taken], axis=1) + found.others()[:, None]
+
+    def marginals(self, multipliers: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed maximum over all paths, and its gradient: the marginals of the arcs."""
+        found = join_paths(self._arcs, self._automata, self._scores + multipliers, temperature)
+        return float(found.values.sum()), np.exp((found.taken - found.values[found.half]) / temperature)
+
+
+class TreeOracle:
+    """The best tree over given arcs, as an oracle of `nonproj_systems.relaxation.subgradient.relax`.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used.
+    scores : array-like of shape (A,), float64
+        The share of the arc scores that the tree sees.
+    single_root, projective : bool
+        Whether the tree must have a single root, and whether it must be projective.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> TreeOracle(full_arc_space(2), np.array([1.0, 2.0, 4.0, 8.0]))(np.zeros(4))
+    (9.0, array([1., 0., 0., 1.]), array([-1,  0,  1], dtype=int32))
+    """
+
+    def __init__(self, arcs: ArcSpace, scores: ArrayLike, single_root: bool = False, projective: bool = False) -> None:
+        self._arcs, self._scores, self._single_root = arcs, check_arc_scores(arcs, scores), single_root
+        self._projective = projective
+        self._decode = maximum_projective_tree_sparse if projective else maximum_arborescence_sparse
+
+    def __call__(self, multipliers: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the maximum, the arcs of the tree, and its heads."""
+        theta = self._scores + check_arc_scores(self._arcs, multipliers, "multipliers")
+        heads = self._decode(self._arcs, theta, self._single_root)
+        used = (heads[self._arcs.modifier] == self._arcs.head).astype(np.float64)
+        return float(theta @ used), used, heads
+
+    def marginals(self, multipliers: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed maximum over all trees, and its gradient: the marginals of the arcs.
+
+        Raises
+        ------
+        ValueError
+            For projective trees.
+        """
+        if self._projective:
+            raise ValueError("marginals of projective trees are not known; leave out projective")
+        return smoothed_tree(self._arcs, self._scores + multipliers, temperature, self._single_root)
+
+
+def smoothed_tree(
+    arcs: ArcSpace, scores: np.ndarray, temperature: float, single_root: bool = False
+) -> tuple[float, np.ndarray]:
+    """Return ``T log(sum(exp(score / T)))`` over all trees, and its gradient by the scores of the arcs, float64[A].
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> value, marginals = smoothed_tree(full_arc_space(2), np.zeros(4), 1.0, False)
+    >>> round(float(np.exp(value)), 6), marginals.round(3).tolist()
+    (3.0, [0.667, 0.333, 0.667, 0.333])
+    """
+    dense = np.full((len(arcs.start) - 1,) * 2, -np.inf)
+    dense[arcs.head, arcs.modifier] = scores / temperature
+    found, log_partition = marginals(dense, single_root)
+    return temperature * log_partition, found[arcs.head, arcs.modifier]
+
+
+def parse_with_automata(
+    arcs: ArcSpace,
+    automata: HeadAutomata,
+    scores: ArrayLike,
+    options: DualOptions = DEFAULTS,
+    limits: SearchOptions = SEARCH,
+) -> Decoded:
+    """Find the best tree under arc scores and head automata, with a bound and, mostly, a certificate.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used; some tree must.
+    automata : HeadAutomata
+        Over these arcs.
+    scores : array-like of shape (A,), float64
+        The scores of the arcs.
+    options : DualOptions
+        ``tau`` has no part in it: there are no grandparents.
+    limits : SearchOptions
+        Of branch and bound.
+
+    Returns
+    -------
+    Decoded
+        Where every tree seen was rejected by an automaton: the first one, with the score minus infinity.
+
+    Raises
+    ------
+    ValueError
+        As `best_paths`; if there is no tree, a head's automaton accepts no choice of modifiers, or a limit is out of
+        its range.
+
+    Notes
+    -----
+    Koo et al. (2010), figure 1, and branch and bound over arcs, by the loop and the search of all other decoders.
+
+    Examples
+    --------
+    The root is the best head of every word, but no head may have more than one modifier on a side:
+
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.automaton import head_automata, moves
+    >>> arcs = full_arc_space(2)
+    >>> one_a_side = head_automata(arcs, 2)
+    >>> for q in range(6):
+    ...     moves(one_a_side, q)[0][:, 0, 1] = 0.0
+    >>> found = parse_with_automata(arcs, one_a_side, np.array([4.0, 1.0, 3.0, 1.0]))
+    >>> found.heads, found.score, found.certified
+    (array([0, 1], dtype=int32), 5.0, True)
+    """
+    options, limits = check_options(options), check_search(limits)
+    automata, scores = check_automata(arcs, automata), check_arc_scores(arcs, scores)
+    tables = (automata.initial, automata.final, automata.take, automata.skip)
+    options = with_scale(options, scores, *[values[np.isfinite(values)] for values in tables])
+    found = best_paths(arcs, automata, scores)
+    if found.values.min() == -np.inf:
+        raise ValueError(f"the automaton of head {found.values.argmin()} accepts no choice of modifiers")
+    return search(TablesProblem(arcs, automata, scores, options), options, limits)[0]
