@@ -62,10 +62,10 @@ FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
 GET_ENCODER = $(if $(ENCODER),encoder=$$("$(BIN)/python" data_scripts/fetch_encoder.py $(ENCODER) --out "$(DATA)") &&)
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)$(ENCODER:%= ENCODER=%)" >&2; exit 2; }
-DECODE_TESTS = $(addprefix tests/,trees parts automata dual relaxation programs) $(addprefix nonproj/,trees automata dual programs relaxation)
+DECODE_TESTS = $(addprefix tests/,trees parts automata dual) $(addprefix nonproj/,trees automata dual)
 # The tests of kernels; what compares solvers, or Python with Python, has no bounds to check.
-BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual pipeline/test_joint_scoring.py scoring/test_scoring.py learning/test_learning.py \
-	programs/test_column_generation.py) $(addprefix nonproj/,trees automata dual programs) -k 'not integer_program and not sizes and not library_step_by_step'
+BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual scoring/test_scoring.py learning/test_learning.py) \
+	$(addprefix nonproj/,trees automata dual) -k 'not integer_program and not sizes'
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 
@@ -163,10 +163,10 @@ bench-full: $(WARM) $(MEASURE) ## benchmark all models in models/, with training
 	done; test $$# -gt 0 || { echo "there is no model; create one with: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }; \
 	"$(BIN)/python" -m benchmarks.bench --full --cache "$(DATA)/bench" --markdown benchmarks/README.md "$$@" $(ARGS)
 
-reproduce: $(WARM) ## reproduce the papers' tables and figures in results/, or one of them: reproduce-table2; see ARGS=--help
+reproduce: $(WARM) $(VENV)/.systems ## reproduce the papers' tables and figures in results/, or one of them: reproduce-table2; see ARGS=--help
 	@"$(BIN)/python" -m experiments --data "$(DATA)" $(ARGS)
 
-reproduce-%: $(WARM)
+reproduce-%: $(WARM) $(VENV)/.systems
 	@"$(BIN)/python" -m experiments $* --data "$(DATA)" $(ARGS)
 
 $(SITE): $(READY)

@@ -205,7 +205,7 @@ def text_table(setting: Setting) -> str:
     for row in ours:
         language = str(row["language"])
         theirs = dict(zip(METRICS, STANZA["rows"][language], strict=True))
-        before = pick(linear, language=language, mode="pipeline")[0]
+        before = pick(linear, language=language)[0]
         named = {
             "linear": _figures(before, 100),
             f"with {row['encoder']}": _figures(row, 100),

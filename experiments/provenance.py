@@ -221,7 +221,6 @@ _UNIVERSAL = (*script("treebanks").RELEASED, "greek", "english-ewt")
 PAGES: dict[str, Callable[[], Ingredients]] = {
     "accuracy": _grandparents("danish", "basque", "dutch", "english"),
     "features": _grandparents("danish", "basque", "dutch", "greek", "english"),
-    "joint": _grandparents("greek", "english-ewt", "danish", training__tags="both"),
     "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
     "text": _grandparents(*_UNIVERSAL, text=True),
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),

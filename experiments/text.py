@@ -33,8 +33,6 @@ METRICS = tuple(STANZA["metrics"])
 RELEASED = tuple(script("treebanks").RELEASED)
 LANGUAGES = (*RELEASED, "greek", "english-ewt")
 PARTS = "grandparent"
-MODES = {"pipeline": "nonproj", "joint": "nonproj, `--joint`"}
-"""How text is parsed, and the names of these rows."""
 
 FIGURES = ROOT / "docs" / "figures.md"
 SHORT = ROOT / "experiments" / "text-short.yaml"
@@ -44,16 +42,16 @@ INTRODUCTION = """# From raw text, beside a neural pipeline
 F1 by the official script of the CoNLL 2018 shared task, in per cent, on the test files. The raw text of a file is the
 `# text` of its sentences, joined by blanks except after `SpaceAfter=No`, with a blank line before each paragraph.
 Models are those of `make train LANG=...`: trained on the training file alone, with the default options and without any
-other text. Nothing was tuned on a test file. `--joint` decodes tags and trees together. Stanza's figures are published
-ones, with pretrained word vectors and character language models. Its models for Greek and English were trained and
-tested on the files of release 2.12, ours on those of `data_scripts/treebanks.py`, so these two rows are only similar.
+other text. Nothing was tuned on a test file. Stanza's figures are published ones, with pretrained word vectors and
+character language models. Its models for Greek and English were trained and tested on the files of release 2.12, ours
+on those of `data_scripts/treebanks.py`, so these two rows are only similar.
 
 `make bench-text-all` makes this page, for the treebanks in `ARGS` or all of them; `nonproj evaluate --ud --errors`
 shows the errors behind a row by kind.
 """
 EARLIER = "†"
 NOTE = f"{EARLIER} measured on an earlier version; see [text.csv](text.csv) for the inputs of each row."
-MISSING = "not measured"
+NOT_MEASURED = ["not measured", *[""] * (len(METRICS) - 1)]
 
 log = logging.getLogger("experiments")
 
@@ -70,7 +68,7 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     path = setting.results / "text.csv"
     for language in languages:
-        rows = [row for mode in MODES for row in measured(setting, language, mode)]
+        rows = measured(setting, language)
         kept = read_rows(path) if path.exists() else []
         kept = [row for row in kept if row["language"] != language] + rows
         kept.sort(key=lambda row: LANGUAGES.index(str(row["language"])))
@@ -78,30 +76,30 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
         write_page(setting, kept)
 
 
-def measured(setting: Setting, language: str, mode: str) -> list[Row]:
+def measured(setting: Setting, language: str) -> list[Row]:
     """Return the row of a treebank, read from the file of an earlier run with the same model and test file if any."""
     digest = fingerprint(setting, (), language, PARTS)
-    path = setting.results / "runs" / "text" / f"{language}-{mode}-{digest}.csv"
+    path = setting.results / "runs" / "text" / f"{language}-{digest}.csv"
     if not path.exists():
-        log.info("text, %s, %s", language, mode)
-        write_rows(path, [run(setting, language, mode)])
+        log.info("text, %s", language)
+        write_rows(path, [run(setting, language)])
     return read_rows(path)
 
 
-def run(setting: Setting, language: str, mode: str) -> Row:
+def run(setting: Setting, language: str) -> Row:
     """Parse the raw text of the test file, and return the F1 scores."""
     model, test = model_file(setting, language, PARTS), treebank(setting, language)[1]
-    scores = scores_of(model, test, mode == "joint")
-    return {"language": language, "mode": mode} | scores | {"made": made(setting, language)}
+    scores = scores_of(model, test)
+    return {"language": language} | scores | {"made": made(setting, language)}
 
 
-def scores_of(model: Path, test: Path, joint: bool = False) -> Row:
+def scores_of(model: Path, test: Path) -> Row:
     """Parse the raw text of a gold file, and return the F1 scores."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.txt", Path(folder) / "out.conllu"
         source.write_text(raw_text(blocks(test)), encoding="utf-8")
         command = python("-m", "nonproj", "parse", "-q", str(model), "--text", str(source), "-o", str(target))
-        subprocess.run([*command, *["--joint"] * joint], check=True, cwd=ROOT, env=environment())
+        subprocess.run(command, check=True, cwd=ROOT, env=environment())
         scores = ud_scores(test, target)
     return {name: scores[name]["f1"] for name in METRICS}
 
@@ -119,34 +117,27 @@ def figures_table(setting: Setting, rows: Sequence[Row]) -> str:
     """Return the table of all treebanks, with Stanza's figures below ours, and the means of the release's treebanks."""
     titles, lines, marked = script("treebanks").TREEBANKS, [], False
     for language in LANGUAGES:
-        title = titles[language].title
-        for mode, name in MODES.items():
-            row = next((row for row in rows if (row["language"], row["mode"]) == (language, mode)), None)
-            cells = [percent(row[metric]) for metric in METRICS] if row else [MISSING, *[""] * (len(METRICS) - 1)]
-            earlier = row is not None and row["made"] != made(setting, language)
-            marked |= earlier
-            if row or mode == "pipeline":
-                lines.append([title, name + f" {EARLIER}" * earlier, *cells])
-                title = ""
-        lines.append([title, "Stanza 1.5.1", *(f"{value:.2f}" for value in STANZA["rows"][language])])
+        row = next((row for row in rows if row["language"] == language), None)
+        cells = [percent(row[metric]) for metric in METRICS] if row else NOT_MEASURED
+        earlier = row is not None and row["made"] != made(setting, language)
+        marked |= earlier
+        lines.append([titles[language].title, "nonproj" + f" {EARLIER}" * earlier, *cells])
+        lines.append(["", "Stanza 1.5.1", *(f"{value:.2f}" for value in STANZA["rows"][language])])
     lines += means(rows)
     text = table(["", "", *METRICS], lines)
     return f"{text}\n\n{NOTE}" if marked else text
 
 
 def means(rows: Sequence[Row]) -> list[list[str]]:
-    """Return the means over the treebanks of the release, of modes measured on all of them."""
-    title, lines = f"mean of the first {len(RELEASED)}", []
-    for mode, name in MODES.items():
-        chosen = [row for row in rows if row["mode"] == mode and row["language"] in RELEASED]
-        if len(chosen) == len(RELEASED):
-            shares = [sum(float(str(row[metric])) for row in chosen) / len(chosen) for metric in METRICS]
-            lines.append([title, name, *(percent(share) for share in shares)])
-        elif mode == "pipeline":
-            lines.append([title, name, MISSING, *[""] * (len(METRICS) - 1)])
-        title = "" if lines else title
+    """Return the means over the treebanks of the release, ours only if all of them are measured."""
+    chosen, cells = [row for row in rows if row["language"] in RELEASED], NOT_MEASURED
+    if len(chosen) == len(RELEASED):
+        cells = [percent(sum(float(str(row[metric])) for row in chosen) / len(chosen)) for metric in METRICS]
     theirs = zip(*(STANZA["rows"][language] for language in RELEASED), strict=True)
-    return [*lines, ["", "Stanza 1.5.1", *(f"{sum(values) / len(values):.2f}" for values in theirs)]]
+    return [
+        [f"mean of the first {len(RELEASED)}", "nonproj", *cells],
+        ["", "Stanza 1.5.1", *(f"{sum(values) / len(values):.2f}" for values in theirs)],
+    ]
 
 
 def write_page(setting: Setting, rows: Sequence[Row]) -> None:

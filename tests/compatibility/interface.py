@@ -31,7 +31,7 @@ MADE_BY_USERS = ("Config", "DependencyParser", "Evaluation", "Parser", "Sentence
 ONLY = {
     "Model": ("config", "describe", "from_bytes", "is_trained", "labels", "load", "load_trained", "meta", "save")
     + ("to_bytes", "verify"),
-    "Parse": ("changed", "confidence", "decoded", "labels", "others", "sentence"),
+    "Parse": ("changed", "confidence", "decoded", "labels", "others"),
     "Parser": ("parse", "parse_all", "with_nbest"),
 }
 """The public attributes of classes that have others, which the stages of the parser share."""

@@ -53,7 +53,7 @@ NAME = "toy"
 RUNS = {
     "text": ["--text", "--confidence", "text.txt"],
     "tagged": ["--words", "words.txt", "--nbest", "2"],
-    "joint": ["--joint", "--full", "untagged.conllu"],
+    "untagged": ["--sentences-by-trees", "--full", "untagged.conllu"],
 }
 """Options of the command line, and the input, for each output."""
 

@@ -78,7 +78,7 @@ def test_bounds_of_excluded_arcs_are_bounds(name, kind):
         parts, scores = draw_problem(rng, 4, name, kind, pruned=bool(seed % 2))
         problem = problem_of(parts, scores, DEFAULTS)
         first = problem.whole(DEFAULTS, UNLIMITED)
-        tree = first.solution
+        tree = first.tree
         bounds = problem.exclusion_bounds(first.copies, DEFAULTS, tree)
         for m in range(1, 5):
             others = [other for other in trees_over(parts.arcs) if other[m] != tree[m]]

@@ -118,20 +118,20 @@ def test_an_experiments_own_settings_change_its_record(monkeypatch):
 
 
 def test_the_command_lists_marks_and_records(tmp_path, capsys):
-    path = tmp_path / "results" / "joint.md"
+    path = tmp_path / "results" / "features.md"
     path.parent.mkdir()
     path.write_text("# Joint\n\nText.\n", encoding="utf-8")
-    now = SECTIONS["joint"][2]()
-    stamp(path, "joint", now._replace(templates="other"))
+    now = SECTIONS["features"][2]()
+    stamp(path, "features", now._replace(templates="other"))
     assert f"{EARLIER}: templates.\n" in path.read_text(encoding="utf-8")
     path.write_text(re.sub(re.escape(EARLIER) + ".*\n", "", path.read_text(encoding="utf-8")), encoding="utf-8")
     assert provenance.main(["--root", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "joint (results/joint.md): templates\n"
+    assert capsys.readouterr().out == "features (results/features.md): templates\n"
     assert EARLIER not in path.read_text(encoding="utf-8")
     provenance.main(["--root", str(tmp_path), "--mark"])
     assert f"{EARLIER}: templates.\n\nText.\n" in path.read_text(encoding="utf-8")
     capsys.readouterr()
-    assert provenance.main(["--root", str(tmp_path), "joint"]) == 0
+    assert provenance.main(["--root", str(tmp_path), "features"]) == 0
     assert capsys.readouterr().out == ""
     assert recorded(path.read_text(encoding="utf-8")) == now
     assert path.read_text(encoding="utf-8").endswith("learning " + str(LEARNING) + ".\n\nText.\n")

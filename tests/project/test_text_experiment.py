@@ -53,27 +53,25 @@ def lines_of(page: str, title: str) -> list[list[str]]:
 def test_a_treebank_is_measured_once_and_the_others_keep_their_figures(setting, monkeypatch):
     text.measure(setting, ["tamil"])
     page = (setting.results / "text.md").read_text(encoding="utf-8")
-    ours, joint, theirs = lines_of(page, "UD Tamil TTB 2.12")
+    ours, theirs = lines_of(page, "UD Tamil TTB 2.12")
     row = read_rows(setting.results / "text.csv")[0]
     assert ours == ["nonproj", *(f"{100 * row[name]:.2f}" for name in text.METRICS)]
-    assert joint[0] == "nonproj, `--joint`" and theirs == ["Stanza 1.5.1", *(f"{x:.2f}" for x in PUBLISHED)]
+    assert theirs == ["Stanza 1.5.1", *(f"{x:.2f}" for x in PUBLISHED)]
     assert 0.5 < row["Words"] <= 1.0
     assert lines_of(page, "UD Latin Perseus 2.12")[0][:2] == ["nonproj", "not measured"]
     assert lines_of(page, "mean of the first 8")[0][:2] == ["nonproj", "not measured"]
     assert recorded(page) == sections()["text"][2]()
 
-    def run(setting, language, mode):
+    def run(setting, language):
         assert language == "latin", "resumed"
-        return row | {"language": language, "mode": mode, "LAS": 0.125}
+        return row | {"language": language, "LAS": 0.125}
 
     monkeypatch.setattr(text, "run", run)
     text.measure(setting, ["tamil", "latin"])
     page = (setting.results / "text.md").read_text(encoding="utf-8")
-    assert lines_of(page, "UD Tamil TTB 2.12") == [ours, joint, theirs]
+    assert lines_of(page, "UD Tamil TTB 2.12") == [ours, theirs]
     assert lines_of(page, "UD Latin Perseus 2.12")[0][-2] == "12.50"
-    assert [(each["language"], each["mode"]) for each in read_rows(setting.results / "text.csv")] == [
-        (language, mode) for language in ("latin", "tamil") for mode in ("pipeline", "joint")
-    ]
+    assert [each["language"] for each in read_rows(setting.results / "text.csv")] == ["latin", "tamil"]
 
 
 PUBLISHED = (89.61, 98.74, 78.51, 79.63, 82.55, 58.39, 50.97, 41.40)  # Tamil
@@ -82,7 +80,7 @@ PUBLISHED = (89.61, 98.74, 78.51, 79.63, 82.55, 58.39, 50.97, 41.40)  # Tamil
 def some_rows(setting, languages):
     """Made-up rows: the LAS of the first language is 0.1, of the second 0.2, and so on."""
     return [
-        {"language": language, "mode": "pipeline", "made": text.made(setting, language)}
+        {"language": language, "made": text.made(setting, language)}
         | {name: number / 10 if name == "LAS" else 0.5 for name in text.METRICS}
         for number, language in enumerate(languages, 1)
     ]

@@ -11,5 +11,5 @@
 - `oracles`: listed solutions, choices, chains
 - `trace`: a record of each iteration, and plots of it
 
-`docs/relaxation.md` is an introduction.
+`systems/docs/relaxation.md` is an introduction.
 """

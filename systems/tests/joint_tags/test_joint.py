@@ -99,7 +99,7 @@ def test_eight_words_equal_the_integer_program():
     program = naive_joint.integer_program(space.first, space.word, problem.parts, problem.scores, problem.chain)
     found = decode_jointly(problem)
     check_joint_laws(found, problem, program.solve(("arc",)))
-    assert found.decoded.certified and found.decoded.nodes > 0
+    assert found.decoded.certified
 
 
 @pytest.mark.parametrize("types", SETS)

@@ -1,6 +1,6 @@
 """Joint decoding of tags and trees against the pipeline, from gold tokens: accuracy, certificates and speed.
 
-    python -m benchmarks.joint MODEL GOLD [--set decoding.tag_beam=40 ...]
+    python -m systems.experiments.joint_tags MODEL GOLD [--beam 40 ...]
 
 Prints a table: correct words of each kind by both, and the p-value of a paired permutation test over sentences.  MLAS
 counts as in the CoNLL 2018 shared task, sentence by sentence, and needs ``udtools`` and a UD treebank.
@@ -23,7 +23,7 @@ from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
-from nonproj_systems.joint_tags.parser import JointParser
+from nonproj_systems.joint_tags.parser import CandidateOptions, JointParser
 
 FIGURES = ("UPOS", "UFeats", "UAS", "LAS", "MLAS")
 HEAD, DEPREL = 6, 7
@@ -118,14 +118,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("model")
     parser.add_argument("gold")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="options of decoding")
+    for name, default in CandidateOptions()._asdict().items():
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"default: {default}")
     parser.add_argument("--mlas", action="store_true", help="count MLAS too")
     options = parser.parse_args(arguments)
     model = Model.load(options.model)
-    changes = dict(item.split("=", 1) for item in options.set)
-    decoding = model.config.with_overrides(changes, text=True).decoding
+    candidates = CandidateOptions(options.weight, options.beam, options.most)
     gold = list(conll.read(options.gold, require_heads=True))
-    runs = [measure(kind(model, decoding, tags="all"), gold) for kind in (Parser, JointParser)]
+    runs = [measure(each, gold) for each in (Parser(model, tags="all"), JointParser(model, None, "all", candidates))]
     sys.stdout.write(f"{len(gold)} sentences, {sum(map(len, gold))} words\n\n{table(gold, runs, options.mlas)}\n")
 
 
