@@ -186,9 +186,7 @@ class ParsedSentence:
     @property
     def others(self) -> list[ParsedSentence]:
         """The same sentence with its next best trees, best first, if ``decoding.nbest`` is above 1."""
-        return [
-            ParsedSentence(parse.sentence or self.sentence, parse, self.offsets) for parse in self.parse.others or ()
-        ]
+        return [ParsedSentence(self.sentence, parse, self.offsets) for parse in self.parse.others or ()]
 
     @property
     def forms(self) -> list[str]:

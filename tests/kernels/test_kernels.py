@@ -49,10 +49,10 @@ _FROM_PYTHON = {
     "nonproj.automata.compiled.count_work": 2,
     "nonproj.automata.compiled.decode_all_heads": 2,
     "nonproj.confidence.alternatives._fill_costs": 2,
-    # With and without both, with tags, with tags and parts of third order, and with tables.
-    "nonproj.dual.subgradient._descend": 7,
-    # With and without both, with tags, and with tags and parts of third order.
-    "nonproj.dual.exclusion._exclude": 6,
+    # With and without both, and with tables.
+    "nonproj.dual.subgradient._descend": 5,
+    # With and without both.
+    "nonproj.dual.exclusion._exclude": 4,
 }
 """Kernels with optional parts that are called from Python: the number of their signatures."""
 

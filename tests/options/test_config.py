@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nonproj.errors import ConfigError
-from nonproj.options.config import RENAMED, Config, load_yaml, options
+from nonproj.options.config import Config, load_yaml, options
 from nonproj.options.sections import DecodingConfig, TrainingConfig
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates, template_files
 
@@ -300,16 +300,6 @@ def test_broken_templates_name_the_file(folder, content, problem):
 def test_missing_folder_of_templates(tmp_path):
     with pytest.raises(ConfigError, match="features.folder: there is no folder"):
         load_templates(tmp_path / "none")
-
-
-def test_options_of_earlier_versions_have_their_names_of_now():
-    """As stored models and configuration files have them."""
-    config = Config.from_dict({"decoding": {"tag_gap": 7.0}})
-    assert config == Config().with_overrides({"decoding.tag_beam": 7.0})
-    assert config == Config().with_overrides({"decoding.tag_gap": "7.0"}, text=True)
-    assert config.decoding.tag_beam == 7.0 and "tag_gap" not in config.as_dict()["decoding"]
-    known = {name for name, _ in options()}
-    assert set(RENAMED.values()) <= known and not set(RENAMED) & known
 
 
 @pytest.mark.parametrize(("text", "bits"), [("8", 8), ("32", 32)])
