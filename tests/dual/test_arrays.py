@@ -333,7 +333,7 @@ def test_no_bound_is_below_the_exact_optimum(higher):
 
 def test_the_benchmark_with_siblings_certifies_what_the_page_says(treebanks, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))  # the benchmarks are no part of the package
-    from benchmarks.arrays import decode_siblings, lengths_for_siblings
+    from research.benchmarks.arrays import decode_siblings, lengths_for_siblings
 
     lengths = lengths_for_siblings(str(treebanks / "danish" / "danish_ddt_test.conll"))
     certified = sum(bool(found.certified) for *_, found, _ in decode_siblings(lengths))

@@ -58,7 +58,9 @@ def test_dotted_names_are_modules_options_or_files(name):
     assert name in OPTIONS or (ROOT / name).exists() or resolves(name) or list(PACKAGE.rglob(name)), name
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "/" in name and not name.startswith("results/runs")])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if "/" in name and not name.startswith("research/results/runs")]
+)
 def test_paths_exist(name):
     assert (ROOT / name).exists() or (PACKAGE / name).exists() or list(ROOT.glob(name)), name
 
