@@ -3,7 +3,7 @@
     python -m research.experiments.text                  # all treebanks; a stopped run can be resumed
     python -m research.experiments.text tamil latin      # only these; the others keep their figures
 
-Writes ``text.csv`` and ``text.md`` in the folder of results, and the table on the page ``docs/figures.md``.
+Writes ``text.csv`` and ``text.md`` in the folder of results, and the table on the page ``research/figures.md``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PARTS = "grandparent"
 MODES = {"pipeline": "nonproj", "joint": "nonproj, `--joint`"}
 """How text is parsed, and the names of these rows."""
 
-FIGURES = ROOT / "docs" / "figures.md"
+FIGURES = ROOT / "research" / "figures.md"
 SHORT = ROOT / "research" / "experiments" / "text-short.yaml"
 
 INTRODUCTION = """# From raw text, beside a neural pipeline
@@ -156,7 +156,7 @@ def write_page(setting: Setting, rows: Sequence[Row]) -> None:
         temporary.write_text(f"{INTRODUCTION}\n{text}\n\nStanza's figures: {STANZA['source']}.\n", encoding="utf-8")
     stamp(path, "text")
     if setting.results == RESULTS:
-        put(FIGURES, "universal", text.replace("(text.csv)", "(../research/results/text.csv)"))
+        put(FIGURES, "universal", text.replace("(text.csv)", "(results/text.csv)"))
 
 
 def parse_arguments(

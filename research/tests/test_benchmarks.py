@@ -19,6 +19,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from research.benchmarks import (
+    arrays,
     bench,
     clock,
     history,
@@ -358,3 +359,11 @@ def test_a_small_run_records_all_figures(subject, tmp_path, monkeypatch, capsys)
         assert "UDPipe is not trained" not in messages
     else:
         assert "UDPipe is not trained on it" in messages
+
+
+def test_the_benchmark_with_siblings_certifies_what_the_page_says(treebanks):
+    lengths = arrays.lengths_for_siblings(str(treebanks / "danish" / "danish_ddt_test.conll"))
+    certified = sum(bool(found.certified) for *_, found, _ in arrays.decode_siblings(lengths))
+    page = " ".join((ROOT / "research" / "benchmarks" / "decoders.md").read_text("utf-8").split())
+    assert f"{len(lengths)} sentences of up to 25 words" in page
+    assert f"with {certified} certified trees" in page

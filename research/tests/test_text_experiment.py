@@ -114,7 +114,7 @@ def test_the_pages_have_the_table_of_the_stored_figures():
     setting = Setting(ROOT / "research" / "results", ROOT / "models")
     rows = read_rows(ROOT / "research" / "results" / "text.csv")
     lines = [line for line in text.figures_table(setting, rows).splitlines() if line.startswith("|")]
-    for name in ("research/results/text.md", "docs/figures.md"):
+    for name in ("research/results/text.md", "research/figures.md"):
         page = (ROOT / name).read_text(encoding="utf-8").replace(f" {text.EARLIER} |", " |")
         assert "\n".join(lines).replace(f" {text.EARLIER} |", " |") in page, name
 
