@@ -1,9 +1,18 @@
-"""Leaves out the doctests of modules that cannot be imported, and lets numpy use one thread."""
+"""What the tests of all folders need: treebanks, and an environment in which results do not depend on the machine.
+
+Doctests of modules that cannot be imported are left out.
+"""
 
 import os
 from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more wait actively for each other, in each of the tests' processes
+os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does not depend on what is compiled already
+
+SHARED = Path(__file__).resolve().parents[1] / "shared"
 
 _LIBRARIES = {
     "nonproj/integrations/spacy.py": "spacy",
@@ -23,3 +32,22 @@ _LIBRARIES = {
 
 collect_ignore = [path for path, library in _LIBRARIES.items() if find_spec(library) is None]
 collect_ignore.append("nonproj/systems.py")  # only says where the systems are
+
+
+@pytest.fixture(scope="session")
+def treebanks() -> Path:
+    """The folder of real treebanks; tests that need it are skipped without it."""
+    named = os.environ.get("NONPROJ_TREEBANKS", "").split(os.pathsep)[0]
+    folder = Path(named or SHARED / "treebanks")
+    if not folder.is_dir():
+        pytest.skip(f"no treebanks in {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def released(treebanks) -> Path:
+    """The folder of the treebanks of Universal Dependencies 2.12, next to that of the others, or skip the test."""
+    folder = treebanks.parent / "ud"
+    if not folder.is_dir():
+        pytest.skip(f"no treebanks in {folder}")
+    return folder

@@ -29,6 +29,8 @@ attack-systems: $(SYSTEMS) ## fuzz the loading of the other systems' models: SEC
 types-systems: $(SYSTEMS) ## check the types of the other systems
 	@cd systems && "$(abspath $(BIN))/python" -m mypy
 
+test-all: test-systems test-systems-bounds types-systems
+
 docs: docs-systems
 
 docs-systems: $(SYSTEMS) ## write the reference of their commands; a part of docs

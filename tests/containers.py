@@ -9,11 +9,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from attack import forgery
 from nonproj.errors import ModelError
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.templates import attributes_of, load_templates
+from research.attack import forgery
 
 STRANGE = ["hus", "a\tb", "\\n", "\\ud800", '"\\', "😀", "", "a\u2028b"]
 """Strings that a format might stumble over."""

@@ -1,4 +1,8 @@
-"""The features of each word of a parsed sentence, from which confidence is estimated."""
+"""The features of each word of a parsed sentence, from which confidence is estimated.
+
+Each kind of input has a model of its own (`KINDS`): given tags, predicted tags, plain text.  The tagger returns margins
+with its tags, and the segmenter stores them in the sentence, but only if a classifier needs them.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,10 @@ compiles in, so an edited helper would leave its callers stale (numba issue 1833
 digest of every source that a kernel can reach through imports, of the versions involved and of the flags that change
 the generated code.  Kernels of another package, made by the same decorators, have a folder of their own, named by its
 sources too.  `nonproj.kernels.cache` names the files in it.
+
+A kernel is compiled on first use.  An optional feature, such as projective trees, is selected by an argument that is
+None or True, two types, so each specialisation is compiled without the code that it does not use.  Chains of calls are
+short, because each kernel contains, and optimises again, everything that it calls.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Over Z every head chooses for itself, so decoding is one Viterbi per head, and the update compares head by head: the
 gold modifiers (and gold grandparent) of each word, the root included, against its automaton's.
+
+The margin is symmetric: over Z an arc can be missing or wrong, so wrong arcs gain half of it and gold arcs lose half.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def taken(silver: Sequence[Sentence], words: float) -> int:
 def silver_for_tagger(silver: Sequence[Sentence], sentences: Sequence[Sentence], seed: int) -> list[Sentence]:
     """Return random automatically parsed sentences for a tagger, about as many words as the treebank has.
 
-    None for a treebank of `TAGGED_ALONE` words, whose own tags teach more: see ``results/features.md``.
+    None for a treebank of `TAGGED_ALONE` words, whose own tags teach more: see ``research/results/features.md``.
     """
     words = sum(map(len, sentences))
     if words >= TAGGED_ALONE:

@@ -2,6 +2,9 @@
 
 The gradient needs the marginal of every arc, by the matrix-tree theorem (Koo et al. 2007; Smith and Smith 2007;
 McDonald and Satta 2007).  AdaGrad trains it, because some features are far more frequent than others.
+
+The candidate arcs of the training sentences can be those of pruners that have not seen them (``pruner.folds``), because
+a pruner is overconfident on its own training sentences; gold arcs are added.
 """
 
 from __future__ import annotations

@@ -56,13 +56,13 @@ from nonproj.types import ArcSpace, Int16s, Sentence
 
 LEARNING = 7
 """Raised with every change by which the same options, templates and sentences give another model: figures that were
-measured before are then shown to be of an earlier version (``experiments/provenance.py``).  Fine-tuning of encoders is
-left out, because it depends on the version of PyTorch and the processor, too."""
+measured before are then shown to be of an earlier version (``research/experiments/provenance.py``).  Fine-tuning of
+encoders is left out, because it depends on the version of PyTorch and the processor, too."""
 
 PROJECTIVE_BELOW = 0.001
 """Parsers return projective trees by default if a smaller share of the training arcs is non-projective.
 
-Chosen on held-out sentences (``results/accuracy.md``): UAS rises with a share of 0 and falls from 0.18 % on.
+Chosen on held-out sentences (``research/results/accuracy.md``): UAS rises with a share of 0 and falls from 0.18 % on.
 """
 
 PARSER = "parser"

@@ -1,4 +1,7 @@
-"""The candidate arcs of a sentence, indexed by modifier and outward from each head."""
+"""The candidate arcs of a sentence, indexed by modifier and outward from each head.
+
+`check_count` refuses a sentence with too many parts before memory for them is allocated.
+"""
 
 from __future__ import annotations
 

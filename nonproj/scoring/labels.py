@@ -3,6 +3,10 @@
 The weights of all labels of a feature lie in one block of the table, sixteen to a cache line, which is read as one
 vector: the number of the line is xor-ed onto the feature's place.
 
+Where labels are scored with the arcs (``labeler.joint``), an arc's score includes that of its best label.  That depends
+on head and modifier only, so decoding is unchanged, and certificates cover the labelled tree.  Once the tree is known,
+the labeler adds scores of its own, whose features see all of it.
+
 An arc needs only the lines of those labels that were seen with the tags of its words and its direction in training, and
 all lines if none was.  `nonproj.learning.label_numbers` numbers labels so that such labels share lines.
 """

@@ -2,7 +2,7 @@
 
 import sys
 
-from attack.__main__ import main
+from research.attack.__main__ import main
 from systems.attack.lanes import LANES
 
 if __name__ == "__main__":

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from attack.lanes import Entry
+from research.attack.lanes import Entry
 
 LANES = {"models": Entry("systems.attack.models:Models", 1, 60.0, 5_000, "damaged or forged models")}

@@ -13,10 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attack import forgery
-from attack.campaign import Lane
-from attack.components import MEMORY
-from attack.properties import check_message, require
 from nonproj.errors import ModelError
 from nonproj_systems.constituency import model as phrases
 from nonproj_systems.constituency.brackets import Tree, parse_tree
@@ -26,6 +22,10 @@ from nonproj_systems.constituency.parser import METHODS, Parser
 from nonproj_systems.translation import model as translation
 from nonproj_systems.translation.text import tokenize
 from nonproj_systems.translation.translator import translate
+from research.attack import forgery
+from research.attack.campaign import Lane
+from research.attack.components import MEMORY
+from research.attack.properties import check_message, require
 
 SECONDS = 10.0
 """Processor seconds that a forged model may take to be loaded and used for some sentences."""

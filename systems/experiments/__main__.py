@@ -7,9 +7,9 @@ import importlib
 import sys
 from pathlib import Path
 
-from experiments.__main__ import run_program
-from experiments.provenance import stamp
-from experiments.setting import ROOT
+from research.experiments.__main__ import run_program
+from research.experiments.provenance import stamp
+from research.experiments.setting import ROOT
 
 NAMES = ("constituency", "lexicalised", "mrf", "translation", "tsp")
 """Modules of `systems.experiments` with ``main(results, data, short)``: the folder to write the page to, the folder of

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.layout import beside, figure, percent, pick, seconds, table
-from experiments.setting import ROOT
-from experiments.store import Row, appearing, read_rows, write_rows
 from nonproj_systems.constituency.evalb import Counts, compare, total
 from nonproj_systems.constituency.integer_program import joint_program
 from nonproj_systems.constituency.joint import decode
 from nonproj_systems.constituency.model import TrainingOptions, train
 from nonproj_systems.constituency.parser import FIXED, GRAMMAR, JOINT, METHODS, Parsed, Parser, ParsingOptions
 from nonproj_systems.constituency.split import read_plain, split_files
+from research.experiments.layout import beside, figure, percent, pick, seconds, table
+from research.experiments.setting import ROOT
+from research.experiments.store import Row, appearing, read_rows, write_rows
 
 PAPER = {
     FIXED: {"precision": 88.1, "recall": 87.6, "f1": 87.9, "tags": 96.7},

@@ -17,8 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.setting import ROOT
-from experiments.store import Row, read_rows, write_rows
 from nonproj.kernels.interpreters import environment, python
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
@@ -30,6 +28,8 @@ from nonproj_systems.constituency.hypergraph import best_derivation
 from nonproj_systems.constituency.joint_dependencies import MAX_ITERATIONS, JointParser, tagged_sentence
 from nonproj_systems.constituency.lexicalised import LexicalisedParser, conll_lines
 from nonproj_systems.constituency.split import read_split
+from research.experiments.setting import ROOT
+from research.experiments.store import Row, read_rows, write_rows
 
 GAMMAS = (0.005, 0.01, 0.02, 0.03, 0.05)
 ITERATIONS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, MAX_ITERATIONS)

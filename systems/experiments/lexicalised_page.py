@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.layout import percent, pick, table
-from experiments.store import Row, appearing, write_rows
+from research.experiments.layout import percent, pick, table
+from research.experiments.store import Row, appearing, write_rows
 
 PAPER = {"Model 1": (88.4, 87.8, 88.1, 91.4), "dependencies": (None, None, None, None),
          "hard": (89.9, 89.6, 89.7, 93.3), "joint": (91.0, 90.4, 90.7, 93.8)}  # fmt: skip

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.layout import figure, pick, seconds, table
-from experiments.setting import timed
-from experiments.store import Row, appearing, read_rows, write_rows
 from nonproj_systems.mrf.images import restore_binary, restore_grey, segment
 from nonproj_systems.mrf.inference import Inference, infer
 from nonproj_systems.mrf.linear_program import solve_program
 from nonproj_systems.mrf.model import MRF, grid
+from research.experiments.layout import figure, pick, seconds, table
+from research.experiments.setting import timed
+from research.experiments.store import Row, appearing, read_rows, write_rows
 from systems.experiments.mrf_tags import run_tags, tags_page
 
 FLIPPED, NOISE = 0.2, 25.0

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest
 
-from experiments.layout import pick, seconds, table
-from experiments.setting import ROOT
-from experiments.store import Row
 from nonproj.io.conll import read
 from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.analyzer import Analyzer
 from nonproj_systems.mrf.consistency import documents, tag_document
 from nonproj_systems.mrf.linear_program import solve_program
+from research.experiments.layout import pick, seconds, table
+from research.experiments.setting import ROOT
+from research.experiments.store import Row
 
 WEIGHTS = (30.0, 60.0, 120.0, 240.0)
 MOST_SEEN = (0, 10, 10**9)

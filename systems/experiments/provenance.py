@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from experiments.provenance import Ingredients, of_models, of_modules, script, treebank
 from nonproj.options.config import Config
+from research.experiments.provenance import Ingredients, of_models, of_modules, script, treebank
 
 
 def _of(modules: str, data: Callable[[], object], config: Config | None = None) -> Callable[[], Ingredients]:

@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.setting import ROOT
-from experiments.store import Row, read_rows, write_rows
 from nonproj_systems.translation.decoding import DecodingOptions, decode
 from nonproj_systems.translation.instance import Instance, score_derivation
 from nonproj_systems.translation.model import TranslationModel, train
@@ -24,6 +22,8 @@ from nonproj_systems.translation.stack import decode_by_stacks
 from nonproj_systems.translation.template import make_graph
 from nonproj_systems.translation.text import read_pairs
 from nonproj_systems.translation.tuning import tune
+from research.experiments.setting import ROOT
+from research.experiments.store import Row, read_rows, write_rows
 from systems.experiments.translation_page import write_page
 
 BEAMS = (10, 30, 100, 1000)

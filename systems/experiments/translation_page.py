@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import sacrebleu
 
-from experiments.store import Row, appearing, read_rows, write_rows
 from nonproj_systems.translation.decoding import decode
 from nonproj_systems.translation.model import TranslationModel
 from nonproj_systems.translation.text import detokenize, read_lines, read_pairs
+from research.experiments.store import Row, appearing, read_rows, write_rows
 
 ITERATIONS = (1, 10, 50, 100, 250, 500)
 LENGTHS = ((1, 10), (11, 20), (21, 120))

@@ -16,9 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.layout import table
-from experiments.setting import ROOT
-from experiments.store import Row, appearing, read_rows, write_rows
 from nonproj_systems.tsp.ascent import Steps, ascend, evaluate, root_steps
 from nonproj_systems.tsp.cutting import CutProgram
 from nonproj_systems.tsp.heuristic import neighbour_lists, search_tour
@@ -28,6 +25,9 @@ from nonproj_systems.tsp.output import plot
 from nonproj_systems.tsp.preconditioner import by_clusters
 from nonproj_systems.tsp.solver import PLAIN_NODES, Options, solve
 from nonproj_systems.tsp.sparse import make_graph
+from research.experiments.layout import table
+from research.experiments.setting import ROOT
+from research.experiments.store import Row, appearing, read_rows, write_rows
 
 SECONDS, PLAIN_SECONDS, SEEDS, NEIGHBOURS = 600.0, 120.0, 5, 10
 """Processor seconds for each problem, with and without cuts; seeds of the local search; edges per city of the first

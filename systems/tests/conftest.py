@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT), str(ROOT / "tests")]  # `experiments`, `attack`, `toy` and `pages`
+sys.path += [
+    str(ROOT),
+    str(ROOT / "tests"),
+    str(ROOT / "research" / "tests"),
+]  # `research`, `toy` and `pages`, `attacking`
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as for the repository's own tests
 os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does not depend on what is compiled already

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from problems import KINDS, draw_scores
 
 import nonproj
 from nonproj.dual.arrays import decode_scores
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def value(tree, arcs, siblings, grandparents):
@@ -329,14 +326,3 @@ def test_no_bound_is_below_the_exact_optimum(higher):
         assert found.certified and found.bounds - found.scores <= 1e-12 * np.abs(used).sum(axis=1).max()
         below += Fraction(float(found.scores)) < optimum
     assert below > 5
-
-
-def test_the_benchmark_with_siblings_certifies_what_the_page_says(treebanks, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))  # the benchmarks are no part of the package
-    from benchmarks.arrays import decode_siblings, lengths_for_siblings
-
-    lengths = lengths_for_siblings(str(treebanks / "danish" / "danish_ddt_test.conll"))
-    certified = sum(bool(found.certified) for *_, found, _ in decode_siblings(lengths))
-    page = " ".join((ROOT / "docs" / "own-scores.md").read_text("utf-8").split())
-    assert f"{len(lengths)} sentences of up to 25 words" in page
-    assert f"with {certified} certified trees" in page

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
-from pathlib import Path
 
 import naive_domain
 import numpy as np
@@ -19,10 +17,8 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.trees.domain import forbidden_arcs, without_forbidden
 from nonproj.trees.marginals import marginals
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the attack is beside the package, not in it
-from attack.campaign import generator  # noqa: E402
-from attack.exact import KINDS, MASKS, Exact  # noqa: E402
+from research.attack.campaign import generator
+from research.attack.exact import KINDS, MASKS, Exact
 
 FLOAT32 = float(np.finfo(np.float32).min)
 
@@ -177,7 +173,7 @@ def test_work_is_limited_and_the_status_says_so():
 
 @pytest.mark.parametrize("first", range(0, 20 * len(KINDS), len(KINDS)))
 def test_random_instances_against_enumeration(first, tmp_path):
-    """Part of the lane of the attack, see `attack.exact`."""
+    """Part of the lane of the attack, see `research.attack.exact`."""
     lane = Exact(tmp_path)
     for number in range(first * 25, first * 25 + 5 * len(KINDS)):
         lane.case(generator("exact", 7, number), number)

@@ -37,12 +37,12 @@ pytestmark = [
 def site(tmp_path_factory):
     """A folder with the package of a single kernel, installed by pip."""
     folder = tmp_path_factory.mktemp("shipped")
-    sys.path.insert(0, str(ROOT / "release"))
+    sys.path.insert(0, str(ROOT / "packaging"))
     try:
         release = importlib.import_module("kernels")
         wheel = release.make(folder, (sys.executable, "-c", PROGRAM))
     finally:
-        sys.path.remove(str(ROOT / "release"))
+        sys.path.remove(str(ROOT / "packaging"))
         sys.modules.pop("kernels", None)
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(folder / "site")]
     subprocess.run([*pip, str(wheel)], check=True)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from containers import NONSENSE, check_nesting, check_nonsense, check_other_formats, refused
 
-from attack import forgery
 from nonproj.errors import FileError
 from nonproj.model import container
 from nonproj.model.model import Model
+from research.attack import forgery
 
 LOADERS = [Model.load, Model.verify]
 

@@ -13,13 +13,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from attack import forgery
 from nonproj.cli.main import main
 from nonproj.errors import ModelError
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.templates import attributes_of, load_templates
+from research.attack import forgery
 
 START = 8
 

@@ -20,13 +20,13 @@ PACKAGE = ROOT / "nonproj"
 LEVELS = (
     "systems",
     "__init__ errors kernels types",
-    "io parts relaxation",
+    "io parts",
     "options pictures trees",
     "linear",
     "scoring",
     "automata text tagging",
     "dual model",
-    "confidence programs",
+    "confidence",
     "pipeline",
     "evaluation",
     "workers",
@@ -51,7 +51,7 @@ BOTH = FILES + SYSTEMS_FILES
 
 OTHERS = [
     path
-    for folder in ("attack", "benchmarks", "data_scripts", "examples", "experiments", "release", "systems", "tests")
+    for folder in ("data_scripts", "examples", "packaging", "research", "systems", "tests")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if path not in BOTH
 ]

@@ -9,9 +9,9 @@ from classifiers import add_classifier
 from toy import raw_treebank, read
 
 import nonproj
-from benchmarks.calls import LIMITS, count, main, summary
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
+from research.benchmarks.calls import LIMITS, count, main, summary
 
 OPTIONS = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 1, "confidence.share": 0}
 TEXT = "Den hund ser stor kat."

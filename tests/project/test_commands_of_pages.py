@@ -97,7 +97,7 @@ def test_commands_of_a_page_succeed(page, folder, capfd):
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_packages_and_the_first_tree_in_an_empty_environment(model, folder, tmp_path_factory, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "release"))
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     empty = tmp_path_factory.mktemp("empty")
     environment = importlib.import_module("environment").Environment(empty)
     sys.modules.pop("environment")

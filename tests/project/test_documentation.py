@@ -20,8 +20,14 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OUTSIDE = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
-NAMES = ["attack/README.md", "results/*.md", "benchmarks/*.md", "docs/**/*.md"]
-NAMES += ["systems/README.md", "systems/[a-z]*/*.md"]
+NAMES = [
+    "research/*.md",
+    "research/attack/README.md",
+    "research/results/*.md",
+    "research/benchmarks/*.md",
+    "packaging/*.md",
+]
+NAMES += ["docs/**/*.md", "systems/README.md", "systems/[a-z]*/*.md"]
 PAGES = sorted([*OUTSIDE, *(path for name in NAMES for path in ROOT.glob(name))])
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
 RUN_HERE = [

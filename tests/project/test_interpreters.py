@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))  # the attack is beside the package, not in it
 
-from attack import planted  # noqa: E402
 from nonproj.kernels import interpreters  # noqa: E402
+from research.attack import planted  # noqa: E402
 
-FOLDERS = ("nonproj", "systems", "attack", "benchmarks", "data_scripts", "deploy", "docs", "examples", "experiments")
+FOLDERS = ("nonproj", "systems", "research", "packaging", "data_scripts", "docs", "examples")
 FILES = [
     path
-    for folder in (*FOLDERS, "release")
+    for folder in FOLDERS
     for path in sorted((ROOT / folder).rglob("*.py"))
     if "tests" not in path.relative_to(ROOT).parts
 ]

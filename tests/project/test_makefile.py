@@ -14,7 +14,8 @@ from command import work_until_end
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASED = ("afrikaans", "galician", "gothic", "latin", "tamil", "uyghur", "vietnamese", "wolof")
-MAKEFILES = "".join(path.read_text() for path in (ROOT / "Makefile", ROOT / "systems" / "targets.mk"))
+MAKEFILES = "".join(path.read_text() for path in (ROOT / "Makefile", *sorted(ROOT.glob("*/targets.mk"))))
+TESTS = sorted(set(re.findall(r"^(test[a-z-]*):", MAKEFILES, re.MULTILINE)))
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
 
 
@@ -26,14 +27,33 @@ def make(*words: str, folder: Path = ROOT, **environment: str) -> subprocess.Com
     )
 
 
-def test_help_is_the_default_and_names_all_targets():
+def listed(text: str) -> list[str]:
+    """Return the targets that a help text lists."""
+    return re.findall(r"^  ([a-z-]+) +\w", text, re.MULTILINE)
+
+
+def test_help_is_the_default_and_short():
     result = make()
+    assert result.returncode == 0 and result.stdout == make("help").stdout
+    assert {"help", "setup", "train", "parse", "test", "test-all"} <= set(listed(result.stdout))
+    assert len(listed(result.stdout)) <= 12
+
+
+def test_all_targets_are_listed_on_demand():
+    """Once each; those that are not in the short list are in the Makefiles of their folders."""
     lines = re.findall(r"^\.PHONY: (.*)$", MAKEFILES, re.MULTILINE)
-    phony = [target for line in lines for target in line.split()]
-    assert {"setup", "setup-systems"} <= set(phony)
-    assert result.returncode == 0
-    for target in phony:
-        assert re.search(rf"^  {target} +\w", result.stdout, re.MULTILINE), target
+    phony = {target for line in lines for target in line.split()} - {"help-all"}
+    assert {"setup", "setup-systems", "reproduce", "kernels"} <= phony
+    assert sorted(listed(make("help-all").stdout)) == sorted(phony)
+
+
+def test_all_tests_run_all_tests():
+    """Those of the decoders are a part of test; those that need PyTorch, which takes gigabytes, run separately."""
+    made = make("-n", "test-all", "JOBS=1").stdout
+    for target in set(TESTS) - {"test-all", "test-decode", "test-encoder"}:
+        command = make("-n", target, "JOBS=1").stdout.splitlines()[-1]
+        assert command in made, target
+    assert "ruff" in made and "mypy" in made
 
 
 def test_the_locale_is_no_treebank():
@@ -140,31 +160,42 @@ TARGETS = [
     "types-systems",
     "test-systems",
     "test-systems-bounds",
+    "test-research",
+    "test-packaging",
     "test-bounds",
 ]
 """What .ci/run makes, as it is printed: the output of what runs beside the tests follows theirs."""
 
-BESIDE = {"types", "test-bounds", "types-systems", "test-systems", "test-systems-bounds"}
+BESIDE = set(TARGETS[3:])
 """The targets that run with half as many processes."""
 
 HANG = "echo did $@; case $1 in {}) exec sleep 300;; {}) sleep 1; exit 1;; esac"
 
 
-def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
-    """Run .ci/run in a separate repository, with a script in place of make."""
-    bin_ = folder / "bin"
-    for path in (folder / ".ci", bin_):
-        path.mkdir()
-    shutil.copy(ROOT / ".ci" / "run", folder / ".ci")
-    (bin_ / "make").write_text(f"#!/bin/sh\n{make}\n")
-    (bin_ / "make").chmod(0o755)
-    environment = os.environ | {"PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
+def commit(folder: Path) -> None:
+    """Commit everything in a folder."""
     author = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
-    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "first"]):
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "all"]):
         subprocess.run(["git", *words], cwd=folder, check=True)
+
+
+def ci(folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Run .ci/run of a copy, with the folder's own make."""
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if name != "BASE"} | {"PATH": path} | environment
     return subprocess.run(
         [folder / ".ci" / "run", "JOBS=3"], env=environment, cwd="/", capture_output=True, text=True, check=False
     )
+
+
+def copy_ci(folder: Path, make: str) -> None:
+    """Commit .ci/run to a separate repository, with a script in place of make."""
+    for name in (".ci", "bin"):
+        (folder / name).mkdir()
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci")
+    (folder / "bin" / "make").write_text(f"#!/bin/sh\n{make}\n")
+    (folder / "bin" / "make").chmod(0o755)
+    commit(folder)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
@@ -177,13 +208,14 @@ def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
         (HANG.format("types", "test-bounds"), 1, [*TARGETS[:4], "test-bounds"], "FAILED: make test-bounds"),
         (HANG.format("test-bounds", "types"), 1, [*TARGETS[:4], "test-bounds"], "FAILED: make types"),
         (HANG.format("test-systems", "test-bounds"), 1, [*TARGETS[:6], "test-bounds"], "FAILED: make test-bounds"),
-        (HANG.format("test-bounds", "test-systems-bounds"), 1, TARGETS, "FAILED: make test-systems-bounds"),
+        (HANG.format("test-bounds", "test-packaging"), 1, TARGETS, "FAILED: make test-packaging"),
         ("echo did $@; touch x", 1, TARGETS, "FAILED: the tests changed the checkout"),
     ],
 )
 def test_continuous_integration_stops_at_the_first_fault(make, code, said, last, tmp_path):
     """What still runs at the first fault is ended, too."""
-    result = ci(tmp_path, f"echo $$ >>'{tmp_path}.made'; {make}")
+    copy_ci(tmp_path, f"echo $$ >>'{tmp_path}.made'; {make}")
+    result = ci(tmp_path)
     assert result.returncode == code
     done = re.findall(r"^did (\S+)(.*)$", result.stdout, re.MULTILINE)
     assert done == [(target, " JOBS=3 JOBS=2" if target in BESIDE else " JOBS=3") for target in said]
@@ -194,7 +226,27 @@ def test_continuous_integration_stops_at_the_first_fault(make, code, said, last,
     work_until_end(list(map(int, made)))
 
 
-@pytest.mark.parametrize("target", re.findall(r"^(test[a-z-]*):", MAKEFILES, re.MULTILINE))
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
+def test_continuous_integration_runs_the_tests_of_what_has_changed(tmp_path):
+    def made(**environment: str) -> set[str]:
+        found = set(re.findall(r"^did (\S+)", ci(tmp_path, **environment).stdout, re.MULTILINE))
+        assert set(TARGETS) - {"test-research", "test-packaging"} <= found
+        return found & {"test-research", "test-packaging"}
+
+    copy_ci(tmp_path, "echo did $@")
+    assert made() == {"test-research", "test-packaging"}
+    for name in ("nonproj", "research"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "new.py").touch()
+        commit(tmp_path)
+        assert made() == {"test-research"} & {f"test-{name}"}
+    (tmp_path / "nonproj" / "more.py").touch()
+    commit(tmp_path)
+    assert made() == set() and made(BASE="HEAD~2") == {"test-research"}
+    assert made(BASE="nowhere") == {"test-research", "test-packaging"}
+
+
+@pytest.mark.parametrize("target", TESTS)
 def test_tests_run_on_as_many_cores_as_asked_for(target):
     assert " -n 2" in make("-n", target).stdout
     assert " -n 5" in make("-n", target, "JOBS=5").stdout
@@ -203,7 +255,7 @@ def test_tests_run_on_as_many_cores_as_asked_for(target):
 
 def test_the_attack_takes_as_long_as_asked_for():
     command = make("-n", "attack", "SECONDS=90", "SEED=7", "ARGS=--out there").stdout
-    assert "-m attack all --seconds 90 --seed 7 --out there" in command
+    assert "-m research.attack all --seconds 90 --seed 7 --out there" in command
 
 
 def test_a_source_that_was_downloaded_by_hand():

@@ -35,6 +35,16 @@ def test_importing_the_package_imports_nothing_else():
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
+def test_the_folder_of_releases_does_not_hide_a_library():
+    """`packaging` is a library, too, which others import: from the root, and in these tests, it is found."""
+    assert (ROOT / "packaging").is_dir() and not (ROOT / "packaging" / "__init__.py").exists()
+    for place in (ROOT, ROOT / "packaging"):
+        code = "import packaging.version; print(packaging.version.Version('1.2').minor)"
+        done = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=False)
+        assert done.stdout == "2\n", done.stderr
+    assert Path(pytest.importorskip("packaging.version").__file__).parent != ROOT / "packaging"
+
+
 @pytest.mark.parametrize("code", ["import nonproj.systems.tsp.solver", "from nonproj import systems"])
 def test_importing_what_has_moved_says_where_it_is(code):
     with pytest.raises(ImportError) as caught:

@@ -29,9 +29,9 @@ WORKFLOW, RELEASE = (yaml.safe_load((FOLDER / f"{name}.yml").read_text(encoding=
 JOBS, PUBLISHING = WORKFLOW["jobs"], RELEASE["jobs"]
 STEPS = [(name, step) for jobs in (JOBS, PUBLISHING) for name, job in jobs.items() for step in job["steps"]]
 RUNS = [(name, step["run"]) for name, step in STEPS if "run" in step]
-check = load("release/check.py")
+check = load("packaging/check_release.py")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-MAKEFILE = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "systems/targets.mk"))
+MAKEFILE = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "Makefile", *sorted(ROOT.glob("*/targets.mk"))))
 
 
 def requirements(extra: str):

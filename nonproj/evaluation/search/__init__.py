@@ -1,6 +1,7 @@
 """Structural search in treebanks: a small language over words, arcs and order, documented in ``docs/search.md``.
 
-The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.js`, `query.js`); tests compare the two.
+The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.js`, `query.js`); tests compare the two
+with each other and with enumeration.
 
 - `regex`: regular expressions that are matched in linear time
 - `patterns`: the parts of a parsed query

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from attacking import run_cases
 
-from attack.__main__ import main
-from attack.lanes import make_lane
+from research.attack.__main__ import main
+from research.attack.lanes import make_lane
 from systems.attack import models
 from systems.attack.lanes import LANES
 

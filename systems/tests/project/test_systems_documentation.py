@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.provenance import sections
 from nonproj.cli.main import parse_arguments as parse_nonproj
 from nonproj_systems.cli import parse_arguments
+from research.experiments.provenance import sections
 from systems.experiments.__main__ import NAMES
 from systems.experiments.__main__ import parse_arguments as parse_experiments
 
@@ -52,12 +52,12 @@ def test_the_reference_is_that_of_the_code():
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_page_of_results_is_of_this_version_or_says_what_has_changed(name):
     page, _, of = SECTIONS[name]
-    from experiments.provenance import recorded
+    from research.experiments.provenance import recorded
 
     text = (ROOT / page).read_text(encoding="utf-8")
     made, now = recorded(text), of()
     assert made, f"{page} has no record"
-    advice = "repeat the experiment, or mark the page: python -m experiments.provenance --mark"
+    advice = "repeat the experiment, or mark the page: python -m research.experiments.provenance --mark"
     assert made.line(now) in text, f"{page}: {', '.join(made.changed(now))} changed since; {advice}"
 
 

@@ -146,7 +146,7 @@ def test_only_a_missing_highs_is_reported_as_missing(monkeypatch):
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
 def test_the_bundle_method_converges_on_generalised_assignment_at_every_scale(scale):
     """Against the linear program over all sets of jobs that fit; a stall above it is not called convergence."""
-    from benchmarks.assignment import Assignment, draw, relaxation
+    from research.benchmarks.assignment import Assignment, draw, relaxation
 
     for kind, seed in (("A", 1), ("C", 2), ("D", 3)):
         drawn = draw(kind, 3, 8, seed)
@@ -163,7 +163,7 @@ def test_the_bundle_method_converges_on_generalised_assignment_at_every_scale(sc
 @pytest.mark.parametrize("repaired", [False, True])
 def test_the_default_steps_come_within_a_per_cent_on_generalised_assignment_at_every_scale(scale, repaired):
     """Where steps of size 1, the former default, are 2 to 20 % off."""
-    from benchmarks.assignment import Assignment, draw, relaxation, repair
+    from research.benchmarks.assignment import Assignment, draw, relaxation, repair
 
     for kind, seed in (("A", 1), ("B", 1), ("C", 2), ("D", 3)):
         drawn = draw(kind, 3, 8, seed)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.store import read_rows, write_rows
+from research.experiments.store import read_rows, write_rows
 from systems.experiments import translation_page
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,1 +1,0 @@
-"""The papers' tables and figures, reproduced with this parser: ``python -m experiments`` or ``make reproduce``."""

@@ -1,0 +1,34 @@
+# The targets of a release and of the container, for the Makefile of the root, which includes this file.
+
+TAG =
+PACKAGING = $(VENV)/.packaging
+
+.PHONY: test-packaging models kernels release-check check-container
+
+test-packaging: $(WARM) ## run the tests of the programs for releases, container and systemd
+	@$(PYTEST) packaging/tests $(ARGS)
+
+test-all: test-packaging
+
+$(PACKAGING): $(READY)
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: 'build>=1.2' 'twine>=6.1' >&2
+	@touch $@
+
+dist: $(PACKAGING)
+	@rm -rf dist build/lib build/bdist.* *.egg-info
+	@"$(BIN)/python" -m build --outdir dist .
+	@"$(BIN)/python" -m twine check --strict dist/*
+	@"$(BIN)/python" tests/installed.py dist/*.whl dist/*.tar.gz
+
+models: $(WARM) ## train and evaluate the models of a release, with cards and packages; ARGS selects some: danish-arc turkish-grandparent
+	@"$(BIN)/python" packaging/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)") $(ARGS); \
+		code=$$?; "$(BIN)/python" packaging/environment.py models/wheels && exit $$code
+
+kernels: $(READY) ## compile all kernels for processors with AVX2, and make a package of them in dist/
+	@"$(BIN)/python" packaging/kernels.py --out dist
+
+release-check: $(READY) ## check that versions, changelog and interface are those of a release: TAG=v1.0.0
+	@"$(BIN)/python" packaging/check_release.py "$(TAG)"
+
+check-container: $(READY) ## run the steps of packaging/Containerfile without a container; 5 minutes, needs the network
+	@"$(BIN)/python" packaging/check_container.py

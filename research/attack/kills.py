@@ -1,0 +1,335 @@
+"""Lane of kills: training that is resumed, parsing with processes and with a Dask cluster, at random moments."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from nonproj.model.model import Model
+from research.attack import material
+from research.attack.campaign import ROOT, Lane
+from research.attack.forked import Ended, call, check_error, check_gone, descendants
+from research.attack.properties import require
+
+NUMBERS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
+CODES = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated"), signal.SIGHUP: (129, "hung up")}
+EPOCHS = 6
+
+_TRAIN = ["train", "train.conll", "-o", "new.nonproj", *material.SMALL, "--epochs", str(EPOCHS), "--resume"]
+_PARSE = ["parse", "toy.nonproj", "in.conll", "-o", "out.conll", "--stats", "stats.json"]
+_RESUME = [*_PARSE, "--resume"]
+
+
+class Kills(Lane):
+    """Kills commands and their workers at random moments."""
+
+    name = "kills"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        self.work = folder / "work"
+        material.train(folder / "toy.nonproj", sentences=30)
+        (folder / "in.conll").write_text(material.toy_treebank(1500, 9), encoding="utf-8")
+        self.cluster: Cluster | None = None
+        self._reset()
+        self.expected = {}
+        self.seconds = {}
+        for name, words in (("train", _TRAIN), ("parse", _PARSE)):
+            ended = call(words, self.work, limit=900.0)  # it may have to compile
+            require(ended.code == 0, ended.error)
+            self.seconds[name] = ended.seconds
+        self.expected = {name: (self.work / name).read_bytes() for name in ("new.nonproj", "out.conll", "stats.json")}
+        self._reset()
+
+    def _reset(self) -> None:
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir()
+        for name in ("toy.nonproj", "in.conll", "train.conll"):
+            shutil.copy(self.folder / name, self.work / name)
+
+    def case(self, rng: random.Random, number: int) -> str:
+        """Kill something once."""
+        forked = (self._train, self._train, self._train, self._parse, self._parse, self._parse, self._twice)
+        forked += (self._resume, self._resume)
+        spawned = (self._jobs, self._worker, self._dask_worker, self._dask_client, self._resume_jobs)
+        kind = rng.choice(spawned if rng.random() < 0.05 else forked)
+        kind = self._dask_scheduler if number % 40 == 7 else kind
+        try:
+            return kind(rng)
+        except Exception:
+            self._reset()
+            self.close()
+            raise
+
+    # -- training
+
+    def _train(self, rng: random.Random) -> str:
+        """Kill a training, which the next case resumes; when it is complete, its weights are those of a calm one."""
+        number = rng.choice(NUMBERS)
+        ended = call(_TRAIN, self.work, signals=[(rng.uniform(0, 1.1 * self.seconds["train"]), number)])
+        self._check_left(ended, number, {"new.nonproj", "new.nonproj.checkpoint"})
+        for path in self.work.glob("new.nonproj*"):
+            Model.verify(path)
+        if ended.code == 0:
+            self._check_weights()
+            self._reset()
+            return "training had ended before"
+        if rng.random() < 0.2:
+            require(call(_TRAIN, self.work).code == 0, "resuming fails")
+            self._check_weights()
+            self._reset()
+        return f"training, {signal.Signals(number).name}"
+
+    def _twice(self, rng: random.Random) -> str:
+        """Interrupt a training twice."""
+        delay = rng.uniform(0, self.seconds["train"])
+        pauses = [(delay, signal.SIGINT), (rng.choice((0.0, 0.01, 0.1)), rng.choice(NUMBERS[2:]))]
+        ended = call(_TRAIN, self.work, signals=pauses)
+        self._check_left(ended, pauses[1][1], {"new.nonproj", "new.nonproj.checkpoint"})
+        for path in self.work.glob("new.nonproj*"):
+            Model.verify(path)
+        if ended.code == 0:
+            self._reset()
+        return "training, two signals"
+
+    def _check_weights(self) -> None:
+        calm, resumed = Model.from_bytes(self.expected["new.nonproj"]), Model.load(self.work / "new.nonproj")
+        for name, weights in calm.weights.items():
+            require(np.array_equal(weights, resumed.weights[name]), f"other weights of {name} after resuming")
+        require(len(resumed.meta["log"]) == EPOCHS, f"{len(resumed.meta['log'])} epochs")
+        require(not (self.work / "new.nonproj.checkpoint").exists(), "the checkpoint is left")
+
+    # -- parsing
+
+    def _parse(self, rng: random.Random) -> str:
+        """Kill a parsing in one process."""
+        number = rng.choice(NUMBERS)
+        ended = call(_PARSE, self.work, signals=[(rng.uniform(0, 1.2 * self.seconds["parse"]), number)])
+        return self._check_parse(ended, number, "parsing")
+
+    def _resume(self, rng: random.Random) -> str:
+        """Kill a parsing with --resume several times, and then let it end: by the bytes nothing can be seen of it."""
+        delays = [rng.uniform(0, 1.1 * self.seconds["parse"]) for _ in range(rng.choice((1, 2, 3)))]
+        for delay in delays:
+            number = rng.choice(NUMBERS)
+            ended = call(_RESUME, self.work, signals=[(delay, number)])
+            self._check_left(ended, number, {"out.conll", "stats.json", "out.conll.partial"})
+        ended = call(_RESUME, self.work)
+        return self._check_resumed(ended, f"parsing with --resume, {len(delays)} kills")
+
+    def _resume_jobs(self, rng: random.Random) -> str:
+        """Kill a parsing with --resume and two worker processes, and resume it with as many, or with one."""
+        process = spawn([*_RESUME, "--jobs", "2"], self.work)
+        time.sleep(rng.uniform(0.0, 6.0))
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(rng.choice(NUMBERS))
+        collect(process)
+        check_gone(process.pid)
+        ended = collect(spawn([*_RESUME, "--jobs", str(rng.choice((1, 2)))], self.work))
+        return self._check_resumed(ended, "parsing with --resume --jobs 2")
+
+    def _check_resumed(self, ended: Ended, what: str) -> str:
+        require(ended.code == 0, f"resuming fails: {ended.error[-1500:]}")
+        require((self.work / "out.conll").exists(), "no output")
+        require(not (self.work / "out.conll.partial").exists(), "the partial output is left")
+        self._check_parse(ended, signal.SIGKILL, "")
+        return what
+
+    def _jobs(self, rng: random.Random) -> str:
+        """Kill a parsing with two worker processes, which have to end, too."""
+        return self._kill_caller(rng, ["--jobs", "2"], 0.0, "parsing with --jobs 2")
+
+    def _kill_caller(self, rng: random.Random, words: list[str], earliest: float, what: str) -> str:
+        """Kill a parsing by workers after ``earliest`` to 6 seconds; none of its processes may remain."""
+        number = rng.choice(NUMBERS)
+        process = spawn([*_PARSE, *words], self.work)
+        time.sleep(rng.uniform(earliest, 6.0))
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+        ended = collect(process)
+        check_gone(process.pid)
+        return self._check_parse(ended, number, what)
+
+    def _worker(self, rng: random.Random) -> str:
+        """Kill workers of a parsing with two worker processes, which has to succeed."""
+        process, killed = spawn([*_PARSE, "--jobs", "2"], self.work), 0
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            time.sleep(rng.uniform(0.3, 2.0))
+            workers = [pid for pid in descendants(process.pid) if pid != process.pid]
+            if workers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(rng.choice(workers), signal.SIGKILL)
+                    killed += 1
+        ended = collect(process)
+        check_gone(process.pid)
+        require(ended.code == 0, f"exit code {ended.code} after {killed} dead workers: {ended.error[-1500:]}")
+        self._check_parse(ended, signal.SIGKILL, "")
+        return "a worker of --jobs 2"
+
+    def _check_parse(self, ended: Ended, number: int, what: str) -> str:
+        self._check_left(ended, number, {"out.conll", "stats.json"})
+        for name in ("out.conll", "stats.json"):
+            path = self.work / name
+            require(not path.exists() or path.read_bytes() == self.expected[name], f"{name} is half-written")
+        require(ended.code != 0 or (self.work / "out.conll").exists(), "success without output")
+        for name in ("out.conll", "stats.json"):
+            (self.work / name).unlink(missing_ok=True)
+        return f"{what} had ended before" if ended.code == 0 else f"{what}, {signal.Signals(number).name}"
+
+    def _check_left(self, ended: Ended, number: int, outputs: set[str]) -> None:
+        """Check the end of a command, its message, and the remaining files."""
+        hidden = [path for path in self.work.iterdir() if path.name.startswith(".")]
+        if ended.code == -signal.SIGKILL:
+            if hidden:  # the next run removes them
+                call(["parse", "toy.nonproj", "train.conll", "-o", "short.conll"], self.work)
+                (self.work / "short.conll").unlink()
+                hidden = [path for path in self.work.iterdir() if path.name.startswith(".")]
+        elif ended.code != 0:
+            known = {-number, -signal.SIGINT, *(code for code, _ in CODES.values())}
+            require(ended.code in known, f"exit code {ended.code}: {ended.error[-1500:]}")
+        require("Traceback" not in ended.error, ended.error[-1500:])
+        require(len(ended.error.splitlines()) <= 2, f"too many lines: {ended.error[-1500:]}")
+        require(not hidden, f"temporary files are left: {hidden}")
+        names = {path.name for path in self.work.iterdir()}
+        require(
+            names <= outputs | {"toy.nonproj", "in.conll", "train.conll"} | {"new.nonproj.checkpoint", "new.nonproj"},
+            f"files are left: {names}",
+        )
+        for name in ("toy.nonproj", "in.conll", "train.conll"):
+            require((self.work / name).read_bytes() == (self.folder / name).read_bytes(), f"{name} has changed")
+
+    # -- Dask
+
+    def _running(self) -> Cluster:
+        if self.cluster is None:
+            self.cluster = Cluster(self.folder)
+        self.cluster.complete()
+        return self.cluster
+
+    def _dask_worker(self, rng: random.Random) -> str:
+        """Kill a Dask worker during parsing, which has to succeed."""
+        cluster = self._running()
+        process = spawn([*_PARSE, "--scheduler", cluster.address], self.work)
+        time.sleep(rng.uniform(0.5, 6.0))
+        cluster.kill_worker(rng.randrange(2))
+        ended = collect(process)
+        check_gone(process.pid)
+        require(ended.code == 0, f"exit code {ended.code}: {ended.error[-1500:]}")
+        self._check_parse(ended, signal.SIGKILL, "")
+        return "a Dask worker"
+
+    def _dask_client(self, rng: random.Random) -> str:
+        """Kill a parsing by a Dask cluster, which has to serve the next."""
+        return self._kill_caller(rng, ["--scheduler", self._running().address], 0.5, "parsing by Dask")
+
+    def _dask_scheduler(self, rng: random.Random) -> str:
+        """Kill the scheduler during parsing, which has to report it."""
+        cluster = self._running()
+        process = spawn([*_PARSE, "--scheduler", cluster.address, "--scheduler-timeout", "3"], self.work)
+        time.sleep(rng.uniform(0.5, 5.0))
+        cluster.kill_scheduler()
+        ended = collect(process)
+        check_gone(process.pid)
+        self.close()
+        if ended.code != 0:
+            check_error(ended)
+            require(not (self.work / "out.conll").exists(), "output of a failed run")
+        self._check_parse(ended, 0, "") if ended.code == 0 else None
+        return "a Dask scheduler"
+
+    def close(self) -> None:
+        """End the cluster; no process may remain."""
+        if self.cluster is not None:
+            cluster, self.cluster = self.cluster, None
+            cluster.close()
+
+
+def spawn(words: list[str], folder: Path) -> subprocess.Popen:
+    """Start the command line in a new interpreter that leads a session."""
+    command = [sys.executable, "-P", "-m", "nonproj", *words]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, start_new_session=True)
+
+
+def collect(process: subprocess.Popen, limit: float = 120.0) -> Ended:
+    """Wait for the end of a process."""
+    began = time.monotonic()
+    try:
+        output, error = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, error = process.communicate()
+        require(False, f"no end after {limit:.0f} s: {error.decode(errors='replace')[-1000:]}")
+    return Ended(process.returncode, output, error.decode(errors="replace"), time.monotonic() - began)
+
+
+def _address_in(file: Path) -> str:
+    """Return the address in a scheduler's file, or nothing until it is written completely."""
+    try:
+        found: str = json.loads(file.read_text())["address"]
+    except (OSError, ValueError):
+        return ""
+    return found
+
+
+class Cluster:
+    """A Dask scheduler and two workers, in separate processes."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.log = open(folder / "cluster.log", "wb")  # noqa: SIM115
+        file = folder / "scheduler.json"
+        file.unlink(missing_ok=True)
+        words = ["scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard"]
+        words += ["--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
+        self.scheduler = self._start(words)
+        self.workers: list[subprocess.Popen] = []
+        deadline = time.monotonic() + 60
+        while not (address := _address_in(file)):
+            require(time.monotonic() < deadline and self.scheduler.poll() is None, "the Dask scheduler does not start")
+            time.sleep(0.1)
+        self.address = address
+
+    def _start(self, words: list[str]) -> subprocess.Popen:
+        command = [sys.executable, "-P", "-m", "dask", *words]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        options = {"stdin": subprocess.DEVNULL, "stdout": self.log, "stderr": self.log, "start_new_session": True}
+        return subprocess.Popen(command, cwd=self.folder, env=environment, **options)
+
+    def complete(self) -> None:
+        """Start workers until there are two."""
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        while len(self.workers) < 2:
+            words = ["worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "0"]
+            self.workers.append(self._start(words))
+
+    def kill_worker(self, number: int) -> None:
+        """Kill one of the workers."""
+        self.workers[number].kill()
+        self.workers[number].wait()
+
+    def kill_scheduler(self) -> None:
+        """Kill the scheduler."""
+        self.scheduler.kill()
+        self.scheduler.wait()
+
+    def close(self) -> None:
+        """End everything; no process remains."""
+        for process in (*self.workers, self.scheduler):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        self.log.close()
+        for process in (*self.workers, self.scheduler):
+            check_gone(process.pid)

@@ -1,0 +1,201 @@
+"""Time of each stage of the parser over batches of sentences, and of parsing from file to file.
+
+    python -m research.benchmarks.stages MODEL FILE [MODEL FILE ...]
+
+The stages are those of `nonproj.pipeline.parser.Parser`, with pruning split into three; tests check that the output
+file is the one that the parser writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+import sys
+import tempfile
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from nonproj.io import conll
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.scoring.batch import join
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.trees.marginals import marginals
+from nonproj.trees.pruning import prune
+from nonproj.types import Sentence
+from research.benchmarks.clock import Clock, Seconds, Summary, interleave
+
+STAGES = ("read", "encode", "first", "marginals", "prune", "score", "decode", "label", "write")
+"""``first`` scores all arcs with the pruner; ``score`` numbers, hashes and scores the parts over the candidate arcs."""
+
+
+@dataclass
+class Batch:
+    """Sentences and the results of the stages, each a list aligned with ``sentences``."""
+
+    sentences: list[Sentence]
+    tokens: list[Tokens] = field(default_factory=list)
+    first: list = field(default_factory=list)
+    marginals: list = field(default_factory=list)
+    arcs: list = field(default_factory=list)
+    scored: list = field(default_factory=list)
+    known: tuple | None = None
+    decoded: list = field(default_factory=list)
+    labels: list = field(default_factory=list)
+
+
+def load_parser(model: str | Path) -> Parser:
+    """Return the parser of a model file, without confidence, as ``nonproj parse`` without ``--confidence``."""
+    loaded = Model.load(model)
+    return Parser(loaded, dataclasses.replace(loaded.config.decoding, confidence=False))
+
+
+def do_stage(name: str, parser: Parser, batch: Batch) -> None:
+    """Run one stage other than reading and writing for all sentences of a batch."""
+    if name == "encode":
+        batch.tokens = [parser.encode(s) for s in batch.sentences]
+    elif name == "first":
+        batch.first = parser.first_order_batch(join(batch.tokens))
+    elif name == "marginals":
+        batch.marginals = [marginals(scores, parser.options.single_root)[0] for scores in batch.first]
+    elif name == "prune":
+        batch.arcs = [prune(shares, **parser.pruning) for shares in batch.marginals]
+    elif name == "score":
+        batch.scored, batch.known = parser.score_batch(join(batch.tokens), batch.arcs)
+    elif name == "decode":
+        batch.decoded = [parser.decode(*scored) for scored in batch.scored]
+        if parser.full:  # scoring all arcs counts as decoding
+            found = [parser.widen(*row)[1] for row in zip(batch.tokens, batch.arcs, batch.decoded, strict=True)]
+            batch.decoded = [trees[0] if trees else own for trees, own in zip(found, batch.decoded, strict=True)]
+            batch.known = None
+    elif name == "label":
+        numbers = parser.labeler.label(join(batch.tokens), [d.tree for d in batch.decoded], batch.known)
+        batch.labels = [[parser.model.labels[number] for number in row.tolist()] for row, _ in numbers]
+    else:
+        raise ValueError(f"no such stage: {name}")
+
+
+def run_stages(parser: Parser, source: Path, target: Path) -> tuple[dict[str, Seconds], list[Batch]]:
+    """Parse a file to a file stage by stage; return the time of each stage, and the batches."""
+    clock, batches = Clock(), []
+    stream = conll.read(source)
+    with conll.open_output(target) as output:
+        while sentences := clock.time("read", lambda: list(itertools.islice(stream, BATCH))):
+            batch = Batch(sentences)
+            for name in STAGES[1:-1]:
+                clock.time(name, do_stage, name, parser, batch)
+            rows = ((s, d.heads, y) for s, d, y in zip(sentences, batch.decoded, batch.labels, strict=True))
+            clock.time("write", conll.write, rows, output)
+            batches.append(batch)
+        clock.time("write", output.flush)
+    return dict(clock.seconds), batches
+
+
+def run_whole(parser: Parser, source: Path, target: Path) -> dict[str, Seconds]:
+    """Parse a file to a file as the command line does; return the time."""
+    clock = Clock()
+
+    def parse():
+        rows = ((s, parse.decoded.heads, parse.labels) for s, parse in parser.parse_all(conll.read(source)))
+        conll.write(rows, target)
+
+    clock.time("whole", parse)
+    return dict(clock.seconds)
+
+
+def facts(batches: list[Batch]) -> dict[str, float]:
+    """Return the counts of one run over a file.
+
+    Words and sentences; per word: candidate arcs, parts, automata decoded; per sentence: iterations; shares: automata
+    decoded among those that the iterations could have decoded, and certified sentences.
+    """
+    found = [row for b in batches for row in zip(b.sentences, b.arcs, b.scored, b.decoded, strict=True)]
+    words = sum(len(row[0]) for row in found)
+    possible = sum(d.iterations * (len(s) + 1) for s, _, _, d in found)
+    automata = sum(d.recomputed * d.iterations * (len(s) + 1) for s, _, _, d in found)
+    return {
+        "sentences": len(found),
+        "words": words,
+        "arcs_per_word": sum(len(a.head) for _, a, _, _ in found) / words,
+        "parts_per_word": sum(len(parts) for _, _, (parts, _), _ in found) / words,
+        "iterations": sum(d.iterations for *_, d in found) / len(found),
+        "automata_per_word": automata / words,
+        "recomputed": automata / possible if possible else 0.0,
+        "certified": sum(d.certified for *_, d in found) / len(found),
+    }
+
+
+def runs_of(subjects: Mapping[Hashable, tuple[Parser, Path]], target: Path) -> dict:
+    """Return the runs for `clock.interleave`: ``(name, "stages")`` and ``(name, "whole")`` for each parser and file."""
+    runs = {}
+    for name, (parser, source) in subjects.items():
+        runs[name, "stages"] = partial(_times_of_stages, parser, source, target)
+        runs[name, "whole"] = partial(run_whole, parser, source, target)
+    return runs
+
+
+def _times_of_stages(parser: Parser, source: Path, target: Path) -> dict[str, Seconds]:
+    return run_stages(parser, source, target)[0]
+
+
+def measure(
+    subjects: Mapping[str, tuple[Parser, Path]], repeats: int
+) -> tuple[dict[str, dict[str, Summary]], dict[str, dict[str, float]]]:
+    """Measure parsers on their files, in alternation.
+
+    Parameters
+    ----------
+    subjects : mapping of name to (Parser, Path)
+    repeats : int
+
+    Returns
+    -------
+    times : dict of name to dict
+        For each stage, for their sum ``"all"``, and for ``"whole"``, from file to file.
+    counts : dict of name to dict
+        See `facts`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "out.conll"
+        measured = interleave(runs_of(subjects, target), repeats)
+        counts = {name: facts(run_stages(*subject, target)[1]) for name, subject in subjects.items()}
+    times = {name: measured[name, "stages"] | {"whole": measured[name, "whole"]["whole"]} for name in subjects}
+    return times, counts
+
+
+def table(times: Mapping[str, Summary], words: int) -> str:
+    """Return a table of microseconds per word."""
+    lines = [f"{'stage':<12}{'best':>9}{'median':>9}{'cpu':>9}{'share':>8}   (microseconds per word)"]
+    for name, summary in times.items():
+        best, median, cpu = (1e6 * value / words for value in summary)
+        lines.append(f"{name:<12}{best:>9.2f}{median:>9.2f}{cpu:>9.2f}{summary.best / times['all'].best:>8.1%}")
+    return "\n".join(lines)
+
+
+def pairs(words: list[str]) -> dict[str, tuple[str, Path]]:
+    """Return ``MODEL FILE MODEL FILE ...`` as a mapping of a name to a model's path and a file."""
+    if len(words) % 2:
+        raise SystemExit(f"models and files alternate, but {len(words)} paths were given")
+    return {f"{Path(m).stem} {Path(f).name}": (m, Path(f)) for m, f in zip(words[::2], words[1::2], strict=True)}
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", metavar="MODEL FILE")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    subjects = {name: (load_parser(m), f) for name, (m, f) in pairs(options.paths).items()}
+    times, counts = measure(subjects, options.repeats)
+    for name in subjects:
+        words = counts[name]["words"]
+        lines = [name, table(times[name], words), f"{words / times[name]['whole'].best:.0f} words per second at best"]
+        lines += [f"{key:<18}{value:>10.3f}" for key, value in counts[name].items()]
+        sys.stdout.write("\n".join(lines) + "\n\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The papers' tables and figures, reproduced: ``python -m research.experiments`` or ``make reproduce``."""

@@ -1,0 +1,325 @@
+"""Simulated annotation: what is worth annotating, and what decoding again after each correction is worth.
+
+    python -m research.experiments.annotating                       # a stopped run can be resumed
+    python -m research.experiments.annotating curves --languages greek --seeds 2
+
+Writes ``annotating.csv``, ``annotating-curves.csv``, ``annotating.md`` and ``annotating.png`` in the folder of results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import logging
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nonproj.evaluation.parsing import evaluate_parser
+from nonproj.io import conll
+from nonproj.learning.trainer import train
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+from nonproj.types import Sentence
+from research.experiments.__main__ import run_program
+from research.experiments.correcting import constrained, corrections
+from research.experiments.layout import percent, table
+from research.experiments.provenance import stamp
+from research.experiments.setting import RESULTS, ROOT, Setting, treebank
+from research.experiments.store import Row, appearing, read_rows, write_rows
+
+LANGUAGES = ("danish", "greek")
+HELD_OUT = 300
+"""The last sentences of a training file, which nothing learns from."""
+
+START, POOL = 100, 600
+"""Whole sentences at first, and sentences to annotate more of."""
+
+ROUNDS, ARCS = 2, 800
+"""Rounds of annotation, and arcs annotated in each."""
+
+DOUBT = 0.8
+"""A strategy annotates the heads of a sentence that are less probable."""
+
+LEARNT = {"danish": (100, 1000), "greek": (100, 0)}
+"""Sentences that the models to be corrected have learnt from; 0: all others."""
+
+COMMON = {
+    "training.tags": "gold",
+    "training.models": 1,
+    "training.epochs": 6,
+    "confidence.share": 0.0,
+    "segmenter.epochs": 0,
+    "tagger.epochs": 0,
+    "treebank.held_out": 0.0,
+}
+CORRECTED = COMMON | {"parts": "grandparent", "network.epochs": 5}
+"""Options of the models to be corrected, beside those of ``configs/LANGUAGE.yaml``."""
+
+CURVES = COMMON | {"parts": "sibling", "network.epochs": 0, "features.bits": 21, "labeler.epochs": 4}
+"""Options of the models of the curves."""
+
+ROOTS = {"danish": "multi", "greek": "single"}
+
+NAMES = {
+    "random": "whole sentences, in random order",
+    "sentences": "whole sentences, least certain first",
+    "arcs": "single arcs, least certain first",
+    "doubtful": "arcs below 80 %, sentence by sentence",
+}
+
+INTRODUCTION = f"""# Annotation, simulated
+
+The annotator is the gold standard. Sentences are those of the training files; the last {HELD_OUT} are held out, and all
+figures are of these. No test file is used. Tags are gold. `python -m research.experiments.annotating` makes this page.
+
+## What decoding again is worth
+
+The annotator reads a parsed sentence from left to right, corrects the first wrong word, and goes on until the sentence
+is right. Correcting word by word takes one action for each wrong word. With `--constraints misc`, the rest of the
+sentence is decoded again after each action. Either the corrected words alone are constraints, or all words up to the
+last correction, which the annotator has read. An action sets a head, or head and label of a word. Models have learnt
+from the given number of sentences, in six epochs (`research/experiments/annotating.py`). "Saved" is the share of the
+actions that decoding again saves, with its standard error over sentences; "worse" is the share of sentences that took
+more actions than word by word. All trees after corrections are certified if nothing else is said.
+"""
+
+BETWEEN = f"""
+## What is worth annotating
+
+Training starts from {START} whole sentences. In each of {ROUNDS} rounds, {ARCS} arcs are annotated among {POOL} other
+sentences, and training starts anew: from whole sentences, or from partial trees. All strategies have the same number
+of annotated arcs. The certainty of an arc is the marginal of the word's best head in the first-order model, that of a
+sentence is the mean of its words'. Models are small, so that the experiment takes minutes: arcs and siblings, six
+epochs, no network. UAS and LAS are without punctuation.
+"""
+
+log = logging.getLogger("experiments")
+
+
+def material(setting: Setting, language: str) -> tuple[list[Sentence], list[Sentence]]:
+    """Return the sentences to learn from, and the held-out ones."""
+    sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))
+    return sentences[:-HELD_OUT], sentences[-HELD_OUT:]
+
+
+def options_of(language: str, changes: dict[str, object]) -> Config:
+    """Return the options of a model."""
+    return Config.load(ROOT / "configs" / f"{language}.yaml").with_overrides(
+        changes | {"treebank.root": ROOTS[language]}
+    )
+
+
+# -- corrections
+
+
+def corrected(setting: Setting, language: str, count: int) -> list[Row]:
+    """Return the figures of corrections of a model that has learnt from so many sentences; see `LEARNT`."""
+    sentences, held_out = material(setting, language)
+    path = setting.models / f"annotating-{language}-{count}.nonproj"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        train(sentences[: count or None], options_of(language, CORRECTED)).save(path)
+    facts: Row = {"language": language, "learnt": count or len(sentences)}
+    return [facts | row for row in corrections(constrained(Model.load(path)), held_out)]
+
+
+# -- curves
+
+
+def curve(setting: Setting, language: str, seed: int) -> list[Row]:
+    """Return the accuracy after each round of each strategy."""
+    sentences, held_out = material(setting, language)
+    order = np.random.default_rng(seed).permutation(len(sentences))
+    whole = [sentences[i] for i in order[:START].tolist()]
+    pool = [sentences[i] for i in order[START : START + POOL].tolist()]
+    first = train(whole, options_of(language, CURVES))
+    facts: Row = {"language": language, "seed": seed}
+    rows = [facts | {"strategy": "start", "round": 0, "arcs": sum(map(len, whole))} | _accuracy(first, held_out)]
+    for strategy in NAMES:
+        model, given = first, [np.zeros(len(sentence), np.bool_) for sentence in pool]
+        for number in range(1, ROUNDS + 1):
+            annotate(strategy, Parser(model, tags="none"), pool, given, number * ARCS)
+            model = train([*whole, *partial_trees(pool, given)], options_of(language, CURVES))
+            arcs = sum(map(len, whole)) + sum(int(each.sum()) for each in given)
+            row: Row = {"strategy": strategy, "round": number, "arcs": arcs}
+            rows.append(facts | row | _accuracy(model, held_out))
+            log.info("%s, seed %d, %s: %s", language, seed, strategy, rows[-1])
+    return rows
+
+
+def _accuracy(model: Model, held_out: Sequence[Sentence]) -> Row:
+    """Return UAS and LAS."""
+    found = evaluate_parser(Parser(model, tags="none"), held_out)
+    return {"uas": found.uas, "las": found.las}
+
+
+def annotate(strategy: str, parser: Parser, pool: Sequence[Sentence], given: list[np.ndarray], arcs: int) -> None:
+    """Annotate words of the pool by a strategy of `NAMES`, until so many arcs are given; ``given`` is changed.
+
+    The last sentence is annotated as far as there are arcs left.
+    """
+    certain = [certainty(parser, sentence) for sentence in pool]
+    left = arcs - sum(int(each.sum()) for each in given)
+    if strategy == "arcs":
+        places = [(p, i, m) for i, each in enumerate(certain) for m, p in enumerate(each) if not given[i][m]]
+        for _, i, m in sorted(places)[:left]:
+            given[i][m] = True
+        return
+    doubtful = [
+        (each < DOUBT) & ~own if strategy == "doubtful" else ~own for each, own in zip(certain, given, strict=True)
+    ]
+    key = [0.0 if strategy == "random" else float(each.mean()) for each in certain]
+    for i in np.argsort(key, kind="stable").tolist():
+        words = np.flatnonzero(doubtful[i])[:left]
+        given[i][words] = True
+        left -= len(words)
+
+
+def certainty(parser: Parser, sentence: Sentence) -> np.ndarray:
+    """Return the marginal of each word's best head in the first-order model, float64[n]."""
+    return np.asarray(parser.marginals(parser.encode(sentence)).max(axis=0)[1:])
+
+
+def partial_trees(pool: Sequence[Sentence], given: Sequence[np.ndarray]) -> list[Sentence]:
+    """Return the sentences with some heads and labels, without those that have none."""
+    found = []
+    for sentence, own in zip(pool, given, strict=True):
+        if own.any():
+            pairs = zip(sentence.rows, own.tolist(), strict=True)
+            rows = [row if kept else [*row[:6], "_", "_", *row[8:]] for row, kept in pairs]
+            found.append(dataclasses.replace(sentence, rows=rows, tree=sentence.tree if own.all() else None))
+    return found
+
+
+# -- the page
+
+
+def write_page(setting: Setting) -> None:
+    """Write the page; what is written by hand below the last table is kept."""
+    lines, stored = [], setting.results / "annotating.csv"
+    for row in read_rows(stored) if stored.exists() else []:
+        what = "heads and labels" if row["labels"] else "heads"
+        constraints = "what was read" if row["strategy"] == "read" else "corrections"
+        saved = f"{100 * row['saved']:.1f} ± {100 * row['error']:.1f}"  # type: ignore[operator]
+        counts = [f"{row['learnt']:,}", f"{int(row['wrong']):,}", f"{int(row['actions']):,}"]  # type: ignore[call-overload]
+        lines.append(
+            [str(row["language"]).title(), counts[0], what, constraints, *counts[1:], saved, percent(row["worse"], 1)]
+        )
+    header = ["", "learnt from", "corrected", "constraints", "wrong words", "actions", "saved, %", "worse, %"]
+    text = f"{INTRODUCTION}\n{table(header, lines)}\n"
+    curves = setting.results / "annotating-curves.csv"
+    if curves.exists():
+        text += f"{BETWEEN}\n{_curves(read_rows(curves))}\n\n![UAS by annotated arcs](annotating.png)\n"
+        plot(read_rows(curves), setting.results)
+    path = setting.results / "annotating.md"
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    place = before.find("\n## Findings")
+    with appearing(path) as temporary:
+        temporary.write_text(text + (before[place:] if place >= 0 else ""), encoding="utf-8")
+    stamp(path, "annotating")
+
+
+def grouped(rows: Sequence[Row]) -> dict[tuple[str, str, int], list[Row]]:
+    """Return the rows of all seeds by language, strategy and round."""
+    found: dict[tuple[str, str, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        found[str(row["language"]), str(row["strategy"]), int(row["round"])].append(row)  # type: ignore[call-overload]
+    return found
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and its standard error, NaN of one value.
+
+    Examples
+    --------
+    >>> mean_and_error([1.0, 3.0])
+    (2.0, 1.0)
+    """
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    return float(np.mean(values)), error
+
+
+def _curves(rows: Sequence[Row]) -> str:
+    """Return the table of the curves."""
+    lines = []
+    for (language, strategy, number), own in grouped(rows).items():
+        arcs = float(np.mean([row["arcs"] for row in own]))  # type: ignore[misc]
+        cells = [language.title(), NAMES.get(strategy, "at first"), str(number), f"{arcs:,.0f}", str(len(own))]
+        for name in ("uas", "las"):
+            mean, error = mean_and_error([100 * float(row[name]) for row in own])  # type: ignore[arg-type]
+            cells.append(f"{mean:.2f}" + (f" ± {error:.2f}" if len(own) > 1 else ""))
+        lines.append(cells)
+    return table(["", "annotated", "round", "arcs", "seeds", "UAS", "LAS"], lines)
+
+
+def plot(rows: Sequence[Row], folder: Path) -> None:
+    """Write ``annotating.png``."""
+    from matplotlib.figure import Figure
+
+    found = grouped(rows)
+    languages = list(dict.fromkeys(language for language, _, _ in found))
+    figure = Figure(figsize=(5.0 * len(languages), 3.6), layout="constrained")
+    for axes, language in zip(figure.subplots(1, len(languages), squeeze=False)[0], languages, strict=True):
+        for strategy, name in NAMES.items():
+            points = [found[language, "start", 0]]
+            points += [found[language, strategy, k] for k in range(1, ROUNDS + 1) if (language, strategy, k) in found]
+            x, y, error = [], [], []
+            for own in points:
+                x.append(np.mean([row["arcs"] for row in own]))  # type: ignore[misc]
+                mean, wide = mean_and_error([100 * float(row["uas"]) for row in own])  # type: ignore[arg-type]
+                y.append(mean)
+                error.append(0.0 if np.isnan(wide) else wide)
+            axes.errorbar(x, y, error, marker="o", capsize=2, label=name)
+        axes.set(title=language.title(), xlabel="annotated arcs", ylabel="UAS")
+    axes.legend(fontsize="small")
+    figure.savefig(folder / "annotating.png", dpi=110)
+
+
+# -- the command line
+
+
+def _units(setting: Setting, name: str, units: Sequence[tuple[str, int]], run: Callable[..., list[Row]]) -> None:
+    """Run units of work whose rows are not yet stored, and write the table of all of them."""
+    rows: list[Row] = []
+    for language, number in units:
+        path = setting.results / "runs" / name / f"{language}-{number}.csv"
+        if not path.exists():
+            log.info("%s: %s, %d", name, language, number)
+            write_rows(path, run(setting, language, number))
+        rows += read_rows(path)
+        write_rows(setting.results / f"{name}.csv", rows)
+
+
+def _run(arguments: list[str] | None) -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m research.experiments.annotating", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="corrections, curves or page (default: all)")
+    parser.add_argument("--languages", default=",".join(LANGUAGES), help=f"by default {','.join(LANGUAGES)}")
+    parser.add_argument("--seeds", type=int, default=3, help="random orders of the sentences (default: 3)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write to (default: research/results)")
+    parser.add_argument("--models", type=Path, default=ROOT / "models", help="folder of intermediate files")
+    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks")
+    options = parser.parse_args(arguments)
+    names = options.names or ["corrections", "curves"]
+    if unknown := set(names) - {"corrections", "curves", "page"}:
+        parser.error(f"unknown experiment {min(unknown)}")
+    languages = options.languages.split(",")
+    setting = Setting(options.results.resolve(), options.models, options.data)
+    if "corrections" in names:
+        units = [(language, count) for language in languages for count in LEARNT[language]]
+        _units(setting, "annotating", units, corrected)
+    if "curves" in names:
+        pairs = [(language, seed) for seed in range(options.seeds) for language in languages]
+        _units(setting, "annotating-curves", pairs, curve)
+    write_page(setting)
+
+
+if __name__ == "__main__":
+    sys.exit(run_program(_run, None))

@@ -1,0 +1,217 @@
+"""What exact second-order trees are worth where a pretrained encoder scores them: five ways to decode."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nonproj.evaluation.scores import Evaluation
+from nonproj.evaluation.significance import compare
+from nonproj.io import conll
+from nonproj.model.model import Model
+from nonproj.parts.space import part_space
+from nonproj.pipeline.parser import Parser
+from nonproj.scoring.encoders.scorer import Encoded
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.trees.projective import maximum_projective_tree
+from nonproj.types import Decoded, PartSpace, Sentence
+from nonproj_systems.programs.linear_program import LinearOptions, linear_program
+from research.experiments.store import Row
+
+GREEDY, ARBORESCENCE, PROJECTIVE, EXACT, TOGETHER = "greedy", "arborescence", "projective", "exact", "together"
+METHODS = {
+    GREEDY: "best head of each word",
+    ARBORESCENCE: "best arborescence of arcs",
+    PROJECTIVE: "best projective tree of arcs (Eisner)",
+    EXACT: "best tree with siblings and grandparents",
+    TOGETHER: "the same, with the linear scores",
+}
+"""The scores are those of the encoder alone, but for the last."""
+
+
+def decoded_rows(model: Path, test: Path, count: int = 0) -> list[Row]:
+    """Return a row for each method: accuracy over all words, validity, certificates and time.
+
+    Parameters
+    ----------
+    model : Path
+        With an encoder.
+    test : Path
+        A gold file; its words are given, and tags predicted.
+    count : int
+        Number of sentences; 0 for all.
+    """
+    parser = Parser(Model.load_trained(model), tags="all")
+    gold = list(conll.read(test, require_heads=True))[: count or None]
+    sentences = parser.tag(gold)
+    encoded = [parser.encode(sentence) for sentence in sentences]
+    found = {name: decode_all(parser, name, sentences, encoded) for name in METHODS}
+    judged = {name: [judge(*each) for each in zip(gold, trees, strict=True)] for name, (trees, _) in found.items()}
+    evaluations = {name: evaluation_of(gold, trees) for name, (trees, _) in found.items() if name != GREEDY}
+    checked = {name: disagreements(parser, name, encoded[:CHECKED], found[name][0]) for name in (EXACT, TOGETHER)}
+    rows = []
+    for name, (trees, seconds) in found.items():
+        heads, labels = (np.concatenate([each[i] for each in judged[name]]) for i in (0, 1))
+        row: Row = {"method": name, "sentences": len(gold), "words": len(heads), "uas": float(heads.mean())}
+        row |= {
+            "las": float((heads & labels).mean()),
+            "complete": float(np.mean([each[0].all() for each in judged[name]])),
+        }
+        invalid = sum(not is_valid(tree, parser.options.single_root) for tree, *_ in trees)
+        row |= dict(zip(("gain", "interval"), gain(*(judged[each] for each in (name, ARBORESCENCE))), strict=True))
+        row |= {"invalid": invalid, "milliseconds": 1000 * seconds / len(gold)}
+        if name in evaluations:
+            figures = evaluations[name].as_dict()
+            crossing = figures["with_punctuation"]["nonprojective"]
+            row |= {"crossing_precision": crossing["precision"], "crossing_recall": crossing["recall"]}
+            p = compare(evaluations[name], evaluations[ARBORESCENCE], punctuation=True)
+            row |= {"p_uas": p["uas"]["p"], "p_las": p["las"]["p"]}
+            if certificates := figures["certificates"]:
+                row |= {"certified": certificates["certified"], "iterations": certificates["mean_iterations"]}
+        if name in checked:
+            row |= {"programs": min(CHECKED, len(gold)), "wrong": checked[name]}
+        rows.append(row)
+    return rows
+
+
+CHECKED = 70
+"""So many trees of the two last methods are compared with the integer program."""
+
+SLACK = 1e-6
+"""Relative difference of scores that counts as none: that of HiGHS."""
+
+Tree = tuple[np.ndarray, list[str], Decoded | None]
+"""The head of each node, the labels of the words, and what the decoder says of the tree."""
+
+
+def decode_all(
+    parser: Parser, method: str, sentences: Sequence[Sentence], encoded: Sequence[Tokens]
+) -> tuple[list[Tree], float]:
+    """Return the trees of sentences, and the processor seconds of decoding: scores are computed before."""
+    prepare, decode = DECODERS[method]
+    problems = [prepare(parser, tokens) for tokens in encoded]
+    decode(parser, *problems[0])  # compiles
+    began = time.process_time()
+    found = [decode(parser, *problem) for problem in problems]
+    seconds = time.process_time() - began
+    trees, names = [], parser.model.labels
+    for tokens, each in zip(encoded, found, strict=True):
+        decoded = each if isinstance(each, Decoded) else None
+        heads = decoded.tree if decoded else each
+        if method == TOGETHER:
+            labels = parser.label(tokens, heads)
+        else:
+            labels = [names[i] for i in encoded_of(tokens).labels(heads).argmax(axis=1)]
+        trees.append((heads, labels, decoded))
+    return trees, seconds
+
+
+def disagreements(parser: Parser, method: str, encoded: Sequence[Tokens], trees: Sequence[Tree]) -> int:
+    """Return how many certified trees score less than the solution of the integer program over the same parts."""
+    wrong, options = 0, LinearOptions(integer=True, single_root=bool(parser.options.single_root))
+    for tokens, (_, _, decoded) in zip(encoded, trees, strict=False):
+        parts, scores = DECODERS[method][0](parser, tokens)
+        best = float(linear_program(parts, scores, options)[0].score)
+        if decoded and decoded.certified:
+            wrong += abs(decoded.score - best) > SLACK * (1 + abs(best))
+    return wrong
+
+
+def encoded_of(tokens: Tokens) -> Encoded:
+    """Return what the encoder says of a sentence."""
+    found: Encoded = tokens.encoded
+    return found
+
+
+def arcs_of(_: Parser, tokens: Tokens) -> tuple[np.ndarray]:
+    """Return the encoder's scores of all arcs."""
+    return (encoded_of(tokens).first_order(),)
+
+
+def parts_of(parser: Parser, tokens: Tokens) -> tuple[PartSpace, np.ndarray]:
+    """Return the parts of a sentence, and the encoder's scores of them."""
+    parts = part_space(parser.prune(tokens), parser.scorer.types)
+    rows = [part_type.rows(parts.arcs, start) for part_type, start in zip(parts.types, parts.starts, strict=True)]
+    own = zip(parts.types, rows, strict=True)
+    return parts, np.concatenate([encoded_of(tokens).parts(part_type.name, each.nodes) for part_type, each in own])
+
+
+def all_of(parser: Parser, tokens: Tokens) -> tuple[PartSpace, np.ndarray]:
+    """Return the parts of a sentence, and all scores of them."""
+    return parser.score(tokens, parser.prune(tokens))
+
+
+def greedy(_: Parser, scores: np.ndarray) -> np.ndarray:
+    """Return the best head of each word by itself, which need not be a tree."""
+    heads: np.ndarray = scores.argmax(axis=0)
+    heads[0] = -1
+    return heads
+
+
+DECODERS: dict[str, tuple[Callable[[Parser, Tokens], tuple], Callable[..., np.ndarray | Decoded]]] = {
+    GREEDY: (arcs_of, greedy),
+    ARBORESCENCE: (arcs_of, lambda parser, scores: maximum_arborescence(scores, parser.options.single_root)),
+    PROJECTIVE: (arcs_of, lambda parser, scores: maximum_projective_tree(scores, parser.options.single_root)),
+    EXACT: (parts_of, Parser.decode),
+    TOGETHER: (all_of, Parser.decode),
+}
+"""How the scores of a method are computed, and how they are decoded."""
+
+
+def is_valid(heads: np.ndarray, single_root: bool) -> bool:
+    """Return whether heads are a tree, with one root if so demanded.
+
+    Examples
+    --------
+    >>> [is_valid(np.array(heads), True) for heads in ([-1, 2, 0], [-1, 2, 1], [-1, 0, 0])]
+    [True, False, False]
+    """
+    roots, reached = int((heads[1:] == 0).sum()), [0]
+    for node in reached:  # grows during the iteration
+        reached += np.flatnonzero(heads == node).tolist()
+    return len(reached) == len(heads) and (roots == 1 or not single_root)
+
+
+def judge(gold: Sentence, tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Return which heads and which labels of a sentence are right."""
+    heads, labels, _ = tree
+    return heads[1:] == gold.heads, np.array([a == b for a, b in zip(labels, gold.labels, strict=True)], np.bool_)
+
+
+def gain(first: Sequence[tuple[np.ndarray, ...]], second: Sequence[tuple[np.ndarray, ...]]) -> tuple[float, float]:
+    """Return by how much the UAS of one way to decode is higher, and half of the 95 % interval, of paired sentences.
+
+    Examples
+    --------
+    >>> right, wrong = (np.array([True, True]), None), (np.array([True, False]), None)
+    >>> [round(x, 3) for x in gain([right, right, wrong], [wrong, right, wrong])]
+    [0.167, 0.267]
+    """
+    sizes = np.array([len(each[0]) for each in first])
+    counts = np.array([int(a[0].sum()) - int(b[0].sum()) for a, b in zip(first, second, strict=True)])
+    return mean_gain(counts, sizes)
+
+
+def mean_gain(gains: np.ndarray, words: np.ndarray) -> tuple[float, float]:
+    """Return the gain of a word, and half of its 95 % interval, from the gains and the numbers of words of sentences.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in mean_gain(np.array([0, 1, 0]), np.array([2, 2, 2]))]
+    [0.167, 0.267]
+    """
+    mean = gains.sum() / words.sum()
+    error = np.sqrt(np.square(gains - mean * words).sum()) / words.sum()
+    return float(mean), float(1.96 * error)
+
+
+def evaluation_of(gold: Sequence[Sentence], trees: Sequence[Tree]) -> Evaluation:
+    """Return the evaluation of trees."""
+    found = Evaluation()
+    for sentence, (heads, labels, decoded) in zip(gold, trees, strict=True):
+        found.add(sentence, heads[1:], labels, decoded)
+    return found

@@ -1,0 +1,98 @@
+"""Runs experiments unit by unit; skips units with stored results for the same sizes, models and sentences."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+import yaml
+
+from research.experiments import (
+    automata,
+    figure3,
+    figure4,
+    iterations,
+    methods,
+    pricing,
+    progress,
+    table1,
+    table2,
+    table3,
+)
+from research.experiments.layout import languages
+from research.experiments.provenance import UNKNOWN, of_experiment, recorded
+from research.experiments.setting import RANDOM, Setting, fingerprint
+from research.experiments.store import Row, appearing, read_rows, write_rows
+
+EXPERIMENTS: dict[str, ModuleType] = {
+    "table1": table1,
+    "table2": table2,
+    "table3": table3,
+    "figure3": figure3,
+    "figure4": figure4,
+    "automata": automata,
+    "iterations": iterations,
+    "progress": progress,
+    "methods": methods,
+    "pricing": pricing,
+}
+"""In page order.  Each has ``TITLE``, ``SIZES`` (fields of `Setting` that its numbers depend on),
+``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
+
+PAPERS, NOTES = (
+    yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8")) for name in ("papers.yaml", "notes.yaml")
+)
+
+log = logging.getLogger("experiments")
+
+
+def run_all(setting: Setting, names: Sequence[str]) -> None:
+    """Run experiments by name, write their tables and plots, then the page over all stored results."""
+    for name in names:
+        rows = run_experiment(setting, name)
+        write_rows(setting.results / f"{name}.csv", rows)
+        if hasattr(EXPERIMENTS[name], "plot"):
+            EXPERIMENTS[name].plot(rows, setting.results)
+    write_page(setting, names)
+
+
+def run_experiment(setting: Setting, name: str) -> list[Row]:
+    """Return the rows of all units of an experiment; write each unit to disk when it is complete."""
+    experiment, rows = EXPERIMENTS[name], []
+    units = experiment.units(setting)
+    for number, unit in enumerate(units, 1):
+        path = unit_file(setting, name, unit)
+        if not path.exists():
+            log.info("%s, %d of %d: %s", name, number, len(units), " ".join(unit))
+            write_rows(path, experiment.run(setting, *unit))
+        # Read back, so that resumed and uninterrupted runs have the same digits.
+        rows += read_rows(path)
+    return rows
+
+
+def unit_file(setting: Setting, name: str, unit: Sequence[str]) -> Path:
+    """Return the file of a unit; its name changes with everything that the rows depend on except the code."""
+    words = "-".join(unit).replace(" ", "-").replace("(", "").replace(")", "")
+    return setting.results / "runs" / name / f"{words}-{fingerprint(setting, EXPERIMENTS[name].SIZES, *unit[:2])}.csv"
+
+
+def write_page(setting: Setting, names: Sequence[str]) -> None:
+    """Write ``README.md`` from the stored tables; ``names`` are those of the experiments that have just been run."""
+    file = setting.results / "README.md"
+    before = file.read_text(encoding="utf-8") if file.exists() else ""
+    text = ["# The papers' tables and figures, reproduced", NOTES["head"].strip()]
+    for name, experiment in EXPERIMENTS.items():
+        path = setting.results / f"{name}.csv"
+        if not path.exists():
+            continue
+        rows, papers = read_rows(path), PAPERS[name]
+        now = of_experiment(name, setting)
+        made = now if name in names else recorded(before, experiment.TITLE) or UNKNOWN
+        text += [f"## {experiment.TITLE}", made.line(now), *experiment.page(rows, papers), NOTES[name].strip()]
+        covered = ", ".join(language.title() for language in languages(rows) if language != RANDOM)
+        ours = f"[{name}.csv]({name}.csv), {covered}"
+        text.append(f"Source of the paper's numbers: {papers['source']}. Source of ours: {ours}.")
+    with appearing(file) as temporary:
+        temporary.write_text("\n\n".join(text) + "\n", encoding="utf-8")

@@ -1,0 +1,230 @@
+"""What all experiments share: the sizes of a run, its models and treebanks, and pruned and scored sentences."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.dual.options import APPENDIX_A, DualOptions
+from nonproj.errors import ModelError
+from nonproj.io import conll
+from nonproj.learning.preparation import load_features
+from nonproj.learning.trainer import LEARNING, train
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+from nonproj.types import ArcSpace, PartSpace, Sentence
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "research" / "results"
+LANGUAGES = ("danish", "dutch", "english", "basque")
+SETS = ("arc", "sibling", "grandparent")
+"""The sets of part types of Koo et al. (2010), arc-factored first."""
+
+GRANDPARENTS = "grandparents"
+"""One set more: arcs and grandparents without siblings (Riedel et al. 2012)."""
+
+PRICED = {"parts": ["arc", "grandparent"], "labeler.joint": False, "network.epochs": 0}
+"""Options that price and cut requires in that set's models, overriding the configuration."""
+
+PLAIN = "-plain"
+"""Suffix of a set whose model is trained without a margin, as Koo et al. (2010) train theirs."""
+
+RANDOM = "random"
+"""Name used instead of a language for random scores."""
+
+BETA = 0.001
+"""Share of the arc scores in the arborescence subproblem: Koo et al. (2010), appendix A.2."""
+
+log = logging.getLogger("experiments")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The sizes of a run, and its files and folders.
+
+    Attributes
+    ----------
+    results : Path
+        Folder that results are written to.
+    models : Path
+        Folder of models, ``LANGUAGE-PARTS.nonproj``; missing ones are trained.
+    data : Path
+        Folder to fetch treebanks into.
+    files : mapping of str to (Path, Path)
+        Training and test file by language; they replace the known treebanks.
+    languages : tuple of str
+    sentences : int
+        Number of sentences used from each test file; 0 for all.
+    program_sentences, program_words : int
+        Number and maximum length of the sentences whose linear program has all arcs, grandparent parts and rows.
+    iterations : int
+        K, the maximum number of iterations in the papers' runs.
+    instances : int
+        Random instances.
+    training : int
+        Number of sentences used for training; 0 for all.
+    config : Path or None
+        Configuration of the models to train; None for the language's own.
+    """
+
+    results: Path
+    models: Path
+    data: Path = ROOT / "data"
+    files: Mapping[str, tuple[Path, Path]] = field(default_factory=dict, hash=False)
+    languages: tuple[str, ...] = LANGUAGES
+    sentences: int = 0
+    program_sentences: int = 120
+    program_words: int = 30
+    iterations: int = 5000
+    instances: int = 300
+    training: int = 0
+    config: Path | None = None
+
+    def among(self, *languages: str) -> list[str]:
+        """Return those of some languages that the run covers."""
+        return [language for language in languages if language in self.languages]
+
+
+class Problem(NamedTuple):
+    """One sentence, pruned and scored."""
+
+    sentence: Sentence
+    parts: PartSpace
+    scores: np.ndarray
+
+    @property
+    def arcs(self) -> ArcSpace:
+        """The candidate arcs."""
+        return self.parts.arcs
+
+
+class Workload(NamedTuple):
+    """The test sentences of a language, pruned and scored by one model.
+
+    Attributes
+    ----------
+    problems : list of Problem
+    options : DualOptions
+        The model's own decoding options.
+    paper : DualOptions
+        Those of Koo et al. (2010): their step sizes, K and beta; tau is that of training.
+    """
+
+    problems: list[Problem]
+    options: DualOptions
+    paper: DualOptions
+
+
+def timed(function: Callable, *arguments) -> tuple[object, float]:
+    """Return a function's result and the processor seconds it took."""
+    begin = time.process_time()
+    result = function(*arguments)
+    return result, time.process_time() - begin
+
+
+def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
+    """Return the training and test files of a language; fetch them if they are missing."""
+    if language in setting.files:
+        return setting.files[language]
+    command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), language, "--out", str(setting.data), "--paths"]
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
+    train_file, test_file = output.splitlines()[:2]
+    return Path(train_file), Path(test_file)
+
+
+def model_file(setting: Setting, language: str, parts: str) -> Path:
+    """Return the model file of a language and a set of part types; train the model if it is missing.
+
+    Raises
+    ------
+    ModelError
+        The model was trained by another version, or with other options.
+    """
+    path = setting.models / f"{language}-{parts}.nonproj"
+    if path.exists():
+        check_model(path, os.path.getmtime(path), configuration(setting, language, parts))
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log.info("training %s", path.name)
+        sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
+        trained = train(sentences, configuration(setting, language, parts))
+        if trained.meta["interrupted"]:
+            raise KeyboardInterrupt  # the trainer returns the last complete epoch, which is useless here
+        trained.save(path)
+    return path
+
+
+@functools.lru_cache(maxsize=64)
+def check_model(path: Path, _: float, config: Config) -> None:
+    """Raise `ModelError` unless training would give this model again, as far as can be known without training.
+
+    The second argument is the file's time, so that a model that was replaced is looked at again.
+    """
+    model = Model.load_trained(path)
+    templates = load_features(config, labelled=len(model.labels) > 1)[0]
+    ignored = dict.fromkeys(["treebank", *([] if config.encoder.folder else ["encoder"])])
+    trained = [each.as_dict() | ignored for each in (model.config, config)]
+    current = trained[0] == trained[1], model.templates == templates, model.meta.get("learning") == LEARNING
+    for name, same in zip(("the options", "the templates", "the version of learning"), current, strict=True):
+        if not same:
+            raise ModelError(f"{path}: {name} of its training are not today's; remove it, or name another --models")
+
+
+def configuration(setting: Setting, language: str, parts: str) -> Config:
+    """Return the configuration that ``make train`` uses."""
+    margin, parts = not parts.endswith(PLAIN), parts.removesuffix(PLAIN)
+    names = (f"{language}-{parts}", language, f"universal-{parts}", "universal")
+    files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
+    path = setting.config or (files[0] if files else None)
+    config = Config.load(path) if path else Config()
+    changes: dict[str, object] = {"parts": parts}
+    if parts == GRANDPARENTS:
+        changes = dict(PRICED)
+    if not margin:
+        changes["training.margin"] = 0.0
+    return config.with_overrides(changes)
+
+
+def fingerprint(setting: Setting, sizes: Sequence[str], language: str, parts: str) -> str:
+    """Return a digest of the inputs of a unit: some sizes of the run, the model and the sentences."""
+    digest = hashlib.blake2b(repr([getattr(setting, name) for name in sizes]).encode(), digest_size=4)
+    if language == RANDOM:
+        return digest.hexdigest()
+    digest.update(model_file(setting, language, parts).read_bytes())
+    digest.update(treebank(setting, language)[1].read_bytes())
+    return digest.hexdigest()
+
+
+def workload(setting: Setting, language: str, parts: str, projective: bool = False) -> Workload:
+    """Return the test sentences of a language, pruned and scored; the last two workloads are cached.
+
+    With ``projective``, the candidate arcs always contain a projective tree.
+    """
+    path, test = model_file(setting, language, parts), treebank(setting, language)[1]
+    return _workload(path, os.path.getmtime(path), test, setting.sentences, setting.iterations, projective)
+
+
+@functools.lru_cache(maxsize=2)
+def _workload(path: Path, _: float, test: Path, count: int, iterations: int, projective: bool) -> Workload:
+    """Prune and score each sentence as the parser does."""
+    model = Model.load(path)
+    parser = Parser(model, replace(model.config.decoding, projective=projective))
+    sentences = list(conll.read(test, require_heads=True))[: count or None]
+    problems = []
+    for sentence in sentences:
+        tokens = parser.encode(sentence)
+        problems.append(Problem(sentence, *parser.score(tokens, parser.prune(tokens))))
+    paper = parser.options._replace(rule=APPENDIX_A, max_iterations=iterations, beta=BETA)
+    return Workload(problems, parser.options, paper)

@@ -1,0 +1,497 @@
+"""The fuzzing campaign: a minute of it, and checks that it would find errors."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from attacking import run_cases
+
+ROOT = Path(__file__).resolve().parents[2]
+
+from nonproj import errors  # noqa: E402
+from nonproj.dual.decoding import decode_trusted  # noqa: E402
+from nonproj.io import (  # noqa: E402
+    checks,
+    conll,
+    splitting,
+    strings,
+)
+from nonproj.kernels import trust  # noqa: E402
+from nonproj.model import model as model_module  # noqa: E402
+from nonproj.pipeline import parser as pipeline  # noqa: E402
+from nonproj.server.annotation.storage import Storage  # noqa: E402
+from nonproj.types import Decoded  # noqa: E402
+from research.attack import campaign, components, forgery, material, mutators, planted, reads, report  # noqa: E402
+from research.attack.__main__ import main  # noqa: E402
+from research.attack.lanes import LANES, make_lane  # noqa: E402
+from research.attack.supervisor import Task, supervise  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def lanes(tmp_path_factory):
+    """Makes lanes, each once."""
+    made: dict = {}
+
+    def make(name: str) -> campaign.Lane:
+        if name not in made:
+            made[name] = make_lane(name, tmp_path_factory.mktemp(name))
+        return made[name]
+
+    return make
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that other users can enter, unlike those of the tests."""
+    folder = Path(tempfile.mkdtemp(prefix="attack-"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as two users")
+def test_planted_code_is_not_executed(open_folder, tmp_path):
+    results = run_cases(make_lane("cache", open_folder), tmp_path, 40)
+    assert not results.failures
+    assert set(results.outcomes) == {"the folder is used", "the folder is not used"}
+    assert results.notes["planted"] > 10
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as two users")
+@pytest.mark.parametrize("files", [True, False])
+def test_planted_code_that_is_executed_is_caught(files, open_folder, monkeypatch, tmp_path):
+    """Without the check of folders, each file is still checked; without both, code is executed."""
+    monkeypatch.setattr(trust, "check", lambda *_, **__: None)
+    if not files:
+        monkeypatch.setattr("nonproj.kernels.cache.check", lambda *_, **__: None)
+    results = run_cases(make_lane("cache", open_folder), tmp_path, 100, failures=1)
+    assert bool(results.failures) != files
+
+
+def test_planted_modules_that_are_imported_are_caught(monkeypatch, tmp_path):
+    results = run_cases(make_lane("imports", tmp_path), tmp_path, 1)
+    assert not results.failures
+    monkeypatch.setattr("nonproj.pipeline.compiling.python", lambda *words: [sys.executable, *words])
+    monkeypatch.setattr("research.attack.planted.STARTS", {"compiling": planted.compile_ahead})
+    (failure,) = run_cases(make_lane("imports", tmp_path), tmp_path, 9, failures=1).failures
+    assert "was imported from the current folder" in failure["what"]
+
+
+COUNTS = {"reads": 2000, "parses": 100, "models": 60, "options": 30, "text": 300, "tagger": 40, "segmenter": 50}
+COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "folders": 150, "vectors": 1000, "changes": 80}
+"""Cases of each lane in the tests: together they take less than half a minute."""
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_nothing_fails(name, lanes, tmp_path):
+    count, limit = COUNTS[name], resource.getrlimit(resource.RLIMIT_AS)
+    results = run_cases(lanes(name), tmp_path, count)
+    assert resource.getrlimit(resource.RLIMIT_AS) == limit  # that of a lane is for a separate process
+    assert not results.failures
+    assert results.tried == count
+    assert len(results.outcomes) >= 2  # accepted, rejected, and what lies between
+    assert min(results.outcomes.values()) < max(results.outcomes.values()) < count
+
+
+def test_well_formed_treebanks_are_kept(tmp_path):
+    pytest.importorskip("hypothesis")
+    results = run_cases(make_lane("structured", tmp_path), tmp_path, 1)
+    assert (results.failures, results.notes["treebanks"]) == ([], 200)
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("kills", 4.0), ("writes", 4.0)])
+def test_faults_do_no_harm(name, seconds, tmp_path):
+    if name == "writes" and not any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang")):
+        pytest.skip("there is no C compiler")
+    if name == "kills":
+        pytest.importorskip("distributed")
+    results = supervise(Task(name, 5, 120.0, 0, tmp_path), seconds)
+    assert not results.failures
+    assert results.tried >= 1
+
+
+def test_a_large_file_is_parsed_while_workers_die(tmp_path):
+    pytest.importorskip("distributed")
+    results = supervise(Task("load", 5, 300.0, 6000, tmp_path), 60.0)
+    assert not results.failures
+    assert results.outcomes == {"one process": 1, "--jobs 2": 1, "Dask": 1}
+
+
+def test_the_fuzzer_runs_where_it_is_installed(tmp_path, monkeypatch):
+    pytest.importorskip("atheris")
+    from research.attack import fuzz
+
+    monkeypatch.setattr(fuzz, "SECONDS", 3)
+    results = run_cases(make_lane("fuzz", tmp_path), tmp_path, 1)
+    assert not results.failures
+    assert results.notes["inputs"] > 100 and results.notes["edges covered"] > 50
+
+
+# -- what the lanes would find -----------------------------------------------------------------------------------------
+
+
+def strip_lines(monkeypatch):
+    """Blanks at the ends of lines are lost."""
+    text_lines = conll.text_lines
+    monkeypatch.setattr(conll, "text_lines", lambda *a: (line.rstrip(" \r\n") + "\n" for line in text_lines(*a)))
+
+
+def accept_cycles(monkeypatch):
+    monkeypatch.setattr(checks, "cycle_of", lambda heads: [])
+
+
+def raise_another_error(monkeypatch):
+    monkeypatch.setattr(checks, "_hint", lambda row: row[99])
+
+
+def lose_pieces(monkeypatch):
+    """A piece forgets where it begins."""
+    monkeypatch.setattr(splitting.Piece, "read", lambda piece, rules: conll.read(reads.stream_of(piece.text), rules))
+
+
+def change_another_column(monkeypatch):
+    replace = conll.replace
+    monkeypatch.setattr(conll, "replace", lambda *a, **o: re.sub(r"\tDET\t", "\tdet\t", replace(*a, **o)))
+
+
+def keep_stale_dependencies(monkeypatch):
+    replace = conll.replace
+    monkeypatch.setattr(conll, "replace", lambda *a, deps: replace(*a, deps="keep"))
+
+
+def print_control_characters(monkeypatch):
+    monkeypatch.setattr(errors, "one_line", lambda text: text)
+
+
+def accept_repeated_ids(monkeypatch):
+    """Words need not be numbered."""
+    check = checks._OtherLines.check
+
+    def lenient(other, row, words, line):
+        return check(other, [str(words + 1), *row[1:]] if row[0].isdecimal() else row, words, line)
+
+    monkeypatch.setattr(checks._OtherLines, "check", lenient)
+
+
+READERS = [strip_lines, accept_cycles, raise_another_error, lose_pieces, change_another_column]
+READERS += [keep_stale_dependencies, print_control_characters, accept_repeated_ids]
+
+
+@pytest.mark.parametrize("break_reader", READERS, ids=lambda function: function.__name__)
+def test_a_broken_reader_is_caught(break_reader, monkeypatch, tmp_path):
+    break_reader(monkeypatch)
+    results = run_cases(reads.Reads(tmp_path), tmp_path, 3000, failures=1)
+    assert results.failures
+    number = results.failures[0]["case"]
+    data = (tmp_path / "failures" / f"reads-5-{number}-input").read_bytes()
+    lane = reads.Reads(tmp_path)
+    with pytest.raises(Exception):  # noqa: B017 (any exception)
+        lane.case(campaign.generator("reads", 5, number), number)
+    assert lane.current["input"] == data
+    monkeypatch.undo()
+    assert lane.case(campaign.generator("reads", 5, number), number)
+
+
+def worse_tree(decoded: Decoded, parts) -> Decoded:
+    """A suboptimal tree over the same arcs, returned as the best one."""
+    return decoded._replace(score=decoded.score - 1.0, bound=decoded.score - 1.0)
+
+
+def low_bound(decoded: Decoded, parts) -> Decoded:
+    return decoded._replace(bound=decoded.score - 1e-3)
+
+
+def cycle(decoded: Decoded, parts) -> Decoded:
+    heads = decoded.tree.copy()
+    heads[1] = len(heads) - 1
+    heads[-1] = 1
+    return decoded._replace(tree=heads)
+
+
+def false_certificate(decoded: Decoded, parts) -> Decoded:
+    """The first tree that there is is called certified."""
+    import numpy as np
+
+    from nonproj.parts.space import tree_score
+    from nonproj.trees.arborescence import maximum_arborescence_sparse
+
+    heads = maximum_arborescence_sparse(parts.arcs, np.arange(len(parts.arcs.head), dtype=float), False)
+    score = tree_score(parts, false_certificate.scores, heads)
+    return decoded._replace(tree=heads, score=score, bound=score, certified=True, agreed=True)
+
+
+@pytest.mark.parametrize("change", [worse_tree, low_bound, cycle, false_certificate], ids=lambda f: f.__name__)
+def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
+    def recorded(parts, scores, *options):
+        false_certificate.scores = scores
+        found = decode_trusted(parts, scores, *options)
+        found[0] = change(found[0], parts)
+        return found
+
+    lane = lanes("parses")
+    monkeypatch.setattr(lane, "parsers", [pair for pair in lane.parsers if pair[1].search])
+    monkeypatch.setattr(pipeline, "decode_trusted", recorded)
+    assert run_cases(lane, tmp_path, 300, failures=1).failures
+
+
+def test_a_file_that_is_replaced_without_another_look_is_caught(lanes, monkeypatch, tmp_path):
+    monkeypatch.setattr(Storage, "_check_content", Storage._check_facts)
+    assert len(run_cases(lanes("changes"), tmp_path, 300, failures=3).failures) == 3
+
+
+def test_a_model_that_is_not_validated_is_caught(lanes, monkeypatch, tmp_path):
+    monkeypatch.setattr(model_module, "problem_of", lambda model: None)
+    assert len(run_cases(lanes("models"), tmp_path, 300, failures=5).failures) == 5
+
+
+STRIKE = """
+import contextlib, os, time
+from research.attack import campaign, reads
+import nonproj.io.files
+
+def case(lane, rng, number):
+    if number > 20:
+        raise campaign.ExhaustedError
+    return number == 7 and strike() or "fine"
+"""
+BROKEN = {
+    "crash": STRIKE + "strike = os.abort\nreads.Reads.case = case",
+    "hang": STRIKE + "strike = lambda: time.sleep(99)\nreads.Reads.case = case",
+    "no start": STRIKE + "reads.Reads.__init__ = None",
+    "half-written": STRIKE
+    + """
+@contextlib.contextmanager
+def write(path):
+    with open(path, "wb", 0) as stream:
+        yield stream
+
+def fail(lane, rng, number, case=__import__("research.attack.writes").attack.writes.Writes.case):
+    if number > 20:
+        raise campaign.ExhaustedError
+    return case(lane, rng, number)
+
+nonproj.io.files.open_binary = write
+__import__("research.attack.writes").attack.writes.Writes.case = fail
+""",
+}
+
+
+def test_all_lanes_divide_the_stated_time(tmp_path, monkeypatch, capsys):
+    """Whatever time lanes use, the others get their share of the rest, and the total is respected."""
+    clock, given = [100.0], {}
+
+    def pretend(task, seconds, limit):
+        given[task.name] = limit
+        clock[0] += limit * random.Random(task.name).choice((0.5, 1.0))
+        results = campaign.Results(task.name, task.seed, "test")
+        results.tried = int(task.name != "reads")
+        return results
+
+    monkeypatch.setattr("sys.argv", ["attack", "all", "--seconds", "600", "--out", str(tmp_path)])
+    monkeypatch.setattr("research.attack.__main__.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("research.attack.supervisor.supervise", pretend)
+    assert main() == 1
+    assert list(given) == list(LANES)
+    assert min(given.values()) > 0
+    assert clock[0] <= 700.0 + 1e-6
+    assert given["load"] >= given["reads"] / 3  # the last ones have no less than they should
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAILED")]
+    assert len(failed) == 1 and failed[0].startswith("FAILED: reads had no time to try anything in ")
+
+
+def test_what_is_not_ready_at_the_end_is_stopped_and_does_not_count(tmp_path, monkeypatch):
+    """A case that exceeds the remaining time counts neither as tried nor as failed."""
+    slow = STRIKE + "strike = lambda: time.sleep(3600)\nreads.Reads.case = case"
+    program = f"import sys\nif '--inside' in sys.orig_argv:\n sys.path[:0] = [{str(ROOT)!r}]\n exec({slow!r})\n"
+    (tmp_path / "sitecustomize.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
+    results = supervise(Task("reads", 5, 1e6, 0, tmp_path / "out"), 6.0, limit=6.0)
+    assert results.tried <= 7
+    assert not results.failures
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_fault_of_the_process_is_caught(fault, tmp_path, monkeypatch):
+    """Everything is broken in the process of the lane, when it starts."""
+    lane = "writes" if fault == "half-written" else "reads"
+    if lane == "writes" and not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    program = (
+        f"import sys\nif '--inside' in sys.orig_argv:\n sys.path[:0] = [{str(ROOT)!r}]\n exec({BROKEN[fault]!r})\n"
+    )
+    (tmp_path / "sitecustomize.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
+    results = supervise(Task(lane, 5, 3.0 if fault == "hang" else 60.0, 0, tmp_path / "out"), 120.0)
+    assert results.failures
+    if fault in ("crash", "hang"):
+        assert [failure["case"] for failure in results.failures] == [7]
+        assert results.next == 21  # it went on behind it
+    assert fault != "hang" or "no end after 3 s" in results.failures[0]["what"]
+
+
+def test_material_is_readable_and_damage_is_of_all_kinds():
+    for text in material.texts():
+        _, error = reads.read_all(conll.read(reads.stream_of(text)))
+        assert error is None
+        assert text.count(b"\n") <= 40
+    for change in set(mutators._CHANGES):
+        found = [change(random.Random(seed), material.CONLLU.encode()) for seed in range(20)]
+        assert len(set(found)) > 5
+        assert change(random.Random(3), b"") is not None
+    messages = set()
+    for seed in range(3000):
+        rng = random.Random(seed)
+        data = mutators.damage(rng, rng.choice(material.texts()))
+        _, error = reads.read_all(conll.read(reads.stream_of(data)))
+        messages.add(re.sub(r"'.*?'|\d+", "", error.message)[:25] if error else "")
+    assert len(messages) >= 15  # that many different reasons of rejection are reached
+
+
+def test_a_server_that_fails_is_caught(lanes, monkeypatch, tmp_path):
+    """A live server: a few requests of each kind, then one that changes its answers."""
+    lane = lanes("server")
+    monkeypatch.setattr(lane, "expected", b"another")
+    assert "another answer than before" in run_cases(lane, tmp_path, 1).failures[0]["what"]
+    monkeypatch.undo()
+    results = run_cases(lane, tmp_path, 15)
+    assert not results.failures
+    assert lane.notes["answers"] > 0
+    lane.close()
+
+
+def test_floods_of_connections_do_no_harm_and_a_server_that_fails_is_caught(tmp_path, monkeypatch):
+    pytest.importorskip("uvicorn")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("the limits of another process can be changed on Linux only")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    from research.attack import floods
+
+    lane = make_lane("floods", tmp_path)
+    try:
+        assert not run_cases(lane, tmp_path, 4).failures
+        assert lane.notes["connections"] > 100
+        monkeypatch.setattr(floods, "LINES", -1)
+        assert "lines in the log" in run_cases(lane, tmp_path, 1).failures[0]["what"]
+    finally:
+        lane.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+ARRAYS = {
+    "tagger": {f"tagger.tagger.{name}" for name in ("weights", "form_key", "suffix_start", "network_index")}
+    | {"tagger.tagger.network_rows", "tagger.lemmatizer.known_key"},
+    "segmenter": {"segmenter.multiwords", "segmenter.candidate", "segmenter.known", "segmenter.tokens"},
+    "network": {"network.index", "network.words", "network.labels"},
+}
+"""Arrays that a lane must have to forge: some of each kind."""
+
+
+@pytest.mark.parametrize("name", ["tagger", "segmenter", "network", "confidence"])
+def test_forged_components_are_of_all_kinds(name, lanes, tmp_path, monkeypatch):
+    """Forgeries have valid checksums and are refused for their contents; without the string schema, some pass."""
+    lane, reasons = lanes(name), set()
+    assert ARRAYS.get(name, set()) <= set(lane.originals[0].arrays)
+    check = components.check_message
+
+    def record(error, *rest):
+        reasons.add(re.sub(r"'.*?'|\d+", "", str(error).replace(str(lane.folder), ""))[:60])
+        check(error, *rest)
+
+    monkeypatch.setattr(components, "check_message", record)
+    assert not run_cases(lane, tmp_path, 60).failures
+    assert not [reason for reason in reasons if "checksum" in reason]
+    assert len(reasons) >= 4
+
+
+def test_strings_that_are_not_checked_are_caught(lanes, tmp_path, monkeypatch):
+    monkeypatch.setattr(strings, "problem", lambda values, kind: None)
+    assert run_cases(lanes("segmenter"), tmp_path, 400, failures=1).failures
+
+
+def test_text_that_is_not_kept_is_caught(lanes, tmp_path, monkeypatch):
+    monkeypatch.setattr("nonproj.text.output.escape", lambda text: text.replace("\r", ""))
+    assert run_cases(lanes("text"), tmp_path, 400, failures=1).failures
+
+
+def test_forgeries_are_signed(tmp_path):
+    """Only changes of content keep the checksums right; damage to the structure does not."""
+    path = material.train(tmp_path / "a.nonproj", "--set", "features.bits=10", sentences=5)
+    original = forgery.take_apart(path.read_bytes())
+    again = model_module.Model.from_bytes(forgery.assemble(original))
+    for name, weights in model_module.Model.load(path).weights.items():
+        assert (again.weights[name] == weights).all()
+    reasons = set()
+    for seed in range(300):
+        data = forgery.forge(random.Random(seed), original)
+        try:
+            model_module.Model.from_bytes(data)
+            reasons.add("accepted")
+        except errors.ModelError as error:
+            assert "does not match its checksum" not in str(error)
+            reasons.add(re.sub(r"'.*?'|\d+", "", str(error))[:40])
+    assert "accepted" in reasons and len(reasons) >= 10
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+RESULTS = [json.loads(path.read_text()) for path in sorted((ROOT / "research" / "attack" / "results").glob("*.json"))]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["reads", "--seconds", "x"], "argument --seconds: 'x' is not a number of seconds, up to a day"),
+        (["reads", "--seconds", "-1"], "argument --seconds: '-1' is not a number of seconds, up to a day"),
+        (["reads", "--second", "5"], "unknown option --second; did you mean --seconds?"),
+        (
+            ["writs"],
+            "unknown lane 'writs'; did you mean writes?; known: reads, parses, exact, models, tagger, segmenter, ",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused_in_one_line(words, message, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["attack", *words])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    error = capsys.readouterr().err
+    assert error.startswith(f"python -m research.attack: {message}") and error.count("\n") == 1
+
+
+def test_the_page_shows_the_results():
+    assert report.PAGE.read_text(encoding="utf-8") == report.page(RESULTS)
+    assert all(f"| `{name}` |" in report.INTRODUCTION for name in LANES)
+
+
+def test_the_campaign_reached_its_targets_without_a_failure():
+    """The figures of the page are those of finished runs."""
+    assert not [failure for result in RESULTS for failure in result["failures"]]
+    tried = {name: sum(result["tried"] for result in RESULTS if result["lane"] == name) for name in LANES}
+    assert not {name for name, count in tried.items() if count < LANES[name].least}
+    assert report.struck(RESULTS) >= LANES["kills"].least
+
+
+def test_a_campaign_is_continued_and_starts_anew_when_the_sources_change(tmp_path):
+    path = campaign.results_path(tmp_path, "reads", 1)
+    results = campaign.run(reads.Reads(tmp_path), campaign.Results.load(path, "reads", 1), tmp_path, 0.2)
+    assert results.tried == results.next > 10
+    assert campaign.Results.load(path, "reads", 1).next == results.next
+    path.write_text(path.read_text().replace(results.source, "0" * 12))
+    assert campaign.Results.load(path, "reads", 1).next == 0
+
+
+def test_unavailable_lanes_say_what_they_lack(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "atheris", None)
+    with pytest.raises(campaign.UnavailableError, match="atheris is not installed; run: pip install atheris"):
+        make_lane("fuzz", tmp_path)
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    with pytest.raises(campaign.UnavailableError, match="no C compiler"), contextlib.suppress(OSError):
+        make_lane("writes", tmp_path)

@@ -1,0 +1,173 @@
+"""The page about pretrained encoders: trees by each way to decode, beside their definitions, and the tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import naive_trees
+import numpy as np
+import pytest
+from toy import raw_treebank
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("highspy")
+pytest.importorskip("udtools")
+pytest.importorskip("onnxruntime")
+pytest.importorskip("tokenizers")
+
+from classifiers import add_classifier  # noqa: E402
+from encoders import random_scorer, write_folder  # noqa: E402
+
+from nonproj.io import conll  # noqa: E402
+from nonproj.model.model import Model  # noqa: E402
+from nonproj.pipeline.parser import Parser  # noqa: E402
+from research.experiments import neural, neural_confidence, neural_trees, neural_weights, text, untagged  # noqa: E402
+from research.experiments.provenance import recorded, sections  # noqa: E402
+from research.experiments.setting import Setting, model_file, treebank  # noqa: E402
+from research.experiments.store import read_rows, write_rows  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def setting(tmp_path_factory) -> Setting:
+    """A setting with toy treebanks and models with random encoders."""
+    folder, files = tmp_path_factory.mktemp("neural"), {}
+    for seed, language in enumerate(("tamil", "latin")):
+        files[language] = folder / f"{language}-train.conllu", folder / f"{language}-test.conllu"
+        for path, count, number in zip(files[language], (40, 25), (seed, seed + 10), strict=True):
+            path.write_text(raw_treebank(count, number), encoding="utf-8")
+    setting = Setting(folder / "results", folder / "models", files=files, config=text.SHORT)
+    for language in files:
+        linear = Model.load(model_file(setting, language, neural.PARTS))
+        units = Parser(linear).analyzer.tags.n_units
+        scorer = random_scorer(write_folder(folder / "encoder"), len(linear.labels), units)
+        neural.with_encoder(linear, scorer.state(), linear.config).save(setting.models / f"{language}-e5-small.nonproj")
+    return setting
+
+
+def test_each_way_to_decode_is_what_its_name_says(setting):
+    model, test = neural.encoder_model(setting, "tamil"), treebank(setting, "tamil")[1]
+    rows = {row["method"]: row for row in neural_trees.decoded_rows(model, test)}
+    gold, parser = list(conll.read(test)), Parser(Model.load(model), tags="all")
+    found: dict[str, list] = {name: [] for name in neural_trees.METHODS}
+    for sentence in parser.tag(gold):
+        tokens = parser.encode(sentence)
+        scores = tokens.encoded.first_order()
+        n = len(sentence)
+        found["greedy"].append([int(np.argmax(scores[:, m])) for m in range(1, n + 1)])
+        if n <= 5:
+            trees = list(naive_trees.all_trees(n, parser.options.single_root))
+            best = max(trees, key=lambda tree: sum(scores[h, m] for m, h in enumerate(tree[1:], 1)))
+            flat = list(filter(naive_trees.is_projective, trees))
+            projective = max(flat, key=lambda tree: sum(scores[h, m] for m, h in enumerate(tree[1:], 1)))
+            decoded = [neural_trees.DECODERS[name] for name in ("arborescence", "projective")]
+            own = [decode(parser, *prepare(parser, tokens)).tolist() for prepare, decode in decoded]
+            assert own == [list(best), list(projective)]
+        found["together"].append(parser.parse(sentence).decoded.heads.tolist())
+    for name in ("greedy", "together"):
+        right = [
+            h == g for heads, s in zip(found[name], gold, strict=True) for h, g in zip(heads, s.heads, strict=True)
+        ]
+        assert rows[name]["uas"] == pytest.approx(np.mean(right))
+        complete = [heads == s.heads.tolist() for heads, s in zip(found[name], gold, strict=True)]
+        assert rows[name]["complete"] == pytest.approx(np.mean(complete))
+    bad = [not naive_trees.is_tree([-1, *heads]) or heads.count(0) != 1 for heads in found["greedy"]]
+    assert rows["greedy"]["invalid"] == sum(bad) > 0
+    assert all(row["invalid"] == 0 for name, row in rows.items() if name != "greedy")
+    for name in ("exact", "together"):
+        assert 0 < rows[name]["certified"] <= 1
+        assert (rows[name]["programs"], rows[name]["wrong"]) == (len(gold), 0)
+
+
+def test_trees_that_are_not_the_best_are_found(setting):
+    """As if the decoder had returned the trees of other scores, with certificates."""
+    model, test = neural.encoder_model(setting, "tamil"), treebank(setting, "tamil")[1]
+    parser = Parser(Model.load(model), tags="all")
+    encoded = [parser.encode(sentence) for sentence in parser.tag(list(conll.read(test))[:10])]
+    trees, _ = neural_trees.decode_all(parser, "exact", list(conll.read(test))[:10], encoded)
+    assert neural_trees.disagreements(parser, "exact", encoded, trees) == 0
+    worse = [(*tree[:2], tree[2]._replace(score=tree[2].score - 0.01)) for tree in trees]
+    assert neural_trees.disagreements(parser, "exact", encoded, worse) == 10
+
+
+def test_the_page_has_every_treebank_and_keeps_what_was_measured(setting, monkeypatch):
+    neural.measure(setting, ["tamil"])
+    page = (setting.results / "neural.md").read_text(encoding="utf-8")
+    row = read_rows(setting.results / "neural.csv")[0]
+    lines = [line for line in page.splitlines() if line.startswith("| UD Tamil")]
+    assert len(lines) == 3  # from raw text, by ways to decode, and their search
+    assert f"| with e5-small | {' | '.join(f'{100 * row[name]:.2f}' for name in neural.COMPARED)} |" in page
+    assert page.count("best head of each word") == 1 and "mean of the first" not in page
+    assert recorded(page) == sections()["neural"][2]()
+    monkeypatch.setattr(neural, "scores_of", lambda *_: dict.fromkeys(text.METRICS, 0.5))
+    neural.measure(setting, ["latin"])
+    kept = read_rows(setting.results / "neural.csv")
+    assert [each["language"] for each in kept] == ["latin", "tamil"] and kept[1] == row
+    assert len(read_rows(setting.results / "neural-trees.csv")) == 2 * len(neural_trees.METHODS)
+
+
+def test_danish_without_tags_has_a_section(setting, tmp_path):
+    """Figures are those of the command line, and the page keeps them."""
+    own = dataclasses.replace(setting, results=tmp_path, config=text.SHORT)
+    test = treebank(own, "tamil")[1]
+    files = {**own.files, "danish": own.files["tamil"]}
+    own = dataclasses.replace(own, files=files)
+    linear = model_file(untagged.own_setting(own), "danish", neural.PARTS)
+    rows = untagged.untagged_rows(own, {"linear": linear, "again": linear}, test)
+    command = ["evaluate", "-q", "-m", str(linear), "--tag", "--json", str(test)]
+    found = json.loads(subprocess.check_output([sys.executable, "-m", "nonproj", *command], cwd=ROOT))
+    for row in rows:
+        assert row["uas"] == pytest.approx(found["without_punctuation"]["uas"])
+        assert row["all_las"] == pytest.approx(found["with_punctuation"]["las"])
+    assert "p_uas" not in rows[0] and rows[1]["p_uas"] == 1.0
+    write_rows(tmp_path / neural.UNTAGGED, rows)
+    neural.write_page(own)
+    page = (tmp_path / "neural.md").read_text(encoding="utf-8")
+    line = f"| linear | {100 * found['without_punctuation']['uas']:.2f} |"
+    assert page.index("## From raw text") < page.index(line) < page.index("## What exact trees are worth")
+
+
+def test_weights_are_compared(setting, tmp_path, monkeypatch):
+    """A model with other weights scores as one that was trained with them."""
+    path = neural.encoder_model(setting, "tamil")
+    changed = neural_weights.with_weights(Model.load(path), (1.4, 0.35, 2.0))
+    before, after = (Parser(model).pretrained for model in (Model.load(path), changed))
+    assert (after.scale / before.scale, after.label_scale / before.label_scale) == pytest.approx((2.0, 0.5))
+    assert after.tags.scale / before.tags.scale == pytest.approx(2.0)
+    assert Parser(Model.load(path)).pretrained.scale == before.scale
+    monkeypatch.setattr(neural_weights, "settings", lambda: [neural_weights.DEFAULTS, (2.0, 0.7, 1.0)])
+    neural_weights.measure(dataclasses.replace(setting, results=tmp_path), ["tamil"])
+    page = (tmp_path / "neural-weights.md").read_text(encoding="utf-8")
+    assert "|  | 2 | 0.7 | 1 |" in page and len(read_rows(tmp_path / neural_weights.FILE)) == 2
+
+
+def test_confidence_and_k_best_trees_are_judged(setting, tmp_path):
+    """The figures are those of ``evaluate --calibration``; more trees are never worse."""
+    model = Model.load(neural.encoder_model(setting, "tamil"))
+    add_classifier(model)
+    own = dataclasses.replace(setting, results=tmp_path, models=tmp_path)
+    path = neural_confidence.model_of(dataclasses.replace(own, models=save(model, tmp_path)), "tamil")
+    neural_confidence.measure(own, ["tamil"])
+    rows = read_rows(tmp_path / neural_confidence.FILE)
+    command = ["evaluate", "-q", "-m", str(path), "--tag", "--calibration", "--json", str(treebank(own, "tamil")[1])]
+    found = json.loads(subprocess.check_output([sys.executable, "-m", "nonproj", *command], cwd=ROOT))
+    for row in rows:
+        if row["input"] == "predicted tags":
+            assert row["calibration_error"] == pytest.approx(found[row["about"]]["calibration_error"], abs=1e-6)
+    best = [row for row in rows if row["input"] == "k best"]
+    assert [row["about"] for row in best] == list(neural_confidence.K)
+    assert sorted(row["uas"] for row in best) == [row["uas"] for row in best]
+    assert best[0]["uas"] == pytest.approx(rows[0]["right"]) and best[0]["certified"] > 0
+    page = (tmp_path / "neural-confidence.md").read_text(encoding="utf-8")
+    assert page.count("| UD Tamil TTB 2.12 |") == len(rows) == 6 + len(best)
+
+
+def save(model, folder):
+    """Save a model under the name of one with a classifier; return the folder."""
+    model.save(folder / "tamil-e5-small-confidence.nonproj")
+    return folder

@@ -1,0 +1,149 @@
+"""The table from raw text beside Stanza: measured once, resumed, and marked where it is of an earlier version."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from toy import raw_treebank
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("highspy")
+pytest.importorskip("udtools")
+
+from nonproj.evaluation.universal import METRICS  # noqa: E402
+from research.experiments import text  # noqa: E402
+from research.experiments.provenance import recorded, sections  # noqa: E402
+from research.experiments.setting import Setting  # noqa: E402
+from research.experiments.store import read_rows, write_rows  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Setting:
+    """A setting with toy treebanks for two languages, and the small models of the short run."""
+    folder, files = tmp_path_factory.mktemp("text"), {}
+    for seed, language in enumerate(("tamil", "latin")):
+        files[language] = folder / f"{language}-train.conllu", folder / f"{language}-test.conllu"
+        for path, count, number in zip(files[language], (40, 8), (seed, seed + 10), strict=True):
+            path.write_text(raw_treebank(count, number), encoding="utf-8")
+    return Setting(folder / "results", folder / "models", files=files, config=text.SHORT)
+
+
+@pytest.fixture
+def setting(trained, tmp_path) -> Setting:
+    """The same with a folder of results of its own."""
+    return replace(trained, results=tmp_path)
+
+
+def lines_of(page: str, title: str) -> list[list[str]]:
+    """The rows of a treebank in the table of a page."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
+    first = next(i for i, row in enumerate(rows) if row[0] == title)
+    last = next((i for i, row in enumerate(rows) if i > first and row[0]), len(rows))
+    return [row[1:] for row in rows[first:last]]
+
+
+def test_a_treebank_is_measured_once_and_the_others_keep_their_figures(setting, monkeypatch):
+    text.measure(setting, ["tamil"])
+    page = (setting.results / "text.md").read_text(encoding="utf-8")
+    ours, theirs = lines_of(page, "UD Tamil TTB 2.12")
+    row = read_rows(setting.results / "text.csv")[0]
+    assert ours == ["nonproj", *(f"{100 * row[name]:.2f}" for name in text.METRICS)]
+    assert theirs == ["Stanza 1.5.1", *(f"{x:.2f}" for x in PUBLISHED)]
+    assert 0.5 < row["Words"] <= 1.0
+    assert lines_of(page, "UD Latin Perseus 2.12")[0][:2] == ["nonproj", "not measured"]
+    assert lines_of(page, "mean of the first 8")[0][:2] == ["nonproj", "not measured"]
+    assert recorded(page) == sections()["text"][2]()
+
+    def run(setting, language):
+        assert language == "latin", "resumed"
+        return row | {"language": language, "LAS": 0.125}
+
+    monkeypatch.setattr(text, "run", run)
+    text.measure(setting, ["tamil", "latin"])
+    page = (setting.results / "text.md").read_text(encoding="utf-8")
+    assert lines_of(page, "UD Tamil TTB 2.12") == [ours, theirs]
+    assert lines_of(page, "UD Latin Perseus 2.12")[0][-2] == "12.50"
+    assert [each["language"] for each in read_rows(setting.results / "text.csv")] == ["latin", "tamil"]
+
+
+PUBLISHED = (89.61, 98.74, 78.51, 79.63, 82.55, 58.39, 50.97, 41.40)  # Tamil
+
+
+def some_rows(setting, languages):
+    """Made-up rows: the LAS of the first language is 0.1, of the second 0.2, and so on."""
+    return [
+        {"language": language, "made": text.made(setting, language)}
+        | {name: number / 10 if name == "LAS" else 0.5 for name in text.METRICS}
+        for number, language in enumerate(languages, 1)
+    ]
+
+
+def test_rows_of_an_earlier_version_are_marked(setting):
+    rows = some_rows(setting, ("tamil", "latin"))
+    assert text.EARLIER not in text.figures_table(setting, rows)
+    rows[1]["made"] += "0"
+    page = text.figures_table(setting, rows)
+    assert lines_of(page, "UD Latin Perseus 2.12")[0][0] == f"nonproj {text.EARLIER}"
+    assert lines_of(page, "UD Tamil TTB 2.12")[0][0] == "nonproj"
+    assert page.endswith(text.NOTE)
+
+
+def test_means_are_over_the_release_and_only_complete(setting):
+    ours, theirs = lines_of(text.figures_table(setting, some_rows(setting, text.LANGUAGES)), "mean of the first 8")
+    assert ours[:2] == ["nonproj", "50.00"] and ours[-2] == "45.00"  # the mean of 10, 20, ..., 80
+    assert theirs[0] == "Stanza 1.5.1" and theirs[-2] == "67.15"  # as published for the eight
+    rows = some_rows(setting, text.LANGUAGES[1:])
+    assert lines_of(text.figures_table(setting, rows), "mean of the first 8")[0][1] == "not measured"
+
+
+def test_the_published_figures_are_complete():
+    assert set(text.STANZA["rows"]) == set(text.LANGUAGES) and set(text.METRICS) < set(METRICS)
+    for values in text.STANZA["rows"].values():
+        assert len(values) == len(text.METRICS) and all(0 < value <= 100 for value in values)
+
+
+def test_the_pages_have_the_table_of_the_stored_figures():
+    setting = Setting(ROOT / "research" / "results", ROOT / "models")
+    rows = read_rows(ROOT / "research" / "results" / "text.csv")
+    lines = [line for line in text.figures_table(setting, rows).splitlines() if line.startswith("|")]
+    for name in ("research/results/text.md", "research/figures.md"):
+        page = (ROOT / name).read_text(encoding="utf-8").replace(f" {text.EARLIER} |", " |")
+        assert "\n".join(lines).replace(f" {text.EARLIER} |", " |") in page, name
+
+
+def test_the_command(setting, monkeypatch, capsys):
+    seen = []
+    monkeypatch.setattr(text, "measure", lambda setting, languages: seen.append((setting.results, tuple(languages))))
+    assert text.run_program(text._run, ["wolof", "--results", str(setting.results)]) == 0
+    text.main(setting.results, setting.data, True)
+    text.main(setting.results, setting.data, False)
+    assert [languages for _, languages in seen] == [("wolof",), ("tamil",), text.LANGUAGES]
+    with pytest.raises(SystemExit):
+        text._run(["klingon"])
+    assert "unknown treebank klingon; choose from afrikaans, " in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
+def test_make_asks_for_udpipe_only_on_request():
+    def planned(*words):
+        return subprocess.run(["make", "-n", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    command = planned("bench-text-all", "ARGS=tamil")
+    assert "-m research.experiments.text" in command and " tamil" in command
+    for language in ("greek", *text.RELEASED):
+        command = planned("bench-text", f"LANG={language}")
+        assert "--udpipe none" in command and "[bench]" not in command
+        assert f"fetch.py {language} " in command
+    assert "--udpipe train" in planned("bench-text", "LANG=greek", "UDPIPE=train")
+
+
+def test_rows_survive_their_file(tmp_path, setting):
+    rows = some_rows(setting, ("tamil",))
+    write_rows(tmp_path / "a.csv", rows)
+    assert read_rows(tmp_path / "a.csv")[0]["made"] == rows[0]["made"]
