@@ -31,8 +31,8 @@ import numpy as np
 from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.kernels.interpreters import environment, python
-from nonproj.server.annotation.session import Session
-from nonproj.server.annotation.storage import Storage
+from nonproj_workbench.annotation.session import Session
+from nonproj_workbench.annotation.storage import Storage
 
 SHORTEST, LONGEST = 36, 44
 """The lengths of the sentences in words."""

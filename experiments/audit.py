@@ -24,14 +24,14 @@ from experiments.provenance import script, stamp
 from experiments.setting import Setting, configuration, model_file, treebank
 from experiments.store import Row, write_rows
 from experiments.text import LANGUAGES, PARTS, made, parse_arguments
-from nonproj.evaluation.audit.nuclei import variations
-from nonproj.evaluation.audit.predictions import Prediction
-from nonproj.evaluation.audit.suspicions import Suspicion, find_suspicions
+from nonproj.evaluation.predictions import Prediction
 from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.temporary import replacing
 from nonproj.learning.folds import Fold, predict_fold, read_predictions
 from nonproj.types import Sentence
+from nonproj_workbench.audit.nuclei import variations
+from nonproj_workbench.audit.suspicions import Suspicion, find_suspicions
 
 SHARE, SEED = 0.02, 1
 """Share of the words with an error of each kind; seed of the choice."""
@@ -60,7 +60,7 @@ beside another planted error, count as mistakes. Precision is that of as many su
 and of a quarter of these; average precision is the area under the curve of precision and recall. Rankings: by the exact
 difference of scores (*margin*); by the probability that the head is wrong (*confidence*); by the same words in the same
 context, annotated otherwise (*variation*); and by their sum, as `nonproj audit` does (*combined*,
-`nonproj.evaluation.audit.suspicions`), whose weights were chosen on English.
+`nonproj_workbench.audit.suspicions`), whose weights were chosen on English.
 `python -m experiments.audit` makes this page.
 """
 

@@ -14,10 +14,10 @@ sys.path.insert(0, str(ROOT))  # the attack is beside the package, not in it
 from attack import planted  # noqa: E402
 from nonproj.kernels import interpreters  # noqa: E402
 
-FOLDERS = ("nonproj", "systems", "attack", "benchmarks", "data_scripts", "deploy", "docs", "examples", "experiments")
+FOLDERS = ("nonproj", "systems", "workbench", "attack", "benchmarks", "data_scripts", "deploy", "docs", "examples")
 FILES = [
     path
-    for folder in (*FOLDERS, "release")
+    for folder in (*FOLDERS, "experiments", "release")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if "tests" not in path.relative_to(ROOT).parts
 ]

@@ -14,7 +14,7 @@ from command import work_until_end
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASED = ("afrikaans", "galician", "gothic", "latin", "tamil", "uyghur", "vietnamese", "wolof")
-MAKEFILES = "".join(path.read_text() for path in (ROOT / "Makefile", ROOT / "systems" / "targets.mk"))
+MAKEFILES = "".join(path.read_text() for path in (ROOT / "Makefile", *ROOT.glob("*/targets.mk")))
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
 
 
@@ -30,7 +30,7 @@ def test_help_is_the_default_and_names_all_targets():
     result = make()
     lines = re.findall(r"^\.PHONY: (.*)$", MAKEFILES, re.MULTILINE)
     phony = [target for line in lines for target in line.split()]
-    assert {"setup", "setup-systems"} <= set(phony)
+    assert {"setup", "setup-workbench", "setup-systems"} <= set(phony)
     assert result.returncode == 0
     for target in phony:
         assert re.search(rf"^  {target} +\w", result.stdout, re.MULTILINE), target
@@ -135,16 +135,19 @@ def test_a_missing_model_is_named(tmp_path):
 TARGETS = [
     "lint",
     "test",
+    "setup-workbench",
     "setup-systems",
     "types",
+    "types-workbench",
     "types-systems",
+    "test-workbench",
     "test-systems",
     "test-systems-bounds",
     "test-bounds",
 ]
 """What .ci/run makes, as it is printed: the output of what runs beside the tests follows theirs."""
 
-BESIDE = {"types", "test-bounds", "types-systems", "test-systems", "test-systems-bounds"}
+BESIDE = set(TARGETS[4:])
 """The targets that run with half as many processes."""
 
 HANG = "echo did $@; case $1 in {}) exec sleep 300;; {}) sleep 1; exit 1;; esac"
@@ -173,10 +176,10 @@ def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
     [
         ("echo did $@", 0, TARGETS, ""),
         ("echo did $@; test $1 != lint", 1, ["lint"], "FAILED: make lint"),
-        ("echo did $@; test $1 != setup-systems", 1, TARGETS[:3], "FAILED: make setup-systems"),
-        (HANG.format("types", "test-bounds"), 1, [*TARGETS[:4], "test-bounds"], "FAILED: make test-bounds"),
-        (HANG.format("test-bounds", "types"), 1, [*TARGETS[:4], "test-bounds"], "FAILED: make types"),
-        (HANG.format("test-systems", "test-bounds"), 1, [*TARGETS[:6], "test-bounds"], "FAILED: make test-bounds"),
+        ("echo did $@; test $1 != setup-systems", 1, TARGETS[:4], "FAILED: make setup-systems"),
+        (HANG.format("types", "test-bounds"), 1, [*TARGETS[:5], "test-bounds"], "FAILED: make test-bounds"),
+        (HANG.format("test-bounds", "types"), 1, [*TARGETS[:5], "test-bounds"], "FAILED: make types"),
+        (HANG.format("test-systems", "test-bounds"), 1, [*TARGETS[:9], "test-bounds"], "FAILED: make test-bounds"),
         (HANG.format("test-bounds", "test-systems-bounds"), 1, TARGETS, "FAILED: make test-systems-bounds"),
         ("echo did $@; touch x", 1, TARGETS, "FAILED: the tests changed the checkout"),
     ],
