@@ -50,7 +50,7 @@ def use(parser: Path, package: Path, folder: Path) -> None:
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     run(*install, str(parser))
     assert "package nonproj-workbench; run: pip install" in run(nonproj, "annotate", "trees.conll", code=2)
-    run(*install, "--find-links", str(parser.parent), str(package))
+    run(*install, str(package))
     run(python, "-m", "pip", "check")
     (folder / "trees.conll").write_text(treebank(8), encoding="utf-8")
     assert "suspicions: " in run(nonproj, "audit", "-m", str(MODEL), "trees.conll", "-o", "audit", "--level", "0")
