@@ -1,6 +1,6 @@
 """How long ``nonproj annotate`` takes: for the tree after a drop, and to open a large file.
 
-    python -m benchmarks.annotation TREEBANK MODEL [MODEL ...]
+    python -m benchmarks.annotation TREEBANK MODEL [MODEL ...]  # needs the workbench: make setup-workbench
 
 A server runs in a process of its own, as for an annotator.  In sentences of about 40 words of the treebank, heads are
 dropped on words at random: each drop is a decision, the rest of the tree is decoded again under all decisions so far,

@@ -4,6 +4,7 @@
 
 Errors are planted in the development file (`experiments.planting`), which is audited with a model that has learnt from
 the training file.  Writes ``audit.csv`` and ``audit.md`` in the folder of results.
+It needs the workbench: make setup-workbench.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 WORKBENCH = $(VENV)/.workbench
 
-.PHONY: setup-workbench test-workbench attack-workbench types-workbench docs-workbench dist-workbench clean-workbench
+.PHONY: setup-workbench test-workbench attack-workbench types-workbench types-page docs-workbench dist-workbench clean-workbench
 
 setup-workbench: $(WORKBENCH) ## install the commands for makers of treebanks into .venv too; see workbench/README.md
 
@@ -19,6 +19,9 @@ attack-workbench: $(WORKBENCH) ## flood the annotator and disturb its files: SEC
 
 types-workbench: $(WORKBENCH) ## check the types of annotation and audit
 	@cd workbench && "$(abspath $(BIN))/python" -m mypy
+
+types-page: ## check the types of the annotation page's scripts; npx fetches TypeScript
+	@npx --yes --package typescript@5.9.3 tsc --project workbench
 
 docs: docs-workbench
 

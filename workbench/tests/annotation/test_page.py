@@ -5,8 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.resources
+import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +19,7 @@ from nonproj_workbench.annotation.page import SCRIPTS, load_page
 
 TEXT, HEADERS = load_page()
 FILES = importlib.resources.files("nonproj_workbench.annotation.page")
+WORKBENCH = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("tag", ["script", "style"])
@@ -81,3 +86,16 @@ def test_styles_are_in_the_style_sheet():
     parser = Elements()
     parser.feed(FILES.joinpath("annotate.html").read_text(encoding="utf-8"))
     assert not [attributes for _, attributes in parser.found if "style" in attributes or "onclick" in attributes]
+
+
+def test_the_type_checker_sees_what_the_page_has():
+    files = json.loads((WORKBENCH / "tsconfig.json").read_text(encoding="utf-8"))["files"]
+    assert [Path(name).name for name in files] == ["page.d.ts", "tree.js", *SCRIPTS, "theme.js"]
+    assert all((WORKBENCH / name).is_file() for name in files)
+
+
+@pytest.mark.skipif(shutil.which("tsc") is None, reason="needs TypeScript; make types-page fetches it")
+def test_the_scripts_have_no_errors_of_types():
+    command = ["tsc", "--project", str(WORKBENCH)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -12,6 +12,8 @@ and before its `theme.js`:
 - `asides.js`: suggestions, messages, changes, the other annotator's tree
 - `editing.js`: the open sentence and the queue of its edits
 - `keys.js`: the keyboard, and the start
+
+``make types-page`` checks the types of the scripts, which `page.d.ts` and comments declare.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 /* Elements, requests to the server, the banner while it cannot be reached, and messages. */
 
+/** @type {(id: string) => any} */
 const find = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.search).get("token") || "";
 const connection = {lost: false, strange: false, back: []};
+/** @type {any} */
 let file = null;
+/** @type {any} */
 let sentence = null;
 
 function make(name, className, text) {
@@ -41,6 +44,7 @@ class Refusal extends Error {
 class Lost extends Error {}
 
 async function ask(path, body) {
+  /** @type {RequestInit & {headers: Record<string, string>}} */
   const options = {headers: {"X-Token": token}, cache: "no-store", signal: AbortSignal.timeout(body === undefined ? 30000 : 180000)};
   if (body !== undefined) {
     Object.assign(options, {method: "POST", body: JSON.stringify(body)});
@@ -109,9 +113,14 @@ find("notice-again").addEventListener("click", () => {
 
 /* Keeps only those of a list's rows, all of one height, that are in view: `build(k)` makes row k, and `place(first,
 rows, after)` puts them into the page; `after` is the number of rows behind them. */
-class Window {
+class RowsInView {
   constructor(viewport, height, build, place) {
-    Object.assign(this, {viewport, height, build, place, count: 0, first: -1, last: -1});
+    this.viewport = viewport;
+    this.height = height;
+    this.build = build;
+    this.place = place;
+    this.count = 0;
+    this.first = this.last = -1;
     viewport.addEventListener("scroll", () => this.update(false), {passive: true});
     new ResizeObserver(() => this.update(false)).observe(viewport);
   }

@@ -73,7 +73,7 @@ function listChoices(text) {
 
 function markChoice() {
   const rows = find("choices").children;
-  for (let k = 0; k < rows.length; k++) rows[k].setAttribute("aria-selected", k === choosing.at);
+  for (let k = 0; k < rows.length; k++) rows[k].setAttribute("aria-selected", String(k === choosing.at));
   const row = rows[choosing.at];
   if (row) {
     find("choice").setAttribute("aria-activedescendant", row.id);

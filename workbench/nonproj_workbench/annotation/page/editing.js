@@ -61,7 +61,7 @@ async function receive({sentence: newer, changed, file: listed, row, revision: n
   performance.measure(`shown ${item.change.op}`, {start: item.start, end: performance.now()});
   presentRest(same);
   showChanges(counts);
-  if (listed) return loadFile(listed.revision);
+  if (listed) return loadFile();
   updateRow(row);
   if (missed) refresh().catch(report);
 }
@@ -116,7 +116,7 @@ function presentTree(newer, changed) {
   sentence = newer;
   drawn.changed = changed;
   drawn.preview = null;
-  stopAttach(false);
+  stopAttach();
   if (choosing.active && !same) closeChooser(false);
   chosen = Math.min(same ? chosen : 1, newer.words.length) || (newer.words.length ? 1 : 0);
   draw();
@@ -142,7 +142,7 @@ function showTitle() {
   find("text").textContent = text || words.map(({form}) => form).join(" ");
   find("text").dir = sentence.rtl ? "rtl" : "auto";
   find("accept").textContent = done ? "✓ Accepted" : "Accept";
-  find("accept").setAttribute("aria-pressed", Boolean(done));
+  find("accept").setAttribute("aria-pressed", String(Boolean(done)));
   find("accept").title = done ? "open the sentence again (Shift+Enter)" : "accept the sentence and open the next one (Enter)";
   find("undo").disabled = !undo;
   find("redo").disabled = !redo;
@@ -255,14 +255,14 @@ function attachKey(event) {
   } else if (event.key === "r" || event.key === "ArrowUp") Object.assign(attaching, {target: 0, digits: ""});
   else if (event.key === "Backspace") Object.assign(attaching, {digits: attaching.digits.slice(0, -1), target: attaching.digits.length > 1 ? Number(attaching.digits.slice(0, -1)) : -1});
   else if (event.key === "Enter") return finishAttach(attaching.target);
-  else if (event.key === "Escape") return stopAttach(true);
+  else if (event.key === "Escape") return stopAttach();
   else return;
   showAttach();
 }
 
 function finishAttach(target) {
   const m = attaching.word;
-  stopAttach(true);
+  stopAttach();
   if (target >= 0 && m) setHead(m, target);
 }
 

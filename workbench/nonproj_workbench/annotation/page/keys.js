@@ -1,5 +1,7 @@
 /* The keyboard, the buttons, and the start. */
 
+/* Groups of keys: each key with what it does, in words and as a function unless it is one of those in `pressed`. */
+/** @type {[string, [string, string, (() => void) | null][]][]} */
 const KEYS = [
   ["Words", [
     ["← →", "previous, next word", null], ["Home End", "first, last word", null], ["↑", "to its head", null], ["↓", "to its first dependent", null],
@@ -76,7 +78,7 @@ function pressed(event) {
 }
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.matches("input, textarea, select"), dialog = find("help").open || find("agreement").open;
+  const typing = event.target.closest("input, textarea, select"), dialog = find("help").open || find("agreement").open;
   if (dialog || event.isComposing) return;
   if (event.key === "Escape" && drag.moving) return endDrag({}, false);
   if (typing) {
@@ -102,7 +104,7 @@ document.addEventListener("keydown", (event) => {
 
 /* Splitting and joining, from a list. */
 function chooseToken() {
-  const rows = KEYS.find(([title]) => title === "Tokens")[1], names = rows.map(([key, text]) => `${text} (${/[A-Z]/.test(key) ? `Shift+${key.toLowerCase()}` : key})`);
+  const [, rows] = KEYS.find(([title]) => title === "Tokens"), names = rows.map(([key, text]) => `${text} (${/[A-Z]/.test(key) ? `Shift+${key.toLowerCase()}` : key})`);
   choose({title: nameOf(chosen), anchor: find("tools").lastElementChild, options: names, pick: (name) => rows[names.indexOf(name)][2]()});
 }
 
@@ -110,6 +112,7 @@ const TITLES = {Attach: "attach to another head", Keep: "accept the arc", "Not t
 
 /* The tools of the chosen word, for mouse and touch. */
 function buildTools() {
+  /** @type {[string, string, () => void, string?][]} */
   const tools = [
     ["Attach", "a", startAttach], ["Label", "l", () => chooseLabel(chosen)], ["Keep", "Space", keep, "head"], ["Not this", "x", forbid, "head"],
     ["Free", "d", () => edit({op: "free", word: chosen}), "decision"], ["Next unsure", "n", () => nextUnsure(1)],
@@ -123,7 +126,8 @@ function buildTools() {
   }));
 }
 
-for (const [id, action] of [["undo", () => edit({op: "undo"})], ["redo", () => edit({op: "redo"})], ["previous", () => go(-1)], ["next", () => go(1)], ["help-button", showHelp]]) find(id).addEventListener("click", action);
+const BUTTONS = {undo: () => edit({op: "undo"}), redo: () => edit({op: "redo"}), previous: () => go(-1), next: () => go(1), "help-button": showHelp};
+for (const [id, action] of Object.entries(BUTTONS)) find(id).addEventListener("click", action);
 find("accept").addEventListener("click", () => (sentence?.done ? reopen() : accept()));
 
 find("export").addEventListener("click", async () => {
@@ -169,7 +173,7 @@ async function loadFile() {
   if (sentence) markRow();
 }
 
-let polling = 0, clock = 0;
+let polling = 0, clock = 0, isTraining = false;
 
 /* Asks once in a while whether anything has changed: by another window, by training, or at all. */
 async function poll() {
@@ -207,8 +211,8 @@ function showStatus({saved, training, model, doubt, clock: now}) {
     find("retrain").disabled = running;
     find("retrain").textContent = running ? "Training …" : "Retrain";
     find("retrain").title = training.message || "";
-    if (!running && showStatus.running) notice(training.state === "done" ? `The model has been trained again. ${training.message || ""}` : `Training failed: ${training.message}`, null, training.state === "done" ? "" : "bad");
-    showStatus.running = running;
+    if (!running && isTraining) notice(training.state === "done" ? `The model has been trained again. ${training.message || ""}` : `Training failed: ${training.message}`, null, training.state === "done" ? "" : "bad");
+    isTraining = running;
   }
   if (doubt && Object.keys(doubt).length) {
     for (const [i, value] of Object.entries(doubt)) file.sentences.doubt[i] = value;

@@ -74,7 +74,7 @@ function doubtMeter(doubt) {
   return meter;
 }
 
-const rowsInView = new Window(find("rows"), ROW, buildRow, (first, rows) => find("rows-inside").replaceChildren(...rows));
+const rowsInView = new RowsInView(find("rows"), ROW, buildRow, (first, rows) => find("rows-inside").replaceChildren(...rows));
 
 /* Marks the open sentence, and brings it into view. */
 function markRow() {
@@ -104,7 +104,7 @@ function neighbour(step, open) {
 
 function setFilter(name) {
   listing.filter = name;
-  for (const each of document.querySelectorAll("[data-filter]")) each.setAttribute("aria-pressed", each.dataset.filter === name);
+  for (const each of document.querySelectorAll("[data-filter]")) each.setAttribute("aria-pressed", String(each.dataset.filter === name));
   find("rows").scrollTop = 0;
   list();
 }

@@ -37,7 +37,7 @@ function showTable() {
 
 function buildLine(k) {
   const row = table.rows[k], line = make("tr", row.kind);
-  line.setAttribute("aria-rowindex", k + 2);
+  line.setAttribute("aria-rowindex", String(k + 2));
   if (row.kind === "word") fillWord(line, row.m);
   else fillToken(line, row);
   return line;
@@ -97,7 +97,7 @@ function placeLines(first, lines, after) {
   if (focused) cellOf(chosen, focused)?.focus({preventScroll: true});
 }
 
-const linesInView = new Window(find("table"), LINE, buildLine, placeLines);
+const linesInView = new RowsInView(find("table"), LINE, buildLine, placeLines);
 
 const cellOf = (m, column) => find("words").querySelector(`tr[data-m="${m}"] td[data-column="${column}"]`);
 
