@@ -31,7 +31,6 @@ _LIBRARIES = {
 }
 
 collect_ignore = [path for path, library in _LIBRARIES.items() if find_spec(library) is None]
-collect_ignore.append("nonproj/systems.py")  # only says where the systems are
 
 
 @pytest.fixture(scope="session")

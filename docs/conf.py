@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "systems")]
+sys.path[:0] = [str(ROOT), str(ROOT / "systems"), str(ROOT / "workbench")]
 
 project = "nonproj"
 author = "The developers of nonproj"
@@ -34,6 +34,9 @@ include_patterns = [
     "systems/docs/**",
     "systems/attack/README.md",
     "systems/results/*.md",
+    "workbench/README.md",
+    "workbench/docs/**",
+    "workbench/attack/README.md",
 ]
 exclude_patterns = ["docs/_*/**", "build/**", ".venv/**", "data/**", "models/**"]
 templates_path = [str(ROOT / "docs" / "_templates")]

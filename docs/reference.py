@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))  # the checkout's package, not an installed one
 
 from nonproj.cli.arguments import Arguments  # noqa: E402
 from nonproj.cli.main import build_parser  # noqa: E402
+from nonproj.cli.plugins import WORKBENCH  # noqa: E402
 from nonproj.options.config import Config, options  # noqa: E402
 
 OPTIONS = """# All options
@@ -31,7 +32,8 @@ COMMANDS = """# The commands
 
 `nonproj COMMAND --help` prints the same information. A file may be `-` (standard input or output) or end in `.gz`. The
 exit code is 0, or 2 after an error ([errors and limits](errors.md)). `docs/reference.py` generates this page from the
-argument parsers.
+argument parsers. `annotate`
+and `audit` are commands of a separate package, [the workbench](../workbench/docs/commands.md).
 
 The package shtab writes scripts by which a shell completes commands, options and files, as in
 `shtab --shell=bash nonproj.cli.main.build_parser > ~/.local/share/bash-completion/completions/nonproj`.
@@ -95,9 +97,16 @@ def commands(parser: Arguments) -> Iterator[Arguments]:
             yield command
 
 
+def own_parser() -> Arguments:
+    """Return nonproj's parser without the commands of other packages."""
+    parser = build_parser(())
+    parser.commands = {name: command for name, command in parser.commands.items() if name not in WORKBENCH}
+    return parser
+
+
 def command_page(head: str = COMMANDS, parser: Arguments | None = None) -> str:
     """Return the page of all commands of a parser (by default nonproj's), with one table of arguments per command."""
-    parser = parser or build_parser()
+    parser = parser or own_parser()
     shared = [("`-h`, `--help`", "print the arguments of the command and exit")]
     first = next(commands(parser))
     shared += [(invocation(each), each.help) for each in first.arguments if each.dest in ("verbose", "quiet")]

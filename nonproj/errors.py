@@ -127,18 +127,28 @@ def install_command(extra: str) -> str:
     A package that was not installed from an index records where it came from (PEP 610): a folder, such as a checkout,
     an archive, or a repository.  The index may not have it, so the command names the same source.
     """
+    return _command(f"nonproj[{extra}]", extra=f"[{extra}]")
+
+
+def install_distribution(name: str, folder: str) -> str:
+    """Return the command of pip that installs another distribution of this repository, which has a folder in it."""
+    return _command(name, folder=f"/{folder}")
+
+
+def _command(name: str, folder: str = "", extra: str = "") -> str:
+    """Return the command of pip for a distribution, named with its extra, in a folder of where nonproj came from."""
     origin = _origin()
     url = str(origin.get("url", ""))
-    if "dir_info" in origin and (folder := _local(url)).is_dir():
-        where = "." if _same(folder, Path()) else str(folder)
+    if "dir_info" in origin and Path(f"{_local(url)}{folder}").is_dir():
+        root = "." if _same(_local(url), Path()) else str(_local(url))
         editable = "--editable " if origin["dir_info"].get("editable") else ""
-        return f"pip install {editable}{_quoted(f'{where}[{extra}]')}"
+        return f"pip install {editable}{_quoted(f'{root}{folder}{extra}')}"
     if "vcs_info" in origin:
-        system = origin["vcs_info"].get("vcs", "git")
-        return f"pip install {_quoted(f'nonproj[{extra}] @ {system}+{url}')}"
-    if "archive_info" in origin and (not url.startswith("file:") or _local(url).is_file()):
-        return f"pip install {_quoted(f'nonproj[{extra}] @ {url}')}"
-    return f"pip install {_quoted(f'nonproj[{extra}]')}"
+        system, part = origin["vcs_info"].get("vcs", "git"), f"#subdirectory={folder[1:]}" if folder else ""
+        return f"pip install {_quoted(f'{name} @ {system}+{url}{part}')}"
+    if "archive_info" in origin and not folder and (not url.startswith("file:") or _local(url).is_file()):
+        return f"pip install {_quoted(f'{name} @ {url}')}"
+    return f"pip install {_quoted(name)}"
 
 
 def _origin() -> dict[str, Any]:

@@ -19,19 +19,25 @@ ROOT = Path(__file__).resolve().parents[1]
 SAYS_VERSION = {
     "nonproj/__init__.py": r'^__version__ = "(.+)"$',
     "systems/nonproj_systems/__init__.py": r'^__version__ = "(.+)"$',
+    "workbench/nonproj_workbench/__init__.py": r'^__version__ = "(.+)"$',
     "CITATION.cff": r"^version: (.+)$",
     "CHANGELOG.md": r"^## (\S+), ",
 }
 """Files that repeat the version of pyproject.toml, and where: the first match of a pattern."""
 
+OTHERS = ("systems/pyproject.toml", "workbench/pyproject.toml")
+"""The distributions beside nonproj: they have its version, and need it in this version."""
+
 
 def problems(tag: str, root: Path = ROOT) -> list[str]:
     """Return what does not fit to a tag, a line each."""
-    project, systems = (_project(root / name) for name in ("pyproject.toml", "systems/pyproject.toml"))
-    version = project["version"]
+    version = _project(root / "pyproject.toml")["version"]
     found = [] if tag == f"v{version}" else [f"the tag is {tag}; pyproject.toml: v{version}"]
-    if systems["version"] != version or f"nonproj=={version}" not in systems["dependencies"]:
-        found.append(f"systems/pyproject.toml: version {systems['version']} with nonproj=={version} expected")
+    for name in OTHERS:
+        project = _project(root / name)
+        needed = next((each for each in project["dependencies"] if re.match(r"nonproj(\[.*\])?==", each)), "none")
+        if project["version"] != version or not needed.endswith(f"=={version}"):
+            found.append(f"{name}: version {project['version']}, needs {needed}; both of {version} expected")
     for name, pattern in SAYS_VERSION.items():
         match = re.search(pattern, (root / name).read_text(encoding="utf-8"), re.MULTILINE)
         if not match or match[1] != version:

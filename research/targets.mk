@@ -8,7 +8,7 @@ THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.non
 
 .PHONY: test-research attack bench bench-text bench-text-all bench-full reproduce
 
-test-research: $(WARM) $(VENV)/.systems ## run the tests of experiments, benchmarks and the attack
+test-research: $(WARM) $(VENV)/.workbench $(VENV)/.systems ## run the tests of experiments, benchmarks and the attack
 	@$(PYTEST) research/tests $(ARGS)
 
 test-all: test-research

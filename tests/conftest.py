@@ -1,7 +1,6 @@
 """What several test files need."""
 
 import logging
-from pathlib import Path
 
 import pytest
 
@@ -13,21 +12,6 @@ def cluster():
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**options, silence_logs=logging.CRITICAL) as cluster:
         yield cluster
-
-
-@pytest.fixture(scope="session")
-def noisy_model(tmp_path_factory) -> Path:
-    """A model of the toy language with a tagger and with confidences, unsure of the heads of adjectives."""
-    from toy import noisy_sentences
-
-    from nonproj.learning.trainer import train
-    from nonproj.options.config import Config
-
-    options = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2}
-    options |= {"confidence.share": 0.4, "confidence.epochs": 2}
-    path = tmp_path_factory.mktemp("models") / "noisy.nonproj"
-    train(noisy_sentences(200), Config().with_overrides(options)).save(path)
-    return path
 
 
 @pytest.fixture(scope="module")

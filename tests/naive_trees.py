@@ -226,3 +226,10 @@ def inverse_marginals(scores, single_root=False):
     p[1:, 1:] = inner * (np.diag(inverse) * there - (inverse * there).T)
     p[0, 1:] = root * (inverse[:, 0] if single_root else np.diag(inverse))
     return p, np.linalg.slogdet(laplacian)[1]
+
+
+def difference(trees, score, head, word):
+    """The score of the best of some trees without an arc, less that of the best with it."""
+    without = [score(tree) for tree in trees if tree[word] != head]
+    having = [score(tree) for tree in trees if tree[word] == head]
+    return max(without, default=float("-inf")) - max(having, default=float("-inf"))

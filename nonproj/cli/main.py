@@ -14,8 +14,9 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from nonproj.cli import plugins
 from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
@@ -26,8 +27,6 @@ from nonproj.cli.arguments import (
     add_workers,
 )
 from nonproj.cli.command_arguments import (
-    add_annotate,
-    add_audit,
     add_clean,
     add_distil,
     add_package,
@@ -47,9 +46,6 @@ EXIT_BROKEN_PIPE = 141
 _COLLECT_AFTER = 100_000
 """Number of new objects that triggers garbage collection; scanning the objects of all imports takes 0.1 s."""
 
-MOVED = ("constituency", "lexicalised", "translate", "tsp", "mrf")
-"""Commands of earlier versions that are now in ``nonproj-systems``."""
-
 _DECODING_OPTIONS = {
     f"--{no}{name}" for name in ("projective", "exact", "full", "sentences-by-trees", "tag") for no in ("", "no-")
 }
@@ -60,8 +56,14 @@ _VERBOSITY = re.compile("-v+|-q+|--verbose|--quiet")
 log = logging.getLogger("nonproj")
 
 
-def build_parser() -> Arguments:
-    """Return the argument parser of the command line."""
+def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
+    """Return the argument parser of the command line.
+
+    Parameters
+    ----------
+    others : iterable of str
+        Commands that other distributions may have: where they are installed, their arguments are added.
+    """
     parser = Arguments(
         prog="nonproj",
         description="A non-projective dependency parser that certifies which trees are provably optimal.",
@@ -79,8 +81,6 @@ def build_parser() -> Arguments:
             add_show,
         ),
         ("search", "find words, arcs and constructions in treebanks and parsed files", add_search),
-        ("annotate", "correct trees in the browser; a model decodes the rest of the tree again", add_annotate),
-        ("audit", "find errors in the annotation of a treebank", add_audit),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
         ("models", "list the installed models", _add_models),
@@ -92,7 +92,8 @@ def build_parser() -> Arguments:
         ("clean", "list the caches, with sizes, and remove what is not used any more", add_clean),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
-    parser.add_commands("command", "COMMAND", table)
+    own = {name for name, *_ in table}
+    parser.add_commands("command", "COMMAND", table + plugins.rows(name for name in others if name not in own))
     return parser
 
 
@@ -171,12 +172,12 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     >>> options.command, options.model, options.input, options.output
     ('parse', 'danish.nonproj', 'in.conll', '-')
     """
-    parser = build_parser()
-    words, commands = _behind_command(words), parser.commands
+    words = _behind_command(words)
     named = next((word for word in words if not word.startswith("-")), "")
-    if named in MOVED:
-        where = f"pip install ./systems in a checkout of nonproj, then nonproj-systems {named}"
-        parser.exit(EXIT_ERROR, f"nonproj: '{named}' has moved to the package nonproj-systems: {where}\n")
+    parser = build_parser([named] if named else [])
+    commands = parser.commands
+    if named in plugins.WORKBENCH and commands[named].get_default("plugin") is None:
+        parser.exit(EXIT_ERROR, f"nonproj: {plugins.absent(named)}\n")
     parser.check_options(words)
     options, extra = parser.parse_known_args(words)
     if options.command in ("parse", "evaluate"):  # argparse puts files after options into ``extra``
@@ -342,11 +343,13 @@ def _run(words: list[str], last: bool) -> int:
 
         sys.stdout.write(f"nonproj {__version__}\n")
         return 0
-    talkative = options.command in ("train", "distil", "annotate", "audit", "serve")
+    plugin: plugins.Command | None = getattr(options, "plugin", None)
+    talkative = plugin is not None or options.command in ("train", "distil", "serve")
     start_logging(options, logging.INFO if talkative else logging.WARNING)
     locate_models(options)
-    with Signals(patient=options.command in ("train", "distil", "audit"), last=last):
-        command = importlib.import_module(f"nonproj.cli.{options.command}")
+    patient = plugin.patient if plugin else options.command in ("train", "distil")
+    with Signals(patient, last):
+        command = importlib.import_module(plugin.module if plugin else f"nonproj.cli.{options.command}")
         if last:
             import_blas_when_needed()
         code: int = command.run(options)

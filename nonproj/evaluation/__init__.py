@@ -2,6 +2,8 @@
 
 - `scores`: attachment scores and related figures, by the conventions of the CoNLL-X shared task
 - `parsing`: parses gold sentences with a model and scores the trees
+- `predictions`: what a model predicts for annotated sentences, and how sure it is
+- `margins`: the exact difference of the best trees without and with an annotated arc
 - `certificates`: the statistics of a tree, as a dictionary, a JSON line or comments
 - `confidence`: confidence in files: attributes of MISC, words that are omitted or marked
 - `calibration`: the calibration of confidence, as figures and diagrams

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.evaluation.audit.predictions import Prediction, as_json, from_json, lexicon_of, predict
+from nonproj.evaluation.predictions import Prediction, as_json, from_json, lexicon_of, predict
 from nonproj.io import conll
 from nonproj.io.broken import STOP, read_units, sentences_in
 from nonproj.io.checks import Rules

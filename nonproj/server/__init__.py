@@ -14,7 +14,6 @@
 - `monitoring`, `description`: the log, metrics, and the description of the interface
 - `app`: paths and error responses
 - `systemd`: sockets passed by a service manager, and notifications to it
-- `library`: the HTTP server of uvicorn within these limits, for parsing and for annotation
+- `library`: the HTTP server of uvicorn within these limits
 - `run`: sockets, signals, and shutdown
-- `annotation`: another server, of one user, for the annotation of a treebank
 """

@@ -1,4 +1,4 @@
-"""The HTTP server of the library uvicorn, as the servers of parsing and of annotation use it."""
+"""The HTTP server of the library uvicorn, as this server and that of annotation use it."""
 
 from __future__ import annotations
 

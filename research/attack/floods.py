@@ -1,9 +1,8 @@
-"""Lane of floods of connections to live servers that may open few files: meanwhile, they answer and save."""
+"""Lane of floods of connections to a live server that may open few files: meanwhile, it answers."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import resource
@@ -47,7 +46,7 @@ _REQUESTS = ("half a body", "unread")
 
 
 class Floods(Lane):
-    """Floods ``nonproj serve`` and ``nonproj annotate``, and asks them at the same time."""
+    """Floods ``nonproj serve``, and asks it at the same time."""
 
     name = "floods"
 
@@ -58,30 +57,37 @@ class Floods(Lane):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self.held = min(HELD, hard - 200) if hard != resource.RLIM_INFINITY else HELD
-        self.model, self.treebank = folder / "toy.nonproj", folder / "trees.conllu"
-        self.model.write_bytes(material.model_with_components("arc"))
-        self.treebank.write_text(material.CONLLU, encoding="utf-8")
-        self.commands = {
-            "serve": ("serve", str(self.model), "--port", "0"),
-            "annotate": ("annotate", str(self.treebank)),
-        }
+        self.command = self.prepare()
         self.notes = {"connections": 0}
-        self.live: dict[str, Live] = {}
+        self.live: Live | None = None
+
+    def prepare(self) -> tuple[str, ...]:
+        """Write the files that the server needs, and return its command."""
+        model = self.folder / "toy.nonproj"
+        model.write_bytes(material.model_with_components("arc"))
+        return "serve", str(model), "--port", "0"
+
+    def request(self, live: Live, value: str) -> bytes:
+        """Return the response to a normal request, here to parse a word."""
+        return self.send(live, "GET", f"/process?data={quote(value)}&input=horizontal&parser=")
+
+    def check_effect(self, value: str) -> None:
+        """Check what a request with this value has left, here nothing."""
 
     def case(self, rng: random.Random, number: int) -> str:
-        """Flood a server, ask it meanwhile, and check its log and its descriptors afterwards."""
-        name, kind, files = rng.choice(list(self.commands)), rng.choice(list(_SENT)), rng.choice(LIMITS)
+        """Flood the server, ask it meanwhile, and check its log and its descriptors afterwards."""
+        kind, files = rng.choice(list(_SENT)), rng.choice(LIMITS)
         try:
-            if name not in self.live:
-                self.live[name] = Live(*self.commands[name])
-                self._ask(name, "first")
-            live = self.live[name]
+            if self.live is None:
+                self.live = Live(*self.command)
+                self._ask(self.live, "first")
+            live = self.live
             resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE, (files, max(LIMITS)))
             before, said = _descriptors(live), len(live.messages)
             with self._flood(live.port, kind):
                 time.sleep(0.5 * SECONDS)
-                self._ask(name, f"{number}", patient=kind not in _REQUESTS)
-            self._ask(name, f"{number} again")
+                self._ask(live, f"{number}", patient=kind not in _REQUESTS)
+            self._ask(live, f"{number} again")
             deadline = time.monotonic() + PATIENCE
             while _descriptors(live) > before + 10:
                 require(time.monotonic() < deadline, f"{_descriptors(live)} descriptors are open, {before} before")
@@ -91,12 +97,13 @@ class Floods(Lane):
         except Exception:
             self.close()
             raise
-        return f"{name}, {kind}"
+        return f"{self.command[0]}, {kind}"
 
     def close(self) -> None:
-        """End the servers."""
-        while self.live:
-            self.live.popitem()[1].end()
+        """End the server."""
+        if self.live is not None:
+            self.live.end()
+        self.live = None
 
     @contextlib.contextmanager
     def _flood(self, port: int, kind: str):
@@ -129,34 +136,20 @@ class Floods(Lane):
             for connection in held:
                 connection.close()
 
-    def _ask(self, name: str, value: str, patient: bool = True) -> None:
-        """Parse or edit a sentence; a client whose connection is closed tries again, if it is patient."""
+    def _ask(self, live: Live, value: str, patient: bool = True) -> None:
+        """Make a normal request; a client whose connection is closed tries again, if it is patient."""
         deadline, status, answer = time.monotonic() + PATIENCE, None, b""
         while status != 200:
-            answer = (self._parse if name == "serve" else self._edit)(self.live[name], value)
+            answer = self.request(live, value)
             status = status_of(answer)
             require(status in (200, 503, None), f"a normal request is answered by {answer[:300]!r}")
             if not patient:
                 return
             require(time.monotonic() < deadline, f"no answer within {PATIENCE:.0f} s, but {answer[:300]!r}")
-        if name == "annotate":
-            files = [self.treebank, self.treebank.with_name(f"{self.treebank.name}.journal")]
-            saved = b"".join(path.read_bytes() for path in files if path.exists())
-            require(value.encode() in saved, f"the edit {value!r} is not saved")
+        self.check_effect(value)
 
-    def _parse(self, live: Live, value: str) -> bytes:
-        return self._exchange(live, "GET", f"/process?data={quote(value)}&input=horizontal&parser=")
-
-    def _edit(self, live: Live, value: str) -> bytes:
-        sentence = self._exchange(live, "GET", "/api/sentence/0")
-        if status_of(sentence) != 200:
-            return sentence
-        version = json.loads(sentence.partition(b"\r\n\r\n")[2])["version"]
-        edit = {"op": "column", "word": 1, "column": "lemma", "value": value}
-        return self._exchange(live, "POST", "/api/sentence/0", {"version": version, "edit": edit})
-
-    def _exchange(self, live: Live, method: str, path: str, content: object = None) -> bytes:
-        body = json.dumps(content).encode() if content else b""
+    def send(self, live: Live, method: str, path: str, body: bytes = b"") -> bytes:
+        """Return the response to a request; nothing if its connection is closed."""
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Token: {live.token}\r\nConnection: close\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         with contextlib.suppress(OSError):

@@ -47,16 +47,13 @@ LANES = {
     "confidence": Entry("research.attack.components:Confidence", 2, 60.0, 2_000, "forged confidence classifiers"),
     "text": Entry("research.attack.text:PlainText", 2, 60.0, 10_000, "plain texts segmented"),
     "server": Entry("research.attack.server:Server", 2, 60.0, 2_000, "requests, malformed or half sent"),
-    "floods": Entry("research.attack.floods:Floods", 2, 180.0, 10, "floods of connections to live servers"),
+    "floods": Entry("research.attack.floods:Floods", 2, 180.0, 10, "floods of connections to a live server"),
     "vectors": Entry("research.attack.vectors:Vectors", 1, 30.0, 100_000, "damaged files of word vectors"),
     "options": Entry(
         "research.attack.options:Options", 2, 60.0, 1_000, "damaged configurations, templates, command lines"
     ),
     "kills": Entry("research.attack.kills:Kills", 2, 180.0, 200, "kills"),
     "writes": Entry("research.attack.writes:Writes", 2, 180.0, 400, "operations on files that fail, full disks"),
-    "changes": Entry(
-        "research.attack.changes:Changes", 1, 60.0, 1_000, "files saved while another program changes them"
-    ),
     "load": Entry("research.attack.load:Load", 2, 86_400.0, 3, "runs over a large file"),
     "cache": Entry("research.attack.planted:Cache", 1, 60.0, 300, "attempts to plant compiled code"),
     "imports": Entry("research.attack.planted:Imports", 1, 300.0, 10, "helpers started beside planted modules"),

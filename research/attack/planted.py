@@ -9,7 +9,6 @@ import random
 import shutil
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,6 @@ from pathlib import Path
 from nonproj.kernels import kernel
 from nonproj.kernels.cache import ENDING, KernelFiles
 from nonproj.pipeline.compiling import helper
-from nonproj.server.annotation.retraining import Retraining
 from nonproj.workers.processes import Processes
 from research.attack.campaign import BreachError, Lane, UnavailableError
 from research.attack.properties import require
@@ -175,16 +173,6 @@ def _as_user(user: int, function: Callable[[], int]) -> int:
 # -- beside the data ---------------------------------------------------------------------------------------------------
 
 
-def retrain(data: Path) -> None:
-    """Retrain a model, as the annotation page does; the first error is that the other treebank is none."""
-    (data / "others").write_text("no treebank\n", encoding="utf-8")
-    retraining = Retraining(str(data / "out.nonproj"), None, 0, str(data / "others"), lambda path: None)  # type: ignore[arg-type,return-value]
-    retraining.start(["# annotation = done\n1\tRegn\t_\tN\t_\t_\t0\tROOT\t_\t_\n\n"])
-    while retraining.is_running:
-        time.sleep(0.01)
-    require("training.conllu" in str(retraining.state), f"no error of the training: {retraining.state}")
-
-
 def compile_ahead(data: Path) -> None:
     """Start the helper that compiles kernels; without a model, it ends when all is imported."""
     with helper("nonproj.pipeline.compiling"):
@@ -197,7 +185,7 @@ def work(data: Path) -> None:
         require(processes.submit(pow, 2, 10).result() == 1024, "a worker cannot compute")
 
 
-STARTS = {"retraining": retrain, "compiling": compile_ahead, "processes": work}
+STARTS: dict[str, Callable[[Path], None]] = {"compiling": compile_ahead, "processes": work}
 """The modules that start a Python, and how."""
 
 
@@ -217,21 +205,21 @@ def plant(data: Path, names: list[str]) -> Path:
 class Imports(Lane):
     """Starts each helper in a folder with files that have the names of modules."""
 
-    name = "imports"
+    name, starts = "imports", STARTS
 
     def case(self, rng: random.Random, number: int) -> str:
         """Start one of them."""
         data, path, before = self.folder / "data", list(sys.path), Path.cwd()
         shutil.rmtree(data, ignore_errors=True)
         data.mkdir()
-        name, known = rng.choice(list(STARTS)), modules()
+        name, known = rng.choice(list(self.starts)), modules()
         names = known if rng.random() < 0.5 else rng.sample(known, rng.randint(1, 20))
         mark = plant(data, names)
         self.current = {"case.txt": f"{name}: {' '.join(names)}\n".encode()}
         os.chdir(data)
         sys.path[:] = [*rng.choice(([], [""], ["."], [str(data)])), *path]
         try:
-            STARTS[name](data)
+            self.starts[name](data)
         finally:
             sys.path[:] = path
             os.chdir(before)

@@ -1,6 +1,6 @@
 """How long ``nonproj annotate`` takes: for the tree after a drop, and to open a large file.
 
-    python -m research.benchmarks.annotation TREEBANK MODEL [MODEL ...]
+    python -m research.benchmarks.annotation TREEBANK MODEL [MODEL ...]  # needs the workbench: make setup-workbench
 
 A server runs in a process of its own, as for an annotator.  In sentences of about 40 words of the treebank, heads are
 dropped on words at random: each drop is a decision, the rest of the tree is decoded again under all decisions so far,
@@ -31,8 +31,8 @@ import numpy as np
 from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.kernels.interpreters import environment, python
-from nonproj.server.annotation.session import Session
-from nonproj.server.annotation.storage import Storage
+from nonproj_workbench.annotation.session import Session
+from nonproj_workbench.annotation.storage import Storage
 
 SHORTEST, LONGEST = 36, 44
 """The lengths of the sentences in words."""

@@ -2,6 +2,8 @@
 
     python -m research.benchmarks.annotation_page FILE [MODEL] [--words 40] [--drops 50] [--sentences 10000]
 
+It needs the workbench: make setup-workbench.
+
 FILE is a treebank with heads.  Its sentence of the given length, or the next longer one, is edited by real drops of
 words on other words, each undone by a key: reported are the milliseconds from the drop until the new tree is in the
 document (its layout computed), until the frame with it is shown, and those that the server took.  Then a file of so

@@ -3,8 +3,8 @@
     python -m research.experiments.audit english-ewt greek        # a stopped run can be resumed
 
 Errors are planted in the development file (`research.experiments.planting`), which is audited with a model that has
-learnt
-from the training file.  Writes ``audit.csv`` and ``audit.md`` in the folder of results.
+learnt from the training file.  Writes ``audit.csv`` and ``audit.md`` in the folder of results.
+It needs the workbench: make setup-workbench.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 
 from sklearn.metrics import average_precision_score
 
-from nonproj.evaluation.audit.nuclei import variations
-from nonproj.evaluation.audit.predictions import Prediction
-from nonproj.evaluation.audit.suspicions import Suspicion, find_suspicions
+from nonproj.evaluation.predictions import Prediction
 from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.temporary import replacing
 from nonproj.learning.folds import Fold, predict_fold, read_predictions
 from nonproj.types import Sentence
+from nonproj_workbench.audit.nuclei import variations
+from nonproj_workbench.audit.suspicions import Suspicion, find_suspicions
 from research.experiments.__main__ import run_program
 from research.experiments.layout import percent, table
 from research.experiments.neural import known
@@ -61,7 +61,7 @@ words beside another planted error, count as mistakes. Precision is that of as m
 errors, and of a quarter of these; average precision is the area under the curve of precision and recall. Rankings: by
 the exact difference of scores (*margin*); by the probability that the head is wrong (*confidence*); by the same words
 in the same context, annotated otherwise (*variation*); and by their sum, as `nonproj audit` does (*combined*,
-`nonproj.evaluation.audit.suspicions`), whose weights were chosen on English.
+`nonproj_workbench.audit.suspicions`), whose weights were chosen on English.
 `python -m research.experiments.audit` makes this page.
 """
 

@@ -29,7 +29,6 @@ from nonproj.io import (  # noqa: E402
 from nonproj.kernels import trust  # noqa: E402
 from nonproj.model import model as model_module  # noqa: E402
 from nonproj.pipeline import parser as pipeline  # noqa: E402
-from nonproj.server.annotation.storage import Storage  # noqa: E402
 from nonproj.types import Decoded  # noqa: E402
 from research.attack import campaign, components, forgery, material, mutators, planted, reads, report  # noqa: E402
 from research.attack.__main__ import main  # noqa: E402
@@ -81,13 +80,13 @@ def test_planted_modules_that_are_imported_are_caught(monkeypatch, tmp_path):
     results = run_cases(make_lane("imports", tmp_path), tmp_path, 1)
     assert not results.failures
     monkeypatch.setattr("nonproj.pipeline.compiling.python", lambda *words: [sys.executable, *words])
-    monkeypatch.setattr("research.attack.planted.STARTS", {"compiling": planted.compile_ahead})
+    monkeypatch.setattr(planted.Imports, "starts", {"compiling": planted.compile_ahead})
     (failure,) = run_cases(make_lane("imports", tmp_path), tmp_path, 9, failures=1).failures
     assert "was imported from the current folder" in failure["what"]
 
 
 COUNTS = {"reads": 2000, "parses": 100, "models": 60, "options": 30, "text": 300, "tagger": 40, "segmenter": 50}
-COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "folders": 150, "vectors": 1000, "changes": 80}
+COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "folders": 150, "vectors": 1000}
 """Cases of each lane in the tests: together they take less than half a minute."""
 
 
@@ -241,11 +240,6 @@ def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
     monkeypatch.setattr(lane, "parsers", [pair for pair in lane.parsers if pair[1].search])
     monkeypatch.setattr(pipeline, "decode_trusted", recorded)
     assert run_cases(lane, tmp_path, 300, failures=1).failures
-
-
-def test_a_file_that_is_replaced_without_another_look_is_caught(lanes, monkeypatch, tmp_path):
-    monkeypatch.setattr(Storage, "_check_content", Storage._check_facts)
-    assert len(run_cases(lanes("changes"), tmp_path, 300, failures=3).failures) == 3
 
 
 def test_a_model_that_is_not_validated_is_caught(lanes, monkeypatch, tmp_path):

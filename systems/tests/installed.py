@@ -37,14 +37,14 @@ def use(parser: Path, package: Path, folder: Path) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NONPROJ", "VIRTUAL"))}
     clean |= {"NONPROJ_CACHE": os.environ.get("NONPROJ_CACHE", str(folder / "cache")), "PYTHONUTF8": "1"}
 
-    def run(*words: str, code: int = 0) -> str:
+    def run(*words: str) -> str:
         done = subprocess.run(words, cwd=folder, env=clean, capture_output=True, encoding="utf-8", check=False)
-        if done.returncode != code:
+        if done.returncode:
             raise SystemExit(f"{package.name}: {' '.join(words)} ended with code {done.returncode}\n{done.stderr}")
-        return done.stdout or done.stderr
+        return done.stdout
 
     run(sys.executable, "-m", "venv", "env")
-    python, nonproj, systems = (str(folder / "env" / "bin" / name) for name in ("python", "nonproj", "nonproj-systems"))
+    python, systems = (str(folder / "env" / "bin" / name) for name in ("python", "nonproj-systems"))
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *map(str, (parser, package)))
     run(python, "-m", "pip", "check")
     version = run(systems, "--version").strip()
@@ -53,7 +53,6 @@ def use(parser: Path, package: Path, folder: Path) -> None:
     (folder / "field.uai").write_text(FIELD, encoding="utf-8")
     assert '"length": 40' in run(systems, "tsp", "--json", "square.tsp")
     assert "MPE" in run(systems, "mrf", "field.uai", "-o", "-")
-    assert "nonproj-systems tsp" in run(nonproj, "tsp", "square.tsp", code=2)
 
 
 def main(parser: str, *packages: str) -> None:

@@ -102,16 +102,6 @@ def test_a_path_in_the_place_of_a_model(kind, convert):
 # -- treebanks ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_audit_of_a_few_sentences_is_refused(tmp_path, capsys):
-    (tmp_path / "five.conllu").write_text(treebank(5), encoding="utf-8")
-    assert main(["audit", str(tmp_path / "five.conllu"), "-o", str(tmp_path / "out")]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(
-        "nonproj: TREEBANK: each model would learn from 4 sentences, and needs 50 at least, better 500;"
-    )
-    assert error.count("\n") == 1 and not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("query", "message"),
     [

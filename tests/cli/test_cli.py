@@ -78,8 +78,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
     ("words", "message"),
     [
         (["trian"], "unknown command 'trian'; did you mean train?"),
-        (["tsp", "a.tsp", "--no-cuts"], "'tsp' has moved to the package nonproj-systems: pip install"),
-        (["-q", "mrf"], "'mrf' has moved to the package nonproj-systems: pip install"),
+        (["tsp", "a.tsp", "--no-cuts"], "unknown command 'tsp'; known: train, distil,"),
         (["train", "--eopchs", "3"], "nonproj train: unknown option --eopchs; did you mean --epochs?"),
         (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
         (["train", "--lr", "3"], "unknown option --lr (try"),
@@ -112,7 +111,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
         (
             [],
-            "a command is expected: train, distil, parse, evaluate, show, search, annotate, audit, inspect, package,",
+            "a command is expected: train, distil, parse, evaluate, show, search, inspect, package, models, compile,",
         ),
     ],
 )

@@ -10,7 +10,6 @@ from command import SMALL
 from toy import treebank
 
 from nonproj.cli.main import main
-from nonproj.io import conll
 from nonproj.model.model import Model
 
 MODEL = str(Path(__file__).resolve().parents[1] / "golden" / "model.nonproj")
@@ -77,14 +76,6 @@ def test_training_leaves_it_out(here, capsys):
     assert main([*command, "--on-error", "skip"]) == 1
     assert "nonproj: 3 broken sentences left out" in capsys.readouterr().err
     assert Model.load("m").meta["sentences"] == 12
-
-
-def test_an_audit_leaves_it_out(here, capsys):
-    command = ["audit", "bad", "-m", MODEL, "-o", "folder", "--level", "0"]
-    assert main(command) == 2
-    assert main([*command, "--on-error", "skip"]) == 1
-    assert "nonproj: 1 broken sentence left out" in capsys.readouterr().err
-    assert len(list(conll.read("folder/bad"))) == 12
 
 
 def test_a_file_of_malformed_sentences_only_is_an_error(here, capsys):

@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))  # the checkout's package, not an installed one
 import nonproj  # noqa: E402
 from nonproj.cli.arguments import Arguments  # noqa: E402
 from nonproj.cli.main import build_parser  # noqa: E402
+from nonproj.cli.plugins import WORKBENCH  # noqa: E402
 from nonproj.options.config import options  # noqa: E402
 from nonproj.server.description import describe  # noqa: E402
 
@@ -39,7 +40,7 @@ ONLY = {
 
 def listing() -> list[str]:
     """Return the lines of the public interface."""
-    lines = [*_python(), *_command_line(build_parser()), *(f"option {name}" for name, _ in options())]
+    lines = [*_python(), *_command_line(build_parser(())), *(f"option {name}" for name, _ in options())]
     return [*lines, *_addresses()]
 
 
@@ -81,8 +82,9 @@ def _parameters(function: object, bound: bool = True) -> str:
 
 
 def _command_line(parser: Arguments) -> Iterator[str]:
-    """Yield a line for each argument of each command."""
-    for name, command in parser.commands.items():
+    """Yield a line for each argument of each command of this package."""
+    own = {name: command for name, command in parser.commands.items() if name not in WORKBENCH}
+    for name, command in own.items():
         yield f"command {name}"
         for action in command.arguments:
             if action.help is argparse.SUPPRESS:

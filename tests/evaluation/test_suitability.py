@@ -99,7 +99,6 @@ def _renamed(line: str) -> str:
         "parse -m MODEL FILE -o out --resume",
         "evaluate -m MODEL FILE",
         "show -m MODEL FILE -o out.html",
-        "audit -m MODEL FILE -o folder --level 0",
     ],
 )
 def test_commands_warn_once(here, capsys, command):

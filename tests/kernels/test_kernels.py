@@ -20,7 +20,7 @@ from nonproj.cli.warmup import warm_up
 warm_up()
 kernels = {}
 for info in pkgutil.walk_packages(nonproj.__path__, "nonproj."):
-    if info.name in ("nonproj.__main__", "nonproj.systems"):  # the latter only says where it is
+    if info.name == "nonproj.__main__":
         continue
     if info.name.startswith("nonproj.learning.encoders."):  # has no kernels, and needs PyTorch
         continue

@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
-    "systems",
     "__init__ errors kernels types",
     "io parts",
     "options pictures trees",
@@ -42,16 +41,17 @@ MOST_NAMES, MOST_MODULES = 26, 6
 
 LEVEL = {component: level for level, components in enumerate(LEVELS) for component in components.split()}
 
-SYSTEMS = ROOT / "systems" / "nonproj_systems"
+BESIDE = [ROOT / "systems" / "nonproj_systems", ROOT / "workbench" / "nonproj_workbench"]
+"""The packages of the other distributions, which use this one."""
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-SYSTEMS_FILES = sorted(SYSTEMS.rglob("*.py"))
-BOTH = FILES + SYSTEMS_FILES
-"""The files of both packages: rules of style and documentation are the same."""
+FILES_BESIDE = [path for package in BESIDE for path in sorted(package.rglob("*.py"))]
+BOTH = FILES + FILES_BESIDE
+"""The files of all packages: rules of style and documentation are the same."""
 
 OTHERS = [
     path
-    for folder in ("data_scripts", "examples", "packaging", "research", "systems", "tests")
+    for folder in ("data_scripts", "examples", "packaging", "research", "systems", "tests", "workbench")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if path not in BOTH
 ]
@@ -97,11 +97,12 @@ def relative(path: Path) -> str:
 
 def module_of(path: Path) -> tuple[str, ...]:
     """Return the name of a file's module, split at its dots."""
-    return path.relative_to(SYSTEMS.parent if path in SYSTEMS_FILES else ROOT).with_suffix("").parts
+    root = next((package.parent for package in BESIDE if path.is_relative_to(package)), ROOT)
+    return path.relative_to(root).with_suffix("").parts
 
 
 def component(path: Path) -> str:
-    """Return the package or top-level module, directly under nonproj or nonproj_systems, that a file belongs to."""
+    """Return the package or module, directly under nonproj or another package like it, that a file belongs to."""
     return module_of(path)[1]
 
 
@@ -143,20 +144,23 @@ def test_every_level_exists():
     assert set(LEVEL) == {component(path) for path in FILES}
 
 
-def test_the_parser_knows_nothing_of_the_other_systems():
-    """Two files say where they are; nothing imports or names them otherwise."""
-    named = {relative(path) for path in FILES if re.search("nonproj[-_.]systems", path.read_text(encoding="utf-8"))}
-    assert named == {"nonproj/cli/main.py", "nonproj/systems.py"}
-    assert not [path for path in FILES for name in imports(parse(path)) if name[0] in ("nonproj_systems", "systems")]
+def test_the_parser_knows_nothing_of_the_packages_beside_it():
+    """One file says what is in the workbench; nothing imports or names them otherwise."""
+    pattern = re.compile("nonproj[-_.](systems|workbench)")
+    named = {relative(path) for path in FILES if pattern.search(path.read_text(encoding="utf-8"))}
+    assert named == {"nonproj/cli/plugins.py"}
+    beside = {name for package in BESIDE for name in (package.name, package.parent.name)}
+    assert not [path for path in FILES for name in imports(parse(path)) if name[0] in beside]
 
 
-def test_the_systems_do_not_import_each_other():
+def test_packages_within_the_packages_beside_do_not_import_each_other():
     """They share the modules of their package; only the command line names all."""
-    shared = {"cli", "models", "progress", "__main__", "__init__"}
-    for path in SYSTEMS_FILES:
+    for path in FILES_BESIDE:
+        package, here, *inner = module_of(path)
         for name in imports(parse(path)):
-            if name[0] == "nonproj_systems" and component(path) not in shared:
-                assert name[1] == component(path) or name[1] in shared, f"{relative(path)} imports {name[1]}"
+            if name[0] == package and inner and len(name) > 1:
+                module = ROOT / package.removeprefix("nonproj_") / package / f"{name[1]}.py"
+                assert name[1] == here or module.is_file(), f"{relative(path)} imports {name[1]}"
 
 
 def test_the_import_finder_sees_all_forms():
@@ -177,7 +181,7 @@ def test_imports_are_absolute():
     assert not relative_ones
 
 
-ROOTS = {"nonproj", "nonproj_systems"}
+ROOTS = {"nonproj", *(package.name for package in BESIDE)}
 NOT_PRIVATE = {"_kernel", "_asdict", "_fields", "_make", "_replace"}
 """The package's own decorator, and the public interface of named tuples."""
 
@@ -268,7 +272,8 @@ def test_the_finder_of_names_of_libraries_sees_all_forms():
     assert used_names(tree) == {"_c", "_e", "_f", "_g", "_i"}
 
 
-TWINS = sorted([*(ROOT / "tests").glob("naive_*.py"), *(ROOT / "systems" / "tests").glob("naive_*.py")])
+TESTS = [ROOT / "tests", *(package.parent / "tests" for package in BESIDE)]
+TWINS = sorted(path for folder in TESTS for path in folder.glob("naive_*.py"))
 
 
 def test_twins_borrow_nothing_from_the_package_but_types():
@@ -281,7 +286,7 @@ def test_twins_borrow_nothing_from_the_package_but_types():
 
 def test_test_files_import_helpers_only():
     """What several test files need is in `problems`, `toy` or a twin."""
-    paths = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "systems" / "tests").rglob("*.py")])
+    paths = sorted(path for folder in TESTS for path in folder.rglob("*.py"))
     found = {relative(path) for path in paths if any(name[0].startswith("test_") for name in imports(parse(path)))}
     check_breaches(found, IMPORTS_OF_TESTS, "IMPORTS_OF_TESTS")
 
@@ -290,9 +295,8 @@ def test_test_files_import_helpers_only():
 
 
 def test_the_table_of_packages_is_short():
-    """``systems`` only says where the papers' other systems are."""
     names = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
-    names -= {"__init__", "__main__", "systems"}
+    names -= {"__init__", "__main__"}
     assert len(names) <= MOST_NAMES, sorted(names)
     assert len([name for name in names if (PACKAGE / f"{name}.py").is_file()]) <= MOST_MODULES
 
@@ -411,7 +415,9 @@ def test_sections_of_docstrings_are_headings(path):
                 assert following == "-" * len(line), line
 
 
-@pytest.mark.parametrize("path", sorted([*PACKAGE.glob("*/__init__.py"), *SYSTEMS.glob("*/__init__.py")]), ids=relative)
+@pytest.mark.parametrize(
+    "path", [path for package in (PACKAGE, *BESIDE) for path in sorted(package.glob("*/__init__.py"))], ids=relative
+)
 def test_packages_read_like_a_table_of_contents(path):
     """An ``__init__.py`` holds only a docstring, which lists the modules, each in single backticks."""
     body = parse(path).body

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nonproj import errors
-from nonproj.errors import install_command, needs
+from nonproj.errors import install_command, install_distribution, needs
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,6 +51,24 @@ def test_from_a_folder(name, editable, tmp_path, installed_from, monkeypatch):
     assert shlex.split(install_command("ud")) == [*words, f"{folder}[ud]"]
     monkeypatch.chdir(folder)
     assert shlex.split(install_command("ud")) == [*words, ".[ud]"]
+
+
+def test_another_distribution_comes_from_where_this_one_came_from(tmp_path, installed_from, monkeypatch):
+    """An archive holds one distribution only, and a folder may."""
+    name, place = ("nonproj-workbench", "workbench"), "git+https://example.org/nonproj.git#subdirectory=workbench"
+    installed_from({"url": tmp_path.as_uri(), "dir_info": {"editable": True}})
+    assert install_distribution(*name) == "pip install 'nonproj-workbench'"
+    (tmp_path / "workbench").mkdir()
+    assert install_distribution(*name) == f"pip install --editable '{tmp_path}/workbench'"
+    monkeypatch.chdir(tmp_path)
+    assert install_distribution(*name) == "pip install --editable './workbench'"
+    installed_from({"url": "https://example.org/nonproj.git", "vcs_info": {"vcs": "git", "commit_id": "0" * 40}})
+    assert install_distribution(*name) == f"pip install 'nonproj-workbench @ {place}'"
+    (tmp_path / "a.whl").touch()
+    installed_from({"url": (tmp_path / "a.whl").as_uri(), "archive_info": {}})
+    assert install_distribution(*name) == "pip install 'nonproj-workbench'"
+    installed_from(None)
+    assert install_distribution(*name) == "pip install 'nonproj-workbench'"
 
 
 def test_from_a_folder_that_is_gone(tmp_path, installed_from):
@@ -109,7 +127,7 @@ def test_all_messages_are_made_here_and_name_extras_that_exist():
     """No other module writes such a command itself, and what is missing belongs to the extra that is named."""
     project = importlib.metadata.metadata("nonproj").get_all("Provides-Extra")
     named = set()
-    for folder in (ROOT / "nonproj", ROOT / "systems" / "nonproj_systems"):
+    for folder in (ROOT / "nonproj", *ROOT.glob("*/nonproj_*")):
         for path in folder.rglob("*.py"):
             text = path.read_text(encoding="utf-8")
             named |= set(EXTRA.findall(text))

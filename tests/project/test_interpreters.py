@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 from nonproj.kernels import interpreters  # noqa: E402
 from research.attack import planted  # noqa: E402
 
-FOLDERS = ("nonproj", "systems", "research", "packaging", "data_scripts", "docs", "examples")
+FOLDERS = ("nonproj", "systems", "workbench", "research", "packaging", "data_scripts", "docs", "examples")
 FILES = [
     path
     for folder in FOLDERS

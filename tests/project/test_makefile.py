@@ -43,7 +43,7 @@ def test_all_targets_are_listed_on_demand():
     """Once each; those that are not in the short list are in the Makefiles of their folders."""
     lines = re.findall(r"^\.PHONY: (.*)$", MAKEFILES, re.MULTILINE)
     phony = {target for line in lines for target in line.split()} - {"help-all"}
-    assert {"setup", "setup-systems", "reproduce", "kernels"} <= phony
+    assert {"setup", "setup-workbench", "setup-systems", "reproduce", "kernels"} <= phony
     assert sorted(listed(make("help-all").stdout)) == sorted(phony)
 
 
@@ -155,9 +155,12 @@ def test_a_missing_model_is_named(tmp_path):
 TARGETS = [
     "lint",
     "test",
+    "setup-workbench",
     "setup-systems",
     "types",
+    "types-workbench",
     "types-systems",
+    "test-workbench",
     "test-systems",
     "test-systems-bounds",
     "test-research",
@@ -166,7 +169,7 @@ TARGETS = [
 ]
 """What .ci/run makes, as it is printed: the output of what runs beside the tests follows theirs."""
 
-BESIDE = set(TARGETS[3:])
+BESIDE = set(TARGETS[4:])
 """The targets that run with half as many processes."""
 
 HANG = "echo did $@; case $1 in {}) exec sleep 300;; {}) sleep 1; exit 1;; esac"
@@ -204,10 +207,10 @@ def copy_ci(folder: Path, make: str) -> None:
     [
         ("echo did $@", 0, TARGETS, ""),
         ("echo did $@; test $1 != lint", 1, ["lint"], "FAILED: make lint"),
-        ("echo did $@; test $1 != setup-systems", 1, TARGETS[:3], "FAILED: make setup-systems"),
-        (HANG.format("types", "test-bounds"), 1, [*TARGETS[:4], "test-bounds"], "FAILED: make test-bounds"),
-        (HANG.format("test-bounds", "types"), 1, [*TARGETS[:4], "test-bounds"], "FAILED: make types"),
-        (HANG.format("test-systems", "test-bounds"), 1, [*TARGETS[:6], "test-bounds"], "FAILED: make test-bounds"),
+        ("echo did $@; test $1 != setup-systems", 1, TARGETS[:4], "FAILED: make setup-systems"),
+        (HANG.format("types", "test-bounds"), 1, [*TARGETS[:5], "test-bounds"], "FAILED: make test-bounds"),
+        (HANG.format("test-bounds", "types"), 1, [*TARGETS[:5], "test-bounds"], "FAILED: make types"),
+        (HANG.format("test-systems", "test-bounds"), 1, [*TARGETS[:9], "test-bounds"], "FAILED: make test-bounds"),
         (HANG.format("test-bounds", "test-packaging"), 1, TARGETS, "FAILED: make test-packaging"),
         ("echo did $@; touch x", 1, TARGETS, "FAILED: the tests changed the checkout"),
     ],

@@ -45,15 +45,6 @@ def test_the_folder_of_releases_does_not_hide_a_library():
     assert Path(pytest.importorskip("packaging.version").__file__).parent != ROOT / "packaging"
 
 
-@pytest.mark.parametrize("code", ["import nonproj.systems.tsp.solver", "from nonproj import systems"])
-def test_importing_what_has_moved_says_where_it_is(code):
-    with pytest.raises(ImportError) as caught:
-        exec(code, {})
-    assert str(caught.value) == (
-        "nonproj.systems has moved to the package nonproj_systems: pip install ./systems in a checkout of nonproj"
-    )
-
-
 def test_every_package_is_installed():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     folders = {path.parent.relative_to(ROOT) for path in PACKAGE.rglob("*.py")}

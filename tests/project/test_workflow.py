@@ -31,7 +31,8 @@ STEPS = [(name, step) for jobs in (JOBS, PUBLISHING) for name, job in jobs.items
 RUNS = [(name, step["run"]) for name, step in STEPS if "run" in step]
 check = load("packaging/check_release.py")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-MAKEFILE = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "Makefile", *sorted(ROOT.glob("*/targets.mk"))))
+TARGETS = sorted(path.relative_to(ROOT) for path in ROOT.glob("*/targets.mk"))
+MAKEFILE = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", *TARGETS))
 
 
 def requirements(extra: str):
@@ -47,11 +48,10 @@ def requirements(extra: str):
 @pytest.mark.parametrize(("job", "command"), RUNS)
 def test_every_command_is_a_target_of_make(job, command):
     words = command.replace("${{ matrix.constraints }}", "tests/lowest.txt").split()
-    assert words[0] == "make"
-    assert re.search(rf"^{re.escape(words[1])}:", MAKEFILE, re.MULTILINE), f"{job}: make {words[1]}"
-    for word in words[2:]:
+    assert words[0] == "make" and "=" not in words[1]
+    for word in words[1:]:
         name, equals, _ = word.partition("=")
-        assert equals and re.search(rf"^{name} =", MAKEFILE, re.MULTILINE), f"{job}: {word}"
+        assert re.search(rf"^{re.escape(name)}{' =' if equals else ':'}", MAKEFILE, re.MULTILINE), f"{job}: {word}"
 
 
 def test_the_lowest_supported_version_of_python_is_tested():
@@ -83,10 +83,9 @@ FIXED = {
 
 
 def test_no_version_with_a_known_vulnerability_is_allowed():
-    systems = tomllib.loads((ROOT / "systems" / "pyproject.toml").read_text(encoding="utf-8"))
-    parser = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    paths = [ROOT / "pyproject.toml", *(ROOT / name for name in check.OTHERS)]
     checked = set()
-    for table in (parser, systems):
+    for table in (tomllib.loads(path.read_text(encoding="utf-8")) for path in paths):
         extras = table["project"]["optional-dependencies"].values()
         wanted = [
             *table["build-system"]["requires"],
@@ -156,7 +155,10 @@ def test_only_the_job_that_publishes_may_ask_for_a_token_and_it_runs_no_code_of_
 def test_everything_that_is_published_was_built_and_checked_before():
     assert set(PUBLISHING["publish"]["needs"]) == {"build", "kernels"}
     runs = [step["run"] for step in PUBLISHING["build"]["steps"] if "run" in step]
-    assert runs == ['make release-check TAG="$GITHUB_REF_NAME"', "make dist-systems"]  # which depends on dist
+    assert runs == [
+        'make release-check TAG="$GITHUB_REF_NAME"',
+        "make dist-systems dist-workbench",
+    ]  # which depend on dist
     uploads = [step["with"]["name"] for _, step in STEPS if step.get("uses", "").startswith("actions/upload-artifact")]
     for each in PUBLISHING["publish"]["strategy"]["matrix"]["include"]:
         assert any(re.match(each["artifacts"].replace("*", ".*") + "$", name) for name in uploads), each
@@ -179,7 +181,7 @@ def test_workflows_follow_the_schema_of_the_host():
 
 def copied(folder: Path) -> Path:
     """Copy the files that a release compares."""
-    for name in [*check.SAYS_VERSION, "pyproject.toml", "systems/pyproject.toml"]:
+    for name in [*check.SAYS_VERSION, "pyproject.toml", *check.OTHERS]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     changelog = folder / "CHANGELOG.md"
@@ -192,7 +194,7 @@ def test_a_release_says_its_version_everywhere(tmp_path):
     assert check.problems("v9.9.9", tmp_path) == [f"the tag is v9.9.9; pyproject.toml: v{PROJECT['version']}"]
 
 
-@pytest.mark.parametrize("name", [*check.SAYS_VERSION, "systems/pyproject.toml"])
+@pytest.mark.parametrize("name", [*check.SAYS_VERSION, *check.OTHERS])
 def test_another_version_in_any_place_is_found(name, tmp_path):
     path = copied(tmp_path) / name
     path.write_text(path.read_text().replace(PROJECT["version"], "0.9.9", 1), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""Commands of other distributions, which declare them as entry points of the group `GROUP`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
+
+from nonproj.cli.arguments import Arguments
+from nonproj.errors import DependencyError, install_distribution
+
+GROUP = "nonproj.commands"
+"""The group of entry points: each has the name of a command, and refers to a `Command`."""
+
+WORKBENCH = {
+    "annotate": "correct trees in the browser",
+    "audit": "find errors in the annotation of a treebank",
+}
+"""The commands of nonproj-workbench, which ``nonproj --help`` lists even where it is not installed."""
+
+Row: TypeAlias = tuple[str, str, Callable[[Arguments], None]]
+"""Name, description, and a function that adds the arguments, as `Arguments.add_commands` expects them."""
+
+
+class Command(NamedTuple):
+    """A command of another distribution.
+
+    Attributes
+    ----------
+    description : str
+        As in the help, without a full stop.
+    add_arguments : callable
+        Adds the arguments to the command's parser; its module should import nothing heavy, so that errors in options
+        are reported at once.
+    module : str
+        Name of the module with ``run``, which takes the parsed options and returns the exit code.
+    patient : bool
+        As for `nonproj.cli.signals.Signals`: whether the first Ctrl-C may take long to act.
+    """
+
+    description: str
+    add_arguments: Callable[[Arguments], None]
+    module: str
+    patient: bool = False
+
+
+def rows(named: Iterable[str]) -> list[Row]:
+    """Return the commands in `WORKBENCH`, without arguments, and those that are named and installed, with theirs.
+
+    The parser of an installed command has the default ``plugin``, a `Command`.
+    """
+    found = {name: (name, f"{text} (package nonproj-workbench)", _add_nothing) for name, text in WORKBENCH.items()}
+    found |= {
+        name: (name, command.description, functools.partial(_add, command))
+        for name in named
+        if (command := find_command(name))
+    }
+    return list(found.values())
+
+
+def _add_nothing(parser: Arguments) -> None:
+    """Add no arguments."""
+
+
+def _add(command: Command, parser: Arguments) -> None:
+    """Add the arguments of a command."""
+    command.add_arguments(parser)
+    parser.set_defaults(plugin=command)
+
+
+def find_command(name: str) -> Command | None:
+    """Return the command of this name, if an installed distribution has one."""
+    from importlib.metadata import entry_points  # takes 20 ms, and is needed only for commands of others
+
+    for entry in entry_points(group=GROUP, name=name):
+        try:
+            command: Command = entry.load()
+        except (ImportError, AttributeError) as error:
+            package = entry.dist.name if entry.dist else entry.value
+            message = f"{package} does not fit this version of nonproj ({error}); install both in the same version"
+            raise DependencyError(f"'{name}': {message}") from None
+        return command
+    return None
+
+
+def absent(name: str) -> str:
+    """Return the message for a command in `WORKBENCH` that is not installed."""
+    command = install_distribution("nonproj-workbench", "workbench")
+    return f"'{name}' is a command of the package nonproj-workbench; run: {command}"

@@ -1,0 +1,115 @@
+"""Commands of other distributions: found by their entry points, and only if they are asked for."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nonproj.cli.main import build_parser, main
+from nonproj.cli.plugins import GROUP, WORKBENCH
+
+ROOT = Path(__file__).resolve().parents[2]
+
+MODULE = """
+from nonproj.cli.plugins import Command
+
+def add(parser):
+    parser.add_argument("--name", default="nobody")
+
+def run(options):
+    print("good morning,", options.name)
+    return 1
+
+GREET = Command("greet somebody", add, "greeting")
+"""
+
+
+@pytest.fixture
+def distribution(tmp_path, monkeypatch):
+    """Installs a distribution with a command, which an object in the module ``greeting`` describes."""
+
+    def install(command, place="greeting:GREET"):
+        (tmp_path / "greeting.py").write_text(MODULE, encoding="utf-8")
+        folder = tmp_path / "nonproj_greeting-1.0.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: nonproj-greeting\nVersion: 1.0.0\n")
+        (folder / "entry_points.txt").write_text(f"[{GROUP}]\n{command} = {place}\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+
+    yield install
+    sys.modules.pop("greeting", None)
+
+
+def test_an_installed_command_runs(distribution, capsys):
+    distribution("greet")
+    assert main(["greet", "--name", "Anna"]) == 1
+    assert capsys.readouterr().out == "good morning, Anna\n"
+    for words, message in ((["greet", "--nam", "a"], "nonproj greet: unknown option --nam; did you mean --name?"),):
+        with pytest.raises(SystemExit, match="2"):
+            main(words)
+        assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="0"):
+        main(["greet", "--help"])
+    assert "Greet somebody." in capsys.readouterr().out
+    assert "greet" in build_parser(["greet"]).commands and "greet" not in build_parser().commands
+
+
+def test_a_command_of_our_own_is_never_replaced(distribution, capsys):
+    distribution("models")
+    assert main(["models"]) == 0
+    assert "good morning" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("place", ["greeting:NOTHING", "nothing:GREET"])
+def test_a_distribution_that_does_not_fit_is_reported_in_one_line(place, distribution, capsys):
+    distribution("greet", place)
+    assert main(["greet"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("nonproj: 'greet': nonproj-greeting does not fit this version of nonproj (")
+    assert error.endswith("); install both in the same version\n") and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-q", "trees.conllu"], ["--whatever"]])
+@pytest.mark.parametrize("command", WORKBENCH)
+def test_where_the_workbench_is_not_installed_one_line_says_how(command, words, monkeypatch, capsys):
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
+    with pytest.raises(SystemExit, match="2"):
+        main([command, *words])
+    error = capsys.readouterr().err
+    message = f"nonproj: '{command}' is a command of the package nonproj-workbench; run: pip install "
+    assert error.startswith(message) and "workbench'" in error and error.count("\n") == 1
+
+
+def test_the_help_lists_its_commands_all_the_same(monkeypatch, capsys):
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(f"{name} {text} (package" in shown for name, text in WORKBENCH.items())
+    with pytest.raises(SystemExit, match="2"):
+        main(["anotate"])
+    assert "unknown command 'anotate'; did you mean annotate?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [["parse", "-m", "a", "b"], ["train", "--help"], ["--help"], ["-v", "evaluate", "a", "b"]]
+)
+def test_no_installed_distribution_is_looked_at_for_a_command_of_our_own(words):
+    program = f"""
+import sys
+from nonproj.cli.main import parse_arguments
+try:
+    parse_arguments({words!r})
+except SystemExit:
+    pass
+sys.exit("importlib.metadata" in sys.modules)
+"""
+    command = [sys.executable, "-c", program]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

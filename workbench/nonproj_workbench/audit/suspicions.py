@@ -1,0 +1,190 @@
+"""Single suspicions about the annotation of a treebank, with their evidence, and the order in which to look at them.
+
+A suspicion has three kinds of evidence, of which it needs one: a model that does not know the sentence predicts
+something else, by a margin and perhaps with a confidence; or the same words are annotated otherwise elsewhere.  Its
+score is the sum
+
+    margin / typical margin + log-odds of the confidence + VARIATION * share of the other annotation
+
+where the typical margin is the median of its kind in the treebank, and the confidence, only known for heads, is the
+probability that the annotated head is wrong.  The weights were chosen on planted errors: ``research/results/audit.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.evaluation.predictions import SURE, Prediction
+from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS
+from nonproj.types import Sentence
+from nonproj_workbench.audit.nuclei import Variation
+from nonproj_workbench.validation import Violation
+
+KINDS = ("head", "label", "tag", "features", "lemma", "rule")
+"""The kinds of suspicions: wrong heads; wrong labels of heads; wrong UPOS; wrong XPOS or FEATS, where UPOS is as
+predicted; wrong lemmas; and violations of the validator's rules."""
+
+VARIATION = 4.0
+"""Weight of the share of the other annotation of the same words."""
+
+_HEAD = 6
+
+
+class Suspicion(NamedTuple):
+    """A suspicion about a word.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    sentence, word : int
+        The place, from 0 and from 1; word 0 is the sentence as a whole.
+    annotated, predicted : str
+        Of a tag or features, UPOS, XPOS and FEATS separated by blanks; empty if unknown.
+    score : float
+        Suspicions of a kind are sorted by it, highest first; of a rule its level, lowest first.
+    confidence : float or None
+        The probability that the annotated head is wrong.
+    margin : float or None
+        How much more the prediction scores than the annotation; None if the model does not object.
+    certified : bool or None
+        Of a head: whether the margin is proven to be exact.
+    own, others : int
+        How many occurrences of the same words are annotated like this, and otherwise; 0 without variation.
+    rule, message : str
+        The name of the validator's rule, and its message.
+    """
+
+    kind: str
+    sentence: int
+    word: int
+    annotated: str
+    predicted: str
+    score: float
+    confidence: float | None = None
+    margin: float | None = None
+    certified: bool | None = None
+    own: int = 0
+    others: int = 0
+    rule: str = ""
+    message: str = ""
+
+
+Variations = Mapping[tuple[str, int, int], Variation]
+
+
+def find_suspicions(
+    sentences: Sequence[Sentence],
+    predictions: Sequence[Prediction],
+    varied: Variations,
+    violations: Sequence[Violation] = (),
+) -> dict[str, list[Suspicion]]:
+    """Return the suspicions of each kind, the strongest first.
+
+    Parameters
+    ----------
+    sentences : sequence of Sentence
+        With gold heads.
+    predictions : sequence of Prediction
+        Of each sentence, by a model that does not know it.
+    varied : mapping
+        From `nonproj_workbench.audit.nuclei.variations`.
+    violations : sequence of Violation
+
+    Examples
+    --------
+    >>> row = ["1", "Run", "run", "NOUN", "_", "_", "0", "root", "_", "_"]
+    >>> tree = [0], ["root"], None, None, [None], [False], [0.0], ["root"]
+    >>> prediction = Prediction(*tree, [("VERB", "_", "_")], [9.0], ["run"], [(2, 2)])
+    >>> sentence = Sentence([row], np.array([-1, 0], np.int32))
+    >>> [each[:6] for each in find_suspicions([sentence], [prediction], {})["tag"]]
+    [('tag', 0, 1, 'NOUN _ _', 'VERB _ _', 1.0)]
+    """
+    found: dict[str, list[Suspicion]] = {kind: [] for kind in KINDS}
+    for i, (sentence, prediction) in enumerate(zip(sentences, predictions, strict=True)):
+        for m, row in enumerate(sentence.rows, 1):
+            for make in (_head, _label, _tag, _lemma):
+                kind, (annotated, predicted), margin, odds, certified = make(row, prediction, m - 1)
+                other = varied.get(("tag" if kind == "features" else kind, i, m))
+                if other and kind == "features" and other.annotation[0] != row[UPOS]:
+                    kind = "tag"
+                if margin is None and other is None:
+                    continue
+                if margin is None and other is not None:
+                    predicted = " ".join(other.annotation) if kind in ("tag", "features") else other.annotation[0]
+                counts = (other.own, other.others) if other else (0, 0)
+                score = odds + (VARIATION * other.share if other else 0.0)
+                sure = None if kind != "head" or prediction.head_confidence is None else _probability(odds)
+                found[kind].append(Suspicion(kind, i, m, annotated, predicted, score, sure, margin, certified, *counts))
+    for kind in KINDS:
+        found[kind] = _ranked(found[kind])
+    found["rule"] = [
+        Suspicion("rule", each.sentence, each.word, "", "", each.level, rule=each.rule, message=each.message)
+        for each in sorted(violations, key=lambda each: (each.level, each.sentence, each.word))
+    ]
+    return found
+
+
+def _ranked(suspicions: list[Suspicion]) -> list[Suspicion]:
+    """Return suspicions of one kind in their order, with the margins added to their scores."""
+    margins = [each.margin for each in suspicions if each.margin is not None]
+    finite = [margin for margin in margins if margin < SURE]
+    largest, typical = max(finite, default=1.0), float(np.median(finite)) if finite else 1.0
+    made = []
+    for each in suspicions:
+        if each.margin is not None:
+            margin = min(each.margin, largest)
+            each = each._replace(margin=margin, score=each.score + margin / (typical if typical > 0 else 1.0))
+        made.append(each)
+    return sorted(made, key=lambda each: (-each.score, each.sentence, each.word))
+
+
+_Found = tuple[str, tuple[str, str], float | None, float, bool | None]
+"""Kind, annotated and predicted value, margin, log-odds, and whether the margin is certified."""
+
+
+def _head(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
+    """Return what speaks against a head."""
+    head, sure = str(prediction.heads[i]), prediction.head_confidence
+    odds = _log_odds(sure[i]) if sure else 0.0
+    if head == row[_HEAD]:
+        return "head", (row[_HEAD], head), None, -odds, None
+    margin = prediction.differences[i]
+    return "head", (row[_HEAD], head), 0.0 if margin is None else margin, odds, prediction.certified[i]
+
+
+def _label(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
+    """Return what speaks against a label, given the annotated tree."""
+    label = prediction.best_labels[i]
+    margin = None if label == row[DEPREL] else max(prediction.label_margins[i], 0.0)
+    return "label", (row[DEPREL], label), margin, 0.0, None
+
+
+def _tag(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
+    """Return what speaks against the tags of a word."""
+    own, found = row[UPOS : FEATS + 1], list(prediction.tags[i])
+    margin = None if found == own else prediction.tag_margins[i]
+    kind = "tag" if found[0] != own[0] else "features"
+    return kind, (" ".join(own), " ".join(found)), margin, 0.0, None
+
+
+def _lemma(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
+    """Return what speaks against a lemma: how often the form has the other one."""
+    lemma, (others, own) = prediction.lemmas[i], prediction.lemma_counts[i]
+    margin = None if lemma in (row[LEMMA], "_") else max(math.log((others + 0.5) / (own + 0.5)), 0.0)
+    return "lemma", (row[LEMMA], lemma), margin, 0.0, None
+
+
+def _log_odds(p: float) -> float:
+    """Return the log-odds of a probability, as far as it can be trusted."""
+    p = min(max(p, 1e-6), 1 - 1e-6)
+    return math.log(p / (1 - p))
+
+
+def _probability(odds: float) -> float:
+    """Return the inverse of `_log_odds`."""
+    return 1.0 / (1.0 + math.exp(-odds))

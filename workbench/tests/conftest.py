@@ -1,0 +1,37 @@
+"""What several test files need, of the repository's own tests too."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT), str(ROOT / "tests"), str(ROOT / "research" / "tests")]  # `research`, `toy`, `attacking`
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as for the repository's own tests
+os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does not depend on what is compiled already
+
+
+@pytest.fixture(scope="session")
+def noisy_model(tmp_path_factory) -> Path:
+    """A model of the toy language with a tagger and with confidences, unsure of the heads of adjectives."""
+    from toy import noisy_sentences
+
+    from nonproj.learning.trainer import train
+    from nonproj.options.config import Config
+
+    options = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2}
+    options |= {"confidence.share": 0.4, "confidence.epochs": 2}
+    path = tmp_path_factory.mktemp("models") / "noisy.nonproj"
+    train(noisy_sentences(200), Config().with_overrides(options)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A headless browser; the tests that need one are skipped without it."""
+    from browsing import browsing
+
+    with browsing(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
