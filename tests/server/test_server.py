@@ -6,6 +6,7 @@ import concurrent.futures
 import functools
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,11 +17,9 @@ from pathlib import Path
 import pytest
 from command import ROOT, run, running, work_until_end
 from serving import HTTP, nonsense, serving
-from toy import raw_treebank, read, treebank
+from toy import treebank
 
 from nonproj.cli.main import main
-from nonproj.learning.trainer import train
-from nonproj.options.config import Config
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
@@ -30,16 +29,13 @@ pytest.importorskip("python_multipart")
 get, post, put = (functools.partial(method, **HTTP) for method in (httpx.get, httpx.post, httpx.put))
 """The machine may be busy: httpx waits five seconds only."""
 
-OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
 TEXT = treebank(5, seed=1)
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
+def path(model_of, tmp_path_factory) -> Path:
     """A model file of the toy language."""
-    path = tmp_path_factory.mktemp("server") / "toy-2.nonproj"
-    train(read(raw_treebank(120)), Config().with_overrides(OPTIONS)).save(path)
-    return path
+    return shutil.copy(model_of("complete"), tmp_path_factory.mktemp("server") / "toy-2.nonproj")
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from browsing import browsing
 from serving import serving
-from toy import raw_treebank, read, sentences, treebank
+from toy import sentences, treebank
 
 from nonproj.evaluation.scores import nonprojective
-from nonproj.learning.trainer import train
-from nonproj.options.config import Config
 
 pytest.importorskip("selenium")
 pytest.importorskip("starlette")
@@ -21,15 +19,11 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
-OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 4}
-
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server(model_of):
     """A server of the toy language."""
-    path = tmp_path_factory.mktemp("page") / "toy.nonproj"
-    train(read(raw_treebank(120) + treebank(80)), Config().with_overrides(OPTIONS)).save(path)
-    with serving(path) as server:
+    with serving(model_of("complete")) as server:
         yield server
 
 
