@@ -117,8 +117,8 @@ models: $(WARM) ## train and evaluate the models of a release, with cards and pa
 	@"$(BIN)/python" release/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)") $(ARGS); \
 		code=$$?; "$(BIN)/python" release/environment.py models/wheels && exit $$code
 
-test: $(WARM) ## run all tests
-	@$(PYTEST) $(ARGS)
+test: $(WARM) ## run the tests, without the thorough ones
+	@$(PYTEST) -m "not thorough" $(ARGS)
 
 test-decode: $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)

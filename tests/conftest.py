@@ -5,11 +5,17 @@ import os
 from functools import partial
 from pathlib import Path
 
+import instances
 import pytest
 
 os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does not depend on what is compiled already
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+def pytest_configure(config) -> None:
+    """Where thorough tests are left out, the others take fewer random instances."""
+    instances.set_thorough("not thorough" not in config.option.markexpr)
 
 
 @pytest.fixture(scope="session")

@@ -331,6 +331,7 @@ def test_no_bound_is_below_the_exact_optimum(higher):
     assert below > 5
 
 
+@pytest.mark.thorough
 def test_the_benchmark_with_siblings_certifies_what_the_page_says(treebanks, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))  # the benchmarks are no part of the package
     from benchmarks.arrays import decode_siblings, lengths_for_siblings

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from browsing import browsing
 from serving import serving
 from toy import sentences, treebank
 
@@ -27,17 +24,13 @@ def server(model_of):
         yield server
 
 
-@pytest.fixture(params=["light", "dark"])
-def browser(request, server, tmp_path: Path):
-    """The start page in a separate browser."""
-    with browsing(tmp_path) as browser:
-        scheme = {"features": [{"name": "prefers-color-scheme", "value": request.param}]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
-        browser.scheme = request.param
-        browser.get(f"{server.url}/")
-        WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
-        yield browser
-        assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
+@pytest.fixture
+def browser(browser, server):
+    """The browser, on the start page."""
+    browser.get(f"{server.url}/")
+    WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
+    yield browser
+    assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
 
 
 def trees(browser, count: int) -> list:
@@ -51,7 +44,10 @@ def texts(figure, selector: str) -> list[str]:
     return [element.text for element in figure.find_elements(By.CSS_SELECTOR, selector)]
 
 
-def test_one_types_a_sentence_and_sees_its_tree(browser):
+@pytest.mark.parametrize(("scheme", "color"), [("light", "rgb(247, 248, 250)"), ("dark", "rgb(20, 23, 28)")])
+def test_one_types_a_sentence_and_sees_its_tree(scheme, color, browser):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     assert browser.switch_to.active_element.get_attribute("id") == "data"
     browser.switch_to.active_element.send_keys("Den hund ser hus.", Keys.ENTER)
     [figure] = trees(browser, 1)
@@ -61,8 +57,7 @@ def test_one_types_a_sentence_and_sees_its_tree(browser):
     assert sorted(int(arc.get_attribute("data-word")) for arc in arcs) == [1, 2, 3, 4, 5]
     assert all(arc.find_element(By.CSS_SELECTOR, "path").size["height"] > 5 for arc in arcs)
     assert "certified: no tree over its candidate arcs scores higher" in figure.text
-    background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
-    assert background == {"light": "rgb(247, 248, 250)", "dark": "rgb(20, 23, 28)"}[browser.scheme]
+    assert browser.execute_script("return getComputedStyle(document.body).backgroundColor") == color
 
 
 def test_crossing_arcs_keys_and_the_source(browser):
