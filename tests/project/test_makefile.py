@@ -194,6 +194,22 @@ def test_continuous_integration_stops_at_the_first_fault(make, code, said, last,
     work_until_end(list(map(int, made)))
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
+def test_bounds_are_checked_only_if_code_with_kernels_has_changed(tmp_path, monkeypatch):
+    monkeypatch.setenv("BASE", "HEAD")
+    result = ci(tmp_path, "echo did $@")
+    assert re.findall(r"^did (\S+)", result.stdout, re.MULTILINE) == TARGETS[:-1]
+    (tmp_path / "nonproj" / "dual").mkdir(parents=True)
+    (tmp_path / "nonproj" / "dual" / "search.py").touch()
+    for words in (["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "second"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.setenv("BASE", "HEAD~1")
+    command = [tmp_path / ".ci" / "run"]
+    path = {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    again = subprocess.run(command, env=os.environ | path, capture_output=True, text=True, check=False)
+    assert "did test-bounds" in again.stdout
+
+
 @pytest.mark.parametrize("target", re.findall(r"^(test[a-z-]*):", MAKEFILES, re.MULTILINE))
 def test_tests_run_on_as_many_cores_as_asked_for(target):
     assert " -n 2" in make("-n", target).stdout
