@@ -222,6 +222,7 @@ def test_valency(folder):
     assert min(accuracies(run("valency.py", folder, "train.conllu", "test.conllu", "--epochs", "2"))) > 50
 
 
+@pytest.mark.thorough
 def test_valency_on_a_real_treebank(treebanks, folder):
     paths = [str(treebanks / "danish" / f"danish_ddt_{part}.conll") for part in ("train", "test")]
     if not all(Path(path).exists() for path in paths):
