@@ -54,7 +54,8 @@ MEASURE = $(VENV)/.bench
 TORCH = $(VENV)/.torch
 SITE = $(VENV)/.docs
 PACKAGING = $(VENV)/.packaging
-PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal)
+QUICK = -m "not thorough"
+PYTEST = "$(BIN)/python" -m pytest $(QUICK) $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal)
 FILE = models/$(LANG)-$(PARTS)$(ENCODER:%=-%).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
 FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") \
@@ -118,7 +119,7 @@ models: $(WARM) ## train and evaluate the models of a release, with cards and pa
 		code=$$?; "$(BIN)/python" release/environment.py models/wheels && exit $$code
 
 test: $(WARM) ## run the tests, without the thorough ones
-	@$(PYTEST) -m "not thorough" $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 test-decode: $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
