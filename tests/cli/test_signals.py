@@ -66,7 +66,7 @@ def children_seconds() -> float:
 
 
 @pytest.mark.parametrize(("number", "code", "message"), ENDS)
-@pytest.mark.parametrize("source", ["long.conll", "one-sentence.conll"])
+@pytest.mark.parametrize("source", ["one-sentence.conll", pytest.param("long.conll", marks=pytest.mark.thorough)])
 def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, source, number, code, message):
     """Even if a kernel takes many seconds; the promise is one second, of which the process may work all."""
     words = [str(folder / "toy.nonproj"), str(folder / source), "-o", str(tmp_path / "out"), "--stats"]
