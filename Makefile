@@ -47,7 +47,8 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 WARM = $(VENV)/.warm
 TORCH = $(VENV)/.torch
-PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal)
+QUICK = -m "not thorough"
+PYTEST = "$(BIN)/python" -m pytest $(QUICK) $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal)
 FILE = models/$(LANG)-$(PARTS)$(ENCODER:%=-%).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
 FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") \
@@ -105,7 +106,7 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@$(NEEDS_MODEL)
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
 
-test: $(WARM) ## run the tests of the parser
+test: $(WARM) ## run the tests of the parser, without the thorough ones
 	@$(PYTEST) $(ARGS)
 
 test-decode: $(WARM) ## run only the tests of the decoders

@@ -1,8 +1,16 @@
 """What several test files need."""
 
 import logging
+import os
+from functools import partial
 
+import instances
 import pytest
+
+
+def pytest_configure(config) -> None:
+    """Where thorough tests are left out, the others take fewer random instances."""
+    instances.set_thorough("not thorough" not in config.option.markexpr)
 
 
 @pytest.fixture(scope="module")
@@ -12,6 +20,15 @@ def cluster():
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**options, silence_logs=logging.CRITICAL) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def model_of(tmp_path_factory):
+    """Return a function that finds the file of a shared model by its name in `models.RECIPES`."""
+    from models import shared_model
+
+    folder = tmp_path_factory.getbasetemp()
+    return partial(shared_model, folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder)
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,7 @@ class Spaces(Sequence[ArcSpace]):
 
     @property
     def nbytes(self) -> int:
+        """Memory of the arrays, in bytes."""
         return sum(block.nbytes for block in self._blocks)
 
 

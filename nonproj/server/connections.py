@@ -269,6 +269,7 @@ class Writing:
         self._clients: dict[Protocol, int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, and send the body of its response in pieces."""
         client = scope.get("state", {}).get("connection")
         if scope["type"] != "http" or client is None:  # no socket, as in tests of an application alone
             await self.app(scope, receive, send)

@@ -40,6 +40,7 @@ class HostCheck:
         self.app, self.hosts, self.origins = app, {host.lower() for host in hosts}, {each.lower() for each in origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request whose host and origin are allowed, and refuse any other."""
         problem = self.problem(scope) if scope["type"] == "http" else None
         if problem is None:
             await self.app(scope, receive, send)

@@ -147,6 +147,7 @@ class Monitor:
         self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, then log and count it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -4,6 +4,7 @@ import naive_dual
 import naive_trees
 import numpy as np
 import pytest
+from instances import seeds
 from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, SUBSETS, draw_problem
 
 from nonproj.automata.relaxed import decode_relaxed
@@ -16,7 +17,7 @@ WITH_GRANDPARENTS = ["grandparent", pytest.param(ARC_GRANDPARENT, id="arc+grandp
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("pruned", [False, True])
 @pytest.mark.parametrize("name", [*HIGHER_ORDER, *SUBSETS])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(25))
 def test_decode_relaxed_equals_enumeration(seed, name, pruned, kind):
     rng = np.random.default_rng(seed)
     parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned)
@@ -33,7 +34,7 @@ def test_decode_relaxed_equals_enumeration(seed, name, pruned, kind):
 
 
 @pytest.mark.parametrize("name", WITH_GRANDPARENTS)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_every_word_has_one_grandparent_which_it_does_not_head(seed, name):
     rng = np.random.default_rng(seed)
     parts, scores = draw_problem(rng, 7, name, "continuous", True)
@@ -46,7 +47,7 @@ def test_every_word_has_one_grandparent_which_it_does_not_head(seed, name):
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_with_a_bonus_on_the_arcs_of_one_tree_every_head_chooses_that_tree(seed, name):
     """The argmax over Z is then the tree, with all its parts and its score."""
     rng = np.random.default_rng(seed)
@@ -98,7 +99,7 @@ def test_a_word_without_arcs_into_it_is_named_where_it_needs_a_grandparent(name)
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*HIGHER_ORDER, *SUBSETS])
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(15))
 def test_ties_go_to_the_first_grandparent_and_previous_sibling(seed, name, kind):
     """Sums of small integers and halves are exact, so even choices that tie are those of the naive Viterbi."""
     rng = np.random.default_rng(seed)
@@ -113,7 +114,7 @@ def test_ties_go_to_the_first_grandparent_and_previous_sibling(seed, name, kind)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_indicators_mark_the_parts_of_the_chosen_arcs(seed, name):
     """Chosen arcs imply transitions in each half-automaton and grandparent parts through each word, and no others."""
     rng = np.random.default_rng(seed)

@@ -6,6 +6,7 @@ import naive_automata
 import naive_trees
 import numpy as np
 import pytest
+from instances import seeds
 from problems import (
     KINDS,
     as_functions,
@@ -30,7 +31,7 @@ from nonproj.parts.automaton import head_automata, moves
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("forbidden", [0.0, 0.3])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_best_paths_equal_enumeration(seed, forbidden, kind):
     rng = np.random.default_rng(seed)
     arcs, automata, scores = draw_automata(rng, int(rng.integers(1, 5)), kind, bool(seed % 2), forbidden)

@@ -8,6 +8,7 @@ import naive_trees
 import numpy as np
 import pytest
 import toy
+from instances import seeds
 from problems import KINDS, SUBSETS, best_score, check_laws, draw_problem, draw_scores, scale_arcs, trees_over
 
 import nonproj.pipeline.parser
@@ -24,7 +25,7 @@ from nonproj.pipeline.parser import Parser
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_tables_choose_as_the_compiled_automata_do(seed, kind):
     """The product of the tables of siblings and of tri-siblings: the same value, and without ties the same arcs."""
     rng = np.random.default_rng(seed)

@@ -15,13 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import enter
-from toy import treebank
+from toy import QUICK, treebank
 
 from nonproj.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
+SMALL += [f"--set={name}={value}" for name, value in QUICK.items()]
 
 
 @pytest.fixture(scope="module")

@@ -115,6 +115,7 @@ def test_weights_that_are_not_finite(folder, tmp_path, capsys):
     assert capsys.readouterr().err == f"nonproj: {path}: cannot be used: the weights of 'parser' are not finite\n"
 
 
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_input(folder, tmp_path):
     """Eight times as many batches, the same memory."""
     source, out, stats = tmp_path / "many.conll", tmp_path / "out", tmp_path / "stats"

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import subprocess
 import sys
 
 import pytest
-from classifiers import add_classifier
 from toy import raw_treebank
 
 from nonproj.cli import command_arguments
 from nonproj.cli.main import main
 from nonproj.errors import needs
 from nonproj.io.tables import FORMATS, read_frame
-from nonproj.model.model import Model
 
 pandas = pytest.importorskip("pandas")
 
-SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
-SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
-
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(model_of, tmp_path_factory):
     """A model, and a file to parse."""
     folder = tmp_path_factory.mktemp("formats")
-    for name, count, seed in (("train", 60, 0), ("test", 50, 1)):
-        (folder / f"{name}.conllu").write_text(raw_treebank(count, seed), encoding="utf-8")
-    options = ["--epochs", "2", *(f"--set={option}" for option in SMALL)]
-    assert main(["train", str(folder / "train.conllu"), "-o", str(folder / "model"), "-qq", *options]) == 0
-    model = Model.load(folder / "model")
-    add_classifier(model)
-    model.save(folder / "model")
+    (folder / "test.conllu").write_text(raw_treebank(50, 1), encoding="utf-8")
+    shutil.copy(model_of("confident"), folder / "model")
     return folder
 
 

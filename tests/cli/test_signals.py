@@ -37,7 +37,7 @@ def folder(tmp_path_factory) -> Path:
     words = [line.split("\t") for line in treebank(2000).splitlines() if line][:3000]
     lines = ["\t".join([str(i), *word[1:6], str(i - 1), *word[7:]]) for i, word in enumerate(words, 1)]
     (folder / "one-sentence.conll").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
-    (folder / "long.conll").write_text(treebank(20_000), encoding="utf-8")
+    (folder / "long.conll").write_text(treebank(500) * 40, encoding="utf-8")
     return folder
 
 
@@ -66,7 +66,7 @@ def children_seconds() -> float:
 
 
 @pytest.mark.parametrize(("number", "code", "message"), ENDS)
-@pytest.mark.parametrize("source", ["long.conll", "one-sentence.conll"])
+@pytest.mark.parametrize("source", ["one-sentence.conll", pytest.param("long.conll", marks=pytest.mark.thorough)])
 def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, source, number, code, message):
     """Even if a kernel takes many seconds; the promise is one second, of which the process may work all."""
     words = [str(folder / "toy.nonproj"), str(folder / source), "-o", str(tmp_path / "out"), "--stats"]
@@ -79,7 +79,7 @@ def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, sour
     assert seconds < 1.5
 
 
-@pytest.mark.parametrize("gap", [0.0, 0.02, 0.1, 0.5])
+@pytest.mark.parametrize("gap", [0.0, *(pytest.param(gap, marks=pytest.mark.thorough) for gap in (0.02, 0.1, 0.5))])
 def test_two_interrupts_of_training_print_no_traceback(folder, tmp_path, gap):
     words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), *SMALL]
     process = start(*words, "--epochs", "100000")
@@ -92,6 +92,7 @@ def test_two_interrupts_of_training_print_no_traceback(folder, tmp_path, gap):
     assert Model.load(tmp_path / "a.nonproj.checkpoint").meta["log"]
 
 
+@pytest.mark.thorough
 def test_an_ending_process_makes_no_more_temporary_files(tmp_path):
     """Its other threads may be writing just then."""
     program = f"""

@@ -27,6 +27,7 @@ assert main(None if {own} else words) == 0
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("own", [True, False])
 def test_linear_algebra_is_not_imported_in_a_process_of_ones_own(own, tmp_path):
     """Kernels that use it can be compiled and loaded all the same."""

@@ -7,6 +7,7 @@ import random
 import naive_domain
 import numpy as np
 import pytest
+from instances import seeds
 from problems import check_laws, draw_problem, trees_over
 
 import nonproj
@@ -23,7 +24,7 @@ from research.attack.exact import KINDS, MASKS, Exact
 FLOAT32 = float(np.finfo(np.float32).min)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", seeds(300))
 def test_forbidden_arcs_are_those_of_the_rule(seed):
     rng = random.Random(seed)
     scale = 10.0 ** rng.uniform(-30, 30)

@@ -6,6 +6,7 @@ import naive_dual
 import naive_trees
 import numpy as np
 import pytest
+from instances import seeds
 from naive_subgradient import Paper, Polyak, relax
 from problems import (
     ALL_SETS,
@@ -37,8 +38,8 @@ RULES = {APPENDIX_A: Paper, POLYAK: Polyak}
 @pytest.mark.parametrize("name", ALL_SETS)
 def test_equals_enumeration(name, form, kind):
     options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
-    certified = tried = 0
-    for seed in range(60 if name != "third" else 25):
+    certified, tried, chosen = 0, 0, seeds(60 if name != "third" else 25)
+    for seed in chosen:
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 6)) if seed % 4 else 4
         parts, scores = draw_problem(rng, n, name, kind, pruned=bool(seed % 2))
@@ -57,7 +58,7 @@ def test_equals_enumeration(name, form, kind):
         certified += decoded.certified
         tried += 1
     # Random scores make the relaxation loose (section 7.2), but not always; without this the test could be empty.
-    assert tried >= (40 if name != "third" else 18)
+    assert tried >= 0.65 * len(chosen)
     assert certified >= (tried if name == "arc" else 0.4 * tried)
 
 
@@ -66,7 +67,7 @@ def test_equals_enumeration(name, form, kind):
 @pytest.mark.parametrize("beta, tau", [(0.001, 0.5), (0.5, 0.5), (0.3, 0.9), (0.5, 0.2)])
 def test_kernel_equals_the_readable_loop_step_by_step(name, rule, beta, tau):
     longest = 0
-    for seed in range(12):
+    for seed in seeds(12):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, name, "continuous", pruned=bool(seed % 2))
         scores, scale = centre(parts, scores)
@@ -121,8 +122,8 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
     Which of several best trees comes first is not a matter of definition, so the package's own decoders choose among
     those that enumeration finds.
     """
-    whole = lazy = longest = 0
-    for seed in range(15 if name != "third" else 10):
+    whole, lazy, longest, chosen = 0, 0, 0, seeds(15 if name != "third" else 10)
+    for seed in chosen:
         rng = np.random.default_rng(seed)
         parts, scores, options = exact_problem(rng, int(rng.integers(1, 7)), name, spread, form)
         arcs = parts.arcs
@@ -151,8 +152,8 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
             whole += 1
         lazy += (trace.decoded < len(arcs.start) - 1).any()
         longest = max(longest, min(exact, decoded.iterations))
-    assert whole >= (3 if name != "third" else 1)
-    assert lazy >= 5
+    assert whole >= (0.2 if name != "third" else 0.1) * len(chosen)
+    assert lazy >= 0.5 * len(chosen)
     assert longest >= 15
 
 
@@ -174,7 +175,7 @@ def test_the_first_iteration_decodes_all_automata_and_later_ones_fewer(name):
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 @pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_without_higher_order_scores_it_is_the_arborescence(name, single_root, seed):
     rng = np.random.default_rng(seed)
     parts = part_space(full_arc_space(8), name)
@@ -244,8 +245,8 @@ def test_early_stopping_returns_the_best_tree_seen(name):
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_certificates_are_true_at_the_settings_of_the_paper(name):
     """Nearly all arc scores with the automata (appendix A.2), and arcs that matter more than other parts."""
-    certified = 0
-    for seed in range(60):
+    certified, chosen = 0, seeds(60)
+    for seed in chosen:
         rng = np.random.default_rng(seed)
         kind = "continuous" if seed % 2 else "integer"
         parts, scores = draw_problem(rng, int(rng.integers(1, 5)), name, kind, bool(seed % 3))
@@ -254,12 +255,12 @@ def test_certificates_are_true_at_the_settings_of_the_paper(name):
         decoded = dual_decomposition(parts, scores, DualOptions(250, 0.001, rule=APPENDIX_A))
         check_laws(decoded, parts, scores, optimum)
         certified += decoded.certified
-    assert certified >= 50
+    assert certified >= 0.83 * len(chosen)
 
 
 @pytest.mark.parametrize("rule", [APPENDIX_A, POLYAK])
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_a_tree_that_both_subproblems_prefer_is_agreed_on_at_once(seed, name, rule):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 15))
@@ -273,7 +274,7 @@ def test_a_tree_that_both_subproblems_prefer_is_agreed_on_at_once(seed, name, ru
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_all_scores_times_a_power_of_two_take_the_same_steps(seed, name):
     rng = np.random.default_rng(seed)
     parts, scores = draw_problem(rng, 8, name, "continuous", pruned=True)

@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj.errors import DataError
 from nonproj.evaluation.alignment import judge_text
@@ -46,7 +47,7 @@ def draw(chance: random.Random, text: str) -> str:
     return "".join(blocks)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(150))
 def test_as_many_words_are_right_as_by_the_official_evaluation(seed):
     pytest.importorskip("udtools")
     chance = random.Random(seed)

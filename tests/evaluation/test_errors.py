@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from instances import seeds
 from naive_crossing import crossing_arcs
 from naive_errors import counted_words, ratio, scores
 
@@ -80,7 +81,7 @@ def crossing_kinds(sentences, output, punctuation):
     return kinds
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 @pytest.mark.parametrize("punctuation", [False, True])
 def test_tables_equal_the_definitions(seed, punctuation):
     sentences, outputs = two_parsers(seed)

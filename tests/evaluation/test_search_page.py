@@ -164,6 +164,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Uyghur-UDT/ug_udt", "Latin-Perseus/la_perseus", "Tamil-TTB/ta_ttb"])
 def test_real_treebanks(name, browser, released, tmp_path, capsys):
     """The page and the command find, count and export the same; exporting everything returns the file."""

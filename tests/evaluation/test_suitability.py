@@ -43,7 +43,7 @@ def vocabularies(path: Path, count: int):
     )
 
 
-@pytest.mark.parametrize("count", [100, 10**9])
+@pytest.mark.parametrize("count", [100, pytest.param(10**9, marks=pytest.mark.thorough)])
 def test_only_other_languages_are_reported(treebanks, count):
     models = {name: vocabularies(treebanks / name / files[0], count) for name, files in FILES.items()}
     inputs = {name: first_sentences(conll.read(treebanks / name / files[1])) for name, files in FILES.items()}
@@ -56,6 +56,7 @@ def test_only_other_languages_are_reported(treebanks, count):
             assert ("script" in found[0]) == (text == "greek"), (model, text)
 
 
+@pytest.mark.thorough
 def test_another_treebank_of_the_language_fits_but_for_its_tags(treebanks, released):
     model = vocabularies(treebanks / "english" / "wsj_sample_train.conll", 300)
     ewt = first_sentences(conll.read(treebanks / "english-ewt" / "en_ewt-ud-dev.conllu"))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import naive_text_errors as naive
 import pytest
+from instances import seeds
 
 from nonproj.cli.main import main
 from nonproj.errors import DataError
@@ -73,7 +74,7 @@ def parsed(text: str):
     return list(conll.read(io.StringIO(text)))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_tables_equal_the_definitions(seed):
     texts = case(seed)
     gold, *systems = map(parsed, texts)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from toy import raw_treebank, read, sentences
+from toy import QUICK, raw_treebank, read, sentences
 
 import nonproj
 from nonproj.errors import ConfigError, DataError, ModelError
@@ -32,7 +32,7 @@ from spacy.tokens import Doc  # noqa: E402
 from nonproj.integrations.spacy import NonprojComponent  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-OPTIONS = {
+OPTIONS = QUICK | {
     "segmenter.epochs": 0,
     "tagger.epochs": 0,
     "features.bits": 16,

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from toy import raw_treebank, read, treebank
+from toy import QUICK, raw_treebank, read, treebank
 
 from nonproj.errors import ModelError
 from nonproj.learning.trainer import train
@@ -17,7 +17,7 @@ spacy = pytest.importorskip("spacy")
 
 from spacy.training import Example  # noqa: E402 (spaCy may be missing)
 
-OPTIONS = {
+OPTIONS = QUICK | {
     "segmenter.epochs": 0,
     "tagger.epochs": 3,
     "features.bits": 14,

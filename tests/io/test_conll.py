@@ -76,7 +76,9 @@ CONLLU = """\
 # Without loss
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.thorough) if "train" in name else name for name in FILES]
+)
 def test_round_trip_of_a_treebank_is_byte_identical(treebanks, name, tmp_path):
     path = treebanks / name
     target = tmp_path / "out.conll"

@@ -137,7 +137,10 @@ def test_treebanks(treebanks):
         list(conll.read(treebanks / "danish/danish_ddt_test.conll", strict=True))
 
 
-@pytest.mark.parametrize("name", ["english-ewt/en_ewt-ud-test.conllu", "greek/el_gdt-ud-test.conllu"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("english-ewt/en_ewt-ud-test.conllu", marks=pytest.mark.thorough), "greek/el_gdt-ud-test.conllu"],
+)
 def test_treebanks_of_universal_dependencies_agree_with_their_text(treebanks, name):
     """Repeating one of their files is an error, in the first sentence of the repetition."""
     path = treebanks / name

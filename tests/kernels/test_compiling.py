@@ -46,6 +46,7 @@ marginals network pruning rounding scorer sibling subgradient third tree_labels 
 """Modules with kernels that a second-order parse needs: none for projective trees, training, tagging or tables."""
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_the_first_parse_compiles_what_it_needs_and_says_so_once(tmp_path, monkeypatch):
     """All but the slowest kernel, which is there unless these tests come first."""

@@ -18,7 +18,7 @@ from nonproj.options.config import Config
 from nonproj.workers.pool import InProcess
 
 SMALL = {"parts": "sibling", "features.bits": 10, "pruner.bits": 10, "labeler.bits": 12, "training.epochs": 2}
-OPTIONS = Config().with_overrides(SMALL | {"pruner.folds": 0, "labeler.epochs": 1})
+OPTIONS = Config().with_overrides(toy.QUICK | SMALL | {"pruner.folds": 0, "labeler.epochs": 1})
 SENTENCES = toy.sentences(8)
 
 
@@ -106,11 +106,18 @@ def test_forgeries_are_refused_in_one_line(checkpoint, forge, message):
     assert str(caught.value).isprintable() and len(str(caught.value)) < 500
 
 
-@pytest.mark.parametrize("shards", [0, -1, 1.5, "2", 1 << 70, [], None])
-def test_forged_shards_are_refused(tmp_path, shards):
-    checkpoint = tmp_path / "a.checkpoint"
+@pytest.fixture(scope="module")
+def of_shards(tmp_path_factory):
+    """The path of a checkpoint of a training in two shards."""
+    path = tmp_path_factory.mktemp("shards") / "a.checkpoint"
     first = OPTIONS.with_overrides({"training.epochs": 1})
-    train(SENTENCES, first, checkpoint=checkpoint, workers=InProcess(), shards=2)
+    train(SENTENCES, first, checkpoint=path, workers=InProcess(), shards=2)
+    return path
+
+
+@pytest.mark.parametrize("shards", [0, -1, 1.5, "2", 1 << 70, [], None])
+def test_forged_shards_are_refused(of_shards, tmp_path, shards):
+    checkpoint = shutil.copy(of_shards, tmp_path / "a.checkpoint")
     saved = Model.load(checkpoint, mmap=False)
     saved.meta["shards"] = shards
     try:

@@ -29,13 +29,12 @@ from nonproj.scoring.templates import attributes_of, load_templates, part_templa
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.trees.marginals import marginals
 
-SMALL = {
+SMALL = toy.QUICK | {
     "features.bits": 16,
     "pruner.bits": 14,
     "labeler.bits": 16,
     "tagger.bits": 16,
     "training.epochs": 4,
-    "network.epochs": 2,
     "pruner.folds": 0,
     "labeler.epochs": 2,
 }

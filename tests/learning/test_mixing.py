@@ -183,7 +183,7 @@ def test_what_all_workers_have_lost_is_shared_again(material):
         material.trained(Forgetful(100), 4)
 
 
-@pytest.mark.parametrize("deaths", [0, 1])
+@pytest.mark.parametrize("deaths", [pytest.param(0, marks=pytest.mark.thorough), 1])
 def test_a_cluster_computes_the_same_whoever_dies(material, cluster, deaths):
     """A worker is killed as soon as the first shard is done, and its work is repeated."""
     here = material.trained(pool.InProcess(), 4)

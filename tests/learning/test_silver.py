@@ -16,14 +16,13 @@ from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.workers.pool import InProcess
 
-SMALL = {
+SMALL = toy.QUICK | {
     "features.bits": 16,
     "pruner.bits": 14,
     "labeler.bits": 16,
     "tagger.bits": 16,
     "training.epochs": 3,
     "labeler.epochs": 2,
-    "network.epochs": 2,
     "segmenter.epochs": 0,
     "confidence.share": 0,
 }

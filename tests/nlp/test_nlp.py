@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from command import run
 from naive_trees import all_trees
-from toy import raw_treebank, read, sentences, treebank
+from toy import sentences, treebank
 
 import nonproj
 from nonproj.errors import ConfigError, DataError, ModelError
@@ -28,16 +28,13 @@ from nonproj.options.config import Config
 from nonproj.text.places import locate, surface_tokens
 
 ROOT = Path(__file__).resolve().parents[2]
-OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
 TEXT = "Den hund ser hus sovende.\n\n  Stor kat\tjager den\nmand.  Hus kender hus.\n"
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
+def path(model_of) -> Path:
     """A model file of the toy language."""
-    path = tmp_path_factory.mktemp("nlp") / "toy.nonproj"
-    train(read(raw_treebank(120)), Config().with_overrides(OPTIONS)).save(path)
-    return path
+    return model_of("complete")
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +149,10 @@ def test_letters_that_are_composed_keep_their_places(nlp):
 
 def test_real_text(treebanks, tmp_path):
     """Every word of Greek text, multiword tokens included, has its place."""
-    gold = list(itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-train.conllu"), 150))
-    options = OPTIONS | {"training.epochs": 1, "segmenter.epochs": 2, "tagger.epochs": 1, "pruner.folds": 0}
+    gold = list(itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-train.conllu"), 60))
+    options = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 16)
+    options |= {"training.epochs": 1, "segmenter.epochs": 2, "tagger.epochs": 1, "pruner.folds": 0}
+    options |= {"training.models": 1, "network.epochs": 1, "labeler.epochs": 1, "tagger.network_epochs": 1}
     train(gold, Config().with_overrides(options)).save(tmp_path / "greek.nonproj")
     test = itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-test.conllu"), 40)
     texts = [line.removeprefix("# text = ").strip() for s in test for line in s.lines if line.startswith("# text = ")]

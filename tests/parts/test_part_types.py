@@ -8,6 +8,7 @@ import naive_automata
 import naive_trees
 import numpy as np
 import pytest
+from instances import seeds
 from naive_subgradient import Paper, Polyak, relax
 from problems import (
     KINDS,
@@ -54,7 +55,7 @@ def test_a_part_type_without_automata_is_named():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_sibling_tables_choose_as_the_compiled_automata_do(seed, kind):
     """To the last bit, including ties; the automata are those of siblings, because arcs add none."""
     rng = np.random.default_rng(seed)

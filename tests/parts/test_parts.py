@@ -3,6 +3,7 @@
 import naive_trees as naive
 import numpy as np
 import pytest
+from instances import seeds
 from problems import ALL_SETS, KINDS, SUBSETS, draw_problem, draw_scores, trees_over
 
 from nonproj.parts.arcs import arc_space, arc_space_from_mask, full_arc_space, subset
@@ -14,7 +15,7 @@ def random_mask(rng, n):
     return rng.random((n + 1, n + 1)) < rng.choice([0.3, 0.6, 1.0])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_arcs_are_sorted_and_outward(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(0, 9))
@@ -36,7 +37,7 @@ def test_arcs_are_sorted_and_outward(seed):
             assert arcs.modifier[outward].tolist() == naive.candidates(arcs, h, side)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_a_subset_is_indexed_as_its_mask(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(0, 9))
@@ -49,7 +50,7 @@ def test_a_subset_is_indexed_as_its_mask(seed):
         assert ours.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_order_of_the_list_does_not_matter(seed):
     rng = np.random.default_rng(seed)
     expected = arc_space_from_mask(random_mask(rng, 6))
@@ -66,7 +67,7 @@ def test_full_space_has_n_squared_arcs():
         assert (arcs.head != arcs.modifier).all()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 @pytest.mark.parametrize("name", [*ALL_SETS, *SUBSETS])
 def test_parts_are_numbered_by_the_definition(seed, name):
     """Type after type, arcs first; within a type as its module says."""
@@ -120,7 +121,7 @@ def test_score_and_indicators_of_every_tree(n, name, kind):
 
 
 @pytest.mark.parametrize("name", [*ALL_SETS, *SUBSETS])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_a_restricted_problem_scores_its_trees_as_the_whole_does(seed, name):
     rng = np.random.default_rng(seed)
     parts, scores = draw_problem(rng, int(rng.integers(2, 6)), name, "continuous", pruned=False)

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from instances import seeds
 from naive_pictures import SVG, corners, crossing_pairs, crossings, parsed
 from pages import ROOT, run_page
 from toy import sentences
@@ -57,7 +58,7 @@ def random_picture(seed: int) -> tuple[Picture, list[int], list[int]]:
     return Picture(forms, tags, above, below, confidence), trees[0], trees[1]
 
 
-SEEDS = range(60)
+SEEDS = seeds(60)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

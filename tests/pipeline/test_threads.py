@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import toy
 from classifiers import add_classifier
+from instances import seeds
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import nonproj
@@ -109,12 +110,13 @@ def written(document) -> str:
 
 
 def test_eight_threads_return_the_bytes_of_one(path):
-    """Tokens, tags, lemmas, trees, labels, certificates and confidence of 1,000 texts."""
-    given = texts(1000)
+    """Tokens, tags, lemmas, trees, labels, certificates and confidence of up to 1,000 texts."""
+    given = texts(len(seeds(1000)))
     alone, shared = nonproj.load(path), nonproj.load(path)
     assert by_threads(lambda text: written(shared(text)), given) == [written(alone(text)) for text in given]
 
 
+@pytest.mark.thorough
 def test_a_real_treebank(treebanks, tmp_path):
     """The same with a model of real text, whose tags have features."""
     folder = treebanks.parent / "ud" / "Tamil-TTB"

@@ -10,18 +10,13 @@ from pathlib import Path
 import naive_trees
 import numpy as np
 import pytest
-from toy import raw_treebank, read
 
 import nonproj
 from nonproj.io import conll
 from nonproj.io.objects import from_words
-from nonproj.learning.trainer import train
 from nonproj.nlp.document import Document, ParsedSentence
-from nonproj.options.config import Config
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Decoded
-
-OPTIONS = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 2}
 
 
 def parsed(*heads: int) -> ParsedSentence:
@@ -33,11 +28,9 @@ def parsed(*heads: int) -> ParsedSentence:
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
+def path(model_of) -> Path:
     """A model file of the toy language."""
-    path = tmp_path_factory.mktemp("words") / "toy.nonproj"
-    train(read(raw_treebank(60)), Config().with_overrides(OPTIONS)).save(path)
-    return path
+    return model_of("complete")
 
 
 @pytest.fixture(scope="module")

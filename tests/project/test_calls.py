@@ -5,26 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from classifiers import add_classifier
-from toy import raw_treebank, read
 
 import nonproj
-from nonproj.learning.trainer import train
-from nonproj.options.config import Config
 from research.benchmarks.calls import LIMITS, count, main, summary
 
-OPTIONS = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 1, "confidence.share": 0}
 TEXT = "Den hund ser stor kat."
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
+def path(model_of) -> Path:
     """A model file of the toy language, with all that a model of a real one has."""
-    path = tmp_path_factory.mktemp("calls") / "toy.nonproj"
-    model = train(read(raw_treebank(60)), Config().with_overrides(OPTIONS))
-    add_classifier(model)
-    model.save(path)
-    return path
+    return model_of("confident")
 
 
 def test_calls_are_counted_once_everything_is_loaded(path):

@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from classifiers import add_classifier
 from command import kept_kernels
 from toy import raw_treebank, treebank
 
@@ -24,8 +23,6 @@ from nonproj.model.model import Model
 from nonproj.model.wheel import write_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
-SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
 TEXT = "den hund ser kat. den kat jager hus.\n"
 NEEDED = {"--ud": "udapi", ".pdf": "matplotlib", ".png": "matplotlib", ".parquet": "pyarrow"}
 """Packages that commands with these words need."""
@@ -43,17 +40,9 @@ def commands(page: str, heading: str = "") -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory) -> Path:
+def model(model_of) -> Path:
     """A model of text, with a classifier of confidence."""
-    path = tmp_path_factory.mktemp("model") / "my.nonproj"
-    train = path.with_name("train.conllu")
-    train.write_text(raw_treebank(60), encoding="utf-8")
-    words = ["train", str(train), "-o", str(path), "-qq", "--epochs", "2", *(f"--set={option}" for option in SMALL)]
-    assert main(words) == 0
-    found = Model.load(path)
-    add_classifier(found)
-    found.save(path)
-    return path
+    return model_of("confident")
 
 
 @pytest.fixture

@@ -80,6 +80,7 @@ def test_sentences_end_where_no_edge_passes(scripts):
     assert list(scripts["ddt"].cut([])) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("as_folder", [False, True])
 def test_the_danish_files_are_the_known_ones(treebanks, tmp_path, as_folder):
     source = treebanks / "danish" / "ddt-1.0-tag.tar.gz"
@@ -125,6 +126,7 @@ def zipped(path, **members):
     return path
 
 
+@pytest.mark.thorough
 def test_basque_is_recoded(scripts, tmp_path, treebanks):
     expected = [(treebanks / name).read_bytes() for name in scripts["treebanks"].TREEBANKS["basque"][:2]]
     latin = [data.decode().encode("latin-1") for data in expected]
@@ -135,6 +137,7 @@ def test_basque_is_recoded(scripts, tmp_path, treebanks):
     assert (tmp_path / "out" / "basque_conll2007_test.conll").read_bytes() == expected[1]
 
 
+@pytest.mark.thorough
 def test_english_gets_its_columns(scripts, tmp_path, treebanks):
     """The way back: three columns from our file, cut into files of 20 sentences, make our file again."""
     expected = [(treebanks / name).read_text() for name in scripts["treebanks"].TREEBANKS["english"][:2]]
@@ -192,6 +195,7 @@ def ewt_repository(treebanks):
     return dict(reversed((members | lists).items()))
 
 
+@pytest.mark.thorough
 def test_ewt_is_put_together_from_its_documents(scripts, tmp_path, treebanks):
     members = ewt_repository(treebanks)
     assert len(members) == 540 + 318 + 316 + 3 + 2
@@ -202,6 +206,7 @@ def test_ewt_is_put_together_from_its_documents(scripts, tmp_path, treebanks):
         assert (tmp_path / "out" / pathlib.Path(name).name).read_bytes() == (treebanks / name).read_bytes()
 
 
+@pytest.mark.thorough
 def test_greek_is_taken_from_an_archive_or_a_folder(scripts, tmp_path, treebanks):
     names = [name for name, _ in scripts["treebanks"].TREEBANKS["greek"].files]
     expected = tuple((treebanks / name).read_bytes() for name in names)
@@ -226,6 +231,7 @@ def test_archives_that_are_none(scripts, tmp_path):
     assert result.returncode == 2 and result.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 def test_the_treebanks_with_raw_text_have_it(scripts, treebanks):
     """The text is the tokens with spaces, but for one space of another kind in a sentence of English."""
     odd = 0
@@ -244,6 +250,7 @@ def test_the_treebanks_with_raw_text_have_it(scripts, treebanks):
 RELEASED = ("afrikaans", "galician", "gothic", "latin", "tamil", "uyghur", "vietnamese", "wolof")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", RELEASED)
 def test_a_treebank_of_the_release_is_taken_from_its_repository_or_a_copy_of_it(
     scripts, released, tmp_path, monkeypatch, language
@@ -307,6 +314,7 @@ def test_several_folders_are_searched_in_turn(scripts, tmp_path, monkeypatch, ca
 # Fetching
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["danish", "dutch", "basque", "english", "english-ewt", "greek"])
 def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, scripts):
     expected = [str(treebanks / name) for name, _ in scripts["treebanks"].TREEBANKS[language].files]
@@ -317,6 +325,7 @@ def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, s
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 def test_an_archive_is_converted_and_then_found(treebanks, tmp_path):
     archive, out = treebanks / "danish" / "ddt-1.0-tag.tar.gz", tmp_path / "out"
     arguments = SCRIPTS / "fetch.py", "danish", "--out", out, "--source", tmp_path, "--paths"
@@ -332,6 +341,7 @@ def test_an_archive_is_converted_and_then_found(treebanks, tmp_path):
     assert f"{test}: SHA-256 is {sha256(test)}, " in damaged.stderr
 
 
+@pytest.mark.thorough
 def test_urls_are_downloaded_and_converted(treebanks, tmp_path, scripts, monkeypatch):
     """The same way as from the network, with local files behind the URLs."""
     fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from toy import treebank
+from toy import QUICK, treebank
 
 from nonproj.cli.main import main, parse_arguments
 from nonproj.io import conll
@@ -31,6 +31,7 @@ NAMES.append("docs/**/*.md")
 NAMES += [f"{name}/{page}" for name in ("systems", "workbench") for page in ("README.md", "[a-z]*/*.md")]
 PAGES = sorted([*OUTSIDE, *(path for name in NAMES for path in ROOT.glob(name))])
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
+SMALL += [f"--set={name}={value}" for name, value in QUICK.items()]
 RUN_HERE = [
     "README.md",
     "docs/confidence.md",

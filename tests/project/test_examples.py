@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from command import run_copy
 from naive_trees import all_trees
-from toy import treebank
+from toy import QUICK, treebank
 
 from nonproj.cli.main import main
 from nonproj.dual.decoding import dual_decomposition
@@ -34,6 +34,7 @@ from nonproj.workers.pool import in_order
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
+SMALL += [f"--set={name}={value}" for name, value in QUICK.items()]
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +221,7 @@ def test_valency(folder):
     assert min(accuracies(run("valency.py", folder, "train.conllu", "test.conllu", "--epochs", "2"))) > 50
 
 
+@pytest.mark.thorough
 def test_valency_on_a_real_treebank(treebanks, folder):
     paths = [str(treebanks / "danish" / f"danish_ddt_{part}.conll") for part in ("train", "test")]
     if not all(Path(path).exists() for path in paths):

@@ -233,7 +233,7 @@ def test_continuous_integration_stops_at_the_first_fault(make, code, said, last,
 def test_continuous_integration_runs_the_tests_of_what_has_changed(tmp_path):
     def made(**environment: str) -> set[str]:
         found = set(re.findall(r"^did (\S+)", ci(tmp_path, **environment).stdout, re.MULTILINE))
-        assert set(TARGETS) - {"test-research", "test-packaging"} <= found
+        assert set(TARGETS) - {"test-research", "test-packaging", "test-bounds"} <= found
         return found & {"test-research", "test-packaging"}
 
     copy_ci(tmp_path, "echo did $@")
@@ -247,6 +247,18 @@ def test_continuous_integration_runs_the_tests_of_what_has_changed(tmp_path):
     commit(tmp_path)
     assert made() == set() and made(BASE="HEAD~2") == {"test-research"}
     assert made(BASE="nowhere") == {"test-research", "test-packaging"}
+
+
+def test_bounds_are_checked_only_if_code_with_kernels_has_changed(tmp_path):
+    copy_ci(tmp_path, "echo did $@")
+    result = ci(tmp_path, BASE="HEAD")
+    assert re.findall(r"^did (\S+)", result.stdout, re.MULTILINE) == [
+        name for name in TARGETS if name not in ("test-bounds", "test-research", "test-packaging")
+    ]
+    (tmp_path / "nonproj" / "dual").mkdir(parents=True)
+    (tmp_path / "nonproj" / "dual" / "search.py").touch()
+    commit(tmp_path)
+    assert "did test-bounds" in ci(tmp_path, BASE="HEAD~1").stdout
 
 
 @pytest.mark.parametrize("target", TESTS)

@@ -9,6 +9,7 @@ import naive_scoring
 import numpy as np
 import pytest
 import toy
+from instances import seeds
 from problems import draw_tree
 from toy import draw_sentence
 
@@ -39,7 +40,7 @@ def draw(seed, n):
     return rng, sentence, heads, encoder, PairScorer(FILES, encoder.attributes)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_pairs_of_a_tree_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 14))

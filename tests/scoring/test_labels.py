@@ -3,6 +3,7 @@
 import naive_scoring as naive
 import numpy as np
 import pytest
+from instances import seeds
 from problems import draw_features, draw_tree
 
 from nonproj.learning.labeler import Labeler
@@ -20,7 +21,7 @@ SPEC = {
 }
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(15))
 def test_parts_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 16))

@@ -9,6 +9,7 @@ import naive_network
 import naive_trees
 import numpy as np
 import pytest
+from instances import seeds
 from problems import draw_arcs, draw_candidates, draw_tree
 from toy import draw_sentence, sentences
 
@@ -84,7 +85,7 @@ def naive_context(network, sentence, vocabularies):
     return naive_network.sums_in_context(sentence, vocabularies, network.index, weights, context)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_scores_equal_the_definition_exactly(seed):
     rng = np.random.default_rng(seed)
     sentence, encoder = draw_encoder(rng, [1, 2, 3, 5, 9, 25][seed % 6])

@@ -3,6 +3,7 @@
 import naive_scoring as naive
 import numpy as np
 import pytest
+from instances import seeds
 from problems import draw_arcs, draw_features
 from toy import draw_sentence
 
@@ -36,7 +37,7 @@ def parts_of(part, arcs):
 
 
 @pytest.mark.parametrize("part", ["arc", "sibling", "grandparent"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_rows_are_in_the_order_of_part_numbers(part, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 14))

@@ -3,6 +3,7 @@
 import naive_scoring
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj.scoring import morphology
 from nonproj.scoring.vocabulary import (
@@ -205,7 +206,7 @@ def draw_features(seed, n=300):
     return [Sentence(rows[i : i + 10]) for i in range(0, n, 10)]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_informative_features_equal_the_definition(seed, monkeypatch):
     sentences = draw_features(seed)
     monkeypatch.setattr(morphology, "MINIMUM", 0.05)

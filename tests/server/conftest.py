@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from serving import GOLDEN
-from toy import raw_treebank, read
+from toy import QUICK, raw_treebank, read
 
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
@@ -17,7 +17,7 @@ from nonproj.options.config import Config
 def other(tmp_path_factory) -> Path:
     """A model whose labels differ from those of the first one."""
     path = tmp_path_factory.mktemp("models") / "other.nonproj"
-    options = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 1, "parts": "arc"}
+    options = QUICK | {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 1, "parts": "arc"}
     text = raw_treebank(40).replace("\tsubj\t", "\tsecond\t").replace("\tdet\t", "\tsecond\t")
     train(read(text), Config().with_overrides(options)).save(path)
     return path

@@ -60,6 +60,7 @@ def limit_files(server, count: int) -> None:
 # -- descriptors -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
 def test_a_flood_of_connections_does_not_exhaust_descriptors():
     with serving(GOLDEN) as server:

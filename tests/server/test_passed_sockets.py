@@ -66,6 +66,7 @@ def wait_for_line(process: subprocess.Popen, beginning: str) -> str:
     return line
 
 
+@pytest.mark.thorough
 def test_a_restart_with_a_passed_socket_loses_no_request(path, other):
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"

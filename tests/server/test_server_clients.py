@@ -195,6 +195,7 @@ def test_clients_that_are_gone_are_told_from_those_that_wait(leaves):
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit needs /proc")
 def test_a_sentence_beyond_the_memory_of_a_worker_is_too_large():
     least = run("serve", str(GOLDEN), "--max-worker-memory", "1").stderr

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from browsing import browsing
 from serving import serving
-from toy import raw_treebank, read, sentences, treebank
+from toy import sentences, treebank
 
 from nonproj.evaluation.scores import nonprojective
-from nonproj.learning.trainer import train
-from nonproj.options.config import Config
 
 pytest.importorskip("selenium")
 pytest.importorskip("starlette")
@@ -21,29 +16,21 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
-OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 4}
-
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server(model_of):
     """A server of the toy language."""
-    path = tmp_path_factory.mktemp("page") / "toy.nonproj"
-    train(read(raw_treebank(120) + treebank(80)), Config().with_overrides(OPTIONS)).save(path)
-    with serving(path) as server:
+    with serving(model_of("complete")) as server:
         yield server
 
 
-@pytest.fixture(params=["light", "dark"])
-def browser(request, server, tmp_path: Path):
-    """The start page in a separate browser."""
-    with browsing(tmp_path) as browser:
-        scheme = {"features": [{"name": "prefers-color-scheme", "value": request.param}]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
-        browser.scheme = request.param
-        browser.get(f"{server.url}/")
-        WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
-        yield browser
-        assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
+@pytest.fixture
+def browser(browser, server):
+    """The browser, on the start page."""
+    browser.get(f"{server.url}/")
+    WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
+    yield browser
+    assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
 
 
 def trees(browser, count: int) -> list:
@@ -57,7 +44,10 @@ def texts(figure, selector: str) -> list[str]:
     return [element.text for element in figure.find_elements(By.CSS_SELECTOR, selector)]
 
 
-def test_one_types_a_sentence_and_sees_its_tree(browser):
+@pytest.mark.parametrize(("scheme", "color"), [("light", "rgb(247, 248, 250)"), ("dark", "rgb(20, 23, 28)")])
+def test_one_types_a_sentence_and_sees_its_tree(scheme, color, browser):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     assert browser.switch_to.active_element.get_attribute("id") == "data"
     browser.switch_to.active_element.send_keys("Den hund ser hus.", Keys.ENTER)
     [figure] = trees(browser, 1)
@@ -67,8 +57,7 @@ def test_one_types_a_sentence_and_sees_its_tree(browser):
     assert sorted(int(arc.get_attribute("data-word")) for arc in arcs) == [1, 2, 3, 4, 5]
     assert all(arc.find_element(By.CSS_SELECTOR, "path").size["height"] > 5 for arc in arcs)
     assert "certified: no tree over its candidate arcs scores higher" in figure.text
-    background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
-    assert background == {"light": "rgb(247, 248, 250)", "dark": "rgb(20, 23, 28)"}[browser.scheme]
+    assert browser.execute_script("return getComputedStyle(document.body).backgroundColor") == color
 
 
 def test_crossing_arcs_keys_and_the_source(browser):

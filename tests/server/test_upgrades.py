@@ -75,6 +75,7 @@ def test_a_broken_model_leaves_the_old_one_serving(path, other):
     assert len(set(stream.answers)) == 2
 
 
+@pytest.mark.thorough
 def test_the_last_of_many_reloads_wins(path, other):
     """Signals at the start and during a reload are not forgotten, and do not add up."""
     with serving(path) as server, Stream(server.url) as stream:
@@ -120,6 +121,7 @@ def test_a_new_worker_that_dies_leaves_the_old_ones(path, other):
     assert len(set(stream.answers)) == 1
 
 
+@pytest.mark.thorough
 def test_a_server_that_reloads_can_be_stopped(path):
     for pause in (0.0, 0.3, 1.0):
         with serving(path) as server:
@@ -131,6 +133,7 @@ def test_a_server_that_reloads_can_be_stopped(path):
             wait_until(lambda server=server: running(server.process.pid) == [])
 
 
+@pytest.mark.thorough
 def test_a_signal_during_the_start_is_obeyed_when_the_server_is_ready(path):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "nonproj", "serve", str(path), "--port", "0"]
@@ -149,6 +152,7 @@ def test_a_signal_during_the_start_is_obeyed_when_the_server_is_ready(path):
     assert process.returncode == 0 and rest.endswith("stopped\n")
 
 
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_reloads(path):
     """Neither processes nor open files, nor copies of models remain."""
     with serving(path) as server:
@@ -168,6 +172,7 @@ def test_memory_does_not_grow_with_reloads(path):
     assert last[1] < first[1] + 8 * GOLDEN.stat().st_size
 
 
+@pytest.mark.thorough
 def test_a_closed_terminal_stops_the_server(path):
     controller, terminal = os.openpty()
 

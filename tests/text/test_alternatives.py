@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from instances import seeds
 from toy import raw_treebank, read
 
 from nonproj.learning.trainer import train
@@ -41,7 +42,7 @@ def random_alternatives(seed: int) -> tuple[Alternatives, np.ndarray, int]:
     return Alternatives(begin, end, np.log(rng.random(len(kept)))), trees, n
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_decisions_equal_those_by_enumeration(seed):
     found, trees, n = random_alternatives(seed)
     places = list(zip(found.begin.tolist(), found.end.tolist(), strict=True))
@@ -70,7 +71,7 @@ def test_decisions_equal_those_by_enumeration(seed):
             assert scores[end - 1] == pytest.approx(odds, rel=1e-4, abs=2e-3)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_parts_are_as_small_as_they_can_be(seed):
     found, _, n = random_alternatives(seed)
     places = list(zip(found.begin.tolist(), found.end.tolist(), strict=True))
@@ -83,7 +84,7 @@ def test_parts_are_as_small_as_they_can_be(seed):
     assert [sorted(part.tolist()) for part in undecided(found)] == expected
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_without_trees_the_decisions_are_those_of_the_segmenter(seed):
     rng = np.random.default_rng(seed)
     layout = lay_out(characters('a b ( c\n\nd " .\n\ne f'))  # so short that no beginning is improbable

@@ -37,7 +37,9 @@ def test_the_rules_of_a_language_alone(name):
     check(Segmenter(UnicodeRules(language=LANGUAGES[TREEBANKS[name][0]]), Multiwords.fit([]), "rules"), name)
 
 
-@pytest.mark.parametrize("with_spacy", [False, True], ids=["own", "spacy"])
+@pytest.mark.parametrize(
+    "with_spacy", [pytest.param(False, id="own"), pytest.param(True, id="spacy", marks=pytest.mark.thorough)]
+)
 @pytest.mark.parametrize("name", TREEBANKS)
 def test_rules_with_the_treebank(name, with_spacy, treebanks, monkeypatch):
     if with_spacy:

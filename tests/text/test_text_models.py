@@ -9,6 +9,7 @@ import random
 import naive_text as naive
 import numpy as np
 import pytest
+from instances import seeds
 from naive_network import in_training
 from toy import raw_treebank
 
@@ -55,7 +56,7 @@ def random_weights(chance: random.Random, integers: bool) -> np.ndarray:
     return random.normal(size=1 << 10).astype(np.float32)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_layout_and_decisions_equal_the_twin(seed):
     chance = random.Random(seed)
     text = random_text(chance)
@@ -106,7 +107,7 @@ def twin_of(usage: Usage):
     return lambda form: of(usage.case, form), lambda form: of(usage.tag, form) or of(usage.suffix, form[-3:])
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_improbable_beginnings_are_given_up(seed, monkeypatch):
     """There are never more beginnings than can be probable, and a certain end leaves one."""
     random = np.random.default_rng(seed)

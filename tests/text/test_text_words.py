@@ -8,6 +8,7 @@ import random
 import naive_text as naive
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
@@ -56,7 +57,7 @@ def forms(segmenter: Segmenter, text: str) -> list[list[str]]:
 # -- the model against its twin ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_scores_equal_the_twin(seed):
     chance, random_numbers = random.Random(seed), np.random.default_rng(seed)
     text = "".join(chance.choice(["a", "b", "B", "ab", "1", " ", " ", "  ", "\n", "\n\n"]) for _ in range(60))

@@ -6,6 +6,7 @@ import naive_trees as naive
 import networkx
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.trees.arborescence import maximum_arborescence, maximum_arborescence_sparse
@@ -57,7 +58,7 @@ def test_equals_enumeration(n, single_root, kind):
             assert naive.arc_score(heads, scores) == pytest.approx(expected, rel=1e-15, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 @pytest.mark.parametrize("kind", ["continuous", "integer", "absent"])
 def test_dense_and_sparse_agree_on_longer_sentences(seed, kind):
     rng = np.random.default_rng(seed)
@@ -82,7 +83,7 @@ def test_no_single_change_improves_a_long_tree(seed):
                 assert naive.arc_score(other, scores) <= best + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_single_root_tree_is_the_best_over_all_root_words(seed):
     rng = np.random.default_rng(seed)
     n = 30
@@ -113,7 +114,7 @@ def test_large_root_scores_do_not_hide_small_differences(big):
             assert got == max(exact)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_a_constant_added_to_a_column_keeps_the_tree(seed):
     rng = np.random.default_rng(seed)
     scores = draw(rng, 12, "continuous")

@@ -3,6 +3,7 @@
 import naive_trees as naive
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.trees.arborescence import maximum_arborescence
@@ -37,7 +38,7 @@ def test_equals_enumeration(n, single_root, kind):
         assert naive.arc_score(heads, scores) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 @pytest.mark.parametrize("single_root", [False, True])
 def test_sparse_equals_dense_with_absent_arcs(seed, single_root):
     rng = np.random.default_rng(seed)
@@ -62,7 +63,7 @@ def test_which_trees_are_projective(n):
         assert is_projective(np.array(tree, np.int32)) == naive.is_projective(tree)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_equals_the_arborescence_if_that_is_projective(seed):
     rng = np.random.default_rng(seed)
     n = 20
@@ -74,7 +75,7 @@ def test_equals_the_arborescence_if_that_is_projective(seed):
         np.testing.assert_array_equal(maximum_arborescence(scores, single_root), target)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_a_constant_added_to_a_column_keeps_the_tree(seed):
     rng = np.random.default_rng(seed)
     scores = draw(rng, 15, "continuous")

@@ -5,6 +5,7 @@ import math
 import naive_trees as naive
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj.trees.arborescence import maximum_arborescence, maximum_arborescence_sparse
 from nonproj.trees.marginals import marginals
@@ -67,7 +68,7 @@ def test_kept_arcs_equal_the_definition(single_root, threshold, max_heads):
 
 
 @ROOTS
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_the_strictest_settings_keep_a_tree(seed, single_root):
     rng = np.random.default_rng(seed)
     p = draw(rng, int(rng.integers(2, 30)), single_root, scale=rng.choice([0.0, 1.0, 30.0, 1000.0]))
@@ -79,7 +80,7 @@ def test_the_strictest_settings_keep_a_tree(seed, single_root):
 
 
 @ROOTS
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_projective_keeps_a_projective_tree(seed, single_root):
     rng = np.random.default_rng(seed)
     p = draw(rng, 15, single_root, scale=rng.choice([1.0, 300.0]))

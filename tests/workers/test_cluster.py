@@ -297,11 +297,11 @@ def test_what_dask_raises_when_something_is_closed_is_a_lost_connection(name):
         raise kind("ConnectionPool is closed")
 
 
-@pytest.mark.parametrize("command", ["parse", "train"])
+@pytest.mark.parametrize("command", ["parse", pytest.param("train", marks=pytest.mark.thorough)])
 def test_a_scheduler_that_dies_is_reported_in_one_line(here, command):
     pytest.importorskip("distributed")
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    Path("long.conll").write_text(treebank(30_000), encoding="utf-8")
+    Path("long.conll").write_text(treebank(1000) * 30, encoding="utf-8")
     program = [sys.executable, "-c", SCHEDULER]
     with subprocess.Popen(program, env=environment, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL) as scheduler:
         address = scheduler.stdout.readline().decode().strip()

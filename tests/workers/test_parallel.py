@@ -228,19 +228,19 @@ def test_a_worker_that_nobody_listens_to_ends_without_a_word():
 @pytest.mark.parametrize(
     ("number", "code", "message", "everyone"),
     [
-        (signal.SIGINT, 130, b"nonproj: interrupted\n", False),
+        pytest.param(signal.SIGINT, 130, b"nonproj: interrupted\n", False, marks=pytest.mark.thorough),
         (signal.SIGINT, 130, b"nonproj: interrupted\n", True),
         (signal.SIGTERM, 143, b"nonproj: terminated\n", False),
-        (signal.SIGTERM, 143, b"nonproj: terminated\n", True),
-        (signal.SIGHUP, 129, b"nonproj: hung up\n", False),
-        (signal.SIGHUP, 129, b"nonproj: hung up\n", True),
+        pytest.param(signal.SIGTERM, 143, b"nonproj: terminated\n", True, marks=pytest.mark.thorough),
+        pytest.param(signal.SIGHUP, 129, b"nonproj: hung up\n", False, marks=pytest.mark.thorough),
+        pytest.param(signal.SIGHUP, 129, b"nonproj: hung up\n", True, marks=pytest.mark.thorough),
         (signal.SIGKILL, -9, b"", False),  # sent to everyone, it needs no help of ours
     ],
 )
 def test_processes_end_with_their_parent(folder, tmp_path, number, code, message, everyone):
     """In a terminal, an interrupt reaches the workers too."""
     source = tmp_path / "long.conll"
-    source.write_text(treebank(30_000), encoding="utf-8")
+    source.write_text(treebank(1000) * 30, encoding="utf-8")
     words = ["parse", str(folder / "toy.nonproj"), str(source), "-o", str(tmp_path / "out"), "--jobs", "2"]
     process = start(*words)
     wait_until(lambda: any(path.name.startswith(".") and path.stat().st_size for path in tmp_path.iterdir()), process)

@@ -128,7 +128,7 @@ def test_what_is_done_is_not_done_again(here, monkeypatch):
     assert len(parsed) == len(tasks) - 3 > 0
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.thorough), "2"])
 def test_killed_jobs_are_resumed(folder, tmp_path, jobs):
     """Killed at random moments; the next run need not have as many processes."""
     chance = random.Random(int(jobs))

@@ -27,7 +27,7 @@ def test_wrong_arguments_are_named():
         parse_with_automata(arcs, automata, np.zeros(4), DualOptions(max_iterations=0))
     with pytest.raises(ValueError, match="rule is 2; 0 .paper. or 1 .polyak. is expected"):
         parse_with_automata(arcs, automata, np.zeros(4), DualOptions(rule=2))
-    with pytest.raises(ValueError, match="work_per_word is -1; 0 or more"):
+    with pytest.raises(ValueError, match="work_per_word is -1; a number from 0 to"):
         parse_with_automata(arcs, automata, np.zeros(4), limits=SearchOptions(work_per_word=-1))
     with pytest.raises(ValueError, match="search is 1.0; True or False"):
         parse_with_automata(arcs, automata, np.zeros(4), limits=SearchOptions(search=1.0))

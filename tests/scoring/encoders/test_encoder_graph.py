@@ -9,6 +9,7 @@ import encoders
 import numpy as np
 import onnx
 import pytest
+from instances import seeds
 from onnx import numpy_helper
 
 from nonproj.scoring.encoders import onnx_writer
@@ -79,7 +80,7 @@ def test_float_graphs_pass_the_checker_of_onnx(tmp_path):
     onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_rounding_errs_by_half_a_step_at_most(seed):
     random = np.random.default_rng(seed)
     size = 16 * int(random.integers(1, 5))

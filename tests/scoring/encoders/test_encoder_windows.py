@@ -5,11 +5,12 @@ from __future__ import annotations
 import naive_windows
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj.scoring.encoders.windows import windows
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(200))
 def test_windows_follow_the_definition(seed):
     random = np.random.default_rng(seed)
     limit = int(random.integers(1, 40))
@@ -20,7 +21,7 @@ def test_windows_follow_the_definition(seed):
     assert found.owner.tolist() == owners
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", seeds(50))
 def test_windows_cover_a_sentence(seed):
     random = np.random.default_rng(seed)
     lengths = random.integers(1, 11, 300)

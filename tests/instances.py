@@ -1,0 +1,18 @@
+"""How many random instances tests take: all of them in `make test-all`, a part of them in `make test`."""
+
+from __future__ import annotations
+
+PART = 5
+
+_thorough = True
+
+
+def set_thorough(value: bool) -> None:
+    """Choose between all instances and a part of them; before tests are collected."""
+    global _thorough
+    _thorough = value
+
+
+def seeds(count: int, least: int = 5) -> range:
+    """Return the seeds of random instances: all of ``count``, or a fifth of them, but some at least."""
+    return range(count if _thorough else min(count, max(least, count // PART)))

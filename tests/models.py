@@ -1,0 +1,50 @@
+"""Models of the toy language that tests share; only tests of training train models of their own.
+
+A model is trained by the first test that asks for it, and kept in a folder of all processes of this run of the tests.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from classifiers import add_classifier
+from toy import raw_treebank, read
+
+from nonproj.learning.trainer import train
+from nonproj.options.config import Config
+from nonproj.types import Sentence
+
+
+class Recipe(NamedTuple):
+    """Sentences to train on, options, and whether the model gets a classifier of confidence with random weights."""
+
+    sentences: Callable[[], list[Sentence]]
+    options: dict
+    classifier: bool = False
+
+
+_TABLES = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 16)
+_QUICK = _TABLES | {"training.models": 1, "training.epochs": 2, "labeler.epochs": 1, "pruner.folds": 0}
+_QUICK |= {"network.epochs": 1, "tagger.bits": 16, "tagger.epochs": 2, "tagger.network_epochs": 1}
+
+RECIPES = {
+    "complete": Recipe(lambda: read(raw_treebank(120)), _TABLES | {"training.epochs": 3}),
+    "confident": Recipe(lambda: read(raw_treebank(60)), _QUICK, classifier=True),
+}
+"""By name: a model that makes few mistakes on text, and a quickly trained one with all components."""
+
+
+def shared_model(folder: Path, name: str) -> Path:
+    """Return the file of a model in a folder, and train it if no process has done so."""
+    path, recipe = folder / f"{name}.nonproj", RECIPES[name]
+    with open(folder / f"{name}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            model = train(recipe.sentences(), Config().with_overrides(recipe.options))
+            if recipe.classifier:
+                add_classifier(model)
+            model.save(path)
+    return path
