@@ -4,6 +4,6 @@
 - `chain`: scores of tags, the best sequence, and max-marginals over candidate tags
 - `oracles`: an arborescence, a tagger and head automata as oracles of the relaxation library
 - `decoding`: the best tree with its tags
-- `candidates`, `scoring`, `parser`: the same with a trained model of `nonproj`
+- `scoring`, `parser`: the same with a trained model of `nonproj`
 - `command`: ``nonproj-systems tags``
 """

@@ -20,11 +20,11 @@ from nonproj.scoring.batch import join
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.tagging.tagset import TAG_COLUMNS
 from nonproj.types import ArcSpace, Sentence
-from nonproj_systems.joint_tags.candidates import TagChain, tag_chains
 from nonproj_systems.joint_tags.chain import ChainScores, prune_chain
 from nonproj_systems.joint_tags.decoding import decode_jointly
 from nonproj_systems.joint_tags.scoring import join_tagged, joint_tables, score_jointly
 from nonproj_systems.joint_tags.space import JointProblem, joint_problem, joint_space, joint_types
+from nonproj_systems.tag_chains import TagChain, tag_chains
 
 _REASONS = "it was trained with tagger.epochs=0, or on a treebank without tags"
 

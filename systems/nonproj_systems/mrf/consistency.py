@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from nonproj.tagging.candidates import TagChain, tag_chains
 
 from nonproj.tagging.tagger import Tagger
 from nonproj.types import Sentence
 from nonproj_systems.mrf.inference import Inference, infer
 from nonproj_systems.mrf.model import MRF
+from nonproj_systems.tag_chains import TagChain, tag_chains
 
 
 class Document(NamedTuple):

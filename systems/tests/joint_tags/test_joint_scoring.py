@@ -20,10 +20,10 @@ from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.types import Sentence
-from nonproj_systems.joint_tags.candidates import tag_chains
 from nonproj_systems.joint_tags.chain import ChainScores, max_marginals, prune_chain
 from nonproj_systems.joint_tags.scoring import hash_tagged_words, join_tagged, joint_rows, joint_tables, score_jointly
 from nonproj_systems.joint_tags.space import joint_space, joint_types
+from nonproj_systems.tag_chains import tag_chains
 
 BITS = 12
 FILES = load_templates(parts="third")

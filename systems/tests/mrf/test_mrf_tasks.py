@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import naive_mrf as naive
 import numpy as np
 import pytest
-from nonproj.tagging.candidates import TagChain
 
 from nonproj_systems.mrf import consistency
 from nonproj_systems.mrf.consistency import document_field, documents, tag_document
@@ -15,6 +14,7 @@ from nonproj_systems.mrf.images import restore_binary, restore_grey, segment
 from nonproj_systems.mrf.inference import infer
 from nonproj_systems.mrf.model import MRF
 from nonproj_systems.mrf.moves import search_forests
+from nonproj_systems.tag_chains import TagChain
 
 
 def random_chain(rng, n, width=3, n_tags=5):
