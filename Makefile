@@ -112,6 +112,7 @@ test: $(WARM) ## run the tests of the parser, without the thorough ones
 test-decode: $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
 
+test-all: QUICK =
 test-all: lint test ## run every test and check, before a release, except test-encoder, which needs PyTorch; long
 
 $(TORCH): $(READY)
