@@ -63,11 +63,11 @@ def best_score(parts, scores, single_root=False):
     if single_root:
         program.row([(("arc", a), 1.0) for a, (h, _) in enumerate(arcs) if h == 0], 1.0, 1.0)
     add_flow(program, arcs, list(range(n_nodes)), n_nodes - 1)
-    if "sibling" in parts.names:
-        add_siblings(program, parts, scores, arcs)
     if "grandparent" in parts.names:
         add_grandparents(program, parts, scores, arcs, into)
-    add_third(program, parts, scores, arcs, into)
+    if "sibling" in parts.names:
+        add_siblings(program, parts, scores, arcs)
+        add_third(program, parts, scores, arcs, into)
     return program.solve(("arc",))
 
 

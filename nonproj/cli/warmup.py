@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nonproj.automata.general import best_paths
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
 from nonproj.confidence.evidence import KINDS, Case, gather, two_best
 from nonproj.dual.arrays import decode_scores
@@ -114,8 +115,8 @@ def learn(name: str, treebank: list[Sentence]) -> None:
         model = Model.load(Path(folder) / "model")
         for options in ({}, {"projective": True}, {"single_root": True}, {"step": "paper"}):
             parser = Parser(model, dataclasses.replace(model.config.decoding, **options))
-            for sentence in treebank:
-                parser.parse(sentence)
+            for _ in parser.parse_all(treebank):
+                pass
         del model, parser  # mapped files cannot be removed everywhere
 
 
@@ -195,7 +196,9 @@ def decode() -> None:
     branch()
     estimate()
     arcs = full_arc_space(1)
-    search(TablesProblem(arcs, head_automata(arcs, 1), np.zeros(len(arcs.head)), DualOptions()), DualOptions(), SEARCH)
+    tables, zeros = head_automata(arcs, 1), np.zeros(len(arcs.head))
+    best_paths(arcs, tables, zeros)
+    search(TablesProblem(arcs, tables, zeros, DualOptions()), DualOptions(), SEARCH)
 
 
 def estimate() -> None:
@@ -214,9 +217,10 @@ def estimate() -> None:
 
 
 def branch() -> None:
-    """Run branch and bound on a sentence where one iteration leaves a gap."""
-    parts = part_space(full_arc_space(5), "grandparent")
-    branch_and_bound(parts, np.random.default_rng(0).normal(size=len(parts)), DualOptions(max_iterations=1))
+    """Run branch and bound on sentences where one iteration leaves a gap."""
+    for name in ("grandparent", "third"):
+        parts = part_space(full_arc_space(5), name)
+        branch_and_bound(parts, np.random.default_rng(0).normal(size=len(parts)), DualOptions(max_iterations=1))
 
 
 if __name__ == "__main__":

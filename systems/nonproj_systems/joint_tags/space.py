@@ -217,7 +217,7 @@ def used_parts(problem: JointProblem, heads: ArrayLike, tags: ArrayLike) -> Int6
     n_nodes, n_arcs = len(space.first) - 1, len(space.tagged.head)
     marks, numbers = np.empty(n_arcs, np.int8), np.empty(9 * n_nodes, np.int64)
     chosen = (space.first[:-1] + np.asarray(tags)).astype(np.int32)
-    count = list_used(space.tagged, space.starts, as_array(heads, np.int32), chosen, marks, numbers)
+    count = _list_used(space.tagged, space.starts, as_array(heads, np.int32), chosen, marks, numbers)
     if count < 0:
         raise ValueError(f"an arc of the tree {np.asarray(heads).tolist()} with its tags is not among the candidates")
     return numbers[:count]
@@ -243,7 +243,7 @@ def joint_score(problem: JointProblem, heads: ArrayLike, tags: ArrayLike) -> flo
 
 
 @kernel
-def list_used(arcs: ArcSpace, starts: Starts, heads: Int32s, chosen: Int32s, marks: Int8s, numbers: Int64s) -> int:
+def _list_used(arcs: ArcSpace, starts: Starts, heads: Int32s, chosen: Int32s, marks: Int8s, numbers: Int64s) -> int:
     """Write the parts of a solution to ``numbers``, and 1 for its arcs to ``marks`` int8[A]; return how many there are.
 
     ``heads`` int32[N] is a tree and ``chosen`` int32[N] the tagged word of each word.  -1 if an arc is absent.

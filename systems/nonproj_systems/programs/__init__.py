@@ -1,4 +1,4 @@
-"""Linear and integer programs of parsing, solved by HiGHS (the extra ``programs``).
+"""Linear and integer programs of parsing, solved by HiGHS.
 
 - `solver`: a program that can grow by columns and rows, over HiGHS
 - `tree_polytope`: rows of the arborescence polytope and its flow relaxations (Martins et al. 2009)
@@ -6,4 +6,5 @@
 - `linear_program`: LP relaxations and the integer program of parsing, over candidate arcs
 - `pricing`: pricing of grandparent parts, and separation of violated rows
 - `column_generation`: price and cut over arrays of scores and bounds (Riedel et al. 2012)
+- `price_and_cut`: a parser by column and cut generation, which scores few grandparent parts
 """

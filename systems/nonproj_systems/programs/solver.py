@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import needs
 from nonproj.parts.constraints import Rows
 
 if TYPE_CHECKING:
@@ -58,7 +57,9 @@ class Program:
     """
 
     def __init__(self, seconds: float = np.inf):
-        self._api = _highspy()
+        import highspy  # takes a tenth of a second, and few systems need it
+
+        self._api = highspy
         self._highs = self._api.Highs()
         self._highs.silent()
         self._highs.changeObjectiveSense(self._api.ObjSense.kMaximize)
@@ -154,17 +155,6 @@ class Program:
         """Raise an error if HiGHS rejected its input."""
         if status == self._api.HighsStatus.kError:
             raise ValueError(f"HiGHS rejects these {what}: a value is out of range")
-
-
-def _highspy() -> Any:
-    """Import HiGHS, which is an optional dependency."""
-    try:
-        import highspy
-    except ModuleNotFoundError as error:
-        if error.name != "highspy":
-            raise
-        raise ImportError(needs("linear programs need", "highspy", "programs")) from None
-    return highspy
 
 
 def _bounds(size: int, lower: ArrayLike, upper: ArrayLike) -> list[np.ndarray]:

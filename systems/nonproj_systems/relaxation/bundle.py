@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj_systems.relaxation.bundle_program import Lowest, Model, OutOfTimeError, highspy, minimise
+from nonproj_systems.relaxation.bundle_program import Lowest, Model, OutOfTimeError, minimise
 from nonproj_systems.relaxation.evaluation import Evaluator
 from nonproj_systems.relaxation.solver import CONVERGED, FAILED, LIMIT, STALLED, Iteration
 from nonproj_systems.relaxation.steps import first_distance
@@ -35,11 +35,6 @@ class Bundle:
         The method ends, with the status ``CONVERGED``, when the model predicts that no multipliers near the best ones
         lower the bound by more than ``tolerance * (1 + |bound|)``.
 
-    Raises
-    ------
-    ImportError
-        When a run starts, if ``highspy`` is not installed.
-
     Notes
     -----
     Any oracle will do, and any constraints.  The dual converges to the optimum of the linear programming
@@ -58,7 +53,6 @@ class Bundle:
 
     def start(self, evaluator: Evaluator, multipliers: np.ndarray) -> None:
         """Begin with an empty model."""
-        highspy()
         self._evaluator, self._first, self.average, self.ending = evaluator, 0.0, None, CONVERGED
         n = len(evaluator.problem.oracles)
         self._cuts: list[list[tuple[np.ndarray, float]]] = [[] for _ in range(n)]

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import needs
-
 ITERATIONS = 100
 """Maximum number of HiGHS iterations for a quadratic program, per row and column."""
 
@@ -134,7 +132,9 @@ def _solve(
 
     Return the weights of the rows and the steps, or None.
     """
-    api, n, rows = highspy(), len(model.costs), len(model.heights)
+    import highspy as api  # only this method needs it
+
+    n, rows = len(model.costs), len(model.heights)
     first = model.first
     n_oracles = len(first)
     base = np.maximum.reduceat(model.heights, first)
@@ -176,14 +176,3 @@ def _solve(
     if not (np.isfinite(totals) & (totals > 0.0)).all():
         return None
     return weights / totals[number], steps
-
-
-def highspy() -> Any:
-    """Import HiGHS, which is an optional dependency; other errors during its import are not caught."""
-    try:
-        import highspy
-    except ModuleNotFoundError as error:
-        if error.name != "highspy":
-            raise
-        raise ImportError(needs("the bundle method needs", "highspy", "programs")) from None
-    return highspy

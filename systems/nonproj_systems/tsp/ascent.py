@@ -153,8 +153,10 @@ def ascend(
     preconditioner : Preconditioner, optional
         By default the direction is the subgradient itself.
 
-    Notes ----- The loop is compiled.  It equals `nonproj_systems.relaxation.solver.solve` with the problem of
-    `degree_problem` and the method `Deflected`, step by step.
+    Notes
+    -----
+    The loop is compiled.  It equals `nonproj_systems.relaxation.solver.solve` with the problem of `degree_problem` and
+    the method `Deflected`, step by step.
 
     Examples
     --------

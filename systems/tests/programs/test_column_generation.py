@@ -1,7 +1,6 @@
 """Price and cut against the full program; its separation, pricing and bounds against their definitions."""
 
 import math
-import sys
 from dataclasses import replace
 
 import naive_pricing
@@ -177,12 +176,6 @@ def test_errors_name_the_invalid_argument():
     ):
         with pytest.raises(ValueError, match=message):
             price_and_cut(*arguments)
-
-
-def test_without_highs_the_error_names_the_extra_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "highspy", None)
-    with pytest.raises(ImportError, match=r"pip install .*\[programs\]"):
-        price_and_cut(np.zeros((3, 3)), np.zeros((3, 3, 3)), Scores(np.zeros((3, 3, 3))))
 
 
 # -- separation and pricing

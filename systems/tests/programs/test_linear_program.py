@@ -1,7 +1,5 @@
 """Linear and integer programs against naive programs, enumeration of trees, and dual decomposition."""
 
-import sys
-
 import naive_programs
 import naive_trees
 import numpy as np
@@ -259,12 +257,6 @@ def test_errors_name_the_invalid_argument():
     islands = part_space(arc_space([2, 1], [1, 2], 2), "arc")
     with pytest.raises(ValueError, match="no tree spans the words"):
         linear_program(islands, np.zeros(2))
-
-
-def test_without_highs_the_error_names_the_extra_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "highspy", None)
-    with pytest.raises(ImportError, match=r"linear programs need the package highspy; run: pip install .*\[programs\]"):
-        Program()
 
 
 def knapsack(seed=0, upper=1.0):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import itertools
 
 import numpy as np
@@ -118,72 +117,3 @@ def test_wrong_optima_of_quadratic_programs_are_not_believed(monkeypatch):
     monkeypatch.setattr(bundle_program, "_solve", lie)
     found = solve(small(), Bundle(), limits=Limits(100))
     assert lied and found.status in (CONVERGED, "agreed") and found.dual_bound == pytest.approx(4.5)
-
-
-def test_only_a_missing_highs_is_reported_as_missing(monkeypatch):
-    from nonproj_systems.programs.solver import Program
-
-    honest, error = builtins.__import__, ModuleNotFoundError("No module named 'highspy'", name="highspy")
-
-    def fail(name, *arguments, **keywords):
-        if name == "highspy":
-            raise error
-        return honest(name, *arguments, **keywords)
-
-    monkeypatch.setattr(builtins, "__import__", fail)
-    for run in (lambda: solve(small(), Bundle()), Program):
-        with pytest.raises(ImportError, match="needs? the package highspy; run: pip install"):
-            run()
-    for error in (ImportError("libm is damaged"), ModuleNotFoundError("No module named 'x'", name="x")):
-        for run in (lambda: solve(small(), Bundle()), Program):
-            with pytest.raises(ImportError, match=str(error)):
-                run()
-
-
-# -- convergence -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
-def test_the_bundle_method_converges_on_generalised_assignment_at_every_scale(scale):
-    """Against the linear program over all sets of jobs that fit; a stall above it is not called convergence."""
-    from research.benchmarks.assignment import Assignment, draw, relaxation
-
-    for kind, seed in (("A", 1), ("C", 2), ("D", 3)):
-        drawn = draw(kind, 3, 8, seed)
-        limit = scale * linear_program(drawn)
-        found = solve(relaxation(Assignment(scale * drawn.profits, *drawn[1:])), Bundle(), limits=Limits(400))
-        assert found.dual_bound >= limit * (1 - 1e-9)
-        assert found.status != FAILED
-        if found.status == CONVERGED:
-            assert found.dual_bound == pytest.approx(limit, rel=1e-6)
-        assert found.dual_bound <= limit * 1.001
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
-@pytest.mark.parametrize("repaired", [False, True])
-def test_the_default_steps_come_within_a_per_cent_on_generalised_assignment_at_every_scale(scale, repaired):
-    """Where steps of size 1, the former default, are 2 to 20 % off."""
-    from research.benchmarks.assignment import Assignment, draw, relaxation, repair
-
-    for kind, seed in (("A", 1), ("B", 1), ("C", 2), ("D", 3)):
-        drawn = draw(kind, 3, 8, seed)
-        scaled = Assignment(scale * drawn.profits, *drawn[1:])
-        limit = scale * linear_program(drawn)
-        found = solve(relaxation(scaled), Subgradient(), repair=repair(scaled) if repaired else None)
-        assert limit * (1 - 1e-9) <= found.dual_bound <= 1.01 * limit
-
-
-def linear_program(instance):
-    """The optimum of the linear program whose columns are an agent and a set of jobs that it has room for."""
-    from scipy.optimize import linprog
-
-    agents, jobs = instance.profits.shape
-    sets = np.array(list(itertools.product([0, 1], repeat=jobs)))
-    costs, columns, agent_of = [], [], []
-    for i in range(agents):
-        fits = sets[sets @ instance.loads[i] <= instance.capacities[i]]
-        costs.append(fits @ instance.profits[i])
-        columns.append(fits)
-        agent_of += [i] * len(fits)
-    rows = np.vstack([np.concatenate(columns).T, np.arange(agents)[:, None] == np.array(agent_of)])
-    return -linprog(-np.concatenate(costs), A_eq=rows.astype(float), b_eq=np.ones(len(rows))).fun
