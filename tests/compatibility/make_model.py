@@ -48,8 +48,7 @@ OPTIONS = {
     "treebank.name": "Toy",
     "treebank.licence": "CC0",
 }
-"""Small tables, but every component that a model has by default, apart from the network over sentence ends: its rows are
-many."""
+"""Small tables, and all components of a default model but the network over sentence ends, whose table is large."""
 
 NAME = "toy"
 
