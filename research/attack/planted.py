@@ -223,6 +223,6 @@ class Imports(Lane):
         finally:
             sys.path[:] = path
             os.chdir(before)
-        if mark.exists():
-            raise BreachError(f"{mark.read_text()} was imported from the current folder")
+            if mark.exists():  # whatever happened after that
+                raise BreachError(f"{mark.read_text()} was imported from the current folder")
         return name

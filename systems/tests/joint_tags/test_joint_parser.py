@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import encoders
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import toy
 from naive_heads import arc_score, part_score
+from pages import run_page
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
@@ -154,6 +156,11 @@ def test_the_command_line_decodes_jointly(path, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([*words[:-1], "-1"])
     assert "'-1' is not a number from 0 to 1e9" in capsys.readouterr().err
+
+
+def test_the_page_runs(linear, tmp_path, monkeypatch):
+    shutil.copy(linear, tmp_path / "my.nonproj")
+    assert run_page("systems/docs/tags.md", tmp_path, monkeypatch)["parser"].tags == "all"
 
 
 def test_a_model_without_a_tagger_is_refused(path):
