@@ -57,7 +57,7 @@ nb_merge_streams = True
 copybutton_exclude = ".linenos, .gp, .go"
 
 autosummary_generate = True
-_NEED_TORCH = ["checkpoint", "module", "training"]
+_NEED_TORCH = ["checkpoint", "losses", "module", "training"]
 _LEFT_OUT = [] if find_spec("torch") else [f"nonproj.learning.encoders.{name}" for name in _NEED_TORCH]
 autosummary_context = {"left_out": _LEFT_OUT}  # PyTorch takes gigabytes
 autodoc_member_order = "bysource"
