@@ -59,7 +59,7 @@ class Program:
     def __init__(self, seconds: float = np.inf):
         import highspy  # takes a tenth of a second, and few systems need it
 
-        self._api = highspy
+        self._api: Any = highspy  # whose types do not fit its use
         self._highs = self._api.Highs()
         self._highs.silent()
         self._highs.changeObjectiveSense(self._api.ObjSense.kMaximize)

@@ -132,8 +132,9 @@ def _solve(
 
     Return the weights of the rows and the steps, or None.
     """
-    import highspy as api  # only this method needs it
+    import highspy  # only this method needs it
 
+    api: Any = highspy  # whose types do not fit its use
     n, rows = len(model.costs), len(model.heights)
     first = model.first
     n_oracles = len(first)
