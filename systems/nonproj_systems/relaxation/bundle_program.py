@@ -135,9 +135,7 @@ def _solve(
     import highspy  # only this method needs it
 
     api: Any = highspy  # whose types do not fit its use
-    n, rows = len(model.costs), len(model.heights)
-    first = model.first
-    n_oracles = len(first)
+    n, rows, first, n_oracles = len(model.costs), len(model.heights), model.first, len(model.first)
     base = np.maximum.reduceat(model.heights, first)
     program_model = api.HighsModel()
     program, hessian = program_model.lp_, program_model.hessian_
