@@ -2,10 +2,10 @@
 
     python examples/gloss.py train.conllu test.conllu --attribute SpaceAfter
 
-A component declares what it predicts, and from what; `nonproj.linear.word_classes` is the linear model.  The trainer
-fits it with the parser, a model file keeps it, and the parser applies it after the tagger.  A program that loads such a
-model registers the component first.  It is cross-fitted like any other: each sentence is judged by a component that was
-trained on other sentences.
+A component declares what it predicts, and from what; `nonproj.components.word_classes` is the linear model.  The
+trainer fits it with the parser and resumes an interrupted run with it, a model file keeps it, and the parser applies it
+after the tagger.  A program that loads such a model registers the component first.  It is cross-fitted like any other:
+each sentence is judged by a component that was trained on other sentences.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from nonproj.components.base import FitContext, jackknife, register
+from nonproj.components.trainer import train
+from nonproj.components.word_classes import WordClasses
 from nonproj.errors import NonprojError
 from nonproj.io import conll
-from nonproj.learning.trainer import train
-from nonproj.linear.component import Setting, jackknife, register
-from nonproj.linear.word_classes import WordClasses
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -61,7 +61,7 @@ def main() -> int:
         (component,) = parser.components
         accuracy = component.accuracy(test, component.apply(test))
         sys.stdout.write(f"{100 * accuracy:.2f} % right\n")
-        accuracy = component.accuracy(sentences, jackknife(MiscAttribute, sentences, Setting(config), 5))
+        accuracy = component.accuracy(sentences, jackknife(MiscAttribute, sentences, FitContext(config), 5))
         sys.stdout.write(f"{100 * accuracy:.2f} % right on the training data, cross-fitted\n")
         parsed, _ = next(iter(parser.parse_all(test[:1])))
         sys.stdout.write(f"{' '.join(row[9] for row in parsed.rows)}\n")

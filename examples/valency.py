@@ -23,11 +23,11 @@ from pathlib import Path
 
 import numpy as np
 
+from nonproj.components.trainer import train
 from nonproj.errors import NonprojError
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType

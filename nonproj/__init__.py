@@ -36,7 +36,7 @@ _MODULES = {
     "read": "io.conll",
     "read_frame": "io.tables",
     "sample_trees": "trees.sampling",
-    "train": "learning.trainer",
+    "train": "components.trainer",
     "write": "io.conll",
 }
 

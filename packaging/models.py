@@ -32,11 +32,11 @@ from nonproj.cli.main import parse_arguments  # noqa: E402
 from nonproj.cli.package import contents_of  # noqa: E402
 from nonproj.cli.train import config_of  # noqa: E402
 from nonproj.cli.treebanks import language_of  # noqa: E402
+from nonproj.components.preparation import LEARNING  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.card import model_card  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.kernels.interpreters import environment, python  # noqa: E402
-from nonproj.learning.trainer import LEARNING  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.model.rounding import rounded  # noqa: E402
 from nonproj.model.wheel import write_wheel  # noqa: E402

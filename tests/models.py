@@ -13,9 +13,20 @@ from typing import NamedTuple
 from classifiers import add_classifier
 from toy import raw_treebank, read
 
-from nonproj.learning.trainer import train
+from nonproj.components.base import FitContext
+from nonproj.components.checkpoint import Checkpoint
+from nonproj.components.preparation import prepare
+from nonproj.components.pruner import PrunerComponent
+from nonproj.components.trainer import OF_TEXT, OF_TREES, fit_all, train
 from nonproj.options.config import Config
 from nonproj.types import Sentence
+
+
+def context_of(sentences: list[Sentence], config: Config, silver: list[Sentence] = ()) -> FitContext:
+    """Return the context of the components after the pruner: sentences with predicted tags and candidate arcs."""
+    treebank, context = prepare(sentences, config, [], silver, lambda items, _: items)
+    before = [*OF_TEXT, *OF_TREES[: OF_TREES.index(PrunerComponent) + 1]]
+    return fit_all(before, treebank, context, Checkpoint())
 
 
 class Recipe(NamedTuple):

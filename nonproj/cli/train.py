@@ -15,13 +15,13 @@ from typing import Any
 from nonproj.cli.common import check_outputs, progress_bar, worker_pool
 from nonproj.cli.provenance import provenance
 from nonproj.cli.reading import Treebanks
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.calibration import judge
 from nonproj.evaluation.card import calibration_of_test, figures_of_test
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser, tested_tags
 from nonproj.io.files import check_folder, is_direct
 from nonproj.io.temporary import reserved
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig
@@ -95,7 +95,7 @@ def _run(
 
 @contextlib.contextmanager
 def resumable(checkpoint: Path | None, resume: bool) -> Iterator[None]:
-    """Say how to go on, if training is interrupted before there is a model, in one of its stages."""
+    """Say how to go on, if training is interrupted before there is a model, in one of its components."""
     before = _version(checkpoint)
     try:
         yield

@@ -17,17 +17,17 @@ from typing import ClassVar
 import numpy as np
 
 from nonproj.automata.general import best_paths
+from nonproj.components.base import FitContext
+from nonproj.components.trainer import train
+from nonproj.components.word_classes import WordClasses
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
-from nonproj.confidence.evidence import KINDS, Case, gather, two_best
+from nonproj.confidence.evidence import KINDS, ConfidenceInput, gather, two_best
 from nonproj.dual.arrays import decode_scores
 from nonproj.dual.decoding import branch_and_bound, decode_trusted
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
 from nonproj.dual.problem import TablesProblem
 from nonproj.dual.search import search
 from nonproj.io import conll
-from nonproj.learning.trainer import train
-from nonproj.linear.component import Setting
-from nonproj.linear.word_classes import WordClasses
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
@@ -133,10 +133,8 @@ def segment(treebank: list[Sentence]) -> None:
         raw = "".join(_with_text(sentence, between, within) for sentence in treebank)
         segmenter = Segmenter.fit(list(conll.read(io.StringIO(raw * copies))), options)
         assert isinstance(segmenter.finder, Trained) and (segmenter.finder.words is None) == (copies == 1)
-        segmenter.with_margins = True
-        segmenter.segment(text)
-        segmenter.tree_scores = lambda stretches: np.zeros(sum(1 for _ in stretches))
-        segmenter.segment(text)
+        for tree_scores in (None, lambda stretches: np.zeros(sum(1 for _ in stretches))):
+            segmenter.using(True, tree_scores).segment(text)
     Segmenter.unicode().segment(text)
 
 
@@ -163,7 +161,7 @@ class _Spaces(WordClasses):
 
 def classify(treebank: list[Sentence]) -> None:
     """Call the kernels of components of the user's own, and of word vectors."""
-    found = _Spaces.fit(treebank, Setting(Config()))
+    found = _Spaces.fit(treebank, FitContext(Config()))
     assert found is not None
     found.predict(treebank[0])
     NGrams(1, 2, 4).of("ja")
@@ -211,7 +209,7 @@ def estimate() -> None:
         parts, options = part_space(full_arc_space(3), name), DualOptions(projective=projective)
         found = decode_trusted(parts, np.zeros(len(parts)), options, SearchOptions())
         marginal = np.zeros(len(parts.arcs.head))
-        case = Case(tokens, found.problem, found.copies, marginal, found[0], *labels)
+        case = ConfidenceInput(tokens, found.problem, found.copies, marginal, found[0], *labels)
         case = case._replace(tag_margins=np.zeros(3), boundary_margins=np.zeros((4, 2), np.float32))
         Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
 

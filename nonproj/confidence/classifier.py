@@ -3,7 +3,7 @@
 A model adds a piecewise linear function of each feature and a value for the word's label and for its tag; the sum is
 the log-odds.  One model is for heads, one for the labels of correct heads, and one for whole trees, whose features
 follow from the probabilities of the heads.  There are three such models for each kind of input: words with given tags,
-words with predicted tags, and words found in plain text.  `nonproj.learning.confidence` trains them.
+words with predicted tags, and words found in plain text.  `nonproj.components.confidence` trains them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from nonproj.confidence.evidence import KINDS, LARGE, Evidence
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
-from nonproj.linear.component import Schema
+from nonproj.linear.state import Schema
 
 TREE_FEATURES = ("all heads", "weakest head", "words")
 """The features of a tree: the logarithm of minus the sum of the log-probabilities of the heads

@@ -74,7 +74,7 @@ _LARGEST_ODDS = 12.0
 _TAG, _TEXT = len(FEATURES), len(FEATURES) + len(TAG_FEATURES)
 
 
-class Case(NamedTuple):
+class ConfidenceInput(NamedTuple):
     """A parsed sentence of ``n`` words, the input of `gather`.
 
     Attributes
@@ -132,12 +132,12 @@ class Evidence(NamedTuple):
     kind: str = "given"
 
 
-def gather(case: Case, tag_column: int | None, options: DualOptions, limit: float) -> Evidence:
+def gather(case: ConfidenceInput, tag_column: int | None, options: DualOptions, limit: float) -> Evidence:
     """Return the features of each word.
 
     Parameters
     ----------
-    case : Case
+    case : ConfidenceInput
     tag_column : int or None
         The column of tags in ``case.tokens.atoms``.
     options : DualOptions

@@ -16,11 +16,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nonproj.components.trainer import train
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ConfigError
 from nonproj.evaluation.scores import Evaluation
 from nonproj.integrations.sentences import Predictions, Treebank, annotated, listed, sentences_of, with_heads
-from nonproj.learning.trainer import train
 from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.options.config import Config

@@ -1,23 +1,16 @@
-"""Training: the learner of each model, and the trainer that runs them in turn.
+"""The arithmetic of learning, which the components of a model (`nonproj.components`) are fitted with.
 
-- `trainer`: a whole model from sentences: a list of stages, then the parser, with a checkpoint after each epoch
-- `stage`: what a stage of training is: what it learns from, and what a model and a checkpoint keep
-- `checkpoint`: the state of training on disk, and the digest that ties it to its data
-- `preparation`: segmenter and tagger, the tags that the parser learns from, and components of others
-- `material`: what the components of a parser learn from
+- `training_data`: what components learn from: sentences, their tags, and both as numbers
 - `partial`: learning from trees of which only some heads are given
 - `label_numbers`: numbers of labels, by which few are scored for each arc
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs
+- `candidate_arcs`: the candidate arcs of the training sentences, and their arrays in a checkpoint
 - `network`: the network over arcs and labels, by AdaGrad
 - `network_gradients`: its kernels: losses, their gradients, and steps on the rows of words
 - `encoders`: fine-tuning a pretrained encoder, with PyTorch
-- `confidence`: the classifier of right and wrong arcs, on sentences that a second parser has not seen
-- `additive`: additive models by logistic regression, of which the classifier consists
-- `crossing`: the price of a non-projective tree, on the same sentences
+- `additive`: additive models by logistic regression, and the classifier of confidence, which consists of them
 - `perceptron`: the averaged perceptron over parts
 - `mixing`: the perceptron trained by many workers (iterative parameter mixing)
-- `folds`: a treebank predicted by models that have not learnt from the sentence (cross-fitting)
-- `epochs`: the perceptrons of the parser, epoch by epoch
 - `memory`: returning freed memory to the system
 """

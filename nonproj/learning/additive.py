@@ -1,19 +1,26 @@
-"""Additive models by logistic regression: a piecewise linear function of each feature, a value for each category."""
+"""Additive models by logistic regression: a piecewise linear function of each feature, a value for each category.
+
+The classifier of right and wrong heads, labels and trees consists of such models.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.confidence.classifier import Additive
-from nonproj.confidence.evidence import LARGE
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Confidence, Models
+from nonproj.confidence.evidence import KINDS, LARGE, Evidence
 
 KNOTS = 8
 """Knots of the function of each feature, at quantiles."""
 
 MIN_COUNT = 30
 """Labels and tags that occur less often add nothing."""
+
+STRENGTH = {"heads": 0.05, "labels": 0.05, "trees": 0.3}
+"""The inverse of the strength of regularisation, as scikit-learn's ``C``."""
 
 
 def fit_additive(features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float) -> Additive:
@@ -93,3 +100,59 @@ def _indicators(numbers: np.ndarray, size: int) -> np.ndarray:
     rows = np.eye(size)
     rows[np.bincount(numbers, minlength=size) < MIN_COUNT] = 0.0
     return rows[numbers]
+
+
+class Outcome(NamedTuple):
+    """A held-out sentence of ``n`` words.
+
+    Attributes
+    ----------
+    evidence : Evidence
+    heads, labels : ndarray of shape (n,), bool
+        Whether each head, and head and label, are right.
+    tree : bool
+        Whether the sentence and all its heads are right.
+    """
+
+    evidence: Evidence
+    heads: np.ndarray
+    labels: np.ndarray
+    tree: bool
+
+
+def fit_classifier(outcomes: Sequence[Outcome], limit: float) -> Classifier:
+    """Train the models of each kind of evidence.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+    limit : float
+        That of the evidence.
+    """
+    models = {}
+    for kind in KINDS:
+        own = [outcome for outcome in outcomes if outcome.evidence.kind == kind]
+        if own:
+            models[kind] = fit_models(own)
+    return Classifier(limit, **models)
+
+
+def fit_models(outcomes: Sequence[Outcome]) -> Models:
+    """Train the models of heads, of the labels of right heads, and of trees, from evidence of one kind."""
+    kind = outcomes[0].evidence.kind
+    features, *categories = (np.concatenate([o.evidence[k] for o in outcomes]) for k in range(3))
+    right, labelled = (np.concatenate([o[k] for o in outcomes]) for k in (1, 2))
+    heads = fit_additive(features, tuple(categories), right, STRENGTH["heads"])
+    among = features[right], tuple(numbers[right] for numbers in categories)
+    labels = fit_additive(*among, labelled[right], STRENGTH["labels"])
+    unknown = Additive(np.zeros((len(TREE_FEATURES), 1)), np.zeros((len(TREE_FEATURES), 1)), *np.zeros((3, 1)))
+    classifier = Classifier(0.0, **{kind: Models(heads, labels, unknown)})
+    rows = np.array([_summary(classifier.confidence(outcome.evidence)) for outcome in outcomes])
+    trees = fit_additive(rows, (), np.array([outcome.tree for outcome in outcomes]), STRENGTH["trees"])
+    return Models(heads, labels, trees)
+
+
+def _summary(confidence: Confidence) -> tuple[float, float, float]:
+    """Return the `TREE_FEATURES` of a sentence."""
+    p = np.clip(confidence.heads, 1e-12, 1.0 - 1e-12)
+    return np.log(-np.log(p).sum()), (np.log(p) - np.log1p(-p)).min(), np.log(len(p))

@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError
 from nonproj.io.partial import given_words, is_partial
-from nonproj.learning.material import trees_of
+from nonproj.learning.training_data import trees_of
 from nonproj.scoring.labels import LINE, TAG, AllowedLabels
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC
 from nonproj.scoring.vocabulary import FIRST, PADDING, Encoder, Tokens

@@ -6,18 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.learning.material import Material
-from nonproj.learning.stage import Learnt, Stage
-from nonproj.linear.component import Setting
-from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
-from nonproj.scoring.templates import TemplateTable, part_templates
+from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.tree_labels import label_tree
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import Sentence
 
 _FORBIDDEN = 1e9
 """Minus the score of a label that is not the given one."""
@@ -83,30 +78,3 @@ class Labeler(Averaged):
         if self.pairs is None:
             return scores.argmax(axis=1)
         return label_tree(self.pairs, tokens, heads, scores, (self.weights, 1.0), self.margin)
-
-
-def fit_labeler(material: Material, name: str) -> Labeler:
-    """Return a labeler of the chosen sentences; ``name`` is for the log."""
-    options = material.config.labeler
-    examples = list(zip(material.tokens, material.completed, material.gold, strict=True))
-    table = part_templates(material.files["label"], material.attributes)
-    pairs = PairScorer.of(material.files, material.attributes)
-    labeler = Labeler(table, len(material.labels), options.bits, options.margin, pairs)
-
-    def run(epoch: int) -> str:
-        order = material.progress(material.order(epoch, 2), f"{name} {epoch + 1}")
-        return f"{labeler.epoch(examples, order)} wrong labels"
-
-    run_epochs(name, range(options.epochs), run)
-    return labeler
-
-
-class LabelerStage(Stage):
-    """The labeler."""
-
-    name, needs, weighted = "labeler", ("tagger", "clusters", "pruner"), True
-
-    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
-        """Learn from the gold trees, and from those that the pruner has completed."""
-        material = setting.material.pruned(setting.predicted["pruner"])
-        return Learnt(weights=fit_labeler(material, "labeler").mean())

@@ -1,7 +1,7 @@
-"""Memory that a stage has freed, returned to the system.
+"""Memory that a component has freed in training, returned to the system.
 
-The C library keeps freed arrays of up to 32 MiB for later ones.  Those of one stage rarely fit those of the next, so
-without this a training would take the memory of its stages together, not that of the largest.
+The C library keeps freed arrays of up to 32 MiB for later ones.  Those of one component rarely fit those of the next,
+so without this a training would take the memory of its components together, not that of the largest.
 """
 
 from __future__ import annotations

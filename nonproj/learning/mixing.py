@@ -16,10 +16,11 @@ import numpy as np
 
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ConfigError
-from nonproj.learning.material import Made, Material
 from nonproj.learning.partial import completion_of
 from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.training_data import LazyList, TrainingData
 from nonproj.linear.perceptron import Sparse, Update, mix, sparse
+from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.labels import AllowedLabels
@@ -57,20 +58,19 @@ class Learner(NamedTuple):
         return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed, self.label_margin)
 
 
-def learner_of(material: Material) -> Learner:
+def learner_of(data: TrainingData, config: Config, templates: Mapping[str, Mapping[str, Any]]) -> Learner:
     """Return what makes the perceptron of a parser."""
-    config = material.config
     return Learner(
-        material.files,
-        material.attributes,
+        templates,
+        data.encoder.attributes,
         config.parts,
         config.features.bits,
         config.training.margin,
-        material.decoding,
+        data.decoding,
         relaxed=config.training.decoder == "relaxed",
-        n_labels=len(material.labels),
+        n_labels=len(data.labels),
         label_margin=config.labeler.joint_margin,
-        lines=material.lines,
+        lines=data.lines,
     )
 
 
@@ -122,7 +122,7 @@ def train_apart(
     learner: Learner,
     perceptrons: Sequence[Perceptron],
     orders: Sequence[np.ndarray],
-    material: tuple[Any, ...],
+    columns: tuple[Any, ...],
 ) -> int:
     """Train perceptrons one epoch each, on all sentences, in worker processes; the results are those of this process.
 
@@ -134,7 +134,7 @@ def train_apart(
         Changed in place.
     orders : list of ndarray of int
         The order of the sentences for each perceptron.
-    material : tuple
+    columns : tuple
         The arguments of `make_examples`.
 
     Returns
@@ -143,7 +143,7 @@ def train_apart(
         Number of words whose gold arc was missed, of all perceptrons.
     """
     pairs = zip(perceptrons, orders, strict=True)
-    tasks = ((learner, sparse(p.weights), p.step, material, order) for p, order in pairs)
+    tasks = ((learner, sparse(p.weights), p.step, columns, order) for p, order in pairs)
     missed = 0
     updates = in_order(workers, train_everything, tasks)
     for perceptron, update in zip(perceptrons, updates, strict=True):
@@ -153,10 +153,10 @@ def train_apart(
 
 
 def train_everything(
-    learner: Learner, weights: Sparse, step: int, material: tuple[Any, ...], order: np.ndarray
+    learner: Learner, weights: Sparse, step: int, columns: tuple[Any, ...], order: np.ndarray
 ) -> Update:
     """Train one epoch on all sentences, in a process that keeps nothing; see `train_apart` and `train_shard`."""
-    return train_shard(learner, weights, step, make_examples(*material), order)
+    return train_shard(learner, weights, step, make_examples(*columns), order)
 
 
 def check_shards(shards: int, sentences: int) -> None:
@@ -264,34 +264,33 @@ class Serial:
         return sum(perceptron.update(self.examples[i]) for i in progress(order))
 
 
-def columns_of(material: Material) -> tuple[Any, ...]:
+def columns_of(data: TrainingData, parts: tuple[str, ...]) -> tuple[Any, ...]:
     """Return the arguments of `make_examples` for the chosen sentences."""
-    chosen = material.chosen
-    columns = (material.tokens, material.trees, material.spaces, material.gold, material.allowed)
-    tokens, heads, spaces, gold, allowed = ([column[i] for i in chosen] for column in columns)
-    return tokens, heads, spaces, material.config.parts, gold, allowed
+    columns = (data.tokens, data.trees, data.spaces, data.gold, data.allowed)
+    tokens, heads, spaces, gold, allowed = ([column[i] for i in data.chosen] for column in columns)
+    return tokens, heads, spaces, parts, gold, allowed
 
 
-def examples_of(material: Material) -> Sequence[Example]:
+def examples_of(data: TrainingData, parts: tuple[str, ...]) -> Sequence[Example]:
     """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time."""
-    types, trees = part_set(material.config.parts), material.trees
-    partial = np.array([i for i in material.chosen if material.allowed[i] is not None], np.int64)
-    completed = make_examples(*columns_of(material._replace(chosen=partial)))
+    types, trees = part_set(parts), data.trees
+    partial = np.array([i for i in data.chosen if data.allowed[i] is not None], np.int64)
+    completed = make_examples(*columns_of(data.subset(partial), parts))
     examples = dict(zip(partial.tolist(), completed, strict=True))
 
     def make(i: int) -> Example:
         """Return the example of a sentence; what completes a partial tree is kept."""
         if i in examples:
             return examples[i]
-        return Example(material.tokens[i], trees[i], part_space(material.spaces[i], types), material.gold[i])
+        return Example(data.tokens[i], trees[i], part_space(data.spaces[i], types), data.gold[i])
 
-    return Made(make, material.chosen)
+    return LazyList(make, data.chosen)
 
 
-def training_on(material: Material, shards: Shards | None) -> Mixing | Serial:
+def training_on(data: TrainingData, learner: Learner, shards: Shards | None) -> Mixing | Serial:
     """Return the training of perceptrons on the chosen sentences, by workers if there are any."""
     if shards is None:
-        return Serial(examples_of(material))
-    tokens, heads, spaces, _, gold, allowed = columns_of(material)
+        return Serial(examples_of(data, learner.parts))
+    tokens, heads, spaces, _, gold, allowed = columns_of(data, learner.parts)
     number = min(shards.number, len(tokens))
-    return Mixing(shards.workers, learner_of(material), tokens, heads, spaces, number, gold, allowed)
+    return Mixing(shards.workers, learner, tokens, heads, spaces, number, gold, allowed)

@@ -14,11 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.learning.material import Made, Material
 from nonproj.learning.network_gradients import differences, follow_words, propagate, propagate_labels
-from nonproj.learning.stage import Learnt, Stage
-from nonproj.linear.component import Setting, State, load
-from nonproj.linear.optimisers import LaterMean, follow_rows, run_epochs
+from nonproj.linear.optimisers import LaterMean, follow_rows
 from nonproj.linear.projection import Projection
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.options.sections import NetworkConfig
@@ -28,7 +25,7 @@ from nonproj.scoring.network import POSITIONS, Network, Weights, score_arcs
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
 from nonproj.scoring.word_sums import Columns, columns_for, sums_before, word_sums
-from nonproj.types import ArcSpace, Sentence
+from nonproj.types import ArcSpace
 
 RARE = 2
 """A value of an attribute has a row if it occurs so often in training."""
@@ -252,54 +249,6 @@ class NetworkLearner:
         factors = factor * inner * outer, label_factor * inner * of_labels
         context = rounded_context(rest, of_words, inner) if self.context else None
         return Network(self.columns, index, Weights(*rounded), *factors, context)
-
-
-def learn_network(material: Material, name: str = "network") -> State | None:
-    """Return the state of a network of the chosen sentences, with their candidate arcs; None without one.
-
-    Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
-    ``network.label_weight``.  ``name`` is for the log.
-    """
-    from threadpoolctl import threadpool_limits
-
-    config, vocabularies, chosen = material.config, material.encoder.vocabularies, material.chosen
-    factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
-    if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
-        return None
-    trees = material.trees
-    examples = Made(lambda i: Example(material.tokens[i], trees[i], material.spaces[i], material.gold[i]), chosen)
-    tokens, seed = [material.tokens[i] for i in chosen], (config.seed, 5)
-    vectors = material.vectors.table if material.vectors else None
-    epochs = range(config.network.epochs)
-    steps = sum(int(np.count_nonzero(material.in_epoch(epoch)[chosen])) for epoch in epochs)
-    learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels), vectors, steps)
-
-    def run(epoch: int) -> str:
-        """Learn for an epoch; return its figures for the log."""
-        order = np.flatnonzero(material.in_epoch(epoch)[chosen])
-        if config.training.shuffle:
-            order = np.random.default_rng((config.seed, 6, epoch)).permutation(order)
-        loss, wrong = learner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))
-        return f"loss {loss:.4f} a word, {wrong} wrong heads"
-
-    with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
-        run_epochs(name, epochs, run)
-        return learner.network(*factors).state(learner.names)
-
-
-class NetworkStage(Stage):
-    """The network, which learns from the candidate arcs."""
-
-    name, needs = "network", ("pruner",)
-
-    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
-        """Learn from the gold trees among the candidate arcs."""
-        return Learnt(state=learn_network(setting.material.pruned(setting.predicted["pruner"])))
-
-    def component(self, state: State, setting: Setting) -> Network:
-        """Return the network of a state."""
-        material: Material = setting.material
-        return load(Network, state, material.encoder.vocabularies, len(material.labels))
 
 
 def count_rows(columns: Columns, tokens: Sequence[Tokens], vector: int = -1) -> np.ndarray:

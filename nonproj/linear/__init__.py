@@ -7,7 +7,9 @@
 - `concatenation`: concatenation of large arrays
 - `projection`: rows of words with vectors, which are products with a matrix
 - `logistic`: logistic regression with two classes
-- `component`: what every component of a model has in common; jackknifing, and checks of a stranger's file
-- `word_classes`: a component that predicts an attribute of each word
+- `state`: what a model stores of a component, and the checks of a stranger's file
+- `folds`: cross-fitting
+- `streams`: streams of random numbers
+- `word_classes`: classes of words, by an averaged perceptron
 - `weights`: tables of weights in a model, their rounding and their checks
 """

@@ -54,6 +54,10 @@ class Averaged:
         self.total[:] = 0.0
         self.step = 1
 
+    def continue_from(self, weights: Float32s, total: Float64s, step: int) -> None:
+        """Continue with the weights, the sum of updates and the number of the next step of an interrupted training."""
+        self.weights, self.total, self.step = weights, total, step
+
     def mean(self) -> Float32s:
         """Return the mean of the weights over all steps since the average was started, float32."""
         return mean_of([self])

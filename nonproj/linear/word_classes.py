@@ -1,139 +1,20 @@
-"""A component that predicts an attribute of the column MISC for each word, by an averaged perceptron over templates.
-
-A subclass declares what is predicted, ``misc``, and from what: ``templates`` over ``attributes`` of a word and its
-neighbours.  With ``absent``, words without the attribute are a class of their own.
-"""
+"""Classes of words by an averaged perceptron over templates: the kernels of `nonproj.components.word_classes`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
-
 import numpy as np
 
-from nonproj.errors import ModelError
-from nonproj.io.copies import with_misc
-from nonproj.io.strings import LABEL, check
 from nonproj.kernels.kernel import inlined_kernel, kernel
-from nonproj.linear.component import Schema, Setting, State
-from nonproj.linear.hashing import Window, hash_texts, hash_window
-from nonproj.linear.perceptron import Averaged, move
-from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.linear.weights import check_table, quantise
-from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Sentence, Uint32s
+from nonproj.linear.hashing import Window, hash_window
+from nonproj.linear.perceptron import move
+from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 REACH = 2
-"""Templates look at so many words on either side."""
-
-ABSENT = "_"
-"""The class of words without the attribute."""
-
-_MOST = 256
-
-
-class WordClasses:
-    """A linear model of the classes of words.
-
-    Parameters
-    ----------
-    classes : list of str
-        At most 256.
-    weights : ndarray, int16
-        The table, its size a power of two of at least 256.
-    """
-
-    name: ClassVar[str]
-    misc: ClassVar[str]
-    absent: ClassVar[bool] = False
-    needs: ClassVar[tuple[str, ...]] = ()
-    schema: ClassVar[Schema] = Schema({"classes": list}, {"weights": ("int16", 1)})
-    templates: ClassVar[Sequence[str]]
-    attributes: ClassVar[Mapping[str, Callable[[Sequence[str]], str]]]
-    bits: ClassVar[int] = 16
-    epochs: ClassVar[int] = 5
-
-    def __init__(self, classes: list[str], weights: np.ndarray):
-        self.classes, self.weights = classes, weights
-
-    @classmethod
-    def value(cls, row: Sequence[str]) -> str | None:
-        """Return the class that a word has in its column MISC, which is `ABSENT` or None if it has none."""
-        items = (item.partition("=") for item in row[9].split("|"))
-        return next((value for name, _, value in items if name == cls.misc), ABSENT if cls.absent else None)
-
-    @classmethod
-    def fit(cls, sentences: Sequence[Sentence], setting: Setting) -> WordClasses | None:
-        """Return a model of the words that have a class; None if there are none."""
-        values = [[cls.value(row) for row in sentence.rows] for sentence in sentences]
-        classes = sorted({value for row in values for value in row if value is not None})[:_MOST]
-        if not classes:
-            return None
-        number = {value: i for i, value in enumerate(classes)}
-        gold = [np.array([-1 if v is None else number.get(v, -1) for v in row], np.int64) for row in values]
-        places, averaged = [cls._places(sentence, 1 << cls.bits) for sentence in sentences], Averaged(cls.bits)
-        for epoch in range(cls.epochs):
-            order = np.random.default_rng((setting.config.seed, epoch)).permutation(len(sentences))
-            for i in setting.progress(order, f"{cls.name} {epoch + 1}"):
-                _learn(places[i], gold[i], len(classes), float(averaged.step), averaged.weights, averaged.total)
-                averaged.step += 1
-        return cls(classes, quantise(averaged.mean())[0])
-
-    def apply(self, batch: Sequence[Sentence]) -> list[Sentence]:
-        """Return the sentences with the class of each word."""
-        return [
-            with_misc(s, [{self.misc: None if value == ABSENT else value} for value in self.predict(s)]) for s in batch
-        ]
-
-    def predict(self, sentence: Sentence) -> list[str]:
-        """Return the class of each word."""
-        best = np.empty(len(sentence.rows), np.int64)
-        _choose(self._places(sentence, len(self.weights)), len(self.classes), self.weights, best)
-        return [self.classes[i] for i in best]
-
-    @classmethod
-    def accuracy(cls, gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
-        """Return the share of the words with a class that have the right one, in sentences of `apply`."""
-        pairs = [
-            (cls.value(one), cls.value(other))
-            for sentence, found in zip(gold, predicted, strict=True)
-            for one, other in zip(sentence.rows, found.rows, strict=True)
-        ]
-        judged = [one == other for one, other in pairs if one is not None]
-        return sum(judged) / max(len(judged), 1)
-
-    def state(self) -> State:
-        """Return what `from_state` makes it from."""
-        return {"classes": self.classes}, {"weights": self.weights}
-
-    @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> WordClasses:
-        """Return the model of a state; raise `ModelError` if classes or weights are not such."""
-        classes = check(values["classes"], LABEL, f"the component '{cls.name}'")
-        if not 1 <= len(classes) <= _MOST:
-            raise ModelError(f"the component '{cls.name}' has {len(classes)} classes; 1 to {_MOST} are expected")
-        return cls(classes, check_table(arrays["weights"], ("int16",), 8, f"the component '{cls.name}'", 28))
-
-    @classmethod
-    def window(cls) -> Window:
-        """Return the templates as they are hashed."""
-        grammar = Grammar(cls.name, ("w",), tuple(cls.attributes), (-REACH, REACH))
-        return window_of(compile_templates(cls.templates, grammar), grammar)
-
-    @classmethod
-    def _places(cls, sentence: Sentence, n_weights: int) -> np.ndarray:
-        """Return the places of each word's features, int32[n, T]; no word is beyond the ends of the sentence."""
-        n, width = len(sentence.rows), len(cls.attributes)
-        atoms = np.zeros((n + 2 * REACH, width), np.uint32)
-        texts = [attribute(row) for row in sentence.rows for attribute in cls.attributes.values()]
-        atoms[REACH : REACH + n] = hash_texts(texts).reshape(n, width)
-        window = cls.window()
-        places = np.empty((n, len(window.salt)), np.int32)
-        _hash_words(window, atoms.reshape(-1), width, np.uint32(33 - n_weights.bit_length()), places)
-        return places
+"""Templates look at this number of words on either side."""
 
 
 @kernel
-def _hash_words(window: Window, atoms: Uint32s, width: int, shift: np.uint32, places: Int32s) -> None:
+def hash_words(window: Window, atoms: Uint32s, width: int, shift: np.uint32, places: Int32s) -> None:
     """Write the places of the features of all words."""
     for i in range(places.shape[0]):
         hash_window(window, atoms[i * width : (i + 2 * REACH + 1) * width], shift, places[i])
@@ -153,14 +34,16 @@ def _best(places: Int32s, n_classes: int, weights: Float32s | Int16s) -> int:
 
 
 @kernel
-def _choose(places: Int32s, n_classes: int, weights: Float32s | Int16s, best: Int64s) -> None:
+def choose_classes(places: Int32s, n_classes: int, weights: Float32s | Int16s, best: Int64s) -> None:
     """Write the best class of each word."""
     for i in range(places.shape[0]):
         best[i] = _best(places[i], n_classes, weights)
 
 
 @kernel
-def _learn(places: Int32s, gold: Int64s, n_classes: int, step: float, weights: Float32s, total: Float64s) -> None:
+def learn_classes(
+    places: Int32s, gold: Int64s, n_classes: int, step: float, weights: Float32s, total: Float64s
+) -> None:
     """Move the weights of words with another class than the best one."""
     for i in range(places.shape[0]):
         best = _best(places[i], n_classes, weights)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError
 from nonproj.io.strings import LABEL, TEXT, VOCABULARY, problem, problem_of_record
-from nonproj.linear.component import KNOWN
+from nonproj.linear.state import KNOWN
 from nonproj.linear.weights import problem_of_table
 from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, attributes_of, check_templates
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST
@@ -16,7 +16,7 @@ from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST
 if TYPE_CHECKING:
     from nonproj.options.config import Config
 
-TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
+TABLES = {"parser", "pruner", "labeler"}
 """Arrays that are weight tables: kernels index them by hash and need their size to be a power of two."""
 
 COMPONENTS = ("tagger", "segmenter", "confidence", "clusters", "network", "encoder")
@@ -25,10 +25,10 @@ COMPONENTS = ("tagger", "segmenter", "confidence", "clusters", "network", "encod
 _MAX_EPOCHS, _MAX_RECORDS = 100_000, 1000
 
 DONE = "done"
-"""In the metadata of a checkpoint, the stages of training that it has; its arrays are checked when it is resumed."""
+"""In the metadata of a checkpoint, the components that it has; its arrays are checked when it is resumed."""
 
-_COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron", "total", "arcs"})
-"""The arrays of a model, and those of a checkpoint after the last stage."""
+UNFINISHED = "unfinished"
+"""In a checkpoint, the name of what the next component keeps of its epochs."""
 
 
 class ModelFields(Protocol):
@@ -70,9 +70,9 @@ def problem_of(model: ModelFields) -> str | None:
 
 
 def _problem_of_components(model: ModelFields) -> str | None:
-    """Return why a component is unknown, or None; `nonproj.linear.component.load` checks their states."""
+    """Return why a component is unknown, or None; `nonproj.linear.state.load` checks their states."""
     for name, state in model.components.items():
-        if name not in COMPONENTS and name not in KNOWN:
+        if name not in COMPONENTS and name not in KNOWN and name != UNFINISHED:
             return f"unknown component '{name}'; import the module that registers it"
         if type(state) is not dict:
             return f"the component '{name}' is no record"
@@ -94,17 +94,15 @@ def _problem_of_weights(model: ModelFields) -> str | None:
     """Return why a parser cannot use the arrays, or None; integer arrays are not read: their pages stay unmapped."""
     weights = model.weights
     for name, table in weights.items():
-        kind = name.rstrip("0123456789")  # in a checkpoint, perceptrons after the first are numbered
-        dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(kind, ("float32", "int16"))
-        if kind not in TABLES:
+        if name not in TABLES:
             continue
         least = LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS
-        found = problem_of_table(table, dtypes, least)
+        found = problem_of_table(table, ("float32", "int16"), least)
         if found:
             return f"the weights of '{name}' are {found}"
-    partial = DONE in model.meta and "parser" not in weights
-    if not partial and not any(names <= weights.keys() for names in _COMPLETE):
-        return f"one of the arrays {', '.join(sorted(_COMPLETE['perceptron' in weights]))} is missing"
+    is_checkpoint = DONE in model.meta and "parser" not in weights
+    if not is_checkpoint and not weights.keys() >= TABLES:
+        return f"one of the arrays {', '.join(sorted(TABLES))} is missing"
     return None
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import escaped
-from nonproj.linear.component import KNOWN, Component, State, Stored, add_nested, load, nested
+from nonproj.linear.state import KNOWN, SentenceComponent, State, Stored, add_nested, load, nested
 from nonproj.model import container
 from nonproj.model.checks import problem_of
 from nonproj.options.config import Config
@@ -80,7 +80,7 @@ class Model:
     def loaded(self, kind: type[_S], *context: Any) -> _S | None:
         """Return the component of a kind, None if the model has none; raise `ModelError` if its state is unsound.
 
-        See `nonproj.linear.component.load`.
+        See `nonproj.linear.state.load`.
         """
         state = self.component(kind.name)
         return load(kind, state, *context) if state else None
@@ -89,10 +89,10 @@ class Model:
         """Add the state of a component, if there is one."""
         add_nested(self.components, self.weights, name, state)
 
-    def registered(self) -> list[Component]:
+    def registered(self) -> list[SentenceComponent]:
         """Return the model's components that others have registered, in the order in which they were fitted.
 
-        See `nonproj.linear.component`; raises `ModelError` if one cannot be made.
+        See `nonproj.components`; raises `ModelError` if one cannot be made.
         """
         found = (self.loaded(KNOWN[name]) for name in self.components if name in KNOWN)
         return [component for component in found if component]

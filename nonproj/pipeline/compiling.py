@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from nonproj.confidence.evidence import Case
+from nonproj.confidence.evidence import ConfidenceInput
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.problem import problem_of
 from nonproj.kernels.interpreters import environment, python
@@ -94,7 +94,7 @@ def compile_scoring(parser: Parser) -> None:
         decoded = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
         margins = np.ones(3), np.ones(3), np.ones((4, 2), np.float32)
         problem = problem_of(parts, scores, parser.options)
-        case = Case(tokens, problem, problem.copies, np.full(n_arcs, 0.3), decoded, np.arange(3), *margins)
+        case = ConfidenceInput(tokens, problem, problem.copies, np.full(n_arcs, 0.3), decoded, np.arange(3), *margins)
         parser.classifier.confidence(parser.evidence(case, np.inf))
     maximum_arborescence(np.zeros((3, 3)))  # pruning needs it in most files, but only for few sentences
 

@@ -12,7 +12,7 @@ from nonproj.confidence.classifier import Classifier
 from nonproj.dual.options import SearchOptions, check_options, check_search, crossing_price, dual_options
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import LoadedOnce
-from nonproj.linear.component import Component
+from nonproj.linear.state import SentenceComponent
 from nonproj.model.model import LABEL_LINES, Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.registry import part_set
@@ -46,7 +46,7 @@ def check_model(model: object) -> None:
         raise TypeError(f"a Model is expected, not a path; nonproj.load({path!r}) returns a parser of text")
 
 
-class Loaded:
+class LoadedModel:
     """A trained model, ready for parsing; `nonproj.pipeline.parser.Parser` describes the parameters and adds stages."""
 
     def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
@@ -97,7 +97,7 @@ class Loaded:
         return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None, self.max_words)
 
     @LoadedOnce
-    def components(self) -> list[Component]:
+    def components(self) -> list[SentenceComponent]:
         """The model's components that others have registered, which are applied to tagged sentences, in their order."""
         return self.model.registered()
 

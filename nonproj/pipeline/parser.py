@@ -23,7 +23,7 @@ from operator import attrgetter, itemgetter
 import numpy as np
 
 from nonproj.automata.compiled import is_third_order
-from nonproj.confidence.evidence import Case, Evidence, gather
+from nonproj.confidence.evidence import ConfidenceInput, Evidence, gather
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.domain import with_scale
 from nonproj.dual.options import SearchOptions
@@ -34,7 +34,7 @@ from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.pipeline.loaded import Loaded
+from nonproj.pipeline.loaded import LoadedModel
 from nonproj.pipeline.parses import Parse as Parse
 from nonproj.scoring.batch import Batch, join, join_words
 from nonproj.scoring.hashing import hash_tokens
@@ -60,7 +60,7 @@ PAIRS = 1 << 18
 """Maximum number of word pairs of the sentences that pass a stage together, which limits the memory for long ones."""
 
 
-class Parser(Loaded):
+class Parser(LoadedModel):
     """Parses sentences with a trained model; threads may share it, because its caches of words are per thread.
 
     Parameters
@@ -80,11 +80,9 @@ class Parser(Loaded):
     @LoadedOnce
     def segmenter(self) -> Segmenter:
         """The segmenter for plain text: the model's, or else one by rules."""
-        segmenter = self.model.loaded(Segmenter) or Segmenter.unicode()
-        segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
-        if self.decoding.sentences_by_trees:
-            segmenter.tree_scores = self.tree_scores
-        return segmenter
+        with_margins = self.classifier is not None and self.classifier.text is not None
+        tree_scores = self.tree_scores if self.decoding.sentences_by_trees else None
+        return (self.model.loaded(Segmenter) or Segmenter.unicode()).using(with_margins, tree_scores)
 
     def with_nbest(self, k: int) -> Parser:
         """Return the same parser for another number of trees, ``decoding.nbest``; the two share all loaded components.
@@ -94,12 +92,21 @@ class Parser(Loaded):
         ConfigError
             ``k`` is not from 1 to 10,000.
         """
-        # Loaded now, and not once for each number.
-        _ = self.analyzer, self.classifier, self.pretrained, self.encoded_tags
-        found = copy.copy(self)
+        found = self._shared()
         found.decoding = dataclasses.replace(self.decoding, nbest=k)
         found.nbest = found.decoding.nbest
         return found
+
+    def with_price(self, price: float) -> Parser:
+        """Return the same parser for another price of non-projective trees, as `with_nbest` does."""
+        found = self._shared()
+        found.price = price
+        return found
+
+    def _shared(self) -> Parser:
+        """Return a copy, after loading all components, so that they are not loaded once for each copy."""
+        _ = self.analyzer, self.classifier, self.pretrained, self.encoded_tags
+        return copy.copy(self)
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
         """Return the sentences with the requested tags, features and lemmas, and with what other components predict."""
@@ -216,7 +223,7 @@ class Parser(Loaded):
             if self.classifier is not None:
                 known_words = sentences[i].tag_margins, sentences[i].boundary_margins
                 bounded = found[i].problem, found[i].copies
-                case = Case(tokens[i], *bounded, marginals[i], best, numbers, margins, *known_words)
+                case = ConfidenceInput(tokens[i], *bounded, marginals[i], best, numbers, margins, *known_words)
                 confidence = self.classifier.confidence(self.evidence(case, self.classifier.limit))
             labels, unknown, others = self._names(numbers, constraints[i]), self._count_unknown_tags(tokens[i]), None
             if self.nbest > 1:
@@ -225,7 +232,7 @@ class Parser(Loaded):
             parses.append(Parse(best, labels, arcs[i], narrow[i], unknown, others, confidence))
         return parses
 
-    def evidence(self, case: Case, limit: float) -> Evidence:
+    def evidence(self, case: ConfidenceInput, limit: float) -> Evidence:
         """Return the features of the confidence classifier; ``limit`` is as for `gather`."""
         arcs, heads = case.problem.instance.arcs, case.decoded.tree
         if self.full and np.count_nonzero(heads[arcs.modifier] == arcs.head) < len(heads) - 1:

@@ -14,7 +14,7 @@ import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
 from nonproj.io.strings import CLUSTERED, check, fits
-from nonproj.linear.component import Schema
+from nonproj.linear.state import Schema
 
 PREFIXES = {"cluster": None, "cluster6": 6, "cluster4": 4}
 """Attributes of a word: the bit string of its cluster, or the first bits of it."""

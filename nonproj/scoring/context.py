@@ -22,7 +22,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.kernels.threads import one_thread
-from nonproj.linear.component import Arrays
+from nonproj.linear.state import Arrays
 from nonproj.types import Float32s, Int32s
 
 WIDEST = 1024

@@ -19,7 +19,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
-from nonproj.linear.component import Arrays, Schema
+from nonproj.linear.state import Arrays, Schema
 from nonproj.linear.weights import zero_of
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.context import CONTEXT, Context, check_context

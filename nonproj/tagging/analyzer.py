@@ -12,7 +12,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
-from nonproj.linear.component import Schema, add_nested, blocks, cross_fit, nested
+from nonproj.linear.state import Schema, add_nested, nested
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.encoded import EncodedTags
@@ -230,38 +230,6 @@ class Analyzer:
             )
         except ConfigError as error:
             raise ModelError(str(error)) from None
-
-
-def jackknife(
-    sentences: Sequence[Sentence],
-    options: TaggerConfig,
-    folds: int,
-    seed: int = 0,
-    progress: Callable[..., Any] | None = None,
-    folder: str | None = None,
-    vectors: WordVectors | None = None,
-) -> list[list[list[str]]]:
-    """Return each sentence's rows as annotated by a model trained on the sentences of the other folds, in one run.
-
-    Parameters
-    ----------
-    sentences : sequence of Sentence
-    options : TaggerConfig
-    folds : int
-        At least 2; sentence ``i`` is in fold ``i // 20 % folds``, so neighbours of one text stay together.
-    seed, progress, folder, vectors
-        As for `Analyzer.fit`.
-    """
-
-    faster = quick(options)
-
-    def fit(rest: np.ndarray) -> Analyzer:
-        return Analyzer.fit([sentences[i] for i in rest], faster, seed, progress, folder, vectors)
-
-    def apply(analyzer: Analyzer, inside: np.ndarray) -> list[list[list[str]]]:
-        return analyzer.annotate([sentences[i] for i in inside], overwrite=True)
-
-    return cross_fit(blocks(len(sentences), folds), fit, apply)
 
 
 def quick(options: TaggerConfig) -> TaggerConfig:

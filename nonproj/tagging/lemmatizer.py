@@ -15,10 +15,12 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread
-from nonproj.linear.component import Schema, blocks
 from nonproj.linear.concatenation import concatenated_columns
+from nonproj.linear.folds import blocks
 from nonproj.linear.hashing import hash_numbers, hash_texts
 from nonproj.linear.perceptron import Averaged
+from nonproj.linear.state import Schema
+from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import quantise
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
@@ -309,7 +311,7 @@ def _train(
     text = Text(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
     averaged = Averaged(bits)
     for epoch in range(options.epochs):
-        order = np.random.default_rng((seed, 4, epoch)).permutation(len(text.form))
+        order = generator(seed, Stream.LEMMATIZER, epoch).permutation(len(text.form))
         for first in progress(range(0, len(order), 5000), f"lemmatizer {epoch + 1}"):
             chunk = order[first : first + 5000]
             train_text(chain, words, text, chunk, gold, words.tag.shape[1], averaged)

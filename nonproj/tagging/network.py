@@ -18,8 +18,8 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
-from nonproj.linear.component import Arrays
 from nonproj.linear.hashing import codes_of, hash_codes, hash_texts
+from nonproj.linear.state import Arrays
 from nonproj.scoring.context import Context, check_context
 from nonproj.scoring.vectors import WordNumbers
 from nonproj.scoring.vocabulary import ATTRIBUTES

@@ -10,10 +10,12 @@ import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
-from nonproj.linear.component import Schema, blocks
 from nonproj.linear.concatenation import concatenated_columns
+from nonproj.linear.folds import blocks
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
+from nonproj.linear.state import Schema
+from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import check_table, quantise
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.context import CONTEXT
@@ -218,7 +220,7 @@ class Tagger:
         if options.network_epochs and options.network_weight:
             corpus = Corpus(text.start, form, gold)
             texts, epochs = list(forms), options.network_epochs
-            network = learn_tag_network(texts, corpus, tags, epochs, (seed, 8), progress, vectors)
+            network = learn_tag_network(texts, corpus, tags, epochs, (seed, Stream.TAG_NETWORK), progress, vectors)
         return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, options, network)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -306,7 +308,7 @@ def _train(
     gold = Gold(_nearest(words, text.form, tag, tags), options.margin)
     mean = np.zeros(1 << options.bits, np.float32)
     for run in range(options.restarts):
-        mean += _train_once(chain, words, text, gold, options, (seed, 3, run), progress) / options.restarts
+        mean += _train_once(chain, words, text, gold, options, (seed, run), progress) / options.restarts
     return mean
 
 
@@ -316,15 +318,15 @@ def _train_once(
     text: Text,
     gold: Gold,
     options: TaggerConfig,
-    seed: tuple[Any, ...],
+    seed: tuple[int, int],
     progress: Progress,
 ) -> np.ndarray:
-    """Return averaged weights of one run, float32."""
+    """Return averaged weights of one run, float32; ``seed`` is followed by the number of the run."""
     averaged, n, name = Averaged(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
 
     def run(epoch: int) -> str:
         """Learn for an epoch; return its figures for the log."""
-        wrong, order = 0, np.random.default_rng((*seed, epoch)).permutation(n)
+        wrong, order = 0, generator(seed[0], Stream.TAGGER, seed[1], epoch).permutation(n)
         for first in progress(range(0, n, _CHUNK), f"{name} epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
             wrong += train_text(chain, words, text, chunk, gold, options.max_tags, averaged)

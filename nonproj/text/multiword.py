@@ -15,9 +15,9 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check, fits
 from nonproj.kernels.threads import PerThread
-from nonproj.linear.component import Schema
 from nonproj.linear.hashing import hash_texts
 from nonproj.linear.logistic import Options, fit
+from nonproj.linear.state import Schema
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import Surface
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.io.strings import NAME, TOKEN, Kind, check
-from nonproj.linear.component import Schema
+from nonproj.linear.state import Schema
 from nonproj.text.characters import (
     APOSTROPHE,
     AT,

@@ -6,6 +6,7 @@ Multiword tokens are expanded by `nonproj.text.multiword` in both cases.
 
 from __future__ import annotations
 
+import copy
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.io.strings import NAME, check
-from nonproj.linear.component import Schema
+from nonproj.linear.state import Schema
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import corpus
@@ -108,6 +109,14 @@ class Segmenter:
     def unicode(cls) -> Segmenter:
         """Return rules over Unicode's characters, without any training."""
         return cls(UnicodeRules(), Multiwords.fit([]), _described(UnicodeRules()))
+
+    def using(
+        self, with_margins: bool = False, tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None
+    ) -> Segmenter:
+        """Return a segmenter of the same models, with or without the log-odds and the scores of trees."""
+        found = copy.copy(self)
+        found.with_margins, found.tree_scores = with_margins, tree_scores
+        return found
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
         """Return the sentences of a text of one paragraph or more, as one document.

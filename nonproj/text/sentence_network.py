@@ -19,8 +19,8 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
-from nonproj.linear.component import Arrays
 from nonproj.linear.hashing import Window, hash_window
+from nonproj.linear.state import Arrays
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.linear.weights import check_table
 from nonproj.scoring.context import CONTEXT, Context, check_context

@@ -15,6 +15,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam, LaterMean, follow_row
+from nonproj.linear.streams import Stream, generator
 from nonproj.scoring.context_learning import ContextLayers, gradients, rounded_context
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, WRAPPED
@@ -145,7 +146,7 @@ class SentenceNetworkLearner:
     """
 
     def __init__(self, examples: Examples, seed: int):
-        self.examples, self._rng = examples, np.random.default_rng((seed, 16))
+        self.examples, self._rng = examples, generator(seed, Stream.SENTENCE_NETWORK)
         seen = np.zeros((1 << BITS, 1), np.bool_)
         seen[examples.rows] = True
         self.rows = self._normal((1 << BITS, WIDTH), 0.1) * seen

@@ -9,9 +9,9 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.component import Schema
 from nonproj.linear.hashing import hash_codes
 from nonproj.linear.logistic import Options, fit
+from nonproj.linear.state import Schema
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.alternatives import Alternatives

@@ -8,9 +8,9 @@ import time
 import warnings
 from pathlib import Path
 
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, ModelError, NonprojError
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from nonproj.components.trainer import train
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from nonproj.components.trainer import train
 from nonproj.evaluation.calibration import SURE, Judged, judge, judge_from_text, plot_calibration
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

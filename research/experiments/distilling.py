@@ -25,6 +25,7 @@ import numpy as np
 import yaml
 
 from nonproj.cli.distil import Selection, words_of
+from nonproj.components.trainer import train
 from nonproj.errors import FileError
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import Evaluation
@@ -33,7 +34,6 @@ from nonproj.io import conll
 from nonproj.io.conll import UPOS
 from nonproj.io.temporary import replacing
 from nonproj.kernels.interpreters import environment, python
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from nonproj.components.trainer import train
 from nonproj.evaluation.calibration import SURE, judge, judge_from_text
 from nonproj.io import conll
 from nonproj.io.temporary import replacing
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence

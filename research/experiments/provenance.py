@@ -6,7 +6,7 @@
 
 A record is a paragraph below the title of a page, or of one of its sections.  Nothing but the repository is read, and
 nothing trained, so `research/tests/test_provenance.py` finds stale pages at once.  Of the code, only the number
-`nonproj.learning.trainer.LEARNING` is part of a record.
+`nonproj.components.preparation.LEARNING` is part of a record.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from nonproj.learning.trainer import LEARNING
+from nonproj.components.preparation import LEARNING
 from nonproj.model.container import FORMAT
 from nonproj.options.config import Config
 from nonproj.scoring.templates import template_files
@@ -74,7 +74,7 @@ class Ingredients(NamedTuple):
     format : str
         `nonproj.model.container.FORMAT`.
     learning : str
-        `nonproj.learning.trainer.LEARNING`.
+        `nonproj.components.preparation.LEARNING`.
     """
 
     configuration: str

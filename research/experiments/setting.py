@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.components.preparation import LEARNING, load_features
+from nonproj.components.trainer import train
 from nonproj.dual.options import APPENDIX_A, DualOptions
 from nonproj.errors import ModelError
 from nonproj.io import conll
-from nonproj.learning.preparation import load_features
-from nonproj.learning.trainer import LEARNING, train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

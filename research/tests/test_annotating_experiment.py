@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import toy
 
-from nonproj.learning.trainer import train
+from nonproj.components.trainer import train
 from nonproj.options.config import Config
 from research.experiments import annotating
 from research.experiments.correcting import STRATEGIES, constrained, correct, corrections

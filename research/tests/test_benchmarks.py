@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from toy import treebank
 
+from nonproj.components.trainer import train
 from nonproj.io import conll
 from nonproj.kernels.interpreters import environment
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

@@ -16,8 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("matplotlib")
 pytest.importorskip("highspy")
 
+from nonproj.components.preparation import LEARNING  # noqa: E402
+from nonproj.components.trainer import train  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
-from nonproj.learning.trainer import LEARNING, train  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from research.experiments import provenance, runner, setting  # noqa: E402
 from research.experiments.provenance import EARLIER, Ingredients, of_models, recorded, sections, stamp  # noqa: E402

@@ -14,9 +14,9 @@ from problems import KINDS, SUBSETS, best_score, check_laws, draw_problem, draw_
 import nonproj.pipeline.parser
 from nonproj.automata.general import best_paths, general_automata
 from nonproj.automata.relaxed import decode_relaxed
+from nonproj.components.trainer import train
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best
 from nonproj.errors import ConfigError, SizeError
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space, full_arc_space

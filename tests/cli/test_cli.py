@@ -398,7 +398,7 @@ def test_training_interrupted_in_a_stage_says_how_to_go_on(here, monkeypatch, ca
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nonproj.learning.trainer.PrunerStage.fit", interrupt)
+    monkeypatch.setattr("nonproj.components.pruner.PrunerComponent.fit", interrupt)
     assert main(["train", "train.conll", "-o", "m.nonproj", "--parts", "arc", *SMALL]) == 130
     error = capsys.readouterr().err
     assert "kept m.nonproj.checkpoint; continue with the same command and --resume" in error

@@ -9,17 +9,26 @@ import pytest
 from instances import seeds
 from problems import ALL_SETS, KINDS, draw_problem, trees_over
 
+from nonproj.components.confidence import held_out, known_strings
 from nonproj.confidence.alternatives import costs
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
-from nonproj.confidence.evidence import FEATURES, LARGE, TAG_FEATURES, TEXT_FEATURES, Case, Evidence, gather, two_best
+from nonproj.confidence.evidence import (
+    FEATURES,
+    LARGE,
+    TAG_FEATURES,
+    TEXT_FEATURES,
+    ConfidenceInput,
+    Evidence,
+    gather,
+    two_best,
+)
 from nonproj.confidence.evidence import KINDS as EVIDENCE
 from nonproj.dual.decoding import decode_trusted, dual_decomposition
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
 from nonproj.errors import ModelError
 from nonproj.learning.additive import MIN_COUNT, fit_additive
-from nonproj.learning.confidence import held_out, known_strings
-from nonproj.linear.component import load
+from nonproj.linear.state import load
 
 
 def solved(seed, parts, kind, **options):
@@ -163,7 +172,7 @@ def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
     given = tokens, bounded, lowest, marginals, decoded, np.arange(n), np.ones(n)
     tags, text = rng.random(n) * 9, rng.normal(size=(n + 1, 2)).astype(np.float32)
     tags[0] = np.inf
-    kinds = [gather(Case(*given, *more), 0, options, np.inf) for more in ((), (tags,), (tags, text))]
+    kinds = [gather(ConfidenceInput(*given, *more), 0, options, np.inf) for more in ((), (tags,), (tags, text))]
     assert [each.kind for each in kinds] == list(EVIDENCE)
     assert [each.features.shape[1] for each in kinds] == [len(columns) for columns in EVIDENCE.values()]
     features, first = kinds[2].features, len(FEATURES)
@@ -174,7 +183,9 @@ def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
     assert features[:, first + 1].tolist() == [min(tags[h - 1], LARGE) if h else LARGE for h in heads[1:]]
     expected = naive_confidence.text_features(heads, text.astype(float).tolist(), LARGE)
     assert features[:, -len(TEXT_FEATURES) :].tolist() == expected
-    without_tags = gather(Case(*given, None, text), 0, options, np.inf)  # whose array has no columns for the text
+    without_tags = gather(
+        ConfidenceInput(*given, None, text), 0, options, np.inf
+    )  # whose array has no columns for the text
     assert without_tags.kind == "given"
     assert (without_tags.features == kinds[0].features).all()
 

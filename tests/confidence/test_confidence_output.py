@@ -14,6 +14,7 @@ import toy
 
 import nonproj
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
 from nonproj.confidence.evidence import FEATURES
 from nonproj.errors import ModelError
@@ -21,7 +22,6 @@ from nonproj.evaluation.alignment import judge_text
 from nonproj.evaluation.calibration import Judged, judge
 from nonproj.integrations.estimator import DependencyParser
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

@@ -11,8 +11,8 @@ from toy import treebank
 
 import nonproj.pipeline.parser
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser

@@ -18,8 +18,8 @@ sys.path.insert(0, str(FOLDER.parent))
 from toy import treebank  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
+from nonproj.components.trainer import train  # noqa: E402
 from nonproj.io import conll  # noqa: E402
-from nonproj.learning.trainer import train  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 
 OPTIONS = {

@@ -14,10 +14,10 @@ import pytest
 from toy import QUICK, raw_treebank, read, sentences
 
 import nonproj
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.objects import from_words
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

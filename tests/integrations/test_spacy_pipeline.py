@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from toy import QUICK, raw_treebank, read, treebank
 
+from nonproj.components.trainer import train
 from nonproj.errors import ModelError
-from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 
 spacy = pytest.importorskip("spacy")

@@ -10,10 +10,10 @@ import toy
 from naive_trees import all_trees
 
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.errors import DataError
 from nonproj.io import conll
 from nonproj.io.constraints import read_constraints
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space

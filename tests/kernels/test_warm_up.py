@@ -22,7 +22,7 @@ import nonproj
 from nonproj.cli.main import main
 from nonproj.cli.warmup import warm_up
 from nonproj.io.checks import Rules
-from nonproj.learning.folds import Fold, predict_fold
+from nonproj.components.folds import Fold, predict_fold
 import toy
 
 def signatures():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import toy
 
+from nonproj.components.checkpoint import averaged_epochs
+from nonproj.components.trainer import train
 from nonproj.errors import ModelError
-from nonproj.learning.checkpoint import averaged_epochs
 from nonproj.learning.perceptron import Perceptron
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers.pool import InProcess
@@ -78,8 +78,9 @@ def test_a_checkpoint_with_the_steps_of_other_epochs_is_refused(epochs, first, t
     checkpoint = tmp_path / "checkpoint"
     train(SENTENCES, config(epochs=epochs, average_from=first), checkpoint=checkpoint)
     saved = Model.load(checkpoint)
-    assert saved.meta["step"] == 1 + len(SENTENCES) * averaged_epochs(epochs, first)
-    saved.meta["step"] += len(SENTENCES)
+    unfinished = saved.components["unfinished"]
+    assert unfinished["step"] == 1 + len(SENTENCES) * averaged_epochs(epochs, first)
+    unfinished["step"] += len(SENTENCES)
     saved.save(checkpoint)
     with pytest.raises(ModelError, match="its number of steps is not that of its epochs"):
         train(SENTENCES, config(epochs=5, average_from=first), checkpoint=checkpoint, resume=True)

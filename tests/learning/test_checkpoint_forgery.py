@@ -11,8 +11,8 @@ import toy
 
 import nonproj
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, ModelError
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers.pool import InProcess
@@ -46,6 +46,11 @@ def change_meta(**values):
     return lambda saved: saved.meta.update(values)
 
 
+def change_unfinished(**values):
+    """Return a forgery of what the parser has kept of its epochs."""
+    return lambda saved: saved.components["unfinished"].update(values)
+
+
 def set_entry(place, value):
     """Return a change of one entry of an array."""
 
@@ -62,13 +67,13 @@ STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wro
 @pytest.mark.parametrize(
     ("forge", "message"),
     [
-        (change_meta(step="x"), STEPS),
-        (change_meta(step=0), STEPS),
-        (change_meta(step=1 << 60), STEPS),
-        (change_meta(step=True), STEPS),
+        (change_unfinished(step="x"), STEPS),
+        (change_unfinished(step=0), STEPS),
+        (change_unfinished(step=1 << 60), STEPS),
+        (change_unfinished(step=True), STEPS),
         (change_meta(log=[]), STEPS),
         (change_meta(log=[{}] * 9), STEPS),
-        (lambda saved: saved.meta.pop("step"), STEPS),
+        (lambda saved: saved.components["unfinished"].pop("step"), STEPS),
         (lambda saved: saved.meta.pop("log"), STEPS),
         (change_weights("arcs", lambda a: a[:0]), ARCS),
         (change_weights("arcs", lambda a: a[a[:, 0] != 0]), f"{ARCS}: sentence 1 lacks some of its gold tree"),
@@ -81,17 +86,19 @@ STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wro
         (change_weights("arcs", set_entry((0, 1), 1 << 30)), ARCS),
         (change_weights("arcs", set_entry((0, 2), -5)), ARCS),
         (change_weights("arcs", lambda a: np.repeat(a, 2, 0)), ARCS),
-        (change_weights("total", set_entry(7, 1e300)), "some weights of 'total' are too large"),
-        (change_weights("perceptron", set_entry(7, -3e38)), "some weights of 'perceptron' are too large"),
-        (change_weights("perceptron", lambda a: a[:512]), "the weights of 'perceptron' are not a table of 1024"),
-        (change_weights("total", lambda a: a[:512]), "the weights of 'total' are not a table of 1024"),
+        (change_weights("unfinished.total1", set_entry(7, 1e300)), "some weights of 'total1' are too large"),
+        (change_weights("unfinished.total1", np.float32), "the weights of 'total1' are not a table of 1024 numbers"),
+        (change_weights("unfinished.total1", set_entry(7, np.nan)), "some weights of 'total1' are too large"),
+        (change_weights("unfinished.weights1", set_entry(7, -3e38)), "some weights of 'weights1' are too large"),
+        (change_weights("unfinished.weights1", lambda a: a[:512]), "the weights of 'weights1' are not a table of 1024"),
+        (change_weights("unfinished.total1", lambda a: a[:512]), "the weights of 'total1' are not a table of 1024"),
         (change_weights("pruner", lambda a: np.tile(a, 2)), "the weights of 'pruner' are not a table of 1024"),
         (change_weights("tag_columns", lambda a: a[:-4]), "it has the tags of other sentences"),
         (lambda saved: saved.weights.pop("tag_columns"), "it has the tags of other sentences"),
         (lambda saved: saved.components["tagger"].clear(), "the component 'tagger' has no 'options' of type dict"),
         (lambda saved: saved.components["network"].update(scale=-1.0), "a scale of the network is not a number"),
         (lambda saved: saved.weights.pop("labeler"), "the weights of 'labeler' are not a table of 4096"),
-        (lambda saved: saved.weights.pop("total"), "the weights of 'total' are not a table of 1024"),
+        (lambda saved: saved.weights.pop("unfinished.total1"), "the weights of 'total1' are not a table of 1024"),
         (lambda saved: saved.weights.pop("arcs"), f"{ARCS}: three columns of integers are expected"),
         (change_weights("labeler", lambda a: a.astype(np.int16)), "the weights of 'labeler' are not a table of 4096"),
     ],

@@ -9,10 +9,10 @@ import pytest
 from command import ROOT
 from toy import sentences
 
+from nonproj.components import folds
+from nonproj.components.folds import Fold, predict_fold, read_predictions, split
 from nonproj.io import conll
 from nonproj.io.checks import Rules
-from nonproj.learning import folds
-from nonproj.learning.folds import Fold, predict_fold, read_predictions, split
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

@@ -6,16 +6,16 @@ import logging
 import numpy as np
 import pytest
 import toy
+from models import context_of
 
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.dual.decoding import DualOptions
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.copies import with_rows
 from nonproj.learning.perceptron import Example, Perceptron
-from nonproj.learning.pruner import Pruner, PrunerStage
-from nonproj.learning.trainer import Trainer, train
-from nonproj.linear.component import Setting
+from nonproj.learning.pruner import Pruner
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
@@ -131,10 +131,10 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
     ("loop", "stages"),
     [
         ("tagger 1, epoch 1", "segmenter"),
-        ("pruner 1", "segmenter tagger clusters"),
-        ("labeler 1", "segmenter tagger clusters pruner"),
-        ("network 1", "segmenter tagger clusters pruner labeler"),
-        ("epoch 1", "segmenter tagger clusters pruner labeler network confidence encoder"),
+        ("pruner 1", "segmenter tagger clusters vocabulary"),
+        ("labeler 1", "segmenter tagger clusters vocabulary pruner"),
+        ("network 1", "segmenter tagger clusters vocabulary pruner labeler"),
+        ("epoch 1", "segmenter tagger clusters vocabulary pruner labeler network confidence encoder"),
     ],
 )
 def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkeypatch, loop, stages):
@@ -175,14 +175,10 @@ def test_resume_refuses_other_sentences_and_other_options(tmp_path):
 def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
     sentences = toy.sentences(20)
     config = small(pruner__threshold=1.0, pruner__max_heads=1, pruner__folds=3, training__tags="gold")
-    trainer = Trainer(sentences, config, [], None, lambda items, _: items)
-    for stage in trainer.before:
-        trainer._learn(stage, None, Setting(config))
-    material = trainer._encoded(trainer.learnt["tagger"].predicted)
-    learnt = PrunerStage().fit(sentences, Setting(config, material=material))
-    for arcs, sentence in zip(learnt.predicted.spaces, sentences, strict=True):
+    context = context_of(sentences, config)
+    for arcs, sentence in zip(context.data.spaces, sentences, strict=True):
         assert tree_indicators(part_space(arcs, "arc"), sentence.tree).sum() == len(sentence)
-    assert 0 < learnt.figures["pruning_training"]["gold_kept"] <= 1
+    assert 0 < context.meta["pruning_training"]["gold_kept"] <= 1
 
 
 def test_sentences_without_heads_and_no_sentences_are_errors():

@@ -14,9 +14,9 @@ import toy
 from toy import treebank
 
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.dual.options import dual_options
 from nonproj.learning.mixing import Learner, Mixing, make_examples, train_shard
-from nonproj.learning.trainer import train
 from nonproj.linear.perceptron import Sparse, sparse
 from nonproj.model.model import Model
 from nonproj.options.config import Config

@@ -13,6 +13,8 @@ import toy
 from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_features, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
+from nonproj.components.preparation import nonprojective_share
+from nonproj.components.trainer import train
 from nonproj.dual.options import DualOptions
 from nonproj.errors import DataError, ModelError
 from nonproj.io import conll
@@ -20,9 +22,7 @@ from nonproj.io.partial import with_given
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.partial import allowed_by, completion_of
 from nonproj.learning.perceptron import Example, Perceptron
-from nonproj.learning.preparation import nonprojective_share
 from nonproj.learning.pruner import Pruner
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space

@@ -6,11 +6,13 @@ from collections import Counter
 import numpy as np
 import pytest
 import toy
+from models import context_of
 
+from nonproj.components import tagger
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError
 from nonproj.io.copies import with_rows
-from nonproj.learning import preparation
-from nonproj.learning.trainer import Trainer, train
+from nonproj.linear.streams import Stream
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -64,9 +66,7 @@ class Interrupt:
 
 def material_of(treebank, silver, **changes):
     """What the parser learns from."""
-    trainer = Trainer(treebank, small(**changes), [], None, lambda items, _: items, (), silver)
-    trainer.run(resume=False)
-    return trainer.material
+    return context_of(treebank, small(**changes), silver).data
 
 
 def test_words_that_only_the_text_has_are_learnt():
@@ -87,14 +87,16 @@ def test_an_epoch_takes_the_treebank_and_as_many_words_of_the_text_as_it_has_to(
         first, wanted = copies * len(treebank), share * sum(map(len, treebank))
         seen = Counter()
         for epoch in range(9):
-            order = material.order(epoch, 0)
+            order = material.order(epoch, Stream.PARSER)
             assert sorted(order[order < first]) == list(range(first))
             taken = order[order >= first].tolist()
-            assert len(set(taken)) == len(taken) == material.taken
-            assert set(taken) == set(material.order(epoch, 2)[material.order(epoch, 2) >= first].tolist())
+            assert len(set(taken)) == len(taken) == material.silver_in_epoch
+            assert set(taken) == set(
+                material.order(epoch, Stream.LABELER)[material.order(epoch, Stream.LABELER) >= first].tolist()
+            )
             seen.update(taken)
-        words = material.taken * sum(map(len, silver)) / len(silver)
-        assert material.taken == 90 if share == 100 else abs(words - wanted) <= max(map(len, silver))
+        words = material.silver_in_epoch * sum(map(len, silver)) / len(silver)
+        assert material.silver_in_epoch == 90 if share == 100 else abs(words - wanted) <= max(map(len, silver))
         assert max(seen.values()) - min(seen[i] for i in range(first, first + 90)) <= 1  # each as often as the others
 
 
@@ -118,10 +120,10 @@ def test_the_text_has_tags_of_a_tagger_that_has_not_seen_it():
 
 @pytest.mark.parametrize(("words", "learnt"), [(140, True), (130, False)])
 def test_the_tagger_of_a_small_treebank_learns_from_as_many_words_of_the_text(words, learnt, monkeypatch):
-    monkeypatch.setattr(preparation, "TAGGED_ALONE", words)
+    monkeypatch.setattr(tagger, "TAGGED_ALONE", words)
     treebank, silver, test = toy.sentences(20), toy.sentences(90, seed=1), toy.sentences(40, seed=2)
     assert 130 < sum(map(len, treebank)) < 140
-    chosen = preparation.silver_for_tagger(silver, treebank, 0)
+    chosen = tagger.silver_for_tagger(silver, treebank, treebank, 0)
     assert sum(map(len, chosen)) == (pytest.approx(sum(map(len, treebank)), abs=20) if learnt else 0)
     assert len({id(each) for each in chosen}) == len(chosen) < 90 and all(each in silver for each in chosen)
     odd = [with_rows(s, [[*row[:3], "X", "X", *row[5:]] for row in s.rows]) for s in silver]
@@ -148,8 +150,8 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path):
 
 
 def test_confidence_is_learnt_from_held_out_sentences_of_the_treebank(monkeypatch):
-    monkeypatch.setattr("nonproj.learning.confidence.MIN_WORDS", 50)
-    monkeypatch.setattr("nonproj.learning.confidence.MIN_WRONG", 1)
+    monkeypatch.setattr("nonproj.components.confidence.MIN_WORDS", 50)
+    monkeypatch.setattr("nonproj.components.confidence.MIN_WRONG", 1)
     treebank = toy.noisy_sentences(100)
     config = small(confidence__share=0.5, confidence__epochs=1, training__epochs=1)
     found = train(treebank, config, silver=toy.sentences(60, seed=1)).meta["confidence"]

@@ -222,7 +222,6 @@ def test_verify_detects_a_flipped_bit_in_every_array(tmp_path):
         ("parser", np.zeros(1024, np.float64)),
         ("pruner", np.zeros((32, 32), np.float32)),
         ("labeler", np.zeros(1024, np.float32)),
-        ("total", np.zeros(1024, np.float32)),
     ],
 )
 def test_weight_tables_that_kernels_would_read_beyond_their_end(name, table):

@@ -212,10 +212,9 @@ def test_forged_headers(path, change):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("name", ["parser", "pruner", "labeler", "perceptron", "total"])
+@pytest.mark.parametrize("name", ["parser", "pruner", "labeler"])
 def test_weights_that_are_not_finite(name, value, model, path):
-    dtype = np.float64 if name == "total" else np.float32
-    table = np.zeros(4096, dtype)
+    table = np.zeros(4096, np.float32)
     table[1234] = value
     dataclasses.replace(model, weights=model.weights | {name: table}).save(path)
     with pytest.raises(ModelError, match=f"{path}: cannot be used: the weights of '{name}' are not finite"):
@@ -240,9 +239,9 @@ def test_a_model_that_claims_to_be_a_checkpoint_needs_its_tables(name, model, pa
 
 
 def test_a_checkpoint_is_not_parsed_with(model):
-    tables = {"perceptron": np.zeros(1024, np.float32), "total": np.zeros(1024), "arcs": np.zeros((0, 3), np.int32)}
-    tables |= {name: model.weights[name] for name in ("pruner", "labeler")}
-    checkpoint = Model.from_bytes(dataclasses.replace(model, weights=tables).to_bytes())
+    tables = {name: model.weights[name] for name in ("pruner", "labeler")}
+    meta = model.meta | {"done": {"pruner": True, "labeler": True}}
+    checkpoint = Model.from_bytes(dataclasses.replace(model, weights=tables, meta=meta).to_bytes())
     with pytest.raises(ModelError, match="a checkpoint, not a model"):
         Parser(checkpoint)
 

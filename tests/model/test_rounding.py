@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from toy import treebank
 
+from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.model.rounding import DEAD, STEPS, WORD_STEPS, WORDS, round_table, rounded
 from nonproj.options.config import Config

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nonproj.components.trainer import train
 from nonproj.errors import DataError, ModelError
 from nonproj.io.checks import LINE_COST, Rules
 from nonproj.io.strings import (
@@ -22,8 +23,7 @@ from nonproj.io.strings import (
     problem,
     problem_of_record,
 )
-from nonproj.learning.trainer import train
-from nonproj.linear.component import check_state, load
+from nonproj.linear.state import check_state, load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

@@ -19,11 +19,11 @@ from naive_trees import all_trees
 from toy import sentences, treebank
 
 import nonproj
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.io.objects import conllu_text, from_conllu, from_words
-from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.text.places import locate, surface_tokens
 

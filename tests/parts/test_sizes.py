@@ -11,11 +11,11 @@ import pytest
 
 import nonproj.parts.arcs
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.errors import DataError, NonprojError, SizeError
 from nonproj.evaluation.certificates import TextOptions
 from nonproj.io import conll
 from nonproj.io.splitting import Piece
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import MAX_PARTS, arc_space, arc_space_from_mask, full_arc_space

@@ -141,7 +141,7 @@ def train_with(tmp_path, monkeypatch):
 
     source = tmp_path / "toy.conll"
     source.write_text(treebank(20), encoding="utf-8")
-    monkeypatch.setattr("nonproj.learning.preparation.SegmenterStage.fit", fit)
+    monkeypatch.setattr("nonproj.components.segmenter.SegmenterComponent.fit", fit)
     return lambda encoder: main(["train", str(source), "-o", str(tmp_path / "model"), "--encoder", str(encoder)])
 
 

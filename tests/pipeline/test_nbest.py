@@ -11,10 +11,10 @@ import toy
 
 import nonproj
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.dual.decoding import k_best
 from nonproj.errors import ConfigError
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space

@@ -20,10 +20,10 @@ from instances import seeds
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import nonproj
+from nonproj.components.trainer import train
 from nonproj.io import conll
 from nonproj.io.copies import with_rows
 from nonproj.kernels.threads import LoadedOnce, PerThread, one_thread
-from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.text.corpus import Surface
 from nonproj.text.languages import LANGUAGES

@@ -30,6 +30,7 @@ LEVELS = (
     "evaluation",
     "workers",
     "learning nlp",
+    "components",
     "integrations server",
     "cli",
     "__main__",
@@ -180,9 +181,9 @@ def test_packages_within_the_packages_beside_do_not_import_each_other():
 
 
 def test_the_import_finder_sees_all_forms():
-    trainer, cli = imported(PACKAGE / "learning" / "trainer.py"), imported(PACKAGE / "cli" / "train.py")
-    assert {"options", "model", "pipeline", "scoring", "__init__"} <= trainer
-    assert {"errors", "cli", "learning"} <= cli
+    preparation, cli = imported(PACKAGE / "components" / "preparation.py"), imported(PACKAGE / "cli" / "train.py")
+    assert {"options", "learning", "evaluation", "scoring", "__init__"} <= preparation
+    assert {"errors", "cli", "components"} <= cli
     tree = ast.parse("def f():\n    from ..b import c\n    from . import d\nimport e.f as g")
     assert imports(tree, ("nonproj", "a")) == [("e", "f"), ("nonproj", "b", "c"), ("nonproj", "a", "d")]
 

@@ -11,7 +11,7 @@ SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8"
 LEARNT = {
     name: text
     for name, text in SOURCES.items()
-    if name.split("/")[0] in ("confidence", "learning", "linear", "scoring", "tagging", "text")
+    if name.split("/")[0] in ("components", "confidence", "learning", "linear", "scoring", "tagging", "text")
 }
 """The files of models that are learnt, and of their learning."""
 
@@ -35,7 +35,7 @@ def test_one_compiler_of_templates():
 
 def test_one_hash_of_strings_and_features():
     digests = containing(r"import hashlib|\bcrc32\b|\badler32\b|\bhash\(")
-    assert digests == {"linear/hashing.py", "learning/checkpoint.py"}, "the checkpoint's is the digest of its input"
+    assert digests == {"linear/hashing.py", "components/checkpoint.py"}, "the checkpoint's is the digest of its input"
     assert containing(r"<< 64|>> np\.uint64\(32\)") <= {
         "linear/hashing.py", "linear/templates.py", "scoring/templates.py", "tagging/templates.py", "tagging/chain.py",
         "scoring/bounds.py",
@@ -63,6 +63,14 @@ def test_optimisers_are_in_one_place():
     assert containing(r"square\[\w+\] = |def _?adam") == {"linear/optimisers.py"}
     assert containing(r"epoch %d: %.1f s") == {"linear/optimisers.py"}
     assert containing(r"epochs // 2|2 \* \w+ > epochs") == {"linear/optimisers.py"}
+
+
+def test_one_component_protocol():
+    """Ours and a user's are fitted by one loop, cross-fitted by one function, and draw from streams with a name."""
+    assert containing(r"\.cross_predict\(") == {"components/trainer.py", "components/vocabulary.py"}
+    assert containing(r"def (cross_fit|blocks)\b") == {"linear/folds.py"}
+    assert containing(r"def jackknife\b") == {"components/base.py"}
+    assert containing(r"default_rng\(\(") == {"linear/streams.py"}
 
 
 def test_one_rounding_of_weights():

@@ -19,10 +19,10 @@ from naive_trees import all_trees
 from toy import QUICK, treebank
 
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from nonproj.cli.main import main
+from nonproj.components.preparation import load_features
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
-from nonproj.learning.preparation import load_features
-from nonproj.learning.trainer import train
-from nonproj.linear.component import load
+from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

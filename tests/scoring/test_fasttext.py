@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from toy import sentences
 
+from nonproj.components.preparation import load_vectors
 from nonproj.errors import FileError
-from nonproj.learning.preparation import load_vectors
 from nonproj.options.config import Config
 from nonproj.scoring.fasttext import FastText, NGrams
 from nonproj.scoring.vectors import WordVectors

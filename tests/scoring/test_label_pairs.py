@@ -13,10 +13,10 @@ from instances import seeds
 from problems import draw_tree
 from toy import draw_sentence
 
+from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.io.constraints import Constraints
 from nonproj.learning.labeler import Labeler
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

@@ -18,11 +18,11 @@ from problems import (
 )
 from toy import draw_sentence
 
+from nonproj.components.trainer import train
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
 from nonproj.learning.label_numbers import MAX_TAGS, allowed_labels, arrange_labels, line_table
 from nonproj.learning.perceptron import Example, Perceptron
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc

@@ -13,10 +13,10 @@ from instances import seeds
 from problems import draw_arcs, draw_candidates, draw_tree
 from toy import draw_sentence, sentences
 
+from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.learning.network import Example, NetworkLearner, count_rows
-from nonproj.learning.trainer import train
-from nonproj.linear.component import load
+from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig

@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 from toy import draw_sentence, sentences
 
 from nonproj.cli.main import main
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
 from nonproj.io.objects import from_words
 from nonproj.learning.network import NetworkLearner
-from nonproj.learning.trainer import train
 from nonproj.linear.projection import Projection
 from nonproj.model.model import Model
 from nonproj.options.config import Config

@@ -9,7 +9,7 @@ import pytest
 from serving import GOLDEN
 from toy import QUICK, raw_treebank, read
 
-from nonproj.learning.trainer import train
+from nonproj.components.trainer import train
 from nonproj.options.config import Config
 
 

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 import toy
 
+from nonproj.components.base import FitContext, jackknife
+from nonproj.components.tagger import TaggerComponent
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io import conll
-from nonproj.linear.component import load
+from nonproj.linear.state import load
+from nonproj.options.config import Config
 from nonproj.options.sections import TaggerConfig
-from nonproj.tagging.analyzer import Analyzer, jackknife
+from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.scripts import apply_script, is_script, make_script
 from nonproj.types import Sentence
 
@@ -240,14 +243,19 @@ def test_training_repeats_with_the_seed():
 # Jackknifing
 
 
+def tagged(sentences, options, folds, seed=0, folder=None):
+    """The rows of sentences with the tags of taggers of the other folds."""
+    config = Config().with_overrides({"seed": seed} | ({"features.folder": folder} if folder else {}))
+    context = FitContext(replace(config, tagger=options))
+    return [sentence.rows for sentence in jackknife(TaggerComponent, sentences, context, folds, overwrite=True)]
+
+
 def test_jackknifing_tags_each_sentence_by_a_model_of_the_others(greek):
-    sentences, options = greek[0][:100], TaggerConfig(bits=14, epochs=2)
-    made = jackknife(sentences, options, 3, 5)
+    sentences, options = greek[0][:100], TaggerConfig(bits=14, epochs=2, restarts=1, network_epochs=5)
+    made = tagged(sentences, options, 3, 5)
     inside = [i for i in range(100) if i // 20 % 3 == 1]
     rest = [s for i, s in enumerate(sentences) if i not in inside]
-    expected = Analyzer.fit(rest, replace(options, restarts=1, network_epochs=5), 5).annotate(
-        [sentences[i] for i in inside], overwrite=True
-    )
+    expected = Analyzer.fit(rest, options, 5).annotate([sentences[i] for i in inside], overwrite=True)
     assert [made[i] for i in inside] == expected
     own = Analyzer.fit(sentences, options, 5).annotate(sentences, overwrite=True)
     assert agreement(own, sentences, 3) > agreement(made, sentences, 3) + 0.03
@@ -257,13 +265,13 @@ def test_jackknifing_tags_each_sentence_by_a_model_of_the_others(greek):
 def test_jackknifing_uses_the_given_templates(tmp_path):
     (tmp_path / "tagger.yaml").write_text("part: tagger\ntemplates: [w.from]\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="'w.from'"):
-        jackknife(toy.sentences(5), SMALL, 2, 0, folder=str(tmp_path))
+        tagged(toy.sentences(5), SMALL, 2, 0, str(tmp_path))
 
 
 def test_jackknifing_few_sentences():
     sentences = toy.sentences(5)
-    assert [len(rows) for rows in jackknife(sentences, SMALL, 4, 0)] == [len(s) for s in sentences]
-    assert [len(rows) for rows in jackknife(sentences[:2], SMALL, 4, 0)] == [len(s) for s in sentences[:2]]
+    assert [len(rows) for rows in tagged(sentences, SMALL, 4, 0)] == [len(s) for s in sentences]
+    assert [len(rows) for rows in tagged(sentences[:2], SMALL, 4, 0)] == [len(s) for s in sentences[:2]]
 
 
 # States

@@ -13,10 +13,10 @@ pytest.importorskip("tokenizers")
 from encoders import random_scorer, write_folder  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
+from nonproj.components.trainer import train  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.io.copies import with_rows  # noqa: E402
-from nonproj.learning.trainer import train  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402

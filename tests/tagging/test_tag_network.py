@@ -14,8 +14,8 @@ from problems import draw_tags
 from threadpoolctl import threadpool_limits
 
 from nonproj.errors import ModelError
-from nonproj.linear.component import load
 from nonproj.linear.hashing import hash_texts
+from nonproj.linear.state import load
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.context import Context
 from nonproj.scoring.vocabulary import ATTRIBUTES

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 import toy
 from command import enter
+from models import context_of
 
 from nonproj.cli.main import main
+from nonproj.components.tagger import pack_tags, unpack_tags
+from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.copies import with_rows
 from nonproj.kernels.kernel import NOTICE
-from nonproj.learning.preparation import TaggerStage, pack_tags, unpack_tags
-from nonproj.learning.trainer import train
-from nonproj.linear.component import Setting
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -142,7 +142,7 @@ def test_jackknifed_tags_are_not_the_gold_ones():
     odd[0][3:5] = ["ODD", "ODD"]  # in one sentence only: no tagger of the other folds can know it
     sentences[0] = with_rows(sentences[0], odd)
     config = Config().with_overrides(SMALL | {"training.tags": "predicted"})
-    predicted = TaggerStage().fit(sentences, Setting(config)).predicted
+    predicted = context_of(sentences, config).data.sentences
     assert "ODD" not in {row[3] for row in predicted[0].rows}
     assert (
         np.mean(

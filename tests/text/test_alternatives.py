@@ -11,7 +11,7 @@ import pytest
 from instances import seeds
 from toy import raw_treebank, read
 
-from nonproj.learning.trainer import train
+from nonproj.components.trainer import train
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.text.alternatives import COST, WEIGHT, Alternatives, best_ends, decide, probabilities, undecided

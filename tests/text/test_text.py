@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nonproj.errors import ConfigError, DataError, FileError, ModelError, NonprojError
 from nonproj.io import conll
-from nonproj.linear.component import load
+from nonproj.linear.state import load
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import input as text_input
 from nonproj.text.input import TextInput, read_text, split_text

@@ -12,7 +12,7 @@ from instances import seeds
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
-from nonproj.linear.component import load
+from nonproj.linear.state import load
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text, surface
@@ -140,10 +140,9 @@ def test_a_treebank_without_such_words_has_no_model_of_them():
 
 
 def test_certainty_is_that_of_the_least_certain_decision(with_blanks):
-    with_blanks.with_margins = True
     text = "gia đình ở thành phố là thành và phố vị."
-    sentence = with_blanks.segment(text)[0]
-    with_blanks.with_margins = False
+    sentence = with_blanks.using(with_margins=True).segment(text)[0]
+    assert with_blanks.segment(text)[0].boundary_margins is None
     assert len(sentence.boundary_margins) == len(sentence.forms) + 1
     found = with_blanks.finder.tokens(lay_out(characters(text))).log_odds
     assert (found > 0).all() and found.max() < CERTAIN

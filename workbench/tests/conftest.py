@@ -18,7 +18,7 @@ def noisy_model(tmp_path_factory) -> Path:
     """A model of the toy language with a tagger and with confidences, unsure of the heads of adjectives."""
     from toy import noisy_sentences
 
-    from nonproj.learning.trainer import train
+    from nonproj.components.trainer import train
     from nonproj.options.config import Config
 
     options = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2}

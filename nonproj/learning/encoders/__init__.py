@@ -1,8 +1,7 @@
 """Fine-tuning a pretrained encoder together with the layers that score parts from it.
 
-Optional: the extra ``train-encoder``.  Only `stage` is imported where PyTorch is not installed.
+Optional: the extra ``train-encoder``; `nonproj.components.encoder` imports it only where there is an encoder to train.
 
-- `stage`: the stage of training
 - `module`: the encoder and its layers in PyTorch
 - `training`: losses, batches and steps
 - `checkpoint`: the state after an epoch, from which an interrupted run goes on

@@ -1,16 +1,16 @@
-"""The state of fine-tuning after an epoch, in a file from which an interrupted run goes on with the same results."""
+"""The state of fine-tuning after an epoch, from which an interrupted run goes on with the same results."""
 
 from __future__ import annotations
 
 import logging
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from nonproj.errors import ModelError
-from nonproj.model import container
+from nonproj.linear.state import State
 
 if TYPE_CHECKING:
     from nonproj.learning.encoders.training import EncoderLearner
@@ -23,33 +23,25 @@ _NOISE = "noise"
 log = logging.getLogger("nonproj")
 
 
-def save(learner: EncoderLearner, epochs: int, path: Path, training: str) -> None:
-    """Write the state after some epochs: trained parameters, the optimiser's moments, and that of random numbers.
-
-    ``training`` is a digest of what is learnt, and from what.
-    """
+def state_of(learner: EncoderLearner, epochs: int) -> State:
+    """Return the state after some epochs: trained parameters, the optimiser's moments, and that of random numbers."""
     arrays = {}
     for i, parameter in enumerate(_parameters(learner)):
         for name, tensor in {"value": parameter.detach(), **learner.optimiser.state[parameter]}.items():
             arrays[f"{i}.{name}"] = tensor.cpu().numpy()
     arrays[_NOISE] = _noise(learner.device).numpy()
-    container.write(path, {"epochs": epochs, "step": learner.step, "training": training}, arrays)
+    return {"epochs": epochs, "step": learner.step}, arrays
 
 
-def restore(learner: EncoderLearner, path: Path, training: str) -> int:
-    """Give a learner the state of a file, if there is one of the same training; return the number of epochs done.
+def restore(learner: EncoderLearner, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> int:
+    """Give a learner a state; return the number of epochs done.
 
     Raises
     ------
     ModelError
-        The file is damaged, or not that of such a learner.
+        The state is not that of such a learner.
     """
-    if not path.exists():
-        return 0
-    (values, arrays), parameters = container.read(path, verified=True), _parameters(learner)
-    if values.get("training") != training:
-        log.info("%s is of another training; the encoder is trained from its start", path)
-        return 0
+    arrays, parameters = dict(arrays), _parameters(learner)
     noise, epochs, step = arrays.pop(_NOISE, None), values.get("epochs"), values.get("step")
     expected = {f"{i}.value": tuple(parameter.shape) for i, parameter in enumerate(parameters)}
     for i, parameter in enumerate(parameters):
@@ -59,9 +51,7 @@ def restore(learner: EncoderLearner, path: Path, training: str) -> int:
     sound &= all(array.dtype == np.float32 for array in arrays.values())
     sound &= {name: array.shape for name, array in arrays.items()} == expected
     if not sound or type(epochs) is not int or type(step) is not int:
-        raise ModelError(
-            f"{path}: not the state of this encoder's training; remove it to train the encoder from its start"
-        )
+        raise ModelError("it is not the state of this encoder's training")
     with torch.no_grad():
         for i, parameter in enumerate(parameters):
             parameter.copy_(torch.from_numpy(arrays[f"{i}.value"]))

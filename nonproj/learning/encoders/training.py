@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +23,13 @@ from torch.nn import functional
 
 from nonproj.io.conll import FEATS, UPOS, XPOS
 from nonproj.io.partial import allowed_arcs, is_partial
-from nonproj.learning.checkpoint import input_digest
 from nonproj.learning.encoders import checkpoint
 from nonproj.learning.encoders.losses import candidates, difference, head_loss, tree_loss
 from nonproj.learning.encoders.module import Bert, Heads, Padded, TagHead
 from nonproj.learning.label_numbers import number_labels
-from nonproj.learning.material import trees_of
+from nonproj.learning.training_data import trees_of
+from nonproj.linear.state import State
+from nonproj.linear.streams import Stream, generator
 from nonproj.options.config import Config
 from nonproj.options.sections import EncoderConfig
 from nonproj.parts.registry import part_set
@@ -107,7 +107,8 @@ def fine_tune(
     sentences: Sequence[Sentence],
     task: Task,
     progress: Callable[..., Any],
-    unfinished: Path | None = None,
+    unfinished: State | None = None,
+    save: Callable[[State], None] = lambda state: None,
     name: str = "encoder",
 ) -> EncoderScorer:
     """Return an encoder that has learnt from the sentences of a treebank, with the layers behind it.
@@ -121,8 +122,10 @@ def fine_tune(
     task : Task
     progress : callable
         ``progress(iterable, description)`` wraps the long loops.
-    unfinished : Path, optional
-        A file that is written after each epoch, and from which an interrupted run goes on: see `checkpoint`.
+    unfinished : State, optional
+        Of an interrupted run, which is continued: see `checkpoint`.
+    save : callable
+        Keeps the state after each epoch.
     name : str
         What the log and the progress bars call it.
     """
@@ -135,14 +138,12 @@ def fine_tune(
     bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
     options = dataclasses.replace(options, epochs=epochs_of(options, sentences))
     learner = EncoderLearner(bert, task._replace(config=dataclasses.replace(config, encoder=options)))
-    training = digest_of(folder, sentences, task, name)
-    done = checkpoint.restore(learner, unfinished, training) if unfinished else 0
+    done = checkpoint.restore(learner, *unfinished) if unfinished else 0
     for epoch in range(done, options.epochs):
         losses = learner.epoch(examples, epoch, lambda items, epoch=epoch: progress(items, f"{name} {epoch + 1}"))
         text = ", ".join(f"{each} {loss:.4f}" for each, loss in losses.items())
         log.info("%s, epoch %d: losses a word: %s", name, epoch + 1, text)
-        if unfinished:
-            checkpoint.save(learner, epoch + 1, unfinished, training)
+        save(checkpoint.state_of(learner, epoch + 1))
     arrays = bert.arrays()
     arrays = quantise(arrays) if options.bits == 8 else arrays
     scales = options.weight * config.training.margin, options.label_weight * config.labeler.margin
@@ -154,13 +155,6 @@ def fine_tune(
 def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence]) -> int:
     """Return the number of epochs: fewer for large treebanks, so that time is bounded."""
     return max(1, min(options.epochs, options.words // sum(len(sentence) for sentence in sentences)))
-
-
-def digest_of(folder: Folder, sentences: Sequence[Sentence], task: Task, name: str) -> str:
-    """Return a digest of what determines training."""
-    config, tags = task.config, task.tags.tags if task.tags else ()
-    known = name, folder.architecture, list(task.labels), tags, task.single_root
-    return input_digest(sentences, repr(known), repr((config.parts, config.seed, config.encoder)))
 
 
 def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: Task) -> Iterator[Example]:
@@ -207,7 +201,7 @@ class EncoderLearner:
 
     def batches(self, examples: Sequence[Example], epoch: int) -> list[list[Example]]:
         """Return batches of sentences of similar length, in random order."""
-        rng = np.random.default_rng((self.seed, 7, epoch))
+        rng = generator(self.seed, Stream.ENCODER, epoch)
         length = np.array([len(example.numbers) for example in examples]) * np.exp(rng.normal(0.0, 0.1, len(examples)))
         batches: list[list[Example]] = [[]]
         words = 0

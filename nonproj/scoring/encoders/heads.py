@@ -14,7 +14,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.component import Arrays, Schema
+from nonproj.linear.state import Arrays, Schema
 from nonproj.scoring.encoders.architecture import LARGEST_NUMBER
 from nonproj.types import Float32s, Float64s, Int32s
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread, one_thread
-from nonproj.linear.component import Schema, State, add_nested, nested
+from nonproj.linear.state import Schema, State, add_nested, nested
 from nonproj.scoring.encoders.heads import Heads, Hidden
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tags import TagLayer

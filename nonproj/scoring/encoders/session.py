@@ -19,7 +19,7 @@ import numpy as np
 
 from nonproj.errors import DependencyError, ModelError, needs
 from nonproj.kernels.threads import LoadedOnce
-from nonproj.linear.component import Schema, State
+from nonproj.linear.state import Schema, State
 from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, LARGEST_NUMBER, MATRICES, Architecture, check_sizes
 from nonproj.scoring.encoders.graph import INPUT, write_graph
 from nonproj.scoring.encoders.pieces import Cut, Pieces

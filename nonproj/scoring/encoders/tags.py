@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.linear.component import Schema, State
+from nonproj.linear.state import Schema, State
 from nonproj.scoring.encoders.architecture import LARGEST_NUMBER
 from nonproj.scoring.encoders.heads import SLOPE
 

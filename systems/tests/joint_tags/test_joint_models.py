@@ -13,9 +13,9 @@ from joint_problems import has_two_candidates_of_a_word
 from problems import draw_candidates
 from toy import draw_sentence
 
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError
 from nonproj.io.objects import from_words
-from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.hashing import list_places

@@ -12,10 +12,10 @@ import toy
 from naive_heads import arc_score, part_score
 from pages import run_page
 
+from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.copies import with_rows
-from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser

@@ -12,8 +12,8 @@ import toy
 import yaml
 from problems import ARC_GRANDPARENT, KINDS
 
+from nonproj.components.trainer import train
 from nonproj.io import conll
-from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_TYPES

@@ -3,7 +3,7 @@
 import pytest
 import toy
 
-from nonproj.learning.trainer import train
+from nonproj.components.trainer import train
 from nonproj.options.config import Config
 from nonproj_systems.programs.price_and_cut import PricingParser
 

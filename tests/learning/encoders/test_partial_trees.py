@@ -13,10 +13,10 @@ from toy import treebank
 
 torch = pytest.importorskip("torch")
 
+from nonproj.components.trainer import train  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.learning.encoders.losses import TAU, candidates, difference, head_loss, tree_loss  # noqa: E402
 from nonproj.learning.partial import completion_of  # noqa: E402
-from nonproj.learning.trainer import train  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from nonproj.errors import DependencyError, ModelError, needs
-from nonproj.linear.component import load
+from nonproj.linear.state import load
 from nonproj.model import container
 from nonproj.scoring.encoders.architecture import read_folder
 from nonproj.scoring.encoders.quantisation import quantise

@@ -7,7 +7,7 @@ import pytest
 from naive_heads import arc_score, label_score, part_score
 
 from nonproj.errors import ModelError
-from nonproj.linear.component import load
+from nonproj.linear.state import load
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space
 from nonproj.scoring.encoders.heads import TRILINEAR, Heads, sizes_of

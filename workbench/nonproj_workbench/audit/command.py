@@ -18,6 +18,7 @@ from nonproj.cli.provenance import digest
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
+from nonproj.components.folds import Fold, predict_fold, read_predictions
 from nonproj.errors import ConfigError, DependencyError, FileError, one_line
 from nonproj.evaluation.predictions import Prediction
 from nonproj.evaluation.universal import UNIVERSAL_TAGS
@@ -25,7 +26,6 @@ from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
 from nonproj.io.files import open_output
-from nonproj.learning.folds import Fold, predict_fold, read_predictions
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence

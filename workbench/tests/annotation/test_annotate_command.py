@@ -13,7 +13,7 @@ from command import run, start
 from opening import sentence
 from toy import read, treebank
 
-from nonproj.learning.trainer import train
+from nonproj.components.trainer import train
 from nonproj.options.config import Config
 
 TEXT = sentence(0, 1) + sentence(0, 1, 1)

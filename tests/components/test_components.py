@@ -8,24 +8,14 @@ import numpy as np
 import pytest
 from toy import treebank
 
+from nonproj.components.base import FitContext, check_order, jackknife
+from nonproj.components.trainer import train
+from nonproj.components.word_classes import WordClasses
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.copies import with_misc
-from nonproj.learning.trainer import train
-from nonproj.linear.component import (
-    KNOWN,
-    Schema,
-    Setting,
-    add_nested,
-    blocks,
-    check_order,
-    check_state,
-    cross_fit,
-    jackknife,
-    load,
-    nested,
-)
-from nonproj.linear.word_classes import WordClasses
+from nonproj.linear.folds import blocks, cross_fit
+from nonproj.linear.state import KNOWN, Schema, add_nested, check_state, load, nested
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -38,7 +28,7 @@ class Initial(WordClasses):
     """The first letter of each word, as an attribute of MISC."""
 
     name, misc, absent = "initial", "Initial", True
-    templates = ("w.first", "w-1.first")
+    templates = ("w.first",)
     attributes = {"first": lambda row: row[1][:1]}
 
 
@@ -88,10 +78,10 @@ def test_a_component_is_trained_stored_loaded_and_applied(sentences, tmp_path):
 
 def test_jackknifed_predictions_are_those_of_the_other_folds(sentences):
     config = Config()
-    found = jackknife(Initial, sentences, Setting(config), 4)
+    found = jackknife(Initial, sentences, FitContext(config), 4)
     fold = blocks(len(sentences), 4)
     for number in range(4):
-        rest = Initial.fit([s for s, f in zip(sentences, fold, strict=True) if f != number], Setting(config))
+        rest = Initial.fit([s for s, f in zip(sentences, fold, strict=True) if f != number], FitContext(config))
         for i in np.flatnonzero(fold == number):
             assert found[i].rows == rest.apply([sentences[i]])[0].rows
 
@@ -118,9 +108,9 @@ def test_a_component_gets_what_it_needs(sentences):
         name, needs = "third", ("tagger",)
 
         @classmethod
-        def fit(cls, sentences, setting):
-            found.update(tagger=setting.fitted["tagger"], tags=setting.predicted["tagger"])
-            return super().fit(sentences, setting)
+        def fit(cls, sentences, context):
+            found.update(tagger=context.fitted["tagger"], tags=context.data.sentences)
+            return super().fit(sentences, context)
 
     config = Config().with_overrides(SMALL | {"tagger.epochs": 1, "training.tags": "predicted"})
     model = train(sentences, config, components=[Third])
@@ -157,7 +147,7 @@ def test_training_resumes_with_components_that_are_not_registered_yet(sentences,
     ],
 )
 def test_a_damaged_state_is_refused_in_one_line(sentences, change, message):
-    component = Initial.fit(sentences, Setting(Config()))
+    component = Initial.fit(sentences, FitContext(Config()))
     with pytest.raises(ModelError) as caught:
         load(Initial, change(*component.state()))
     assert message in str(caught.value) and "\n" not in str(caught.value)

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.components.trainer import train
 from nonproj.evaluation.predictions import Prediction, as_json, from_json, lexicon_of, predict
 from nonproj.io import conll
 from nonproj.io.broken import STOP, read_units, sentences_in
 from nonproj.io.checks import Rules
-from nonproj.learning.trainer import train
-from nonproj.linear.component import blocks
+from nonproj.linear.folds import blocks
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -73,7 +73,7 @@ def split(
 ) -> tuple[list[int], list[Sentence]]:
     """Return the numbers of the sentences of a fold, and the sentences that its model learns from.
 
-    Folds are made of blocks of neighbours (`nonproj.linear.component.blocks`).  A model learns from no sentence that
+    Folds are made of blocks of neighbours (`nonproj.linear.folds.blocks`).  A model learns from no sentence that
     has the same words as one of its fold.
 
     Examples

@@ -1,14 +1,11 @@
-"""What every component of a model has in common: it is fitted, applied to a batch, stored and loaded.
+"""What a model stores of a component: JSON values and arrays, from which it is made again, and the schema of both.
 
-A component declares its name and what it needs from others, which come before it.  The trainer fits a list of
-components in their order, and the pipeline applies them in the same order.  Jackknifing and the checks of a stranger's
-file are written here, for any component.
+The checks of a stranger's file are written here, for any component; `nonproj.components` is about learning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -19,8 +16,6 @@ from nonproj.types import Sentence
 State: TypeAlias = tuple[dict[str, Any], dict[str, np.ndarray]]
 """JSON values and arrays, from which a component can be made again."""
 
-_M = TypeVar("_M")
-_R = TypeVar("_R")
 _S = TypeVar("_S", bound="Stored")
 
 
@@ -39,48 +34,12 @@ class Schema(NamedTuple):
         The dtype of each array, and either its number of dimensions or its shape: a number, a name or ``*`` for each
         dimension, separated by blanks.  Dimensions of one name have the same size in all arrays.
     optional : sequence of Schema
-        Of each, a state has either everything or nothing.
+        Optional groups: a state contains everything of a group, or nothing.
     """
 
     values: Mapping[str, type | tuple[type, ...] | Schema]
     arrays: Arrays
     optional: Sequence[Schema] = ()
-
-
-class Setting(NamedTuple):
-    """What a component is fitted with, beside its sentences.
-
-    Attributes
-    ----------
-    config : Any
-        The options of the whole model, a `nonproj.options.config.Config`.
-    progress : callable
-        ``progress(iterable, description)`` wraps the long loops.
-    fitted : mapping of str to Component
-        The components that were fitted before, by name, among them those that it needs; None for one without anything
-        to learn.
-    predicted : mapping of str to sequence
-        What earlier components predict for the training data, cross-fitted: sentences with the tagger's tags, and the
-        pruner's candidate arcs.
-    material : Any
-        The sentences as numbers, a `nonproj.learning.material.Material`, once there are tags.
-    shards : Any
-        The workers that train a parser, a `nonproj.learning.mixing.Shards`; None for this process alone.
-    unfinished : Path or None
-        A file in which a component that needs long may keep what it has learnt so far.  If it is there, an interrupted
-        training goes on; it is removed when the component has been fitted.
-    silver : sequence of Sentence
-        Automatically parsed sentences, beside those of the treebank.
-    """
-
-    config: Any
-    progress: Callable[..., Any] = lambda items, _: items
-    fitted: Mapping[str, Any] = {}
-    predicted: Mapping[str, Any] = {}
-    material: Any = None
-    shards: Any = None
-    unfinished: Path | None = None
-    silver: Sequence[Sentence] = ()
 
 
 class Stored(Protocol):
@@ -101,20 +60,8 @@ class Stored(Protocol):
         """Return what a state describes that obeys the schema; raise `ModelError` if it is still unsound."""
 
 
-class Component(Stored, Protocol):
-    """A part of a model that is learnt from sentences.
-
-    Attributes
-    ----------
-    needs : tuple of str
-        The components that come before it.
-    """
-
-    needs: ClassVar[tuple[str, ...]]
-
-    @classmethod
-    def fit(cls, sentences: Sequence[Sentence], setting: Setting) -> Component | None:
-        """Return a component that has learnt from sentences; None if there is nothing to learn."""
+class SentenceComponent(Stored, Protocol):
+    """A component that annotates sentences."""
 
     def apply(self, batch: Sequence[Sentence]) -> list[Sentence]:
         """Return the sentences with what it predicts."""
@@ -123,11 +70,13 @@ class Component(Stored, Protocol):
         """Return what `from_state` makes it from."""
 
 
-KNOWN: dict[str, type[Component]] = {}
+KNOWN: dict[str, type[SentenceComponent]] = {}
 """Components of others that models may have, by name."""
 
+_C = TypeVar("_C", bound=type[SentenceComponent])
 
-def register(component: type[Component]) -> type[Component]:
+
+def register(component: _C) -> _C:
     """Make a component known by its name, so that models with it can be loaded; ``ValueError`` if the name is taken."""
     if KNOWN.get(component.name, component).__qualname__ != component.__qualname__:
         raise ValueError(f"there is a component named {component.name} already")
@@ -209,78 +158,3 @@ def _has_shape(array: np.ndarray, dimensions: Sequence[str], sizes: dict[str, in
         name == "*" or size == (int(name) if name.isdigit() else sizes.setdefault(name, size))
         for name, size in zip(dimensions, array.shape, strict=True)
     )
-
-
-class Ordered(Protocol):
-    """What has a place in a list of components: see `Component`."""
-
-    name: str
-    needs: tuple[str, ...]
-
-
-def check_order(components: Iterable[Ordered]) -> None:
-    """Raise ``ValueError`` unless components have different names, and what each needs comes before it."""
-    known: set[str] = set()
-    for component in components:
-        missing = sorted(set(component.needs) - known)
-        if missing:
-            raise ValueError(f"the component {component.name} needs {missing[0]}, which does not come before it")
-        if component.name in known:
-            raise ValueError(f"there is a component named {component.name} already")
-        known.add(component.name)
-
-
-def blocks(count: int, folds: int, size: int = 20) -> np.ndarray:
-    """Return the fold of each sentence, int64[count]: neighbours, of one text, are in the same fold.
-
-    Examples
-    --------
-    >>> blocks(8, 2, 3).tolist()
-    [0, 0, 0, 1, 1, 1, 0, 0]
-    """
-    return np.arange(count) // max(1, min(size, count // folds)) % folds
-
-
-def cross_fit(
-    fold: np.ndarray, fit: Callable[[np.ndarray], _M], apply: Callable[[_M, np.ndarray], Sequence[_R]]
-) -> list[_R]:
-    """Return for each example what a model makes of it that was fitted on the examples of the other folds.
-
-    Parameters
-    ----------
-    fold : ndarray of int
-        The fold of each example; that of one fold only is made by a model of all examples.
-    fit : callable
-        Returns a model of the examples with these numbers, int64.
-    apply : callable
-        Returns what a model makes of the examples with these numbers.
-
-    Examples
-    --------
-    >>> values = np.array([1.0, 3.0, 5.0])
-    >>> cross_fit(np.array([0, 1, 1]), lambda rest: values[rest].mean(), lambda mean, inside: [mean] * len(inside))
-    [np.float64(4.0), np.float64(1.0), np.float64(1.0)]
-    """
-    made: list[Any] = [None] * len(fold)
-    numbers = np.unique(fold)
-    for number in numbers:
-        inside = np.flatnonzero(fold == number)
-        rest = np.flatnonzero(fold != number) if len(numbers) > 1 else inside
-        for i, result in zip(inside.tolist(), apply(fit(rest), inside), strict=True):
-            made[i] = result
-    return made
-
-
-def jackknife(
-    component: type[Component], sentences: Sequence[Sentence], setting: Setting, folds: int
-) -> list[Sentence]:
-    """Return sentences with what a component predicts that was fitted on the sentences of the other folds."""
-
-    def fit(rest: np.ndarray) -> Component | None:
-        return component.fit([sentences[i] for i in rest], setting._replace(unfinished=None))
-
-    def apply(model: Component | None, inside: np.ndarray) -> list[Sentence]:
-        batch = [sentences[i] for i in inside]
-        return batch if model is None else model.apply(batch)
-
-    return cross_fit(blocks(len(sentences), folds), fit, apply)

@@ -1,0 +1,19 @@
+"""Everything that learns: one component a module, and the trainer, which fits them in their order.
+
+- `base`: what every component has in common: it is fitted, stored, resumed and applied
+- `trainer`: trains a whole model: a loop over the list of components, with a checkpoint after each
+- `segmenter`: plain text to sentences and words
+- `tagger`: tags and lemmas, and the tags that the parser learns from
+- `vocabulary`: numbers of strings, word clusters and labels
+- `pruner`: the first-order log-linear model that prunes arcs
+- `labeler`: the averaged perceptron over labels
+- `network`: the network over arcs and labels
+- `confidence`: the classifier of right and wrong arcs
+- `crossing`: the price of a non-projective tree, chosen on the same sentences
+- `encoder`: a pretrained encoder, fine-tuned
+- `parser`: the averaged perceptron over parts
+- `word_classes`: a component that predicts an attribute of each word, for components of your own
+- `preparation`: checks of the training data, and the files that options name
+- `checkpoint`: the state of training on disk, and the digest that ties it to its data
+- `folds`: a treebank predicted by whole models that have not learnt from the sentence
+"""

@@ -1,0 +1,272 @@
+"""The confidence of heads, labels and trees: a classifier that learns from a second parser's mistakes.
+
+The second parser, with components of its own, learns from all but some blocks of sentences, in fewer epochs, and parses
+these.  Strings that occur only there are unknown to it.  What is known about each of the words that it parses
+(`nonproj.confidence.evidence`), and whether head and label are right, is what the classifier learns from: additive
+models by logistic regression (`nonproj.learning.additive`).  The price of a non-projective tree is chosen on the same
+sentences.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonproj.components.base import Component, FitContext, Unfinished, assemble
+from nonproj.components.crossing import learn_price
+from nonproj.components.encoder import EncoderComponent
+from nonproj.components.labeler import LabelerComponent
+from nonproj.components.network import NetworkComponent
+from nonproj.components.parser import ParserComponent
+from nonproj.components.pruner import PrunerComponent
+from nonproj.components.segmenter import SegmenterComponent
+from nonproj.components.tagger import TaggerComponent
+from nonproj.confidence.classifier import Classifier
+from nonproj.confidence.evidence import FEATURES, ConfidenceInput, Evidence
+from nonproj.evaluation.alignment import judge_text
+from nonproj.io.partial import given_words, is_partial
+from nonproj.learning.additive import Outcome, fit_classifier
+from nonproj.learning.memory import release_memory
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+from nonproj.scoring.vectors import VECTOR
+from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
+from nonproj.tagging.analyzer import Analyzer
+from nonproj.tagging.encoded import encoded_tags
+from nonproj.text.corpus import paragraphs, raw_text
+from nonproj.text.input import TextInput
+from nonproj.types import Sentence
+from nonproj.workers.processes import run_apart
+
+BLOCK = 100
+"""Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks."""
+
+MIN_WORDS, MIN_WRONG = 500, 25
+"""Held-out words, and those with a wrong head, without which no classifier is trained."""
+
+SECOND = (
+    TaggerComponent,
+    SegmenterComponent,
+    EncoderComponent,
+    PrunerComponent,
+    LabelerComponent,
+    ParserComponent,
+    NetworkComponent,
+)
+"""The components of the second parser; those that need most memory come first."""
+
+_SAMPLE = 200  # sentences from which the median cost is estimated
+
+log = logging.getLogger("nonproj")
+
+
+class ConfidenceComponent(Component):
+    """The classifier, and the price of a non-projective tree."""
+
+    name, kind = "confidence", Classifier
+    needs, figures = ("segmenter", "tagger", "pruner"), ("confidence", "crossing")
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Classifier | None:
+        """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few."""
+        data, share = context.data, context.config.confidence.share
+        count = len(data.sentences) - data.silver
+        copies = count // len(sentences)
+        mask = held_out(count, copies, share)
+        out = mask[::copies]
+        words = sum(int(given_words(s).sum()) for s, own in zip(sentences, out, strict=True) if own)
+        if words < MIN_WORDS or out.all():
+            if share:
+                log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
+            return None
+        rest = np.flatnonzero(~np.concatenate([mask, np.zeros(data.silver, np.bool_)]))
+        found = examine_held_out(sentences, out, context.having(data=data.subset(rest)))
+        release_memory()
+        if found.price is not None:
+            context.meta["crossing"] = found.price
+        if found.wrong < MIN_WRONG:
+            text = "no confidence: %d of %d held-out heads are wrong, %d are needed"
+            log.info(text, found.wrong, words, MIN_WRONG)
+            return None
+        # In a process that ends, because scikit-learn takes 80 MB, or 140 with pandas.
+        classifier = run_apart(fit_classifier, found.outcomes, found.limit)
+        right = 1.0 - found.wrong / words
+        log.info("confidence: from %d held-out words, %.2f %% of heads right", words, 100 * right)
+        context.meta["confidence"] = {"words": words, "sentences": int(out.sum()), "uas": right}
+        return classifier
+
+
+def held_out(count: int, copies: int, share: float) -> np.ndarray:
+    """Return which sentences are held out, bool[count]: blocks spread over the treebank, with all copies.
+
+    Examples
+    --------
+    >>> held_out(1000, 1, 0.1).nonzero()[0][[0, -1]]
+    array([900, 999])
+    >>> held_out(30, 2, 0.2).astype(int).tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
+    """
+    sentences = np.arange(count) // copies
+    block = sentences // max(1, min(BLOCK, count // copies // 10))
+    return np.floor((block + 1) * share + 1e-9) > np.floor(block * share + 1e-9)
+
+
+# -- the second parser
+
+
+class Examined(NamedTuple):
+    """What the second parser makes of the held-out sentences.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+    wrong : int
+        Heads that are wrong with gold tags.
+    limit : float
+        The median cost of the words' other heads.
+    price : float or None
+        Of a non-projective tree; None if none is to be learnt.
+    """
+
+    outcomes: list[Outcome]
+    wrong: int
+    limit: float
+    price: float | None
+
+
+def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: FitContext) -> Examined:
+    """Return what a second parser, which learns from the chosen sentences, makes of the others; all else is freed."""
+    rest, held = ([s for s, own in zip(sentences, out, strict=True) if own == wanted] for wanted in (False, True))
+    parser, fitted = second_parser(rest, context)
+    data, price = context.data, None
+    unseen = [data.sentences[i] for i in np.delete(np.arange(len(data.sentences)), data.chosen).tolist()]
+    limit = median_cost(parser, unseen)
+    whole = [sentence for sentence in unseen if not is_partial(sentence)]
+    if context.config.decoding.crossing == "auto" and whole:
+        price = learn_price(parser, whole, limit)
+        parser = parser.with_price(price)
+    outcomes = examine(parser, held, limit)
+    wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
+    if wrong >= MIN_WRONG and fitted["tagger"]:
+        outcomes += examine(parser, tag(parser, fitted["tagger"], held), limit)
+    if wrong >= MIN_WRONG and fitted["segmenter"]:
+        whole_trees = out & ~np.array([is_partial(sentence) for sentence in sentences])
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], whole_trees, [False]]).astype(np.int8)))
+        for first, end in edges.reshape(-1, 2).tolist():
+            outcomes += examine_text(parser, fitted, sentences[first:end], limit)
+    return Examined(outcomes, wrong, limit, price)
+
+
+def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[Parser, dict[str, Any]]:
+    """Train a parser on the chosen sentences; return it and its components, those of which the model has one."""
+    config = config_of_second(context.config)
+    apart = context.having(config=config, processes=None, meta={}, part_of="confidence", unfinished=Unfinished())
+    fitted: dict[str, Any] = {"clusters": context.files.clusters, "tagger": None, "segmenter": None}
+    absent = {name for name in ("tagger", "segmenter") if not (context.fitted["tagger"] and context.fitted[name])}
+    for component in SECOND:
+        if component.name not in absent:
+            resumable = apart.having(unfinished=context.unfinished) if component is EncoderComponent else apart
+            fitted[component.name] = component.fit(sentences, resumable.having(fitted=dict(fitted)))
+            release_memory()
+    data = context.data
+    strings = known_strings(data.encoder.vocabularies, [data.tokens[i] for i in data.chosen])
+    model = assemble(
+        apart.having(
+            fitted={name: each for name, each in fitted.items() if name not in ("tagger", "segmenter")},
+            data=data._replace(encoder=Encoder(strings)),
+            meta={key: context.meta[key] for key in ("multi_root", "projective", "coarse_tags")},
+        )
+    )
+    decoding = dataclasses.replace(config.decoding, nbest=1, full=False, constraints="none")
+    return Parser(model, decoding, tags="none"), fitted
+
+
+def config_of_second(config: Config) -> Config:
+    """Return the options of the second parser, which learns in less time than the first."""
+    epochs, words = (config.encoder.epochs + 1) // 2, (config.encoder.words + 1) // 2
+    return dataclasses.replace(
+        config,
+        tagger=dataclasses.replace(config.tagger, restarts=1),
+        encoder=dataclasses.replace(config.encoder, epochs=epochs, words=words),
+        training=dataclasses.replace(config.training, models=1, epochs=config.confidence.epochs),
+    )
+
+
+def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) -> dict[str, list[str]]:
+    """Return vocabularies in which strings that do not occur in some sentences are replaced by what occurs nowhere.
+
+    Words with vectors are known without sentences.
+    """
+    names = [name for name in vocabularies if name != FEAT]
+    seen = {name: {number for t in tokens for number in t.atoms[:, j].tolist()} for j, name in enumerate(names)}
+    seen[FEAT] = {number for t in tokens for number in t.feat.tolist()}
+    return {
+        name: [string if i in seen[name] or name == VECTOR else f"\t{i}" for i, string in enumerate(strings, FIRST)]
+        for name, strings in vocabularies.items()
+    }
+
+
+def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list[Outcome]:
+    """Parse sentences with gold trees; return what is known about their words, and what is right.
+
+    Of a partial tree, words without a given head or label do not count.
+    """
+    outcomes = []
+    number = {label: i for i, label in enumerate(parser.model.labels)}
+    for sentence in sentences:
+        case = _case(parser, sentence)
+        right = case.decoded.heads == sentence.heads
+        gold = np.array([number.get(label, -1) for label in sentence.labels])
+        labels = right & (case.labels == gold)
+        evidence = parser.evidence(case, limit)
+        if is_partial(sentence):
+            given = given_words(sentence) & (gold >= 0)
+            if not given.any():
+                continue
+            features, numbers, tags, kind = evidence
+            evidence = Evidence(features[given], numbers[given], tags[given], kind)
+            right, labels = right[given], labels[given]
+        outcomes.append(Outcome(evidence, right, labels, bool(right.all())))
+    return outcomes
+
+
+def _case(parser: Parser, sentence: Sentence) -> ConfidenceInput:
+    """Parse a sentence."""
+    tokens = parser.encode(sentence)
+    arcs, marginals = parser.candidates_of(sentence, tokens, None)
+    parts, scores = parser.score(tokens, arcs)
+    found = parser.decode_all(parts, scores)
+    labelled = parser.label_arcs(tokens, found[0].tree)
+    margins = sentence.tag_margins, sentence.boundary_margins
+    return ConfidenceInput(tokens, found.problem, found.copies, marginals, found[0], *labelled, *margins)
+
+
+def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
+    """Return the median cost of the words' other heads, beyond which the difference is not computed."""
+    cases = (_case(parser, sentence) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
+    column = FEATURES.index("cost")
+    return float(np.median(np.concatenate([parser.evidence(case, -np.inf).features[:, column] for case in cases])))
+
+
+def examine_text(parser: Parser, fitted: Mapping[str, Any], gold: Sequence[Sentence], limit: float) -> list[Outcome]:
+    """Segment, tag and parse the plain text of consecutive gold sentences; return what is known, and what is right.
+
+    A word that is not in the gold standard is wrong, and so is a tree whose sentence is not: see
+    `nonproj.evaluation.alignment`.
+    """
+    segmenter, words = fitted["segmenter"].using(with_margins=True), min(TextInput().max_words, parser.max_words)
+    found = segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=words))
+    tagged = tag(parser, fitted["tagger"], found)
+    cases = [_case(parser, sentence) for sentence in tagged]
+    labels = [[parser.model.labels[i] for i in case.labels] for case in cases]
+    verdicts = judge_text(gold, tagged, [case.decoded.heads for case in cases], labels)
+    return [Outcome(parser.evidence(case, limit), *each) for case, each in zip(cases, verdicts, strict=True)]
+
+
+def tag(parser: Parser, tagger: Analyzer, sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Return sentences with predicted tags, by the scores of the parser's pretrained encoder, too, if it has one."""
+    return tagger.apply(sentences, True, encoded_tags(parser.pretrained, tagger.tags, parser.max_words))

@@ -1,0 +1,104 @@
+"""The encoder: a pretrained transformer, fine-tuned together with the layers that score parts from its vectors.
+
+Biaffine and trilinear layers score arcs, labels, siblings and grandparents, and a linear layer tags; the scores are
+added to those of the linear models.  The losses are the cross-entropy of heads, labels and tags, or the likelihood of
+trees, and the hinge loss over the relaxed set Z (`nonproj.learning.encoders.training`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from nonproj.components.base import Component, FitContext
+from nonproj.errors import ConfigError, DataError
+from nonproj.errors import needs as needs_package
+from nonproj.io.partial import given_words
+from nonproj.linear.state import load
+from nonproj.model.model import Model
+from nonproj.options.sections import EncoderConfig
+from nonproj.scoring.encoders.architecture import read_folder
+from nonproj.scoring.encoders.scorer import EncoderScorer
+from nonproj.types import Sentence
+
+EXTRA = "train-encoder"
+
+_PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
+
+
+class EncoderComponent(Component):
+    """The encoder and the layers behind it, which learn from words and gold trees, labels and tags only."""
+
+    name, needs, figures = "encoder", ("tagger", "vocabulary"), ("encoder",)
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> EncoderScorer | None:
+        """Fine-tune the encoder, if there is one, on the sentences that have a head."""
+        path = context.files.encoder
+        if path is None:
+            return None
+        from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
+
+        used = [sentence for sentence in sentences if given_words(sentence).any()]
+        if not used:
+            place = sentences[0].path, sentences[0].line
+            raise DataError(*place, "no sentence has a head, from which a pretrained encoder could learn")
+        folder, tagger = read_folder(path), context.fitted["tagger"]
+        task = Task(
+            context.data.labels, context.config, context.data.decoding.single_root, tagger.tags if tagger else None
+        )
+        scorer = fine_tune(folder, used, task, context.progress, *context.unfinished, name=context.title(cls.name))
+        figures = {"name": Path(str(context.config.encoder.folder)).name, "kind": folder.architecture.kind}
+        context.meta["encoder"] = figures | {"licence": folder.licence}
+        return scorer
+
+    @classmethod
+    def resume(cls, saved: Model, context: FitContext) -> EncoderScorer | None:
+        """Return the encoder in a checkpoint, which is one of these labels."""
+        state = saved.component(cls.name)
+        return load(EncoderScorer, state, len(context.data.labels)) if state else None
+
+
+def encoder_folder(options: EncoderConfig) -> Path | None:
+    """Return the folder of the encoder that is to be fine-tuned, if there is one.
+
+    Raises
+    ------
+    ConfigError
+        There is no such encoder, or a package for training is missing: found before anything is learnt.
+    ModelError
+        The folder is not that of an encoder.
+    """
+    if options.folder is None:
+        return None
+    path = find_folder(options.folder)
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise ConfigError("encoder.folder", needs_package("fine-tuning needs", missing[0], EXTRA))
+    read_folder(path)
+    return path
+
+
+def find_folder(name: str) -> Path:
+    """Return the folder of an encoder: this one, or that of a name, which is fetched from the Hugging Face hub."""
+    path = Path(name)
+    if path.is_dir():
+        return path
+    if path.is_absolute() or name.startswith(".") or name.count("/") > 1:
+        raise ConfigError("encoder.folder", f"there is no folder {name!r}")
+    try:
+        hub: Any = importlib.import_module("huggingface_hub")
+    except ImportError:
+        raise ConfigError(
+            "encoder.folder",
+            f"there is no folder {name!r}; {needs_package('fetching it needs', 'huggingface_hub', EXTRA)}",
+        ) from None
+    patterns = ["config.json", "tokenizer.json", "*.safetensors", "README.md", "LICENSE*"]
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=patterns))
+    except Exception as error:  # whatever the network or the hub says
+        text = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConfigError("encoder.folder", f"there is no folder {name!r}, and it cannot be fetched: {text}") from None

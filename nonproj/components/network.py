@@ -1,0 +1,70 @@
+"""The network: a feed-forward network over arcs and labels, whose scores are added to those of the linear model.
+
+Its inputs are embeddings of the words around head and modifier, and of the tags between them; a layer over words in
+context may precede them (`nonproj.scoring.network`).  The loss is minus the log-probability of each word's head, among
+the candidates, and of the label of the gold arc.  It is trained separately, so its errors are less correlated with
+those of the linear model (`nonproj.learning.network`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nonproj.components.base import Component, FitContext, StoredState
+from nonproj.learning.network import Example, NetworkLearner
+from nonproj.learning.training_data import LazyList
+from nonproj.linear.optimisers import run_epochs
+from nonproj.linear.state import load
+from nonproj.linear.streams import Stream, generator
+from nonproj.model.model import Model
+from nonproj.scoring.network import Network
+from nonproj.scoring.word_sums import columns_for
+from nonproj.types import Sentence
+
+
+class NetworkComponent(Component):
+    """The network."""
+
+    name, needs = "network", ("vocabulary", "pruner")
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> StoredState | None:
+        """Learn from the gold trees among the candidate arcs; None without a network.
+
+        Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
+        ``network.label_weight``.
+        """
+        from threadpoolctl import threadpool_limits
+
+        config, data, title = context.config, context.data, context.title(cls.name)
+        vocabularies, chosen, trees = data.encoder.vocabularies, data.chosen, data.trees
+        factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
+        if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
+            return None
+        examples = LazyList(lambda i: Example(data.tokens[i], trees[i], data.spaces[i], data.gold[i]), chosen)
+        tokens, seed = [data.tokens[i] for i in chosen], (config.seed, Stream.NETWORK)
+        vectors = context.files.vectors.table if context.files.vectors else None
+        epochs = range(config.network.epochs)
+        steps = sum(int(np.count_nonzero(data.in_epoch(epoch)[chosen])) for epoch in epochs)
+        learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(data.labels), vectors, steps)
+
+        def run(epoch: int) -> str:
+            """Learn for an epoch; return its figures for the log."""
+            order = np.flatnonzero(data.in_epoch(epoch)[chosen])
+            if config.training.shuffle:
+                order = generator(config.seed, Stream.NETWORK_ORDER, epoch).permutation(order)
+            loss, wrong = learner.epoch(examples, context.progress(order, f"{title} {epoch + 1}"))
+            return f"loss {loss:.4f} a word, {wrong} wrong heads"
+
+        with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
+            run_epochs(title, epochs, run)
+            return StoredState(*learner.network(*factors).state(learner.names))
+
+    @classmethod
+    def resume(cls, saved: Model, context: FitContext) -> StoredState | None:
+        """Return the network in a checkpoint, which is that of these vocabularies and labels."""
+        if state := saved.component(cls.name):
+            load(Network, state, context.data.encoder.vocabularies, len(context.data.labels))
+        return StoredState(*state) if state else None

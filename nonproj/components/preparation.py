@@ -1,0 +1,222 @@
+"""Before training: the checks of the treebank, the files that options name, and what follows from both."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nonproj import __version__
+from nonproj.automata.compiled import check_decodable
+from nonproj.components.base import FitContext, TrainingFiles
+from nonproj.components.encoder import encoder_folder
+from nonproj.dual.options import dual_options
+from nonproj.errors import ConfigError, DataError, one_line
+from nonproj.evaluation.scores import nonprojective
+from nonproj.io.batches import check_length
+from nonproj.io.conll import DEPREL, FEATS, UPOS, XPOS
+from nonproj.io.masking import HINT, MASK, MOSTLY, NOTABLE, masked_share
+from nonproj.io.partial import count_crossing
+from nonproj.io.strings import FEATURES, LABEL, TAG, fits
+from nonproj.learning.label_numbers import label_set
+from nonproj.learning.partial import allowed_by, held_out_trees, with_trees
+from nonproj.learning.training_data import TrainingData, taken, trees_of
+from nonproj.options.config import Config
+from nonproj.parts.registry import part_set
+from nonproj.scoring.clusters import PREFIXES, Clusters
+from nonproj.scoring.templates import attributes_of, load_templates
+from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
+from nonproj.scoring.vocabulary import FEAT, Encoder, prefer_coarse
+from nonproj.types import Sentence
+
+LEARNING = 7
+"""Raised with every change by which the same options, templates and sentences give another model: figures that were
+measured before are then shown to be of an earlier version (``research/experiments/provenance.py``).  Fine-tuning of
+encoders is left out, because it depends on the version of PyTorch and the processor, too."""
+
+PROJECTIVE_BELOW = 0.001
+"""Parsers return projective trees by default if a smaller share of the training arcs is non-projective.
+
+Chosen on held-out sentences (``research/results/accuracy.md``): UAS rises with a share of 0 and falls from 0.18 % on.
+"""
+
+WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
+"""The columns that models write, but for lemmas, which are made by edit scripts."""
+
+log = logging.getLogger("nonproj")
+
+
+def prepare(
+    sentences: Sequence[Sentence],
+    config: Config,
+    held_out: Sequence[Sentence],
+    silver: Sequence[Sentence],
+    progress: Callable[..., Any],
+) -> tuple[list[Sentence], FitContext]:
+    """Return the sentences of a treebank with their trees, and the context in which its first component is fitted.
+
+    The parameters and the errors are those of `nonproj.components.trainer.train`.
+    """
+    options, source = config.training, config.treebank.partial
+    treebank, held_out = with_trees(sentences, source), held_out_trees(held_out, source)
+    check_sentences([*treebank, *silver] if treebank else treebank, config.decoding.max_words)
+    check_decodable(part_set(config.parts))
+    if options.models > 1 and not options.shuffle:
+        raise ConfigError("training.models", "the models differ in the order of the sentences: set training.shuffle")
+    labels = label_set([*treebank, *silver])
+    templates, clusters = load_features(config, labelled=len(labels) > 1)
+    vectors = load_vectors(config, [*treebank, *silver])
+    files = TrainingFiles(templates, clusters, vectors, encoder_folder(config.encoder))
+    root = config.treebank.root
+    roots = max(int(np.count_nonzero(tree == 0)) for tree in trees_of(treebank))
+    multi_root = root == "multi" or (root == "auto" and roots > 1)
+    silver, share = usable_silver(silver, treebank, multi_root), nonprojective_share(treebank)
+    allowed_by(treebank, source, not multi_root)
+    tags = config.features.tags
+    meta: dict[str, Any] = {
+        "version": __version__,
+        "learning": LEARNING,
+        "sentences": len(treebank),
+        "words": sum(map(len, treebank)),
+        "multi_root": multi_root,
+        "nonprojective_arcs": share,
+        "projective": share < PROJECTIVE_BELOW,
+        "coarse_tags": tags == "coarse" or (tags == "auto" and prefer_coarse(treebank)),
+        "interrupted": False,
+        "log": [],
+    }
+    if vectors:
+        meta["vectors"] = {"name": Path(str(config.features.vectors)).name, "words": len(vectors.words)}
+    if silver:
+        meta["silver"] = {"sentences": len(silver), "words": sum(map(len, silver))}
+    log.info("%.2f %% of the training arcs are non-projective", 100 * share)
+    data = TrainingData(
+        [*treebank, *silver],
+        len(silver),
+        taken(silver, config.treebank.silver_share * meta["words"]),
+        held_out,
+        config.seed,
+        options.shuffle,
+        dual_options(config.decoding, not multi_root, meta["projective"]),
+        labels=labels,
+        encoder=Encoder({name: [] for name in (*attributes_of(templates), FEAT)}, clusters, meta["coarse_tags"]),
+    )
+    return treebank, FitContext(config, progress, data=data, files=files, meta=meta)
+
+
+def usable_silver(silver: Sequence[Sentence], sentences: Sequence[Sentence], multi_root: bool) -> list[Sentence]:
+    """Return the automatically parsed sentences that can be learnt from: not those with several roots, if none has.
+
+    Warn if they have labels that the sentences of the treebank lack.
+    """
+    known = {label for sentence in sentences for label in sentence.labels}
+    if others := sorted({label for sentence in silver for label in sentence.labels} - known):
+        names = ", ".join(map(one_line, others[:3])) + (", …" if len(others) > 3 else "")
+        log.warning("automatically parsed sentences have labels that the treebank lacks: %s", names)
+    pairs = zip(silver, trees_of(silver), strict=True)
+    found = [sentence for sentence, tree in pairs if multi_root or np.count_nonzero(tree == 0) == 1]
+    if len(found) < len(silver):
+        text = "%d of %d automatically parsed sentences are left out: they have several roots"
+        log.warning(text, len(silver) - len(found), len(silver))
+    return found
+
+
+def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors | None:
+    """Return the word vectors of a configuration, those of the sentences' words among them; None without a file."""
+    options = config.features
+    if options.vectors is None:
+        return None
+    forms = {row[1] for sentence in sentences for row in sentence.rows}
+    found = WordVectors.read(options.vectors, options.vector_words, forms | {form.lower() for form in forms})
+    known = WordNumbers(found.words).of(sorted(forms)) >= 0
+    text = "vectors of %d words with %d dimensions, for %.0f %% of the treebank's words"
+    log.info(text, *found.table.shape, 100 * known.mean())
+    return found
+
+
+def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, Any]], Clusters | None]:
+    """Return the templates of a configuration, and its word clusters; ``labelled`` if there are several labels.
+
+    Raises
+    ------
+    ConfigError
+        A template file is missing or wrong, or templates name clusters or vectors, of which there are none.
+    DataError, FileError
+        As `nonproj.scoring.clusters.Clusters.read`.
+    """
+    options, joint, pairs = config.features, config.labeler.joint and labelled, config.labeler.pairs and labelled
+    clusters = None if options.clusters is None else Clusters.read(options.clusters)
+    files = load_templates(options.folder, config.parts, joint, pairs, clusters is not None)
+    if VECTOR in attributes_of(files) and options.vectors is None:
+        raise ConfigError("features.vectors", f"a file of word vectors is expected; the templates name {VECTOR}")
+    named = [name for name in attributes_of(files) if name in PREFIXES]
+    if named and clusters is None:
+        raise ConfigError("features.clusters", f"a file of word clusters is expected; the templates name {named[0]}")
+    if clusters:
+        if not named:
+            log.warning("%s: no template names the word clusters", one_line(str(options.clusters)))
+        log.info("%d words in clusters", len(clusters))
+    return files, clusters
+
+
+def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
+    """Raise an error if there are no sentences, or one cannot be trained on; warn if no tree or label is gold."""
+    if not sentences:
+        raise ConfigError("treebank.train", "there is no sentence to train on")
+    known: set[tuple[int, str]] = set()
+    for sentence in sentences:
+        check_length(sentence, max_words)
+        if sentence.heads is None:
+            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
+        check_columns(sentence, known)
+    _check_forms(sentences)
+    if not any(set(sentence.labels) - {"_"} for sentence in sentences):
+        path, flat = one_line(sentences[0].path), not any((tree[1:] > 0).any() for tree in trees_of(sentences))
+        if flat:
+            log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
+        else:
+            log.warning("%s: all labels are _; labels are not learnt, and parses have none", path)
+
+
+def _check_forms(sentences: Sequence[Sentence]) -> None:
+    """Raise `DataError` if most words are masked; warn if some are."""
+    share = masked_share(sentences)
+    if share <= NOTABLE:
+        return
+    first = next(sentence for sentence in sentences if MASK in sentence.forms)
+    message = f"{100 * share:.0f} % of the words are {MASK}: {HINT}"
+    if share > MOSTLY:
+        raise DataError(first.path, first.line, message)
+    log.warning("%s", one_line(f"{first.path}: {message}"))
+
+
+def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
+    """Raise `DataError` if a model could not store a tag or label of a sentence, which the model is to write.
+
+    What it only looks up, such as a form, may be anything: the model does without it.  ``known`` are columns and
+    strings that were found to be right; new ones are added.
+    """
+    for number, row in enumerate(sentence.rows):
+        for column, (name, kind) in WRITTEN.items():
+            text = row[column]
+            if (column, text) in known:
+                continue
+            if not fits(text, kind):
+                line = sentence.line + (sentence.word_lines[number] if sentence.word_lines else 0)
+                if not text:
+                    raise DataError(sentence.path, line, f"{name} is empty; a value or _ expected")
+                limits = f"up to {kind.longest} characters, none of control, are expected for training"
+                raise DataError(sentence.path, line, f"{name} is {text[:100]!r}; {limits}")
+            known.add((column, text))
+
+
+def nonprojective_share(sentences: Sequence[Sentence]) -> float:
+    """Return the share of non-projective arcs; of partial trees, what is known of it."""
+    trees = trees_of(sentences)
+    whole = [nonprojective(tree[1:]) for tree in trees if (tree[1:] >= 0).all()]
+    partial = [tree for tree in trees if (tree[1:] < 0).any()]
+    given = sum(map(len, whole)) + sum(int(np.count_nonzero(tree >= 0)) for tree in partial)
+    return (sum(int(flags.sum()) for flags in whole) + count_crossing(partial)) / given

@@ -1,0 +1,118 @@
+"""The pruner: the first-order log-linear model whose marginals leave few candidate arcs.
+
+The templates of ``pruner.yaml`` score single arcs.  The loss is the negative log-likelihood of the gold tree among all
+arborescences, by the matrix-tree theorem, and AdaGrad minimises it (`nonproj.learning.pruner`).
+
+The candidate arcs of the training sentences are those of pruners that have not seen them (``pruner.folds``), because a
+pruner is overconfident on its own training sentences; gold arcs are added.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+
+from nonproj.components.base import FitContext, Table, TableComponent
+from nonproj.errors import ModelError
+from nonproj.learning.candidate_arcs import (
+    TrainingArcs,
+    count_gold,
+    pack_arcs,
+    training_arcs,
+    unpack_completed,
+    unpack_trees,
+)
+from nonproj.learning.pruner import Pruner
+from nonproj.learning.training_data import Spaces, TrainingData, trees_of
+from nonproj.linear.folds import cross_fit
+from nonproj.linear.optimisers import run_epochs
+from nonproj.linear.streams import Stream
+from nonproj.model.model import Model
+from nonproj.scoring.templates import part_templates
+from nonproj.types import ArcSpace, Sentence
+
+log = logging.getLogger("nonproj")
+
+
+class PrunerComponent(TableComponent):
+    """The pruner."""
+
+    name, needs, figures = "pruner", ("vocabulary",), ("pruning_training",)
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Table:
+        """Learn from the chosen sentences of the treebank."""
+        return Table(fit_pruner(of_treebank(context.data), context, context.title(cls.name)).weights)
+
+    @classmethod
+    def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
+        """Return the candidate arcs of each sentence, by a pruner trained on the other folds, with the gold ones.
+
+        Copies of a sentence share a fold.  Automatically parsed sentences need no other pruner than the model's.
+        """
+        data, config = context.data, context.config
+        own, treebank = new_pruner(context), of_treebank(data)
+        own.weights = context.fitted[cls.name].weights
+        copies = len(treebank.chosen) // len(sentences)
+        folds = treebank.chosen // copies % max(config.pruner.folds, 1)
+
+        def fit(rest: np.ndarray) -> Pruner:
+            fold = 1 + min(set(folds.tolist()) - set(folds[rest].tolist()), default=-1)
+            return fit_pruner(treebank.subset(rest), context, f"pruner fold {fold}") if fold else own
+
+        def apply(pruner: Pruner, inside: np.ndarray) -> list[TrainingArcs]:
+            return [training_arcs(pruner, data, i, config) for i in inside.tolist()]
+
+        found = cross_fit(folds, fit, apply) + apply(own, np.arange(len(treebank.chosen), len(data.sentences)))
+        context.meta["pruning_training"] = pruning_figures("training", data.sentences, [each.arcs for each in found])
+        return data._replace(spaces=Spaces(each.with_gold for each in found), completed=[each.tree for each in found])
+
+    @classmethod
+    def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
+        """Return the candidate arcs, and the trees, int32[n] one after the other."""
+        return {"arcs": pack_arcs(data.spaces), "trees": np.concatenate([tree[1:] for tree in data.completed])}
+
+    @classmethod
+    def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
+        """Return the training data with the candidate arcs and the trees in a checkpoint."""
+        data = context.data
+        try:
+            spaces, trees = unpack_trees(saved.weights.get("arcs"), data), saved.weights.get("trees")
+            return data._replace(spaces=Spaces(spaces), completed=unpack_completed(trees, data))
+        except ValueError as error:
+            raise ModelError(f"its arcs are wrong: {error}") from None
+
+
+def of_treebank(data: TrainingData) -> TrainingData:
+    """Return the training data without those of the chosen sentences that were parsed automatically."""
+    return data.subset(data.chosen[data.chosen < len(data.sentences) - data.silver])
+
+
+def new_pruner(context: FitContext) -> Pruner:
+    """Return a pruner whose weights are all zero."""
+    options, table = context.config.pruner, context.files.templates["pruner"]
+    return Pruner(part_templates(table, context.data.encoder.attributes), options.bits, options.learning_rate)
+
+
+def fit_pruner(data: TrainingData, context: FitContext, title: str) -> Pruner:
+    """Return a pruner of the chosen sentences; ``title`` is for the log."""
+    pruner, examples = new_pruner(context), list(zip(data.tokens, data.trees, data.allowed, strict=True))
+
+    def run(epoch: int) -> str:
+        """Learn for an epoch; return its figures for the log."""
+        order = context.progress(data.order(epoch, Stream.PRUNER), f"{title} {epoch + 1}")
+        return f"loss {pruner.epoch(examples, order, data.decoding.single_root):.4f} a word"
+
+    run_epochs(title, range(context.config.pruner.epochs), run)
+    return pruner
+
+
+def pruning_figures(name: str, sentences: Sequence[Sentence], spaces: Sequence[ArcSpace]) -> dict[str, float]:
+    """Log how many gold arcs are candidates, and return the figures; ``name`` is that of the sentences."""
+    words = sum(int(np.count_nonzero(tree[1:] >= 0)) for tree in trees_of(sentences))
+    kept = sum(count_gold(arcs, tree) for arcs, tree in zip(spaces, trees_of(sentences), strict=True))
+    arcs, all_words = sum(len(space.head) for space in spaces), sum(map(len, sentences))
+    log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / all_words)
+    return {"gold_kept": kept / words, "heads_per_word": arcs / all_words}

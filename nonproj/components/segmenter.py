@@ -1,0 +1,33 @@
+"""The segmenter of plain text: where tokens, words and sentences end.
+
+Where a treebank has raw text, two logistic regressions over hashed features of characters and tokens decide, the
+second one together with a recurrent network (`nonproj.text.training`); elsewhere rules over Unicode's characters do.
+Multiword tokens are expanded as in the treebank (`nonproj.text.multiword`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from nonproj.components.base import Component, FitContext
+from nonproj.text.segmenter import Segmenter
+from nonproj.types import Sentence
+
+log = logging.getLogger("nonproj")
+
+
+class SegmenterComponent(Component):
+    """The segmenter."""
+
+    name, kind = "segmenter", Segmenter
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Segmenter | None:
+        """Learn from the sentences' text, if there is any."""
+        config = context.config
+        if not config.segmenter.epochs:
+            return None
+        segmenter = Segmenter.fit(sentences, config.segmenter, config.seed, context.progress)
+        log.info("%s: %s", context.title(cls.name), segmenter.description)
+        return segmenter

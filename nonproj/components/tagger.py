@@ -1,0 +1,227 @@
+"""Tags and lemmas: the columns LEMMA to FEATS, and the tags that the parser learns from.
+
+A chain of second order scores the tags of neighbouring words by the templates of ``tagger.yaml``; the best sequence is
+found by the Viterbi algorithm, and the averaged perceptron with a margin learns the weights (`nonproj.tagging.tagger`).
+The scores of a network over character n-grams are added.  Lemmas are edit scripts, of which a linear model chooses one
+for each word with its tag (`nonproj.tagging.lemmatizer`).
+
+The parser learns from gold tags, from those of taggers that have not seen the sentence, or from a copy with each, as
+``training.tags`` says: one that has only seen gold tags does not know the mistakes of its tagger.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from nonproj.components.base import Component, FitContext, jackknife
+from nonproj.components.preparation import WRITTEN
+from nonproj.errors import ModelError
+from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.copies import with_rows
+from nonproj.io.partial import is_partial
+from nonproj.learning.training_data import TrainingData, taken
+from nonproj.linear.streams import Stream, generator
+from nonproj.model.model import Model
+from nonproj.tagging.analyzer import Analyzer, quick
+from nonproj.types import Sentence
+
+TAGGED_ALONE = 100_000
+"""From this number of words on, taggers learn from the treebank alone, and not from automatically parsed sentences."""
+
+TAG_COLUMNS = "tag_columns"
+"""The array of a checkpoint that holds the tags of the training sentences."""
+
+log = logging.getLogger("nonproj")
+
+
+class TaggerComponent(Component):
+    """The tagger and lemmatizer."""
+
+    name, kind = "tagger", Analyzer
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Analyzer | None:
+        """Learn the columns LEMMA to FEATS, unless all are empty."""
+        config = context.config
+        if not config.tagger.epochs or not _are_tagged(sentences):
+            return None
+        silver = [] if context.part_of else silver_of(context.data)
+        learnt = where(sentences, ~np.array(lack_tags(sentences)))
+        if silver and (missing := missing_column(silver, sentences)):
+            text = "the automatically parsed sentences have no %s; the tagger does not learn from them"
+            log.warning(text, WRITTEN[missing][0] if missing in WRITTEN else "LEMMA")
+        learnt += silver_for_tagger(silver, sentences, learnt, config.seed)
+        folder, vectors = config.features.folder, context.files.vectors
+        analyzer = Analyzer.fit(learnt, config.tagger, config.seed, context.progress, folder, vectors)
+        return analyzer if analyzer.columns else None
+
+    @classmethod
+    def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
+        """Return the sentences with the tags that the parser learns from; copies of a sentence are neighbours."""
+        config, analyzer, data = context.config, context.fitted[cls.name], context.data
+        if analyzer is None:
+            return data
+        options = dataclasses.replace(config, tagger=quick(config.tagger))
+        apart = context.having(config=options, data=TrainingData(), fitted={})
+        lacking, silver = np.array(lack_tags(sentences)), silver_of(data)
+        if lacking.any():
+            log.info("%d sentences lack tags, which are predicted", lacking.sum())
+            rows = analyzer.annotate(where(sentences, lacking))
+            filled = [with_rows(*pair) for pair in zip(where(sentences, lacking), rows, strict=True)]
+            sentences = replaced(sentences, lacking, filled)
+        versions, learnt = [list(sentences)], where(sentences, ~lacking)
+        if config.training.tags != "gold" and len(learnt) > 1:
+            began, folds = time.perf_counter(), min(config.tagger.folds, len(learnt))
+            found = jackknife(cls, learnt, apart, folds, overwrite=True)
+            pairs = zip(learnt, found, strict=True)
+            versions.append(replaced(sentences, ~lacking, [retagged(own, other.rows) for own, other in pairs]))
+            log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
+        versions = versions if config.training.tags == "both" else versions[-1:]
+        predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
+        if silver and (config.training.tags != "gold" or missing_column(silver, sentences)):
+            if silver_for_tagger(silver, sentences, learnt, config.seed):  # their tagger has not seen them
+                analyzer = cls.fit(sentences, apart) or analyzer
+            rows = analyzer.annotate(silver, overwrite=True)
+            silver = [with_rows(*pair) for pair in zip(silver, rows, strict=True)]
+        return data._replace(sentences=[*predicted, *silver])
+
+    @classmethod
+    def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
+        """Return the tags of the sentences."""
+        return {TAG_COLUMNS: pack_tags(data.sentences)}
+
+    @classmethod
+    def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
+        """Return the sentences with the tags in a checkpoint."""
+        tags = context.config.training.tags if context.fitted[cls.name] else "gold"
+        both = tags == "both" and lack_tags(sentences).count(False) > 1
+        repeated = [sentence for sentence in sentences for _ in range(2 if both else 1)]
+        tagged = unpack_tags(saved.weights.get(TAG_COLUMNS), [*repeated, *silver_of(context.data)])
+        return context.data._replace(sentences=tagged)
+
+
+def where(sentences: Sequence[Sentence], mask: np.ndarray) -> list[Sentence]:
+    """Return the sentences for which a mask is true."""
+    return [sentence for sentence, own in zip(sentences, mask, strict=True) if own]
+
+
+def replaced(sentences: Sequence[Sentence], mask: np.ndarray, others: Sequence[Sentence]) -> list[Sentence]:
+    """Return sentences with others in the place of those for which a mask is true."""
+    found = list(sentences)
+    for i, other in zip(np.flatnonzero(mask), others, strict=True):
+        found[i] = other
+    return found
+
+
+def silver_of(data: TrainingData) -> list[Sentence]:
+    """Return the automatically parsed sentences of training data."""
+    return list(data.sentences[len(data.sentences) - data.silver :])
+
+
+def silver_for_tagger(
+    silver: Sequence[Sentence], sentences: Sequence[Sentence], learnt: Sequence[Sentence], seed: int
+) -> list[Sentence]:
+    """Return random automatically parsed sentences for a tagger, about as many words as those that it learns from.
+
+    None if they lack a column of the treebank, and none for a treebank of `TAGGED_ALONE` words, whose own tags teach
+    more: see ``research/results/features.md``.
+    """
+    words = sum(map(len, learnt))
+    if words >= TAGGED_ALONE or missing_column(silver, sentences):
+        return []
+    order = generator(seed, Stream.SILVER_OF_TAGGER).permutation(len(silver))
+    return [silver[i] for i in np.sort(order[: taken(silver, words)])]
+
+
+def missing_column(silver: Sequence[Sentence], sentences: Sequence[Sentence]) -> int:
+    """Return the last column, of LEMMA to FEATS, of which automatically parsed sentences have no value; 0 for none.
+
+    Columns of which the treebank has none are not missing.
+    """
+    own, other = (
+        {column for column in range(LEMMA, FEATS + 1) if any(row[column] != "_" for s in each for row in s.rows)}
+        for each in (sentences, silver)
+    )
+    return max(own - other, default=0)
+
+
+def retagged(sentence: Sentence, rows: list[list[str]]) -> Sentence:
+    """Return a copy of a sentence with other tags; rows that are equal, as most are, are not stored twice.
+
+    Examples
+    --------
+    >>> sentence = Sentence([["1", "Regn", "regn", "N", *"______"], ["2", ".", ".", "T", *"______"]])
+    >>> copy = retagged(sentence, [["1", "Regn", "regn", "V", *"______"], ["2", ".", ".", "T", *"______"]])
+    >>> [row is own for row, own in zip(copy.rows, sentence.rows)], copy.rows[0][3]
+    ([False, True], 'V')
+    """
+    shared = [own if own == row else row for own, row in zip(sentence.rows, rows, strict=True)]
+    return with_rows(sentence, shared)
+
+
+def pack_tags(sentences: Sequence[Sentence]) -> np.ndarray:
+    """Return the columns LEMMA to FEATS of all words as one array of bytes, uint8: a line of text for each word.
+
+    Examples
+    --------
+    >>> sentence = Sentence([["1", "Regn", "regn", "N", "NC", "_", "0", "ROOT", "_", "_"]])
+    >>> packed = pack_tags([sentence])
+    >>> packed.tobytes()
+    b'regn\\tN\\tNC\\t_'
+    >>> unpack_tags(packed, [sentence])[0].rows == sentence.rows
+    True
+    """
+    texts = ("\n".join("\t".join(row[LEMMA : FEATS + 1]) for row in s.rows) for s in sentences if s.rows)
+    return np.frombuffer(b"\n".join(text.encode("utf-8", "surrogatepass") for text in texts), np.uint8)
+
+
+def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Return the sentences with the tags from `pack_tags`; raise `ModelError` if they are of other sentences."""
+    if packed is None:
+        raise ModelError("it has the tags of other sentences")
+    try:
+        lines = iter(packed.tobytes().decode("utf-8", "surrogatepass").split("\n"))
+        tagged = []
+        for sentence in sentences:
+            rows = []
+            for row in sentence.rows:
+                columns = next(lines).split("\t")
+                if len(columns) != FEATS + 1 - LEMMA:
+                    raise ValueError
+                rows.append([*row[:LEMMA], *map(sys.intern, columns), *row[FEATS + 1 :]])
+            tagged.append(retagged(sentence, rows))
+        if next(lines, None) is not None:
+            raise ValueError
+    except (StopIteration, ValueError):
+        raise ModelError("it has the tags of other sentences") from None
+    return tagged
+
+
+def lack_tags(sentences: Sequence[Sentence]) -> list[bool]:
+    """Return which sentences with partial trees have words without a tag, from which no tagger is to learn.
+
+    None has, if all have: the treebank then has words without tags.
+
+    Examples
+    --------
+    >>> rows = [["1", "Regn", *"________"]], [["1", "Regn", "_", "N", "_", "_", "0", "ROOT", "_", "_"]]
+    >>> lack_tags([Sentence(rows[0], np.array([-1, -1])), Sentence(rows[1], np.array([-1, 0]))])
+    [True, False]
+    """
+    used = [column for column in (UPOS, XPOS) if any(row[column] != "_" for s in sentences for row in s.rows)]
+    lacking = [
+        bool(used) and is_partial(sentence) and any(all(row[c] == "_" for c in used) for row in sentence.rows)
+        for sentence in sentences
+    ]
+    return [False] * len(lacking) if all(lacking) else lacking
+
+
+def _are_tagged(sentences: Sequence[Sentence]) -> bool:
+    """Return whether any word has a tag, features or a lemma."""
+    return any(set(row[LEMMA : FEATS + 1]) != {"_"} for sentence in sentences for row in sentence.rows)

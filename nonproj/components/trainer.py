@@ -1,0 +1,175 @@
+"""Training of a whole model: a loop over its components, each of which learns from what earlier ones have prepared.
+
+What a component learns, and from what, is in its own module; this one knows their order, and keeps what has been learnt
+in a checkpoint.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nonproj.components.base import Component, FitContext, Unfinished, assemble, check_order, register
+from nonproj.components.checkpoint import Checkpoint, load_checkpoint, shards_of, training_digest
+from nonproj.components.confidence import ConfidenceComponent
+from nonproj.components.encoder import EncoderComponent
+from nonproj.components.labeler import LabelerComponent
+from nonproj.components.network import NetworkComponent
+from nonproj.components.parser import ParserComponent
+from nonproj.components.preparation import prepare
+from nonproj.components.pruner import PrunerComponent
+from nonproj.components.segmenter import SegmenterComponent
+from nonproj.components.tagger import TaggerComponent
+from nonproj.components.vocabulary import ClusterComponent, VocabularyComponent
+from nonproj.errors import ConfigError
+from nonproj.learning.memory import release_memory
+from nonproj.learning.mixing import Shards, check_shards
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.types import Sentence
+
+OF_TEXT: tuple[type[Component], ...] = (SegmenterComponent, TaggerComponent)
+"""The components that learn from the sentences as they are; those of users follow."""
+
+OF_TREES: tuple[type[Component], ...] = (
+    ClusterComponent,
+    VocabularyComponent,
+    PrunerComponent,
+    LabelerComponent,
+    NetworkComponent,
+    ConfidenceComponent,
+    EncoderComponent,
+    ParserComponent,
+)
+"""The components that learn from the sentences as numbers, with predicted tags."""
+
+log = logging.getLogger("nonproj")
+
+
+def train(  # noqa: PLR0913 (options by name, for users)
+    sentences: Sequence[Sentence],
+    config: Config,
+    *,
+    held_out: Sequence[Sentence] | None = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    progress: Callable[..., Any] | None = None,
+    workers: Any = None,
+    shards: int | None = None,
+    processes: Any = None,
+    components: Sequence[type[Component]] = (),
+    silver: Sequence[Sentence] = (),
+) -> Model:
+    """Train a parser.
+
+    Parameters
+    ----------
+    sentences : sequence of Sentence
+        With gold heads and labels, of some words at least: see ``treebank.partial``.
+    config : Config
+    held_out : sequence of Sentence, optional
+        Parsed after each epoch; not trained on.
+    checkpoint : Path, optional
+        Written after each component and each epoch; the caller removes it once the model is saved.
+    resume : bool
+        Continue from the checkpoint, which must be of the same sentences and configuration; only the number of epochs
+        may differ.
+    progress : callable, optional
+        ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
+    workers : InProcess or Cluster, optional
+        Workers that train the parser by iterative parameter mixing; see `nonproj.workers.pool`.
+    shards : int, optional
+        Number of shards; by default that of the checkpoint, or else one for each worker.
+    processes : Processes, optional
+        Worker processes that train the perceptrons of ``training.models`` in parallel.
+    components : sequence of Component, optional
+        Components of your own that the model has, too, in this order; see `nonproj.components.base`.
+    silver : sequence of Sentence, optional
+        Automatically parsed sentences, from which tagger, labeler, network and parser learn, too; an epoch takes as
+        many as ``treebank.silver_share`` says.  Not for ``workers``.
+
+    Returns
+    -------
+    Model
+        After Ctrl-C, the averaged model of the last complete epoch, with ``meta["interrupted"]`` true.
+
+    Raises
+    ------
+    DataError
+        If no sentence has a gold head, the given heads cannot be in a tree, or a sentence is longer than
+        ``decoding.max_words``.
+    ConfigError
+        If there is nothing to train on, or the checkpoint is of other sentences or options.
+    ModelError
+        If the checkpoint is damaged, or training cannot continue from what it holds.
+    ClusterError
+        If workers cannot be reached; the checkpoint is that of the last complete epoch.
+
+    Examples
+    --------
+    >>> model = train(conll.read_all("train.conllu"), Config())  # doctest: +SKIP
+    """
+    began = time.perf_counter()
+    treebank, context = prepare(sentences, config, held_out or [], silver, progress or (lambda items, _: items))
+    order = [*OF_TEXT, *components, *OF_TREES]
+    check_order(order)
+    for component in components:
+        register(component)
+    path = None if checkpoint is None else Path(checkpoint)
+    saved = load_checkpoint(path) if resume else None
+    if workers and shards is None:
+        shards = (shards_of(saved) if saved else None) or min(workers.size, len(treebank))
+    if shards:
+        if context.data.silver:
+            raise ConfigError("treebank.silver", "excludes training by workers with shards")
+        check_shards(shards, len(treebank))
+        context.meta["shards"] = shards
+    digest = training_digest(context.data.sentences, config, context.files.templates, shards, context.files.vectors)
+    pool = Shards(workers, shards) if workers and shards else None
+    context = fit_all(
+        order, treebank, context.having(shards=pool, processes=processes), Checkpoint(path, digest, saved)
+    )
+    log.info("training took %.1f s", time.perf_counter() - began)
+    return assemble(context)
+
+
+def fit_all(
+    components: Sequence[type[Component]], sentences: Sequence[Sentence], context: FitContext, checkpoint: Checkpoint
+) -> FitContext:
+    """Fit components in their order, or take them from a checkpoint; return the context after the last one.
+
+    A checkpoint is written after each but the last, which writes its own after each epoch: training can then be
+    continued for more epochs.
+    """
+    done = checkpoint.done(components)
+    for number, component in enumerate(components):
+        saved = checkpoint.saved if number < done else None
+        state = checkpoint.unfinished_of(component) if number == done else None
+        save = partial(checkpoint.save, components[:number], context, component.name)
+        context = context.having(unfinished=Unfinished(state, save))
+        if saved or state:
+            context.meta.update(checkpoint.figures_of(component))
+            context = checkpoint.check(fit_component, component, sentences, context, saved)
+        else:
+            context = fit_component(component, sentences, context)
+        if not saved and component is not components[-1]:
+            checkpoint.save(components[: number + 1], context)
+        release_memory()
+    return context
+
+
+def fit_component(
+    component: type[Component], sentences: Sequence[Sentence], context: FitContext, saved: Model | None = None
+) -> FitContext:
+    """Fit a component, or take it from a checkpoint; return the context with it, and with the data for later ones."""
+    began = time.perf_counter()
+    fitted = component.resume(saved, context) if saved else component.fit(sentences, context)
+    if fitted is not None and not saved:
+        log.info("%s: %.1f s", component.name, time.perf_counter() - began)
+    context = context.having(fitted={**context.fitted, component.name: fitted}, unfinished=Unfinished())
+    data = component.unpack(saved, sentences, context) if saved else component.cross_predict(sentences, context)
+    return context.having(data=data)

@@ -1,0 +1,68 @@
+"""The numbers of strings, word clusters and labels: from here on, components learn from numbers.
+
+A string that occurs fewer than ``features.rare`` times has no number of its own.  Labels that compete for the same arcs
+share lines of the weight table: see `nonproj.learning.label_numbers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nonproj.components.base import Component, FitContext
+from nonproj.io.partial import given_words
+from nonproj.learning.label_numbers import arranged
+from nonproj.learning.partial import allowed_by
+from nonproj.learning.training_data import TrainingData
+from nonproj.model.model import Model
+from nonproj.scoring.clusters import Clusters
+from nonproj.scoring.templates import attributes_of
+from nonproj.scoring.vocabulary import Encoder
+from nonproj.types import Sentence
+
+
+class ClusterComponent(Component):
+    """The word clusters, such as Brown's, which somebody else has learnt from more text than a treebank has."""
+
+    name, kind = "clusters", Clusters
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Clusters | None:
+        """Return the clusters."""
+        return context.files.clusters
+
+
+class VocabularyComponent(Component):
+    """The vocabularies; they follow from the sentences, so a checkpoint does not have them."""
+
+    name, needs = "vocabulary", ("tagger", "clusters")
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> None:
+        """Return nothing: see `cross_predict`."""
+
+    @classmethod
+    def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
+        """Return the sentences as numbers, with the tags that the parser learns from."""
+        data, config, (templates, clusters, vectors, _) = context.data, context.config, context.files
+        own, words = data.sentences, vectors.words if vectors else ()
+        attributes, minimum, coarse = attributes_of(templates), config.features.rare, data.encoder.coarse
+        encoder = Encoder.from_sentences(own, attributes, minimum, clusters, coarse, words)
+        tokens = [encoder.encode(sentence) for sentence in own]
+        labels, gold, lines = arranged(templates, encoder, own, tokens)
+        return data._replace(
+            chosen=np.arange(len(own)),
+            labels=labels,
+            encoder=encoder,
+            lines=lines,
+            tokens=tokens,
+            gold=gold,
+            allowed=allowed_by(own, config.treebank.partial, data.decoding.single_root),
+            bare=np.array([i for i, sentence in enumerate(own) if not given_words(sentence).any()], np.int64),
+        )
+
+    @classmethod
+    def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
+        """Return the same sentences as numbers."""
+        return cls.cross_predict(sentences, context)

@@ -1,0 +1,129 @@
+"""A component that predicts an attribute of the column MISC for each word, by an averaged perceptron over templates.
+
+A subclass declares what is predicted, ``misc``, and from what: ``templates`` over ``attributes`` of a word and its
+neighbours.  With ``absent``, words without the attribute are a class of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nonproj.components.base import Component, FitContext
+from nonproj.errors import ModelError
+from nonproj.io.copies import with_misc
+from nonproj.io.strings import LABEL, check
+from nonproj.linear.hashing import Window, hash_texts
+from nonproj.linear.perceptron import Averaged
+from nonproj.linear.state import Schema, State
+from nonproj.linear.streams import Stream, generator
+from nonproj.linear.templates import Grammar, compile_templates, window_of
+from nonproj.linear.weights import check_table, quantise
+from nonproj.linear.word_classes import REACH, choose_classes, hash_words, learn_classes
+from nonproj.types import Sentence
+
+ABSENT = "_"
+"""The class of words without the attribute."""
+
+_MOST = 256
+
+
+class WordClasses(Component):
+    """A linear model of the classes of words.
+
+    Parameters
+    ----------
+    classes : list of str
+        At most 256.
+    weights : ndarray, int16
+        The table, its size a power of two of at least 256.
+    """
+
+    misc: ClassVar[str]
+    absent: ClassVar[bool] = False
+    schema: ClassVar[Schema] = Schema({"classes": list}, {"weights": ("int16", 1)})
+    templates: ClassVar[Sequence[str]]
+    attributes: ClassVar[Mapping[str, Callable[[Sequence[str]], str]]]
+    bits: ClassVar[int] = 16
+    epochs: ClassVar[int] = 5
+
+    def __init__(self, classes: list[str], weights: np.ndarray):
+        self.classes, self.weights = classes, weights
+
+    @classmethod
+    def value(cls, row: Sequence[str]) -> str | None:
+        """Return the class that a word has in its column MISC, which is `ABSENT` or None if it has none."""
+        items = (item.partition("=") for item in row[9].split("|"))
+        return next((value for name, _, value in items if name == cls.misc), ABSENT if cls.absent else None)
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WordClasses | None:
+        """Return a model of the words that have a class; None if there are none."""
+        values = [[cls.value(row) for row in sentence.rows] for sentence in sentences]
+        classes = sorted({value for row in values for value in row if value is not None})[:_MOST]
+        if not classes:
+            return None
+        number = {value: i for i, value in enumerate(classes)}
+        gold = [np.array([-1 if v is None else number.get(v, -1) for v in row], np.int64) for row in values]
+        places, averaged = [cls._places(sentence, 1 << cls.bits) for sentence in sentences], Averaged(cls.bits)
+        for epoch in range(cls.epochs):
+            order = generator(context.config.seed, Stream.WORD_CLASSES, epoch).permutation(len(sentences))
+            for i in context.progress(order, f"{cls.name} {epoch + 1}"):
+                learn_classes(places[i], gold[i], len(classes), float(averaged.step), averaged.weights, averaged.total)
+                averaged.step += 1
+        return cls(classes, quantise(averaged.mean())[0])
+
+    def apply(self, batch: Sequence[Sentence]) -> list[Sentence]:
+        """Return the sentences with the class of each word."""
+        return [
+            with_misc(s, [{self.misc: None if value == ABSENT else value} for value in self.predict(s)]) for s in batch
+        ]
+
+    def predict(self, sentence: Sentence) -> list[str]:
+        """Return the class of each word."""
+        best = np.empty(len(sentence.rows), np.int64)
+        choose_classes(self._places(sentence, len(self.weights)), len(self.classes), self.weights, best)
+        return [self.classes[i] for i in best]
+
+    @classmethod
+    def accuracy(cls, gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
+        """Return the share of the words with a class that have the right one, in sentences of `apply`."""
+        pairs = [
+            (cls.value(one), cls.value(other))
+            for sentence, found in zip(gold, predicted, strict=True)
+            for one, other in zip(sentence.rows, found.rows, strict=True)
+        ]
+        judged = [one == other for one, other in pairs if one is not None]
+        return sum(judged) / max(len(judged), 1)
+
+    def state(self) -> State:
+        """Return what `from_state` makes it from."""
+        return {"classes": self.classes}, {"weights": self.weights}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> WordClasses:
+        """Return the model of a state; raise `ModelError` if classes or weights are not such."""
+        classes = check(values["classes"], LABEL, f"the component '{cls.name}'")
+        if not 1 <= len(classes) <= _MOST:
+            raise ModelError(f"the component '{cls.name}' has {len(classes)} classes; 1 to {_MOST} are expected")
+        return cls(classes, check_table(arrays["weights"], ("int16",), 8, f"the component '{cls.name}'", 28))
+
+    @classmethod
+    def window(cls) -> Window:
+        """Return the templates as they are hashed."""
+        grammar = Grammar(cls.name, ("w",), tuple(cls.attributes), (-REACH, REACH))
+        return window_of(compile_templates(cls.templates, grammar), grammar)
+
+    @classmethod
+    def _places(cls, sentence: Sentence, n_weights: int) -> np.ndarray:
+        """Return the places of each word's features, int32[n, T]; no word is beyond the ends of the sentence."""
+        n, width = len(sentence.rows), len(cls.attributes)
+        atoms = np.zeros((n + 2 * REACH, width), np.uint32)
+        texts = [attribute(row) for row in sentence.rows for attribute in cls.attributes.values()]
+        atoms[REACH : REACH + n] = hash_texts(texts).reshape(n, width)
+        window = cls.window()
+        places = np.empty((n, len(window.salt)), np.int32)
+        hash_words(window, atoms.reshape(-1), width, np.uint32(33 - n_weights.bit_length()), places)
+        return places

@@ -1,0 +1,129 @@
+"""The candidate arcs of the training sentences, the gold ones among them, and their arrays in a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.io.checks import cycle_of
+from nonproj.learning.partial import best_tree, union
+from nonproj.learning.pruner import Pruner
+from nonproj.learning.training_data import TrainingData
+from nonproj.options.config import Config
+from nonproj.parts.arcs import arc_space
+from nonproj.scoring.scorer import dense_arc_scores
+from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.trees.constrained import constrained_marginals
+from nonproj.trees.marginals import marginals
+from nonproj.trees.pruning import prune
+from nonproj.types import ArcSpace, Float64s, Int32s
+
+
+class TrainingArcs(NamedTuple):
+    """The candidate arcs of a sentence: without its gold tree, and with it, which is completed if it is partial."""
+
+    arcs: ArcSpace
+    with_gold: ArcSpace
+    tree: Int32s
+
+
+def training_arcs(pruner: Pruner, data: TrainingData, number: int, config: Config) -> TrainingArcs:
+    """Return the candidate arcs of a sentence in training."""
+    single_root, tree, allowed = data.decoding.single_root, data.sentences[number].tree, data.allowed[number]
+    assert tree is not None
+
+    def pruned(p: Float64s, projective: bool) -> ArcSpace:
+        """Return the candidate arcs by their marginals, as the options say."""
+        threshold, most = config.pruner.threshold, config.pruner.max_heads
+        return prune(p, threshold=threshold, max_heads=most, single_root=single_root, projective=projective)
+
+    scores = dense_arc_scores(data.tokens[number], pruner.table, pruner.weights)
+    projective = config.training.decoder == "dual" and data.decoding.projective
+    arcs = pruned(marginals(scores, single_root)[0], projective)
+    if allowed is not None:
+        p = constrained_marginals(scores, allowed, single_root)[0]
+        both = union(arcs, pruned(p, data.decoding.projective))
+        return TrainingArcs(arcs, both, best_tree(scores, allowed, single_root))
+    return TrainingArcs(arcs, arcs if tree[1:].min(initial=0) < 0 else add_gold(arcs, tree), tree)
+
+
+def count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:
+    """Return how many of the arcs are gold."""
+    return int(np.count_nonzero(arcs.head == heads[arcs.modifier]))
+
+
+def add_gold(arcs: ArcSpace, heads: np.ndarray) -> ArcSpace:
+    """Return the arcs together with the gold ones."""
+    n = len(heads) - 1
+    if count_gold(arcs, heads) == n:
+        return arcs
+    both = np.concatenate([np.stack([arcs.modifier, arcs.head], 1), np.stack([np.arange(1, n + 1), heads[1:]], 1)])
+    modifier, head = np.unique(both, axis=0).T
+    return arc_space(head, modifier, n)
+
+
+def pack_arcs(spaces: Sequence[ArcSpace]) -> np.ndarray:
+    """Return the arcs of all sentences as one array of shape (arcs, 3), int32: sentence, head, modifier.
+
+    Examples
+    --------
+    >>> arcs = pack_arcs([arc_space([0], [1], 1), arc_space([0, 1], [1, 2], 2)])
+    >>> arcs.tolist()
+    [[0, 0, 1], [1, 0, 1], [1, 1, 2]]
+    >>> unpack_arcs(arcs, [1, 2])[1].head.tolist()
+    [0, 1]
+    """
+    packed, end = np.empty((sum(len(arcs.head) for arcs in spaces), 3), np.int32), 0
+    for number, arcs in enumerate(spaces):
+        begin, end = end, end + len(arcs.head)
+        packed[begin:end, 0], packed[begin:end, 1], packed[begin:end, 2] = number, arcs.head, arcs.modifier
+    return packed
+
+
+def unpack_arcs(packed: np.ndarray, lengths: Sequence[int]) -> list[ArcSpace]:
+    """Return the arcs of each sentence from `pack_arcs`, given the numbers of words."""
+    starts = np.searchsorted(packed[:, 0], np.arange(len(lengths) + 1))
+    rows = [packed[starts[i] : starts[i + 1]] for i in range(len(lengths))]
+    return [arc_space(own[:, 1], own[:, 2], n_words) for own, n_words in zip(rows, lengths, strict=True)]
+
+
+def unpack_trees(packed: np.ndarray | None, data: TrainingData) -> list[ArcSpace]:
+    """Return the arcs of each sentence; `ValueError` if they are not arcs, or lack those of the gold tree."""
+    sentences = data.sentences
+    if packed is None or packed.dtype != np.int32 or packed.ndim != 2 or packed.shape[1] != 3:
+        raise ValueError("three columns of integers are expected")
+    if (np.diff(packed[:, 0]) < 0).any() or (packed[:, 0] < 0).any() or (packed[:, 0] >= len(sentences)).any():
+        raise ValueError("they are not in the order of the sentences")
+    spaces = unpack_arcs(packed, [len(sentence) for sentence in sentences])
+    for number, (arcs, tree) in enumerate(zip(spaces, data.trees, strict=True), 1):
+        if count_gold(arcs, tree) != np.count_nonzero(tree[1:] >= 0):
+            raise ValueError(f"sentence {number} lacks some of its gold tree")
+        if (allowed := data.allowed[number - 1]) is not None:
+            mask = np.full(allowed.shape, -np.inf)
+            mask[arcs.head, arcs.modifier] = 0.0
+            maximum_arborescence(np.where(allowed, mask, -np.inf), data.decoding.single_root)
+    return spaces
+
+
+def unpack_completed(packed: np.ndarray | None, data: TrainingData) -> list[Int32s]:
+    """Return the completed tree of each sentence; `ValueError` if one is not a tree, or does not obey."""
+    trees, count = data.trees, sum(map(len, data.sentences))
+    if all(allowed is None for allowed in data.allowed):
+        return trees
+    if packed is None or packed.dtype != np.int32 or packed.shape != (count,):
+        raise ValueError("a head for each word is expected")
+    found: list[Int32s] = []
+    for tree, allowed in zip(trees, data.allowed, strict=True):
+        own, packed = packed[: len(tree) - 1], packed[len(tree) - 1 :]
+        if allowed is None:
+            found.append(tree)
+            continue
+        heads = np.concatenate([np.full(1, -1, np.int32), own])
+        if not (own >= 0).all() or own.max() >= len(tree) or cycle_of(heads.tolist()):
+            raise ValueError("a completed tree is none")
+        if not allowed[own, np.arange(1, len(tree))].all():
+            raise ValueError("a completed tree lacks given heads")
+        found.append(heads)
+    return found

@@ -1,0 +1,182 @@
+"""What the components of a model learn from: the sentences of a treebank, their tags, and both as numbers.
+
+Nothing is kept twice: equal strings, and equal rows of copies with other tags, are one object; a sentence's candidate
+arcs lie in one block, and its parts are numbered each time they are needed, which takes little of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from nonproj.dual.options import DualOptions
+from nonproj.linear.streams import Stream, generator
+from nonproj.scoring.labels import AllowedLabels
+from nonproj.scoring.vocabulary import Encoder, Tokens
+from nonproj.types import ArcSpace, Bools, Int32s, Sentence
+
+_T = TypeVar("_T")
+
+
+def trees_of(sentences: Sequence[Sentence]) -> list[Int32s]:
+    """Return the gold trees of sentences that have them, int32[N] each: see `nonproj.types.Sentence.tree`."""
+    return [sentence.tree for sentence in sentences if sentence.tree is not None]
+
+
+def taken(silver: Sequence[Sentence], words: float) -> int:
+    """Return how many automatically parsed sentences an epoch takes, about as many as have this number of words.
+
+    Examples
+    --------
+    >>> taken([Sentence([["1", "Ja", *"________"]] * 10)] * 8, 40.0), taken([], 40.0)
+    (4, 0)
+    """
+    of_all = sum(map(len, silver))
+    return min(len(silver), max(1, round(words * len(silver) / of_all))) if silver else 0
+
+
+class LazyList(Sequence[_T]):
+    """Items that are made each time they are needed, because to keep them would take much memory.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the item of a number.
+    numbers : ndarray of int64
+        Those of the items, in their order.
+
+    Examples
+    --------
+    >>> list(LazyList(lambda number: 10 * number, np.array([3, 1])))
+    [30, 10]
+    """
+
+    def __init__(self, make: Callable[[int], _T], numbers: np.ndarray):
+        self._make, self._numbers = make, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._make(int(self._numbers[place]))
+
+
+class Spaces(Sequence[ArcSpace]):
+    """The candidate arcs of sentences, each in one block of memory: five arrays would take nearly twice as much.
+
+    Parameters
+    ----------
+    spaces : iterable of ArcSpace
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> spaces = Spaces([full_arc_space(1), full_arc_space(2)])
+    >>> spaces[1].head
+    array([0, 2, 0, 1], dtype=int32)
+    """
+
+    def __init__(self, spaces: Iterable[ArcSpace]):
+        self._nodes, self._blocks = list[int](), list[Int32s]()
+        for arcs in spaces:
+            self._nodes.append(len(arcs.start) - 1)
+            self._blocks.append(np.concatenate(arcs))
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __getitem__(self, place: Any) -> Any:
+        nodes, block = self._nodes[place], self._blocks[place]
+        n_arcs = (len(block) - 3 * nodes - 2) // 3
+        out = 2 * n_arcs + nodes + 1
+        starts = block[:n_arcs], block[n_arcs : 2 * n_arcs], block[2 * n_arcs : out]
+        return ArcSpace(*starts, block[out : out + n_arcs], block[out + n_arcs :])
+
+
+class TrainingData(NamedTuple):
+    """Sentences to learn from; each component that has been fitted adds what later ones need.
+
+    Attributes
+    ----------
+    sentences : sequence of Sentence
+        Those of the treebank, and automatically parsed ones.  The tagger puts copies with other tags in their place.
+    silver : int
+        How many of the sentences, the last ones, were parsed automatically.
+    silver_in_epoch : int
+        How many of these an epoch takes.
+    held_out : sequence of Sentence
+        On which the parser is evaluated after each epoch.
+    seed : int
+        That of the order of the sentences, and of which automatically parsed ones an epoch takes.
+    shuffle : bool
+        Whether each epoch has an order of its own.
+    decoding : DualOptions
+    chosen : ndarray of int64
+        Which of the sentences are learnt from.
+    labels : list of str
+        In the order of their numbers.
+    encoder : Encoder
+    lines : AllowedLabels or None
+        The labels of arcs, where they are scored with the arcs.
+    tokens, gold : sequence of Tokens and of ndarray
+        Of each sentence, ``gold`` with the numbers of its labels, int64[n].
+    allowed : sequence of ndarray or None
+        Of each sentence with a partial tree, the arcs that its tree can have, bool[N, N]; see
+        `nonproj.learning.partial`.
+    bare : ndarray of int64
+        The sentences of which no head is given, which no epoch learns from.
+    spaces : sequence of ArcSpace
+        The candidate arcs of each sentence, once there is a pruner.
+    completed : sequence of ndarray
+        The trees of all sentences, int32[N] each, partial ones completed by the pruner's model, once there is one.
+    """
+
+    sentences: Sequence[Sentence] = ()
+    silver: int = 0
+    silver_in_epoch: int = 0
+    held_out: Sequence[Sentence] = ()
+    seed: int = 0
+    shuffle: bool = True
+    decoding: DualOptions = DualOptions()
+    chosen: np.ndarray = np.zeros(0, np.int64)
+    labels: list[str] = []
+    encoder: Encoder = Encoder({})
+    lines: AllowedLabels | None = None
+    tokens: Sequence[Tokens] = ()
+    gold: Sequence[np.ndarray] = ()
+    allowed: Sequence[Bools | None] = ()
+    bare: np.ndarray = np.zeros(0, np.int64)
+    spaces: Sequence[ArcSpace] = ()
+    completed: Sequence[Int32s] = ()
+
+    @property
+    def trees(self) -> list[Int32s]:
+        """The gold tree of each sentence, int32[N]; -1 for words without a given head."""
+        return trees_of(self.sentences)
+
+    def subset(self, chosen: np.ndarray) -> TrainingData:
+        """Return the same sentences, of which those with the chosen numbers, in ascending order, are learnt from."""
+        return self._replace(chosen=chosen)
+
+    def order(self, epoch: int, stream: Stream, model: int = 0) -> np.ndarray:
+        """Return the order of the chosen sentences: it follows from arguments and seed, so a resumed run repeats it."""
+        order = np.arange(len(self.sentences))
+        if self.shuffle:
+            order = generator(self.seed, stream, epoch, *([model] if model else [])).permutation(len(self.sentences))
+        chosen = np.zeros(len(self.sentences), np.bool_)
+        chosen[self.chosen] = True
+        chosen &= self.in_epoch(epoch)
+        found: np.ndarray = order[chosen[order]]
+        return found
+
+    def in_epoch(self, epoch: int) -> np.ndarray:
+        """Return which sentences an epoch learns from, bool: all of the treebank, and other silver ones each time."""
+        first = len(self.sentences) - self.silver
+        mask = np.arange(len(self.sentences)) < first
+        if self.silver:
+            order, count = generator(self.seed, Stream.SILVER).permutation(self.silver), self.silver_in_epoch
+            mask[first + order[(epoch * count + np.arange(count)) % self.silver]] = True
+        mask[self.bare] = False
+        return mask
