@@ -50,7 +50,7 @@ BLOCK = 100
 """Held-out sentences are in blocks of so many, because sentences of one text are alike; fewer in small treebanks."""
 
 EPOCHS = 5
-"""Epochs of the second parser's perceptron, at most: half of the default number of those of the first."""
+"""Epochs of the second parser's perceptron, however many the first has, so that a resumed training may have more."""
 
 MIN_WORDS, MIN_WRONG = 500, 25
 """Held-out words, and those with a wrong head, without which no classifier is trained."""
@@ -208,7 +208,7 @@ def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
         missed = training.epoch(perceptron, order, lambda items: material.progress(items, name))
         return f"{missed} training mistakes"
 
-    run_epochs("confidence:", range(min(EPOCHS, config.training.epochs)), run)
+    run_epochs("confidence:", range(EPOCHS), run)
     return perceptron.mean()
 
 
