@@ -75,7 +75,7 @@ from nonproj.cli.main import main
 code = main(sys.argv[1:])
 modules = [module for name, module in sys.modules.items() if name.startswith("nonproj.")]
 values = [value for module in modules for value in vars(module).values()]
-used = [value.py_func for value in values if getattr(value, "signatures", None)]
+used = [value.py_func for value in values if hasattr(value, "py_func") and value.signatures]
 json.dump([code, [f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in used]], sys.stdout)
 """
 
