@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.io.copies import with_misc
 from nonproj.io.strings import LABEL, check
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.component import Schema, Setting, State
 from nonproj.linear.hashing import Window, hash_texts, hash_window
 from nonproj.linear.perceptron import Averaged, move
@@ -139,7 +139,7 @@ def _hash_words(window: Window, atoms: Uint32s, width: int, shift: np.uint32, pl
         hash_window(window, atoms[i * width : (i + 2 * REACH + 1) * width], shift, places[i])
 
 
-@inlined_kernel
+@kernel
 def _best(places: Int32s, n_classes: int, weights: Float32s | Int16s) -> int:
     """Return the class whose weights have the largest sum."""
     best, highest = 0, -np.inf

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import FileError
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Int64s, Uint8s
 
 MAGIC = (793712314).to_bytes(4, "little")
@@ -225,7 +225,7 @@ def _hash(codes: Uint8s, shortest: int, longest: int, buckets: int, found: Int64
     return count
 
 
-@inlined_kernel
+@kernel
 def _with_byte(key: np.uint32, code: np.uint8) -> np.uint32:
     """Return the hash of a string with one more byte, which has a sign."""
     return np.uint32((np.uint64(key) ^ np.uint64(np.uint32(np.int8(code)))) * np.uint64(16777619))

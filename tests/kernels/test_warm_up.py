@@ -122,8 +122,7 @@ process(reference, Task("Den hund ser en kat.", tokenizer="", tag=True, parse=Tr
 
 def is_kernel(node: ast.AST) -> bool:
     """Return whether a function is compiled."""
-    names = {ast.unparse(each) for each in getattr(node, "decorator_list", [])}
-    return bool(names & {"kernel", "inlined_kernel"})
+    return "kernel" in map(ast.unparse, getattr(node, "decorator_list", []))
 
 
 def called_from_python() -> set[str]:
