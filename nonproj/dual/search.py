@@ -54,7 +54,7 @@ class Searched(list[Decoded]):
     copies : ndarray of shape (V,), float64
         Those of the problem's own scores where the first bound was lowest.
     branch : Branch or None
-        How the trees were divided and bounded, if that was recorded; see `nonproj.proofs`.
+        How the trees were divided and bounded, if that was recorded; see `nonproj.dual.proofs`.
     """
 
     def __init__(self, trees: Iterable[Decoded], problem: Problem, copies: Float64s, branch: Branch | None = None):

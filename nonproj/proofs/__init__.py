@@ -1,5 +1,1 @@
-"""Proofs as data, which anyone can check.
-
-- `nonproj.proofs.record`: the proof of a sentence's trees, from what the search has recorded
-- `nonproj.proofs.check_proofs`: a program that checks proofs, and shares nothing with the rest of the package
-"""
+"""The checker of proofs, `nonproj.proofs.check_proofs`: one file that needs no other; `nonproj.dual.proofs` writes them."""

@@ -93,12 +93,15 @@ class Problem:
         self.size = size = len(candidates) + 1
         self.arcs = [(h, m) for m, heads in enumerate(candidates, 1) for h in heads]
         fine = all(type(h) is int and 0 <= h < size and h != m for h, m in self.arcs)
-        require(fine and self.arcs == sorted(set(self.arcs), key=lambda arc: arc[::-1]), "the candidates are not in order")
+        require(
+            fine and self.arcs == sorted(set(self.arcs), key=lambda arc: arc[::-1]), "the candidates are not in order"
+        )
         self.number = {arc: i for i, arc in enumerate(self.arcs)}
         self.entering = [[(h, m) for h in heads] for m, heads in enumerate([[], *candidates])]
         leaving = [[m for head, m in self.arcs if head == h] for h in range(size)]
         self.sides = [
-            ([(h, m) for m in reversed(leaving[h]) if m < h], [(h, m) for m in leaving[h] if m > h]) for h in range(size)
+            ([(h, m) for m in reversed(leaving[h]) if m < h], [(h, m) for m in leaving[h] if m > h])
+            for h in range(size)
         ]
         self.single_root, self.projective = record["single_root"] is True, record["projective"] is True
         (self.price,) = scores.integers([record["price"]])
@@ -153,7 +156,7 @@ class Problem:
             for side, arcs in enumerate(self.sides[h]):
                 chosen = [k for k, (_, m) in enumerate(arcs, 1) if heads[m - 1] == h]
                 path = [None, 0, *chosen, len(arcs) + 1]
-                total += sum(self.step(h, side, above, *three) for three in zip(path, path[1:], path[2:]))
+                total += sum(self.step(h, side, above, *three) for three in zip(path, path[1:], path[2:], strict=False))
         return total
 
     def value(self, heads):
@@ -208,17 +211,16 @@ def best_side(problem, h, side, above, kept, u):
     """Return the score of the best path on one side, by Viterbi; the head of ``h`` is none of its modifiers."""
     arcs, triples = problem.sides[h][side], "trisibling" in problem.higher
     taken = [k for k, arc in enumerate(arcs, 1) if arc in kept and (above is None or arc[1] != above[0])]
-    best = {(None, 0): 0}  # by the last position and, where triples count, the one before it
-    for m in [*taken, len(arcs) + 1]:
-        own, found = (u[problem.number[arcs[m - 1]]] if m <= len(arcs) else 0), {}
+    best, end = {(None, 0): 0}, len(arcs) + 1  # by the last position and, where triples count, the one before it
+    for m in [*taken, end]:
+        own, found = (u[problem.number[arcs[m - 1]]] if m < end else 0), {}
         for (r, s), value in best.items():
             state = (s if triples else None), m
             reached = value + own + problem.step(h, side, above, r, s, m)
             if state not in found or reached > found[state]:
                 found[state] = reached
-        if m > len(arcs):
-            return max(found.values())
         best.update(found)
+    return max(found.values())
 
 
 def fee_of(size, scores):
@@ -345,18 +347,24 @@ def check(record):
     numbers += [number for tree in trees for number in (tree["score"], tree["within"] or 0)]
     scores = Scores([*numbers, record["price"]])
     problem = Problem(record, scores)
-    shares = [tuple(scores.integers(share or [0] * len(problem.arcs)) for share in pair) for pair in record["multipliers"]]
+    shares = [
+        tuple(scores.integers(share or [0] * len(problem.arcs)) for share in pair) for pair in record["multipliers"]
+    ]
     require(all(len(share) == len(problem.arcs) for pair in shares for share in pair), "shares do not fit the arcs")
     listed = [tuple(tree["heads"]) for tree in trees]
     require(listed and len(set(listed)) == len(listed), "there is no tree, or one is listed twice")
     require(all(map(problem.is_tree, listed)), "what is listed is not a tree over the candidates")
-    require(problem.price == 0 or not problem.projective, "only projective trees are asked for, but others have a price")
+    require(
+        problem.price == 0 or not problem.projective, "only projective trees are asked for, but others have a price"
+    )
     values = [problem.value(heads) for heads in listed]
-    for tree, value in zip(trees, values):
-        require(tree["score"] == scores.value(value), f"a tree has the value {scores.value(value)}, not {tree['score']}")
+    for tree, value in zip(trees, values, strict=True):
+        require(
+            tree["score"] == scores.value(value), f"a tree has the value {scores.value(value)}, not {tree['score']}"
+        )
     remaining = highest_bound(problem, shares, record["search"], set(listed))
     exact, largest = True, 0
-    for rank, (tree, value) in enumerate(zip(trees, values)):
+    for rank, (tree, value) in enumerate(zip(trees, values, strict=True)):
         above = max(values[rank + 1 :] + ([] if remaining is None else [remaining]), default=value)
         gap = max(above - value, 0)
         if tree["within"] is not None:
@@ -399,7 +407,7 @@ def same_as_parsed(trees, parsed):
     for heads in trees:
         other = next(parsed, None)
         require(other is not None, "the parsed file has fewer trees")
-        same = len(other) == len(heads) and all(theirs in (None, own) for own, theirs in zip(heads, other))
+        same = len(other) == len(heads) and all(theirs in (None, own) for own, theirs in zip(heads, other, strict=True))
         require(same, "the parsed file has another tree")
 
 

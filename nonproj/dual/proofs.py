@@ -28,9 +28,11 @@ from typing import Any
 
 import numpy as np
 
+from nonproj.dual.domain import normalise_scores
 from nonproj.dual.nodes import Branch
-from nonproj.dual.options import DualOptions
-from nonproj.dual.search import Searched
+from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.dual.problem import problem_of
+from nonproj.dual.search import Searched, search
 from nonproj.parts.space import tree_indicators
 from nonproj.trees.projective import is_projective
 from nonproj.types import ArcSpace, Bools, Decoded, Float64s, PartSpace
@@ -70,18 +72,6 @@ def proof_of(
     ------
     ValueError
         If the search was not recorded, or a part type is not one of `PROVABLE`.
-
-    Examples
-    --------
-    >>> from nonproj.dual.decoding import decode_trusted
-    >>> from nonproj.dual.options import SEARCH
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> from nonproj.parts.space import part_space
-    >>> parts, scores = part_space(full_arc_space(2), "arc"), np.array([1.0, 2.0, 4.0, 9.0])
-    >>> options = DualOptions()
-    >>> proof = proof_of(decode_trusted(parts, scores, options, SEARCH, record=True), parts, scores, options)
-    >>> proof["candidates"], proof["trees"][0]["heads"], proof["search"]
-    ([[0, 2], [0, 1]], [0, 1], [0])
     """
     unknown = [part for part in parts.names if part not in PROVABLE]
     if unknown or found.branch is None:
@@ -89,7 +79,7 @@ def proof_of(
         raise ValueError(f"proofs {reason}" if unknown else "the search was not recorded")
     arcs = parts.arcs
     shares = _Shares(found, parts, scores)
-    search = _steps(found.branch, found.problem.head, found.problem.modifier, shares)
+    steps = _steps(found.branch, found.problem.head, found.problem.modifier, shares)
     tables = zip(parts.names, parts.offsets, parts.offsets[1:], strict=False)
     return {
         "format": FORMAT,
@@ -99,12 +89,48 @@ def proof_of(
         "projective": bool(options.projective),
         "price": 0.0 if options.projective else float(price),
         "outside": outside if len(arcs.head) < (len(arcs.start) - 2) ** 2 else "nothing",
-        "candidates": [arcs.head[begin:end].tolist() for begin, end in zip(arcs.start[1:], arcs.start[2:], strict=False)],
+        "candidates": [
+            arcs.head[begin:end].tolist() for begin, end in zip(arcs.start[1:], arcs.start[2:], strict=False)
+        ],
         "scores": {part: scores[begin:end].tolist() for part, begin, end in tables},
         "trees": [_tree(each, found, parts, scores, options, price) for each in found],
         "multipliers": shares.pairs(),
-        "search": search,
+        "search": steps,
     }
+
+
+def search_with_proof(
+    parts: PartSpace,
+    scores: Float64s,
+    options: DualOptions,
+    limits: SearchOptions,
+    k: int = 1,
+    price: float = 0.0,
+    name: str = "",
+) -> tuple[Searched, dict[str, Any]]:
+    """Return the k best trees, as `nonproj.dual.decoding.k_best` finds them, and their proof.
+
+    Parameters
+    ----------
+    parts, scores, options, limits, k
+        As for `nonproj.dual.decoding.k_best`, but scores are finite.
+    price : float
+        As for `nonproj.dual.decoding.priced_search`.
+    name : str
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "arc")
+    >>> found, proof = search_with_proof(parts, np.array([1.0, 2.0, 4.0, 9.0]), DualOptions(), SearchOptions())
+    >>> proof["candidates"], proof["trees"][0]["heads"], proof["search"]
+    ([[0, 2], [0, 1]], [0, 1], [0])
+    """
+    given = normalise_scores(parts, scores, options, k, price)
+    problem = problem_of(given.parts, given.relative, given.options, given.own)
+    found = search(problem, given.options, limits, k, price, record=True)
+    return found, proof_of(found, parts, scores, given.options, price, name, "forbidden")
 
 
 def _tree(
@@ -183,4 +209,6 @@ def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shar
 def as_line(proof: dict[str, Any]) -> str:
     """Return a proof as a line of JSON, with its digest."""
     text = json.dumps(proof, ensure_ascii=False)
-    return json.dumps(proof | {"digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}, ensure_ascii=False)
+    return json.dumps(
+        proof | {"digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}, ensure_ascii=False
+    )
