@@ -48,8 +48,8 @@ class DecodedScores(NamedTuple):
     labels : ndarray of shape (B, n), int32, or None
         The index of the label of each word's arc in the best tree, if there are label scores; -1 for padding.
     proofs : list of str or None
-        A proof for each sentence, if requested: a line for a file that ``python -m nonproj.proofs.check_proofs`` checks.  An
-        empty string for a sentence without words.
+        A proof for each sentence, if requested: a line for a file that `nonproj.proofs.check_proofs` checks; an empty
+        string for a sentence without words.
     """
 
     heads: Int32s

@@ -1,4 +1,4 @@
-"""The proof of a sentence's trees, from what the search has recorded; `nonproj.proofs.check_proofs` says what it proves.
+"""The proof of a sentence's trees, from what a search has recorded; `nonproj.proofs.check_proofs` says what it proves.
 
 A proof is a dictionary of JSON values:
 
@@ -208,7 +208,5 @@ def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shar
 
 def as_line(proof: dict[str, Any]) -> str:
     """Return a proof as a line of JSON, with its digest."""
-    text = json.dumps(proof, ensure_ascii=False)
-    return json.dumps(
-        proof | {"digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}, ensure_ascii=False
-    )
+    text = json.dumps(proof)
+    return json.dumps(proof | {"digest": hashlib.sha256(text.encode()).hexdigest()}, ensure_ascii=False)

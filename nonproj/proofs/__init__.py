@@ -1,1 +1,1 @@
-"""The checker of proofs, `nonproj.proofs.check_proofs`: one file that needs no other; `nonproj.dual.proofs` writes them."""
+"""`nonproj.proofs.check_proofs` checks proofs, and needs no other file; `nonproj.dual.proofs` writes them."""
