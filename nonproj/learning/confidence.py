@@ -49,6 +49,9 @@ from nonproj.workers.processes import run_apart
 BLOCK = 100
 """Held-out sentences are in blocks of so many, because sentences of one text are alike; fewer in small treebanks."""
 
+EPOCHS = 5
+"""Epochs of the second parser's perceptron, however many the first has, so that a resumed training may have more."""
+
 MIN_WORDS, MIN_WRONG = 500, 25
 """Held-out words, and those with a wrong head, without which no classifier is trained."""
 
@@ -200,13 +203,12 @@ def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
         """Learn for an epoch; return its figures for the log."""
         start_epoch(epoch, [perceptron], config.training.average_from)
         order = np.flatnonzero(material.in_epoch(epoch)[material.chosen])
-        if config.training.shuffle:
-            order = np.random.default_rng((config.seed, 4, epoch)).permutation(order)
+        order = np.random.default_rng((config.seed, 4, epoch)).permutation(order)
         name = f"confidence: epoch {epoch + 1}"
         missed = training.epoch(perceptron, order, lambda items: material.progress(items, name))
         return f"{missed} training mistakes"
 
-    run_epochs("confidence:", range(config.confidence.epochs), run)
+    run_epochs("confidence:", range(EPOCHS), run)
     return perceptron.mean()
 
 

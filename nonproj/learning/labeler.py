@@ -15,7 +15,7 @@ from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.templates import TemplateTable, part_templates
-from nonproj.scoring.tree_labels import label_tree
+from nonproj.scoring.tree_labels import LABEL_MARGIN, label_tree
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Sentence
 
@@ -91,7 +91,7 @@ def fit_labeler(material: Material, name: str) -> Labeler:
     examples = list(zip(material.tokens, material.completed, material.gold, strict=True))
     table = part_templates(material.files["label"], material.attributes)
     pairs = PairScorer.of(material.files, material.attributes)
-    labeler = Labeler(table, len(material.labels), options.bits, options.margin, pairs)
+    labeler = Labeler(table, len(material.labels), options.bits, LABEL_MARGIN, pairs)
 
     def run(epoch: int) -> str:
         order = material.progress(material.order(epoch, 2), f"{name} {epoch + 1}")

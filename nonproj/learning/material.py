@@ -178,10 +178,8 @@ class Material(NamedTuple):
 
     def order(self, epoch: int, stage: int, model: int = 0) -> np.ndarray:
         """Return the order of the chosen sentences: it follows from arguments and seed, so a resumed run repeats it."""
-        order = np.arange(len(self.sentences))
-        if self.config.training.shuffle:
-            key = (self.config.seed, stage, epoch, *([model] if model else []))
-            order = np.random.default_rng(key).permutation(len(self.sentences))
+        key = (self.config.seed, stage, epoch, *([model] if model else []))
+        order = np.random.default_rng(key).permutation(len(self.sentences))
         chosen = np.zeros(len(self.sentences), np.bool_)
         chosen[self.chosen] = True
         chosen &= self.in_epoch(epoch)

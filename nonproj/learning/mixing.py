@@ -24,6 +24,7 @@ from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.labels import AllowedLabels
 from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace, Bools, PartSpace
 from nonproj.workers.cluster import RESUBMISSIONS
@@ -69,7 +70,7 @@ def learner_of(material: Material) -> Learner:
         material.decoding,
         relaxed=config.training.decoder == "relaxed",
         n_labels=len(material.labels),
-        label_margin=config.labeler.joint_margin,
+        label_margin=LABEL_MARGIN,
         lines=material.lines,
     )
 

@@ -25,6 +25,7 @@ from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.batch import whole
 from nonproj.scoring.context_learning import ContextLayers, ContextSteps, Contribution, rounded_context
 from nonproj.scoring.network import POSITIONS, Network, Weights, score_arcs
+from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
 from nonproj.scoring.word_sums import Columns, columns_for, sums_before, word_sums
@@ -41,6 +42,12 @@ LAYERS = 2
 
 DROPPED, LEXICAL_DROPPED = 0.1, 0.4
 """With these probabilities attributes are left out."""
+
+DROPOUT = 0.3
+"""Share of hidden units that are left out of each step."""
+
+LEARNING_RATE = 0.03
+"""That of AdaGrad, but for the layers in context, which have steps of their own."""
 
 _DEVIATION, _CONTEXT_DEVIATION = 0.03, 0.1
 
@@ -154,12 +161,12 @@ class NetworkLearner:
         """Make one step on one sentence; return its words' losses, in nats, and the number of wrong heads."""
         tokens = example.tokens
         dropped = (self.rng.random((tokens.n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
-        kept = 1.0 - self.options.dropout
+        kept = 1.0 - DROPOUT
         mask = ((self.rng.random(self.options.size) < kept) / kept).astype(np.float32)
         units = self.context.draw() if self.context else None
         loss, wrong, gradient, contribution = self.gradient(example, mask, dropped, units)
         sums, tags, positions, output, labels = gradient
-        rate = float(self.options.learning_rate)
+        rate = LEARNING_RATE
         own = tokens.atoms, tokens.feat_start, tokens.feat
         places = (self.columns.attribute, self.columns.offset, self.columns.start)
         follow_words(
@@ -263,7 +270,7 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     from threadpoolctl import threadpool_limits
 
     config, vocabularies, chosen = material.config, material.encoder.vocabularies, material.chosen
-    factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
+    factors = config.network.weight * config.training.margin, config.network.label_weight * LABEL_MARGIN
     if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
         return None
     trees = material.trees
@@ -277,8 +284,7 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     def run(epoch: int) -> str:
         """Learn for an epoch; return its figures for the log."""
         order = np.flatnonzero(material.in_epoch(epoch)[chosen])
-        if config.training.shuffle:
-            order = np.random.default_rng((config.seed, 6, epoch)).permutation(order)
+        order = np.random.default_rng((config.seed, 6, epoch)).permutation(order)
         loss, wrong = learner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))
         return f"loss {loss:.4f} a word, {wrong} wrong heads"
 

@@ -33,6 +33,10 @@ from nonproj.types import Sentence
 _WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
 """The columns that models write, but for lemmas, which are made by edit scripts."""
 
+VECTOR_WORDS = 50_000
+"""Words of a file of vectors that a model keeps, beside those of the treebank; the figures in
+``research/results/features.md`` are with as many."""
+
 TAGGED_ALONE = 100_000
 """From this number of words on, taggers learn from the treebank alone, and not from automatically parsed sentences."""
 
@@ -89,7 +93,7 @@ def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors |
     if options.vectors is None:
         return None
     forms = {row[1] for sentence in sentences for row in sentence.rows}
-    found = WordVectors.read(options.vectors, options.vector_words, forms | {form.lower() for form in forms})
+    found = WordVectors.read(options.vectors, VECTOR_WORDS, forms | {form.lower() for form in forms})
     known = WordNumbers(found.words).of(sorted(forms)) >= 0
     text = "vectors of %d words with %d dimensions, for %.0f %% of the treebank's words"
     log.info(text, *found.table.shape, 100 * known.mean())
@@ -106,9 +110,9 @@ def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, A
     DataError, FileError
         As `nonproj.scoring.clusters.Clusters.read`.
     """
-    options, joint, pairs = config.features, config.labeler.joint and labelled, config.labeler.pairs and labelled
+    options, joint = config.features, config.labeler.joint and labelled
     clusters = None if options.clusters is None else Clusters.read(options.clusters)
-    files = load_templates(options.folder, config.parts, joint, pairs, clusters is not None)
+    files = load_templates(options.folder, config.parts, joint, labelled, clusters is not None)
     if VECTOR in attributes_of(files) and options.vectors is None:
         raise ConfigError("features.vectors", f"a file of word vectors is expected; the templates name {VECTOR}")
     named = [name for name in attributes_of(files) if name in PREFIXES]

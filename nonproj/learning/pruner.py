@@ -36,6 +36,9 @@ from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Bools, Float32s, Float64s, Int32s, PartRows, Sentence
 
+LEARNING_RATE = 0.1
+"""That of AdaGrad."""
+
 _NEGLIGIBLE = 1e-4
 """Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""
 
@@ -50,12 +53,10 @@ class Pruner:
     table : TemplateTable
     bits : int
         The weight table has ``2 ** bits`` entries.
-    learning_rate : float
     """
 
-    def __init__(self, table: TemplateTable, bits: int, learning_rate: float):
+    def __init__(self, table: TemplateTable, bits: int):
         self.table = table
-        self.learning_rate = learning_rate
         self.weights = np.zeros(1 << bits, np.float32)
         self.squares = np.zeros(1 << bits, np.float32)
 
@@ -102,7 +103,7 @@ class Pruner:
         """Make one AdaGrad step on the weights of the arcs whose gradient is not negligible."""
         steep = np.flatnonzero(np.abs(gradient) > _NEGLIGIBLE)
         listed = list_places(hashed, PartRows(parts.nodes[steep], parts.codes[steep]))
-        _adagrad(listed, gradient[steep], self.learning_rate, self.weights, self.squares)
+        _adagrad(listed, gradient[steep], LEARNING_RATE, self.weights, self.squares)
 
 
 @kernel
@@ -119,7 +120,7 @@ def fit_pruner(material: Material, name: str) -> Pruner:
     """Return a pruner of the chosen sentences; ``name`` is for the log."""
     options = material.config.pruner
     table = part_templates(material.files["pruner"], material.attributes)
-    pruner = Pruner(table, options.bits, options.learning_rate)
+    pruner = Pruner(table, options.bits)
     examples = list(zip(material.tokens, material.trees, material.allowed, strict=True))
 
     def run(epoch: int) -> str:

@@ -59,6 +59,9 @@ LEARNING = 7
 measured before are then shown to be of an earlier version (``research/experiments/provenance.py``).  Fine-tuning of
 encoders is left out, because it depends on the version of PyTorch and the processor, too."""
 
+MIN_COUNT = 1
+"""Every string of the training sentences is known, even if it occurs once: hashed features need no cutoff."""
+
 PROJECTIVE_BELOW = 0.001
 """Parsers return projective trees by default if a smaller share of the training arcs is non-projective.
 
@@ -164,10 +167,6 @@ class Trainer:
         self.given, self.held_out = sentences, held_out
         self.config, self.progress = config, progress
         self.checkpoint = CheckpointFile(checkpoint)
-        if config.training.models > 1 and not config.training.shuffle:
-            raise ConfigError(
-                "training.models", "the models differ in the order of the sentences: set training.shuffle"
-            )
         labels = label_set([*sentences, *silver])
         self.files, clusters = load_features(config, labelled=len(labels) > 1)
         self.vectors = load_vectors(config, [*sentences, *silver])
@@ -265,9 +264,9 @@ class Trainer:
     def _encoded(self, sentences: Sequence[Sentence]) -> Material:
         """Return sentences as numbers, with the tags that the parser learns from."""
         clusters, coarse = self.learnt["clusters"].component, bool(self.meta["coarse_tags"])
-        attributes, minimum = attributes_of(self.files), self.config.features.rare
+        attributes = attributes_of(self.files)
         with_vectors = self.vectors.words if self.vectors else ()
-        encoder = Encoder.from_sentences(sentences, attributes, minimum, clusters, coarse, with_vectors)
+        encoder = Encoder.from_sentences(sentences, attributes, MIN_COUNT, clusters, coarse, with_vectors)
         tokens = [encoder.encode(sentence) for sentence in sentences]
         labels, gold, lines = arranged(self.files, encoder, sentences, tokens)
         return Material(

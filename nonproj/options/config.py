@@ -84,7 +84,7 @@ class Config(Section):
         Parameters
         ----------
         overrides : mapping
-            From dotted names, such as ``decoding.tau``, to values.
+            From dotted names, such as ``decoding.step``, to values.
         text : bool
             Whether strings are to be parsed, as on the command line.
 

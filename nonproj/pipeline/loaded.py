@@ -21,7 +21,7 @@ from nonproj.scoring.labels import TAG, AllowedLabels
 from nonproj.scoring.network import Network
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import part_templates
-from nonproj.scoring.tree_labels import TreeLabeler
+from nonproj.scoring.tree_labels import LABEL_MARGIN, TreeLabeler
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import EncodedTags, encoded_tags
 
@@ -75,8 +75,8 @@ class Loaded:
         network = model.loaded(Network, model.vocabularies, len(model.labels))
         self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network)
         self.pruner_table = part_templates(model.templates["pruner"], attributes)
-        tables, margin = (self.tables["labeler"], self.tables["parser"]), config.labeler.margin
-        self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
+        tables = self.tables["labeler"], self.tables["parser"]
+        self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), LABEL_MARGIN, tables)
         self._labels = np.array(model.labels, np.object_)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
         self.price = crossing_price(decoding, model.meta, self.options)

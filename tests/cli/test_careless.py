@@ -80,7 +80,7 @@ def test_other_endings_are_of_conll_files(name):
         ("threshold", "pruner.threshold"),
         ("trainign.epochs", "training.epochs?"),
         ("part", "parts?"),
-        ("tau", "decoding.tau?"),
+        ("step", "decoding.step?"),
     ],
 )
 def test_an_option_without_its_section(key, suggestion):

@@ -102,7 +102,7 @@ for model in ("default", "third"):
     run("parse", model, "--text", "text.txt", "--sentences-by-trees", "-o", "out.conllu")
     run("parse", model, "spaced.conllu", "--tag", "--nbest=2", "-o", "out.conllu")
 unsure = {f"{name}.bits": 12 for name in ("features", "pruner", "labeler")}
-unsure |= {"training.epochs": 2, "confidence.share": 0.4, "confidence.epochs": 2}
+unsure |= {"training.epochs": 2, "confidence.share": 0.4}
 nonproj.train(toy.noisy_sentences(200), nonproj.Config().with_overrides(unsure)).save("unsure")
 run("parse", "unsure", "spaced.conllu", "--confidence", "--stats", "stats.jsonl", "-o", "out.conllu")
 run("parse", "unsure", "--text", "text.txt", "--confidence", "-o", "out.conllu")

@@ -70,7 +70,7 @@ class EncoderStage(Stage):
 
         It does not learn from sentences without a head; `DataError` is raised if there is no other.
         """
-        from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
+        from nonproj.learning.encoders.training import Task, epochs_of, fine_tune  # needs PyTorch
 
         assert self.path is not None
         used = [sentence for sentence in sentences if given_words(sentence).any()]
@@ -80,7 +80,7 @@ class EncoderStage(Stage):
         material: Material = setting.material
         config, options = setting.config, setting.config.encoder
         if of:
-            half = dataclasses.replace(options, epochs=(options.epochs + 1) // 2, words=(options.words + 1) // 2)
+            half = dataclasses.replace(options, epochs=(epochs_of(options, used) + 1) // 2)
             config = dataclasses.replace(config, encoder=half)
         task = Task(material.labels, config, not material.multi_root, analyzer.tags if analyzer else None)
         name = f"{of}: encoder" if of else "encoder"
