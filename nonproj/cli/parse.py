@@ -56,8 +56,7 @@ def run(options: argparse.Namespace) -> int:
     model = load_model(options.model, options.targets[0].source if options.targets else options.input)
     decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
     wanted = confidence != NO_CONFIDENCE or options.stats or options.stats_comments
-    proofs = bool(options.proofs_file)
-    decoding = dataclasses.replace(decoding, confidence=decoding.confidence and bool(wanted), proofs=proofs)
+    decoding = dataclasses.replace(decoding, confidence=decoding.confidence and bool(wanted))
     compile_ahead(options, model, decoding)
     start = time.perf_counter()
     rules, plain = reading_rules(options, ignore_heads=True, may_be_empty=True), None
@@ -90,9 +89,9 @@ def _check_files(options: argparse.Namespace) -> None:
     else:
         inputs["input"], outputs["output"] = options.input, options.output
         replaceable = "" if options.resume else "input"  # a run killed just before its end still needs its input
-    outputs |= {"--stats": options.stats, "--proofs": options.proofs_file}
+    outputs |= {"--stats": options.stats, "--proofs": options.proofs}
     if options.resume:
-        if options.proofs_file:
+        if options.proofs:
             raise ConfigError("--proofs", "cannot be continued; leave out --resume")
         outputs["--resume"] = resumable.partial_of(options)
     check_outputs(outputs, inputs, replaceable)
@@ -113,7 +112,7 @@ def _parse(
 ) -> ParseLog:
     """Parse by workers, or in this process: a file in batches, a stream sentence by sentence."""
     progress = progress_bar(options, source)
-    statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs_file))
+    statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs))
     errors = "surrogateescape" if text.on_error == COPY else "strict"
     with (
         worker_pool(options) as workers,
@@ -123,13 +122,13 @@ def _parse(
     ):
         totals = ParseLog(lines, proof_lines)
         if workers:
-            reference = ModelRef.of(options.model, decoding, options.tags)
+            reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs))
             keep(reference, model)
             for record in progress(parse_text(workers, reference, source, stream, text), "parse"):
                 totals.add(record)
             return totals
         failures: list[NonprojError] = []
-        parser = Parser(model, decoding, options.tags)
+        parser = Parser(model, decoding, options.tags, bool(options.proofs))
         units = _units(parser, source, text)
         if text.on_error == STOP:
             units = conll.until_error(units, failures)

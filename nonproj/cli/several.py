@@ -27,10 +27,10 @@ log = logging.getLogger("nonproj")
 
 def parse(options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions) -> ParseLog:
     """Parse files; each output appears when it is complete, and an error leaves those of the files before it."""
-    reference = ModelRef.of(options.model, decoding, options.tags)
+    reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs))
     keep(reference, model)
     workers: Any = worker_pool(options)
-    statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs_file))
+    statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs))
     tasks = ((end, task) for target in options.targets for task, end in tasks_and_ends(target.source, text))
     totals, progress = ParseLog(None), progress_bar(options)
     with InProcess() if isinstance(workers, nullcontext) else workers as pool, statistics as lines, proofs as proved:

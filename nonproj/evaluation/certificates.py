@@ -60,7 +60,7 @@ class ParseRecord(NamedTuple):
     statistics : dict
         See `statistics`.
     proof : str or None
-        A line of JSON, if ``decoding.proofs`` asks for it: see `nonproj.dual.proofs`.
+        A line of JSON, if the parser was asked for it: see `nonproj.dual.proofs`.
     """
 
     path: str

@@ -169,7 +169,6 @@ class DecodingConfig(Section, name="decoding"):
         (),
         ("none", "misc", "head"),
     )
-    proofs: bool = option(False, "keep a proof of each sentence's trees, which anyone can check", (bool,))
     confidence: bool = option(True, "estimate the probability that heads, labels and trees are correct", (bool,))
     sentences_by_trees: bool = option(
         False, "plain text: decide between doubtful sentences by the scores of their trees", (bool,)

@@ -73,6 +73,8 @@ class Parser(Loaded):
         By default the model's.
     tags : {"missing", "all", "none"}
         Which tags, features and lemmas the model's tagger predicts: those that are missing (``_``), all or none.
+    proofs : bool
+        Whether each parse has a proof: see `nonproj.dual.proofs`.
 
     Examples
     --------
@@ -225,7 +227,7 @@ class Parser(Loaded):
             if self.nbest > 1:
                 more = ((tree, self.label(tokens[i], tree.tree, constraints[i])) for tree in wide[i][1:])
                 others = tuple(Parse(*each, arcs[i], narrow[i]) for each in more)
-            proof = self.prove(wide[i], narrow[i] is not None) if self.decoding.proofs else None
+            proof = self.prove(wide[i], narrow[i] is not None) if self.proofs else None
             parses.append(Parse(best, labels, arcs[i], narrow[i], unknown, others, confidence, proof))
         return parses
 
@@ -338,13 +340,13 @@ class Parser(Loaded):
     def decode_all(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Searched:
         """Return as many of the best trees as ``decoding.nbest`` asks for; see `decode`."""
         limits = search or self.search
-        return decode_trusted(parts, scores, self.options, limits, self.nbest, self.price, self.decoding.proofs)
+        return decode_trusted(parts, scores, self.options, limits, self.nbest, self.price, self.proofs)
 
     def prove(self, found: Searched, full: bool) -> dict[str, Any]:
         """Return the proof of the best trees, over the candidate arcs or over all that are allowed."""
         problem, outside = found.problem, "forbidden" if full else "pruned"
         if not isinstance(problem, PartsProblem) or problem.own is None:
-            raise ConfigError("decoding.proofs", f"there are none for the parts {', '.join(self.model.config.parts)}")
+            raise ConfigError("--proofs", f"there are none for the parts {', '.join(self.model.config.parts)}")
         options = with_scale(self.options, problem.instance.scores)
         return proof_of(found, problem.parts, problem.own.scores, options, self.price, outside=outside)
 

@@ -31,7 +31,7 @@ class Parse(NamedTuple):
         The probabilities that heads, labels and the tree are correct; None if the model has no classifier, or
         ``decoding.confidence`` is off.
     proof : dict or None
-        That of this tree and the next best ones, if ``decoding.proofs`` asks for it: see `nonproj.dual.proofs`.
+        That of this tree and the next best ones, if the parser was asked for it: see `nonproj.dual.proofs`.
     """
 
     decoded: Decoded

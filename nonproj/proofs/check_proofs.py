@@ -207,22 +207,37 @@ def bound(problem: Problem, kept: frozenset[Arc], shares: Shares, projective: bo
     best = (best_projective if projective else best_arborescence)(problem.size, rest, problem.single_root)
     if best is None:
         return None
-    return best + sum(best_path(problem, h, kept, shares) for h in range(problem.size))
+    only = only_arcs(kept)
+    return best + sum(best_path(problem, h, kept, only, shares) for h in range(problem.size))
 
 
-def best_path(problem: Problem, h: int, kept: frozenset[Arc], shares: Shares) -> int:
-    """Return the score of the best path through the automaton of a node, with one arc that enters it."""
+def only_arcs(kept: frozenset[Arc]) -> set[Arc]:
+    """Return the arcs that are the only ones into their word, which all trees have."""
+    into: dict[int, list[Arc]] = {}
+    for arc in kept:
+        into.setdefault(arc[1], []).append(arc)
+    return {arcs[0] for arcs in into.values() if len(arcs) == 1}
+
+
+def best_path(problem: Problem, h: int, kept: frozenset[Arc], only: set[Arc], shares: Shares) -> int:
+    """Return the score of the best path through the automaton of a node, with one of the arcs that can enter it."""
     if h == 0:
-        return sum(best_side(problem, h, side, None, kept, shares[0]) for side in (0, 1))
+        return sum(best_side(problem, h, side, None, kept, only, shares[0]) for side in (0, 1))
     return max(
-        shares[1][problem.place[above]] + sum(best_side(problem, h, side, above, kept, shares[0]) for side in (0, 1))
+        shares[1][problem.place[above]]
+        + sum(best_side(problem, h, side, above, kept, only, shares[0]) for side in (0, 1))
         for above in problem.entering[h]
-        if above in kept
+        if above in kept and above[::-1] not in only
     )
 
 
-def best_side(problem: Problem, h: int, side: int, above: Arc | None, kept: frozenset[Arc], u: list[int]) -> int:
-    """Return the score of the best path on one side, by Viterbi; the head of h is none of its modifiers."""
+def best_side(
+    problem: Problem, h: int, side: int, above: Arc | None, kept: frozenset[Arc], only: set[Arc], u: list[int]
+) -> int:
+    """Return the score of the best path on one side, by Viterbi.
+
+    The head of h is none of its modifiers; words that have no other head are modifiers.
+    """
     arcs, triples = problem.sides[h][side], "trisibling" in problem.higher
     taken = [k for k, arc in enumerate(arcs, 1) if arc in kept and not (above and arc[1] == above[0])]
     best: dict[tuple[int | None, int], int] = {(None, 0): 0}  # by the last position and, for triples, the one before
@@ -231,7 +246,7 @@ def best_side(problem: Problem, h: int, side: int, above: Arc | None, kept: froz
         for (r, s), value in best.items():
             state, reached = (s if triples else None, m), value + own + problem.step(h, side, above, r, s, m)
             found[state] = max(reached, found.get(state, reached))
-        best |= found
+        best = found if arcs[m - 1] in only else best | found
     return max(value + problem.step(h, side, above, r, s, len(arcs) + 1) for (r, s), value in best.items())
 
 
