@@ -9,6 +9,7 @@ import numpy as np
 
 from nonproj.dual.decoding import branch_and_bound, k_best
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions, check_search
+from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES
@@ -46,6 +47,9 @@ class DecodedScores(NamedTuple):
         The k best trees of each sentence, if requested.
     labels : ndarray of shape (B, n), int32, or None
         The index of the label of each word's arc in the best tree, if there are label scores; -1 for padding.
+    proofs : list of str or None
+        A proof for each sentence, if requested: a line for a file that `nonproj.proofs.check_proofs` checks; an empty
+        string for a sentence without words.
     """
 
     heads: Int32s
@@ -56,6 +60,7 @@ class DecodedScores(NamedTuple):
     marginals: Float64s | None = None
     trees: Any = None
     labels: Int32s | None = None
+    proofs: Any = None
 
 
 def decode_scores(  # noqa: PLR0913 (options by name, for users)
@@ -70,6 +75,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     marginals: bool = False,
     k: int = 1,
     work_per_word: int = SEARCH.work_per_word,
+    proofs: bool = False,
 ) -> DecodedScores:
     """Find the best trees under scores given as arrays.
 
@@ -106,6 +112,8 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     work_per_word : int
         Maximum work of the search, in Viterbi transitions per word (and tree): by default 100 million, which take
         about 50 milliseconds; 0: dual decomposition only.  See `nonproj.dual.options.SearchOptions`.
+    proofs : bool
+        Whether to return proofs, which anyone can check: see `nonproj.proofs.check_proofs`.
 
     Returns
     -------
@@ -133,7 +141,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     """
     k, search = check_integer(k, "k", 1), check_search(SearchOptions(work_per_word))
     single_root, projective = check_flag(single_root, "single_root"), check_flag(projective, "projective")
-    marginals = check_flag(marginals, "marginals")
+    marginals, proofs = check_flag(marginals, "marginals"), check_flag(proofs, "proofs")
     arcs = as_batch(arc_scores, "NN", "arc_scores")
     scores, many, sizes = arcs.values, arcs.many, check_lengths(lengths, arcs)
     higher = {}
@@ -146,13 +154,14 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         batch = as_batch(label_scores, "NNL", "label_scores")
         _fitting(batch, arcs, "label_scores")
         scores, weights, labels = _decode_labels(scores, batch, sizes)
-    if higher or projective or k > 1:
+    lines: list[str] | None = [""] * len(sizes) if proofs else None
+    if higher or projective or k > 1 or proofs:
         options = DualOptions(single_root=single_root, projective=projective)
         found = _decode_each(
             scores,
             higher,
             sizes,
-            lambda own, cubes, b: _decode(own, cubes, f"{b}, " if many else "", options, search, k),
+            lambda own, cubes, b: _decode(own, cubes, (b, many), options, search, k, lines),
         )
     else:
         found = _decode_arcs(scores, sizes, single_root, many)
@@ -162,7 +171,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         found = found._replace(marginals=_all_marginals(weights, sizes, single_root))
     if labels is not None:
         found = found._replace(labels=_labels_of(found.heads, labels)[:, 1:])
-    found = found._replace(heads=found.heads[:, 1:])  # so far they were of all nodes
+    found = found._replace(heads=found.heads[:, 1:], proofs=lines)  # so far heads were of all nodes
     if many:
         return found
     heads, scores, bounds, certified, status, *others = found
@@ -349,29 +358,35 @@ def _decode_each(
 def _decode(
     arc_scores: np.ndarray,
     cubes: dict[str, np.ndarray],
-    batch: str,
+    place: tuple[int, bool],
     options: DualOptions,
     search: SearchOptions,
     k: int,
+    proofs: list[str] | None,
 ) -> list[Decoded]:
-    """Return the k best trees of one sentence; ``batch`` is as for `_check_arcs`."""
+    """Return the k best trees of one sentence, by its number and whether there are several; add their proof."""
+    number, batch = place[0], f"{place[0]}, " if place[1] else ""
     space = arc_space_from_mask(_check_arcs(arc_scores, batch))
     parts = part_space(space, tuple(PART_TYPES[name] for name in ("arc", *cubes)))
     scores, n_nodes = np.zeros(len(parts)), len(arc_scores)
     arcs = parts.arcs
     scores[: len(arcs.head)] = arc_scores[arcs.head, arcs.modifier]
     for name, cube in cubes.items():
-        place = parts.names.index(name)
-        a, b, c = parts.types[place].rows(arcs, parts.starts[place]).nodes.T
+        kind = parts.names.index(name)
+        a, b, c = parts.types[kind].rows(arcs, parts.starts[kind]).nodes.T
         last = c >= n_nodes  # after the last sibling
         first = b >= n_nodes  # before the first one, represented by the head itself
         middle, end = np.where(first, a, b), np.where(last, 0, c)
         scores[parts.range(name)] = np.where(last, 0.0, cube[a, middle, end])
         _check_parts(name, batch, scores, parts.range(name), (a, middle, end))
     try:
-        return (
-            k_best(parts, scores, k, options, search) if k > 1 else [branch_and_bound(parts, scores, options, search)]
-        )
+        if proofs is not None:
+            found, proof = search_with_proof(parts, scores, options, search, k, name=f"sentence {number}")
+            proofs[number] = as_line(proof)
+            return found
+        if k > 1:
+            return k_best(parts, scores, k, options, search)
+        return [branch_and_bound(parts, scores, options, search)]
     except ValueError as error:
         raise ValueError(f"sentence {batch.removesuffix(', ')}: {error}" if batch else str(error)) from None
 

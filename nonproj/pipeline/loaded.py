@@ -49,14 +49,16 @@ def check_model(model: object) -> None:
 class Loaded:
     """A trained model, ready for parsing; `nonproj.pipeline.parser.Parser` describes the parameters and adds stages."""
 
-    def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
+    def __init__(
+        self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing", proofs: bool = False
+    ):
         check_model(model)
         if tags not in TAGS:
             raise ValueError(f"tags is {tags!r}, one of {', '.join(TAGS)} expected")
         if not model.is_trained:
             raise ModelError("a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
         config = model.config
-        self.model, self.tags = model, tags
+        self.model, self.tags, self.proofs = model, tags, proofs
         self.decoding = decoding = decoding or config.decoding
         single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
         self.options = check_options(dual_options(decoding, single_root, projective))

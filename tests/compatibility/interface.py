@@ -36,7 +36,7 @@ ONLY = {
     "Evaluation": ("add", "as_dict", "las", "table", "uas"),
     "Model": ("load", "save"),
     "Parse": ("confidence", "decoded", "labels"),
-    "ParsedSentence": ("bound", "certified", "confidence", "feats", "forms", "gap", "heads", "labels", "lemmas")
+    "ParsedSentence": ("bound", "certified", "confidence", "feats", "forms", "heads", "labels", "lemmas")
     + ("others", "picture", "score", "text", "to_conllu", "to_json", "to_networkx", "upos", "words", "xpos"),
     "Parser": ("parse", "parse_all"),
     "Sentence": ("forms", "heads", "labels"),

@@ -1,0 +1,1 @@
+"""`nonproj.proofs.check_proofs` checks proofs, and needs no other file; `nonproj.dual.proofs` writes them."""
