@@ -3,7 +3,7 @@
 The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.js`, `query.js`); tests compare the two
 with each other and with enumeration.
 
-- `regex`: regular expressions that are matched in linear time
+- `regex`: regular expressions that Python and browsers match alike, in bounded time
 - `patterns`: the parts of a parsed query
 - `scanner`: signs, texts and numbers of a query; errors with their column
 - `conditions`, `syntax`: the grammar: words with conditions on attributes; relations, queries and fields
