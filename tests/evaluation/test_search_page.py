@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from browsing import shown
+from browsing import expose, shown
 from queries import ATOMS, OTHER_ATOMS, random_query, random_regex, random_rows
 from shown import write_report
 from toy import treebank
@@ -27,6 +27,11 @@ from selenium.webdriver.support import expected_conditions  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 COUNT = 300
+NAMES = (
+    *("state", "search", "sentences", "update", "compileSearch", "findMatches", "EXPORTS", "NONE"),
+    *("Regex", "RegexError", "Query", "QueryError", "SearchTree"),
+)
+"""What these tests use of the page's module."""
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +50,9 @@ def page(browser, folder):
 
 def open_page(browser, folder: Path, fragment: str = "") -> None:
     """Open the report anew, with a fragment of its address."""
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    if "Object.assign(globalThis" not in text:
+        expose(folder / "report.html", *NAMES)
     browser.get("about:blank")
     browser.get(f"file://{folder / 'report.html'}{fragment}")
 

@@ -12,13 +12,3 @@ with each other and with enumeration.
 - `query`: compiled queries and their matches
 - `output`: what is found, as CoNLL-U, tables and counts; `absent`: why nothing is
 """
-
-import importlib.resources
-
-SCRIPTS = ("regex.js", "syntax.js", "query.js")
-
-
-def search_script() -> str:
-    """Return the scripts that search in a page, in one text."""
-    files = importlib.resources.files("nonproj.evaluation.search")
-    return "\n".join(files.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS)

@@ -6,7 +6,7 @@ const COUNTS = /([*+?])|\{([0-9]{1,4})(,?)([0-9]{0,4})\}/uy, RANGE = /([^\\\]])-
 const CHARACTER = /\\(?:([dwsDWS])|([pP]\{(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfosn]?)\})|([^A-Za-z0-9]))|([^\\])/uy;
 const CLASSES = {d: "\\p{Nd}", D: "\\P{Nd}", w: "[\\p{L}\\p{M}\\p{N}_]", W: "[^\\p{L}\\p{M}\\p{N}_]", s: "[\\t\\n\\v\\f\\r\\p{Z}]", S: "[^\\t\\n\\v\\f\\r\\p{Z}]"};
 
-class RegexError extends Error {
+export class RegexError extends Error {
   constructor(position, message) {
     super(message);
     this.position = position;
@@ -22,36 +22,12 @@ function fold(c) {
   return ifSingle(capital.toLowerCase(), capital);
 }
 
-/* A recursive descent parser of expressions; a part has its translation, the number of ways in which it may match, and its size. */
-class RegexReader {
+/* A text and a position in it. */
+export class Cursor {
   place = 0;
-  depth = 0;
 
-  constructor(text, ignoreCase) {
+  constructor(text) {
     this.text = text;
-    this.ignoreCase = ignoreCase;
-  }
-
-  whole() {
-    this.eat("^");
-    const part = this.either();
-    if (this.text.slice(this.place) === "$") this.place++;
-    if (this.here()) this.unexpected();
-    return this.limited(part);
-  }
-
-  fail(place, message) {
-    throw new RegexError([...this.text.slice(0, place)].length, message);
-  }
-
-  unexpected() {
-    this.fail(this.place, `'${this.here()}' is unexpected here; write \\${this.here()} for the character`);
-  }
-
-  limited(part) {
-    if (part.size > MOST_SIZE) this.fail(0, "the expression is too large");
-    if (part.ways > MOST_WAYS) this.fail(0, "too many repetitions and alternatives follow each other");
-    return part;
   }
 
   here() {
@@ -64,11 +40,48 @@ class RegexReader {
     return found;
   }
 
+  /* Skip and return what a sticky expression matches, if it does. */
   take(pattern) {
     pattern.lastIndex = this.place;
     const match = pattern.exec(this.text);
     if (match) this.place = pattern.lastIndex;
     return match;
+  }
+
+  countedTo(place) {
+    return [...this.text.slice(0, place)].length;
+  }
+}
+
+/* A recursive descent parser of expressions; a part has its translation, the number of ways in which it may match, and its size. */
+class RegexReader extends Cursor {
+  depth = 0;
+
+  constructor(text, ignoreCase) {
+    super(text);
+    this.ignoreCase = ignoreCase;
+  }
+
+  whole() {
+    this.eat("^");
+    const part = this.either();
+    if (this.text.slice(this.place) === "$") this.place++;
+    if (this.here()) this.unexpected();
+    return this.limited(part);
+  }
+
+  fail(place, message) {
+    throw new RegexError(this.countedTo(place), message);
+  }
+
+  unexpected() {
+    this.fail(this.place, `'${this.here()}' is unexpected here; write \\${this.here()} for the character`);
+  }
+
+  limited(part) {
+    if (part.size > MOST_SIZE) this.fail(0, "the expression is too large");
+    if (part.ways > MOST_WAYS) this.fail(0, "too many repetitions and alternatives follow each other");
+    return part;
   }
 
   either() {
@@ -137,7 +150,7 @@ class RegexReader {
   }
 }
 
-class Regex {
+export class Regex {
   constructor(text, ignoreCase = false) {
     const part = new RegexReader(text, ignoreCase).whole();
     this.regex = new RegExp(`^(?:${part.text})$`, "sv");
