@@ -348,7 +348,7 @@ def format_of(path: str | Path, given: str | None) -> str:
     Raises
     ------
     FileError
-        The ending is probably a misspelt one of JSON or Parquet.
+        The ending is that of a table in text, which is not written, or probably a misspelt one of JSON or Parquet.
 
     Examples
     --------
@@ -361,6 +361,9 @@ def format_of(path: str | Path, given: str | None) -> str:
     _, dot, ending = Path(path).name.removesuffix(".gz").rpartition(".")
     if given or ending in FORMATS or not dot:
         return given or (ending if ending in FORMATS else "conllu")
+    if ending.lower() in ("csv", "tsv"):
+        advice = "use .parquet or .jsonl (--format conllu writes CoNLL-U, whose columns have tabs between them)"
+        raise FileError(str(path), f"tables are not written as .{ending}; {advice}")
     near = difflib.get_close_matches(ending.lower(), FORMATS, 1, cutoff=0.7)
     if near and near[0] != "conllu":
         raise FileError(str(path), f"unknown ending; did you mean .{near[0]}? (--format conllu writes CoNLL-U)")
