@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nonproj.dual.batches import decode_batch
 from nonproj.dual.decoding import branch_and_bound, k_best
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.proofs import as_line, search_with_proof
-from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
-from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.batches import ArrayBatch, as_batch, check_lengths
 from nonproj.trees.checks import BAD_SCORE, FOUND, check_flag, check_integer, check_status
-from nonproj.trees.domain import LARGEST, LOW, forbidden_arcs, highest_forbidden
+from nonproj.trees.domain import LARGEST, forbidden_arcs, highest_forbidden
 from nonproj.trees.marginals import marginals as arc_marginals
-from nonproj.trees.rounding import relative_matrix, score_outward
 from nonproj.types import Bools, Decoded, Float32s, Float64s, Int32s, Int64s
 
 if TYPE_CHECKING:
@@ -235,7 +233,7 @@ def _decode_arcs(scores: np.ndarray, lengths: np.ndarray, single_root: bool, man
     """Return the best arborescences, in one call."""
     size, n_nodes = scores.shape[:2]
     heads, totals, bounds = np.full((size, n_nodes), -1, np.int32), np.zeros(size), np.zeros(size)
-    number, status = _decode_batch(scores, lengths, single_root, heads, totals, bounds)
+    number, status = decode_batch(scores, lengths, single_root, heads, totals, bounds)
     if status == BAD_SCORE:
         _check_arcs(scores[number, : lengths[number] + 1, : lengths[number] + 1], f"{number}, " if many else "")
     if status != FOUND:
@@ -280,57 +278,6 @@ def _check_finite(scores: np.ndarray, batch: str) -> Float64s:
         reason = "a finite score is expected, or minus infinity for an absent arc"
         raise ValueError(f"arc_scores[{batch}{h}, {m}] is {scores[h, m]}; {reason}")
     return values
-
-
-@kernel
-def _decode_batch(
-    scores: Float32s | Float64s, lengths: Int64s, single_root: bool, heads: Int32s, totals: Float64s, bounds: Float64s
-) -> tuple[int, int]:
-    """Write heads, score and bound of each sentence; return the first one without a tree, and its status."""
-    for b in range(scores.shape[0]):
-        n_nodes = lengths[b] + 1
-        if n_nodes == 1:
-            continue
-        own = np.empty((n_nodes, n_nodes))
-        for h in range(n_nodes):
-            for m in range(n_nodes):
-                own[h, m] = scores[b, h, m]
-        if not _settle_domain(own):
-            return b, BAD_SCORE
-        relative = relative_matrix(own)
-        status = best_arborescence_dense(relative, single_root, heads[b, :n_nodes])
-        if status != FOUND:
-            return b, status
-        totals[b], bounds[b] = score_outward(own, relative, heads[b, :n_nodes])
-    return -1, FOUND
-
-
-@kernel
-def _settle_domain(scores: Float64s) -> bool:
-    """Replace the scores of forbidden arcs by minus infinity; return whether the others can be added."""
-    n_nodes, count, lowest, largest = scores.shape[0], 0, 0.0, 0.0
-    for h in range(n_nodes):
-        for m in range(1, n_nodes):
-            if h != m:
-                lowest = min(lowest, scores[h, m])
-                if scores[h, m] > -np.inf:
-                    largest = max(largest, abs(scores[h, m]))
-    if lowest < LOW:
-        values = np.empty(n_nodes * n_nodes)
-        for h in range(n_nodes):
-            for m in range(1, n_nodes):
-                if h != m:
-                    values[count] = scores[h, m]
-                    count += 1
-        highest, largest = highest_forbidden(values[:count]), 0.0
-        for h in range(n_nodes):
-            for m in range(1, n_nodes):
-                if h != m:
-                    if scores[h, m] <= highest:
-                        scores[h, m] = -np.inf
-                    else:
-                        largest = max(largest, abs(scores[h, m]))
-    return largest <= LARGEST
 
 
 def _decode_each(

@@ -1,1 +1,4 @@
-"""`nonproj.proofs.check_proofs` checks proofs, and needs no other file; `nonproj.dual.proofs` writes them."""
+"""Proofs, checked by a program that shares nothing with the rest of the package; `nonproj.dual.proofs` writes them.
+
+- `check_proofs`: the checker, a file that needs no other
+"""
