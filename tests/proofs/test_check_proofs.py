@@ -244,7 +244,7 @@ def checker(tmp_path_factory):
     return check
 
 
-@pytest.mark.parametrize("more", [[], ["--nbest", "3"], ["--full"], ["--jobs", "2"], ["--set", "decoding.crossing=3"]])
+@pytest.mark.parametrize("more", [[], ["--nbest", "3"], ["--full"], ["--jobs", "2"], ["--projective"]])
 def test_files(more, checker, tmp_path):
     """``nonproj parse --proofs``: one line for each sentence, in order, that the checker alone confirms."""
     proofs, parsed = tmp_path / "a.proofs.gz", tmp_path / "a.conll"
