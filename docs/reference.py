@@ -1,6 +1,6 @@
-"""Generate the reference pages: docs/options.md from the configuration, docs/commands.md from the commands.
+"""Generate the pages of reference: options and advanced options from the configuration, commands from the parsers.
 
-    python docs/reference.py            # write both pages
+    python docs/reference.py            # write the pages
 
 tests/project/test_documentation.py checks that the pages are up to date.
 """
@@ -22,10 +22,18 @@ from nonproj.cli.main import build_parser  # noqa: E402
 from nonproj.cli.plugins import WORKBENCH  # noqa: E402
 from nonproj.options.config import Config, options  # noqa: E402
 
-OPTIONS = """# All options
+OPTIONS = """# Options
 
-These options can be set in a configuration file or by `--set SECTION.KEY=VALUE`; [your own treebank](treebank.md) shows
-`docs/reference.py` generates this page from `nonproj.options.config`.
+These options, and [the advanced ones](advanced-options.md), can be set in a configuration file or by
+`--set SECTION.KEY=VALUE`; [your own treebank](treebank.md) shows how. `docs/reference.py` generates this page from
+`nonproj.options.config`.
+"""
+
+ADVANCED_OPTIONS = """# Advanced options
+
+These options merely tune what [the others](options.md) choose: sizes, thresholds, factors and the parameters of papers.
+They may [change in minor versions](compatibility.md). [The configurations](../configs) of some treebanks change a few
+of them. `docs/reference.py` generates this page from `nonproj.options.config`.
 """
 
 COMMANDS = """# The commands
@@ -57,17 +65,22 @@ def value(default: object) -> str:
     return words[default] if default is None or isinstance(default, bool) else str(default)
 
 
-def option_page() -> str:
-    """Return the page of all options, with one table per section of the configuration."""
+def option_page(head: str = OPTIONS, advanced: bool = False) -> str:
+    """Return the page of the options that are advanced or are not, with one table per section of the configuration."""
     summaries = {
         field.name: field.default_factory.__doc__ for field in fields(Config) if "option" not in field.metadata
     }
-    page = OPTIONS
-    for section, group in groupby(options(), key=lambda each: each[0].partition(".")[0] if "." in each[0] else ""):
+    page, chosen = head, [each for each in options() if each[1].advanced == advanced]
+    for section, group in groupby(chosen, key=lambda each: each[0].partition(".")[0] if "." in each[0] else ""):
         rows = [(f"`{name}`", value(option.default), option.help, option.expected) for name, option in group]
         page += f"\n## {section}\n\n{summaries[section].splitlines()[0]}\n\n" if section else "\n## The model\n\n"
         page += table(("option", "default", "meaning", "values"), rows)
     return page
+
+
+def advanced_page() -> str:
+    """Return the page of the advanced options."""
+    return option_page(ADVANCED_OPTIONS, advanced=True)
 
 
 def invocation(action: argparse.Action) -> str:
@@ -119,9 +132,9 @@ def command_page(head: str = COMMANDS, parser: Arguments | None = None) -> str:
 
 
 def main() -> None:
-    """Write both pages."""
-    for name, text in (("options.md", option_page()), ("commands.md", command_page())):
-        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+    """Write the pages."""
+    for name, page in (("options", option_page), ("advanced-options", advanced_page), ("commands", command_page)):
+        (ROOT / "docs" / f"{name}.md").write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

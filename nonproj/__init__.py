@@ -26,7 +26,6 @@ _MODULES = {
     "Parse": "pipeline.parses",
     "ParsedSentence": "nlp.document",
     "Parser": "pipeline.parser",
-    "Picture": "pictures.content",
     "Sentence": "types",
     "TextParser": "nlp.text_parser",
     "Word": "nlp.document",

@@ -22,7 +22,6 @@ from nonproj.nlp.document import Word as Word
 from nonproj.nlp.text_parser import TextParser as TextParser
 from nonproj.nlp.text_parser import load as load
 from nonproj.options.config import Config as Config
-from nonproj.pictures.content import Picture as Picture
 from nonproj.pipeline.parser import Parser as Parser
 from nonproj.pipeline.parses import Parse as Parse
 from nonproj.trees.sampling import sample_trees as sample_trees

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,19 @@ def install_command(extra: str) -> str:
     an archive, or a repository.  The index may not have it, so the command names the same source.
     """
     return _command(f"nonproj[{extra}]", extra=f"[{extra}]")
+
+
+def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the known word that is most similar to a word, or an empty string if none is.
+
+    Examples
+    --------
+    >>> closest("tokeniser", ["tagger", "tokenizer"]), closest("x", ["tagger"])
+    ('tokenizer', '')
+    """
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word[:100], list(known), 1, cutoff)), "")
 
 
 def install_distribution(name: str, folder: str) -> str:

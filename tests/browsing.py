@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from nonproj.pictures.pages import policy
 
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,900"
@@ -30,6 +33,16 @@ def browsing(profile: Path) -> Iterator:
         yield browser
     finally:
         browser.quit()
+
+
+def expose(page: Path, *names: str) -> None:
+    """Make names of a page's module global, for tests, and let the page's policy allow it."""
+    text = page.read_text(encoding="utf-8")
+    [script] = re.findall(r'<script type="module">(.*?)</script>', text, re.DOTALL)
+    exposing = f"{script}\nObject.assign(globalThis, {{{', '.join(names)}}});\n"
+    old, new = (policy(each, "").split("; ")[1] for each in (script, exposing))
+    assert old in text
+    page.write_text(text.replace(script, exposing).replace(old, new), encoding="utf-8")
 
 
 def shown(page) -> list[int]:

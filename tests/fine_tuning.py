@@ -33,13 +33,8 @@ SMALL = {
     "features.bits": 12,
     "pruner.bits": 12,
     "labeler.bits": 12,
-    "encoder.precision": "single",
     "encoder.epochs": 12,
-    "encoder.batch": 30,
     "encoder.learning_rate": 2e-3,
-    "encoder.dropout": 0.0,
-    "encoder.weight": 1e5,
-    "encoder.label_weight": 1e5,
 }
 
 
@@ -61,9 +56,7 @@ def learner_of(folder, types="grandparent", tags=None, **options) -> EncoderLear
     """Return an encoder with random layers, whose scores are not 0."""
     found = read_folder(folder)
     bert = Bert(found.architecture, found.arrays, 0.1)
-    changes = {"encoder.precision": "single", "parts": types} | {
-        f"encoder.{key}": each for key, each in options.items()
-    }
+    changes = {"parts": types} | {f"encoder.{key}": each for key, each in options.items()}
     learner = EncoderLearner(bert, Task("abc", Config().with_overrides(changes), True, tags))
     with torch.no_grad():
         for parameter in learner.heads.parameters():

@@ -23,6 +23,26 @@ TESTS = (
     *("head.upos:VERB", "~head.form:/a/i", "head.head.deprel:obj", "misc.X:1", "lemma", "~distance<2"),
 )
 
+ATOMS = ("a", "b", "é", ".", "[ab]", "[^a]", "[a-c]", r"\w", r"\d", "1", "A", r"\.", "[.b-]")
+"""Parts of regular expressions that mean the same in `re` as they are."""
+
+OTHER_ATOMS = (
+    r"[\W\d]",
+    r"\p{Lu}",
+    r"[^\P{Ll}x]",
+    r"\s",
+    r"[\S1]",
+    r"\-",
+    "/",
+    "😀",
+    "[😀-😂a]",
+    "&&",
+    "[a&&b]",
+    "[[]",
+    "σΣ",
+    "İ",
+)
+
 
 def random_query(chance: random.Random, names: int = 2) -> str:
     """Return a query whose names are all used outside of ``!`` and ``|``."""
@@ -105,3 +125,15 @@ def random_rows(chance: random.Random, n: int) -> list[list[str]]:
         ]
         for i, head in enumerate(random_heads(chance, n), 1)
     ]
+
+
+def random_regex(chance: random.Random, atoms: tuple[str, ...], depth: int = 0) -> str:
+    """Return a random regular expression; some have nested repetitions, which are refused."""
+    kind = chance.random()
+    if kind < 0.45 or depth > 3:
+        return chance.choice(atoms)
+    if kind < 0.6:
+        return random_regex(chance, atoms, depth + 1) + random_regex(chance, atoms, depth + 1)
+    if kind < 0.75:
+        return f"({random_regex(chance, atoms, depth + 1)}|{random_regex(chance, atoms, depth + 1)})"
+    return f"(?:{random_regex(chance, atoms, depth + 1)})" + chance.choice(["*", "+", "?", "{2}", "{1,}", "{0,2}"])

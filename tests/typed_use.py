@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nonproj
+from nonproj.pictures.content import Picture
 
 
 def parse_text(model: str, text: str) -> list[tuple[str, int, str]]:
@@ -26,7 +27,7 @@ def parse_text(model: str, text: str) -> list[tuple[str, int, str]]:
     assert_type(doc[0].heads, NDArray[np.int32])
     assert_type(doc[0][-1], nonproj.Word)
     assert_type(doc[0].confidence, nonproj.Confidence | None)
-    assert_type(doc[0].picture(), nonproj.Picture)
+    assert_type(doc[0].picture(), Picture)
     assert_type(next(nlp.pipe([text], batch_size=8)), nonproj.Document)
     assert_type(next(nlp.pipe([(text, 1)], as_tuples=True)), tuple[nonproj.Document, int])
     found = []

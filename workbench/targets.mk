@@ -20,10 +20,11 @@ attack-workbench: $(WORKBENCH) ## flood the annotator and disturb its files: SEC
 types-workbench: $(WORKBENCH) ## check the types of annotation and audit
 	@cd workbench && "$(abspath $(BIN))/python" -m mypy
 
-types-page: ## check the types of the annotation page's scripts; npx fetches TypeScript
+types-page: ## check the types of the pages' scripts; npx fetches TypeScript
+	@npx --yes --package typescript@5.9.3 tsc --project nonproj/evaluation/html
 	@npx --yes --package typescript@5.9.3 tsc --project workbench
 
-test-all: test-workbench types-workbench
+test-all: test-workbench types-workbench $(if $(shell command -v npx),types-page)
 
 docs: docs-workbench
 

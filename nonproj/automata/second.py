@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.automata.workspace import LANES, Choice, SplitScores, Starts, Workspace
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s
 
 
@@ -57,7 +57,7 @@ def decode_second(
     return grandparent_score[highest_arc] + left + right
 
 
-@inlined_kernel
+@kernel
 def _fill_gains(
     candidates: Int32s, modifier: Int32s, z_score: Float64s, grandparents: Int32s, scores: Float64s, gain: Float64s
 ) -> None:
@@ -79,7 +79,7 @@ def _fill_gains(
         gain[i + 3] = -np.inf if below == four else score + scores[d + j]
 
 
-@inlined_kernel
+@kernel
 def _fill_values(
     scores: Float64s, sibling_start: Int64s, out_start: Int32s, h: int, best: Float64s, gain: Float64s
 ) -> None:
@@ -98,7 +98,7 @@ def _fill_values(
         best[4], best[5], best[6], best[7] = five, six, seven, eight
 
 
-@inlined_kernel
+@kernel
 def _sum_gains(size: int, best: Float64s, gain: Float64s) -> None:
     """Write the sums of the positive gains, where there are no siblings; the right side counts as part of the left."""
     one = two = three = four = 0.0
@@ -109,7 +109,7 @@ def _sum_gains(size: int, best: Float64s, gain: Float64s) -> None:
     best[4] = best[5] = best[6] = best[7] = 0.0
 
 
-@inlined_kernel
+@kernel
 def _viterbi_values(
     scores: Float64s, part: int, k: int, offset: int, best: Float64s, gain: Float64s
 ) -> tuple[float, float, float, float]:
@@ -140,7 +140,7 @@ def _viterbi_values(
     return one, two, three, four
 
 
-@inlined_kernel
+@kernel
 def _choose(
     scores: Float64s,
     sibling_start: Int64s,
@@ -168,7 +168,7 @@ def _choose(
     return left, right
 
 
-@inlined_kernel
+@kernel
 def _trace_back(out: Int32s, start: int, k: int, back: Int32s, z: Int8s) -> None:
     """Mark the arcs of the best path over k candidates."""
     for j in range(start, start + k):
@@ -179,7 +179,7 @@ def _trace_back(out: Int32s, start: int, k: int, back: Int32s, z: Int8s) -> None
         b = back[b]
 
 
-@inlined_kernel
+@kernel
 def _viterbi(scores: Float64s, part: int, k: int, offset: int, best: Float64s, back: Int32s, gain: Float64s) -> float:
     """Find the best path from START over some of k candidates, gains ``gain[offset:]``, to END; return its value."""
     best[0] = 0.0

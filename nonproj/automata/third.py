@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.automata.workspace import Choice, SplitScores, Starts, Third, Workspace, transitions
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.grandsibling import list_grandsiblings
 from nonproj.parts.trisibling import list_trisiblings
 from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s
@@ -92,13 +92,13 @@ def decode_third(
     return highest
 
 
-@inlined_kernel
+@kernel
 def _place(start: Int64s, i: int, further: int | np.int64) -> np.int64:
     """Return where the parts of number i lie, and further ones; -1 if the set has none."""
     return start[i] + further if start.shape[0] > 0 else np.int64(-1)
 
 
-@inlined_kernel
+@kernel
 def _fill_gains(
     arcs: ArcSpace, start: Int64s, scores: Float64s, z_score: Float64s, h: int, arc: int, gain: Float64s
 ) -> None:
@@ -154,7 +154,7 @@ def _fill_table(
     return highest
 
 
-@inlined_kernel
+@kernel
 def _trace_back(
     scores: Float64s, trisibling: np.int64, table: Float64s, place: np.int64, k: int, out: Int32s, start: int, z: Int8s
 ) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.automata.general import FREE, HalfWorkspace, Paths, new_paths
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.automaton import HeadAutomata
 from nonproj.types import ArcSpace, Float64s
 
@@ -179,7 +179,7 @@ def first_copies(arcs: ArcSpace, scores: Float64s, moved: Float64s, beta: float,
     return copies
 
 
-@inlined_kernel
+@kernel
 def as_split(copies: Float64s, n_arcs: int) -> SplitScores:
     """Return the copies of the scores of arcs, float64[3 A] or more, as views of each."""
     return SplitScores(copies[:n_arcs], copies[n_arcs : 2 * n_arcs], copies[2 * n_arcs : 3 * n_arcs])
@@ -216,7 +216,7 @@ def _table_size(arcs: ArcSpace, third: Third | None) -> np.int64:
     return 2 * most + longest + 2
 
 
-@inlined_kernel
+@kernel
 def transitions(k: int | np.int64) -> np.int64:
     """Return the number of transitions over k candidates."""
     size = np.int64(k)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from nonproj.cli.values import address, integer, jobs, positive, seconds
-from nonproj.errors import one_line
+from nonproj.errors import closest, one_line
 
 EXIT_ERROR = 2
 
@@ -150,8 +149,8 @@ class Group:
 def nearest(word: str, known: list[str]) -> str:
     """Return a suggestion if a known word is similar."""
     bare = {name.lstrip("-"): name for name in known}
-    near = difflib.get_close_matches(word.lstrip("-"), bare, n=1, cutoff=0.5)
-    return f"; did you mean {bare[near[0]]}?" if near else ""
+    near = closest(word.lstrip("-"), bare, cutoff=0.5)
+    return f"; did you mean {bare[near]}?" if near else ""
 
 
 def add_reading(parser: Arguments) -> None:

@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from nonproj.cli.signals import heed, heeding
 from nonproj.errors import FileError, ModelError
 from nonproj.io.checks import Rules
-from nonproj.io.files import Opened, identity, is_direct
+from nonproj.io.files import Opened, identity, is_direct, open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
 from nonproj.kernels.kernel import NOTICE, compiling, count_cached
 from nonproj.model.installed import located
@@ -103,6 +103,11 @@ def worker_pool(options: argparse.Namespace) -> AbstractContextManager[Workers |
     from nonproj.workers.processes import Processes  # imports multiprocessing
 
     return Processes(options.jobs)
+
+
+def optional_output(path: str | None) -> AbstractContextManager[TextIO | None]:
+    """Return the context manager of an output that need not be asked for."""
+    return open_output(path) if path else nullcontext()
 
 
 def reading_rules(options: argparse.Namespace, **rules: bool) -> Rules:

@@ -8,7 +8,6 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from typing import Any, TextIO
 
 from nonproj.cli import resumable, several
@@ -17,6 +16,7 @@ from nonproj.cli.common import (
     compile_ahead,
     decoding_options,
     load_model,
+    optional_output,
     progress_bar,
     reading_rules,
     worker_pool,
@@ -30,7 +30,7 @@ from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
 from nonproj.io.broken import COPY, STOP, read_units
-from nonproj.io.files import Opened, open_input, open_output
+from nonproj.io.files import Opened, open_input
 from nonproj.io.tables import format_of, open_table
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -89,8 +89,10 @@ def _check_files(options: argparse.Namespace) -> None:
     else:
         inputs["input"], outputs["output"] = options.input, options.output
         replaceable = "" if options.resume else "input"  # a run killed just before its end still needs its input
-    outputs["--stats"] = options.stats
+    outputs |= {"--stats": options.stats, "--proofs": options.proofs}
     if options.resume:
+        if options.proofs:
+            raise ConfigError("--proofs", "cannot be continued; leave out --resume")
         outputs["--resume"] = resumable.partial_of(options)
     check_outputs(outputs, inputs, replaceable)
     if options.targets:
@@ -110,22 +112,23 @@ def _parse(
 ) -> ParseLog:
     """Parse by workers, or in this process: a file in batches, a stream sentence by sentence."""
     progress = progress_bar(options, source)
-    statistics = open_output(options.stats) if options.stats else nullcontext()
+    statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs))
     errors = "surrogateescape" if text.on_error == COPY else "strict"
     with (
         worker_pool(options) as workers,
         open_table(options.output, options.format, errors) as stream,
         statistics as lines,
+        proofs as proof_lines,
     ):
-        totals = ParseLog(lines)
+        totals = ParseLog(lines, proof_lines)
         if workers:
-            reference = ModelRef.of(options.model, decoding, options.tags)
+            reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs))
             keep(reference, model)
             for record in progress(parse_text(workers, reference, source, stream, text), "parse"):
                 totals.add(record)
             return totals
         failures: list[NonprojError] = []
-        parser = Parser(model, decoding, options.tags)
+        parser = Parser(model, decoding, options.tags, bool(options.proofs))
         units = _units(parser, source, text)
         if text.on_error == STOP:
             units = conll.until_error(units, failures)
@@ -135,7 +138,7 @@ def _parse(
         else:
             items = UnitWriter(stream, text, totals.add).items(parse_units(parser, units, batch))
         if options.input == "-":
-            items = _flushed(items, [stream, lines] if lines else [stream])
+            items = _flushed(items, [each for each in (stream, lines, proof_lines) if each])
         conll.write(items, stream, deps=text.deps)
         if failures:
             raise failures[0]

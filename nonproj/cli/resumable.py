@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple, TextIO
 
-from nonproj.cli.common import progress_bar, worker_pool
+from nonproj.cli.common import optional_output, progress_bar, worker_pool
 from nonproj.cli.several import make_folder, report
 from nonproj.cli.targets import Target
 from nonproj.errors import ConfigError, FileError
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
 from nonproj.io.broken import SKIP, STOP, Broken
-from nonproj.io.files import Opened, is_direct, open_output
+from nonproj.io.files import Opened, is_direct
 from nonproj.io.tables import open_table
 from nonproj.io.temporary import reason
 from nonproj.model.model import Model
@@ -57,7 +57,7 @@ def parse(
     keep(reference, model)
     facts = _facts(options, decoding, text, reference)
     workers = worker_pool(options)
-    statistics = open_output(options.stats) if options.stats else nullcontext()
+    statistics = optional_output(options.stats)
     with (
         Partial(partial_of(options), facts | {"input": "" if options.targets else files[0].digest}) as partial,
         InProcess() if isinstance(workers, nullcontext) else workers as pool,

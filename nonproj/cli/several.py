@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
-from nonproj.cli.common import progress_bar, worker_pool
+from nonproj.cli.common import optional_output, progress_bar, worker_pool
 from nonproj.cli.targets import Target
 from nonproj.errors import FileError, one_line
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
 from nonproj.io.broken import Broken
-from nonproj.io.files import open_output
 from nonproj.io.tables import open_table
 from nonproj.io.temporary import reason
 from nonproj.model.model import Model
@@ -28,16 +27,16 @@ log = logging.getLogger("nonproj")
 
 def parse(options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions) -> ParseLog:
     """Parse files; each output appears when it is complete, and an error leaves those of the files before it."""
-    reference = ModelRef.of(options.model, decoding, options.tags)
+    reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs))
     keep(reference, model)
     workers: Any = worker_pool(options)
-    statistics = open_output(options.stats) if options.stats else nullcontext()
+    statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs))
     tasks = ((end, task) for target in options.targets for task, end in tasks_and_ends(target.source, text))
     totals, progress = ParseLog(None), progress_bar(options)
-    with InProcess() if isinstance(workers, nullcontext) else workers as pool, statistics as lines:
+    with InProcess() if isinstance(workers, nullcontext) else workers as pool, statistics as lines, proofs as proved:
         results = parse_tasks(pool, reference, tasks, text)
         for target in options.targets:
-            counts = ParseLog(lines)
+            counts = ParseLog(lines, proved)
             make_folder(os.path.dirname(target.output))
             with open_table(target.output, options.format, "surrogateescape") as stream:
                 for record in progress(_written(results, stream, Joined(text.plain is not None)), "parse"):

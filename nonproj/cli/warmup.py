@@ -37,7 +37,6 @@ from nonproj.parts.space import part_space
 from nonproj.pipeline.compiling import helper
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.encoders.heads import Heads, sizes_of
-from nonproj.scoring.fasttext import NGrams
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import add_scores
@@ -160,11 +159,10 @@ class _Spaces(WordClasses):
 
 
 def classify(treebank: list[Sentence]) -> None:
-    """Call the kernels of components of the user's own, and of word vectors."""
+    """Call the kernels of components of the user's own."""
     found = _Spaces.fit(treebank, FitContext(Config()))
     assert found is not None
     found.predict(treebank[0])
-    NGrams(1, 2, 4).of("ja")
 
 
 def score() -> None:

@@ -45,6 +45,9 @@ from nonproj.workers.processes import run_apart
 BLOCK = 100
 """Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks."""
 
+EPOCHS = 5
+"""Epochs of the second parser's perceptron, however many the first has, so that a resumed training may have more."""
+
 MIN_WORDS, MIN_WRONG = 500, 25
 """Held-out words, and those with a wrong head, without which no classifier is trained."""
 
@@ -187,12 +190,10 @@ def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[P
 
 def config_of_second(config: Config) -> Config:
     """Return the options of the second parser, which learns in less time than the first."""
-    epochs, words = (config.encoder.epochs + 1) // 2, (config.encoder.words + 1) // 2
     return dataclasses.replace(
         config,
         tagger=dataclasses.replace(config.tagger, restarts=1),
-        encoder=dataclasses.replace(config.encoder, epochs=epochs, words=words),
-        training=dataclasses.replace(config.training, models=1, epochs=config.confidence.epochs),
+        training=dataclasses.replace(config.training, models=1, epochs=EPOCHS),
     )
 
 

@@ -7,6 +7,7 @@ trees, and the hinge loss over the relaxed set Z (`nonproj.learning.encoders.tra
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -36,22 +37,26 @@ class EncoderComponent(Component):
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> EncoderScorer | None:
-        """Fine-tune the encoder, if there is one, on the sentences that have a head."""
-        path = context.files.encoder
+        """Fine-tune the encoder, if there is one, on the sentences that have a head.
+
+        One that is to be examined on other sentences learns in half as many epochs.
+        """
+        path, config = context.files.encoder, context.config
         if path is None:
             return None
-        from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
+        from nonproj.learning.encoders.training import Task, epochs_of, fine_tune  # needs PyTorch
 
         used = [sentence for sentence in sentences if given_words(sentence).any()]
         if not used:
             place = sentences[0].path, sentences[0].line
             raise DataError(*place, "no sentence has a head, from which a pretrained encoder could learn")
-        folder, tagger = read_folder(path), context.fitted["tagger"]
-        task = Task(
-            context.data.labels, context.config, context.data.decoding.single_root, tagger.tags if tagger else None
-        )
+        if context.part_of:
+            half = dataclasses.replace(config.encoder, epochs=(epochs_of(config.encoder, used) + 1) // 2)
+            config = dataclasses.replace(config, encoder=half)
+        folder, tagger, single_root = read_folder(path), context.fitted["tagger"], context.data.decoding.single_root
+        task = Task(context.data.labels, config, single_root, tagger.tags if tagger else None)
         scorer = fine_tune(folder, used, task, context.progress, *context.unfinished, name=context.title(cls.name))
-        figures = {"name": Path(str(context.config.encoder.folder)).name, "kind": folder.architecture.kind}
+        figures = {"name": Path(str(config.encoder.folder)).name, "kind": folder.architecture.kind}
         context.meta["encoder"] = figures | {"licence": folder.licence}
         return scorer
 

@@ -2,8 +2,7 @@
 
 The templates ``label`` score each label of an arc, and others the labels of an arc and of the arc above it
 (`nonproj.scoring.label_pairs`); the best labelling of a tree is found from its leaves to its root.  The loss is a
-hinge: each wrong label costs ``labeler.margin``.  It learns from gold trees, partial ones completed by the pruner's
-model.
+hinge: each wrong label costs `LABEL_MARGIN`.  It learns from gold trees, partial ones completed by the pruner's model.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.streams import Stream
 from nonproj.scoring.label_pairs import PairScorer
 from nonproj.scoring.templates import part_templates
+from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.types import Sentence
 
 
@@ -31,7 +31,7 @@ class LabelerComponent(TableComponent):
         templates, attributes = context.files.templates, data.encoder.attributes
         pairs = PairScorer.of(templates, attributes)
         table = part_templates(templates["label"], attributes)
-        labeler = Labeler(table, len(data.labels), options.bits, options.margin, pairs)
+        labeler = Labeler(table, len(data.labels), options.bits, LABEL_MARGIN, pairs)
         examples = list(zip(data.tokens, data.completed, data.gold, strict=True))
 
         def run(epoch: int) -> str:

@@ -20,6 +20,7 @@ from nonproj.linear.state import load
 from nonproj.linear.streams import Stream, generator
 from nonproj.model.model import Model
 from nonproj.scoring.network import Network
+from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.scoring.word_sums import columns_for
 from nonproj.types import Sentence
 
@@ -40,7 +41,7 @@ class NetworkComponent(Component):
 
         config, data, title = context.config, context.data, context.title(cls.name)
         vocabularies, chosen, trees = data.encoder.vocabularies, data.chosen, data.trees
-        factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
+        factors = config.network.weight * config.training.margin, config.network.label_weight * LABEL_MARGIN
         if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
             return None
         examples = LazyList(lambda i: Example(data.tokens[i], trees[i], data.spaces[i], data.gold[i]), chosen)
@@ -53,8 +54,7 @@ class NetworkComponent(Component):
         def run(epoch: int) -> str:
             """Learn for an epoch; return its figures for the log."""
             order = np.flatnonzero(data.in_epoch(epoch)[chosen])
-            if config.training.shuffle:
-                order = generator(config.seed, Stream.NETWORK_ORDER, epoch).permutation(order)
+            order = generator(config.seed, Stream.NETWORK_ORDER, epoch).permutation(order)
             loss, wrong = learner.epoch(examples, context.progress(order, f"{title} {epoch + 1}"))
             return f"loss {loss:.4f} a word, {wrong} wrong heads"
 

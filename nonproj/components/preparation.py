@@ -46,6 +46,10 @@ Chosen on held-out sentences (``research/results/accuracy.md``): UAS rises with 
 WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
 """The columns that models write, but for lemmas, which are made by edit scripts."""
 
+VECTOR_WORDS = 50_000
+"""Words of a file of vectors that a model keeps, beside those of the treebank; the figures in
+``research/results/features.md`` are with as many."""
+
 log = logging.getLogger("nonproj")
 
 
@@ -60,12 +64,10 @@ def prepare(
 
     The parameters and the errors are those of `nonproj.components.trainer.train`.
     """
-    options, source = config.training, config.treebank.partial
+    source = config.treebank.partial
     treebank, held_out = with_trees(sentences, source), held_out_trees(held_out, source)
     check_sentences([*treebank, *silver] if treebank else treebank, config.decoding.max_words)
     check_decodable(part_set(config.parts))
-    if options.models > 1 and not options.shuffle:
-        raise ConfigError("training.models", "the models differ in the order of the sentences: set training.shuffle")
     labels = label_set([*treebank, *silver])
     templates, clusters = load_features(config, labelled=len(labels) > 1)
     vectors = load_vectors(config, [*treebank, *silver])
@@ -99,7 +101,6 @@ def prepare(
         taken(silver, config.treebank.silver_share * meta["words"]),
         held_out,
         config.seed,
-        options.shuffle,
         dual_options(config.decoding, not multi_root, meta["projective"]),
         labels=labels,
         encoder=Encoder({name: [] for name in (*attributes_of(templates), FEAT)}, clusters, meta["coarse_tags"]),
@@ -130,7 +131,7 @@ def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors |
     if options.vectors is None:
         return None
     forms = {row[1] for sentence in sentences for row in sentence.rows}
-    found = WordVectors.read(options.vectors, options.vector_words, forms | {form.lower() for form in forms})
+    found = WordVectors.read(options.vectors, VECTOR_WORDS, forms | {form.lower() for form in forms})
     known = WordNumbers(found.words).of(sorted(forms)) >= 0
     text = "vectors of %d words with %d dimensions, for %.0f %% of the treebank's words"
     log.info(text, *found.table.shape, 100 * known.mean())
@@ -147,9 +148,9 @@ def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, A
     DataError, FileError
         As `nonproj.scoring.clusters.Clusters.read`.
     """
-    options, joint, pairs = config.features, config.labeler.joint and labelled, config.labeler.pairs and labelled
+    options, joint = config.features, config.labeler.joint and labelled
     clusters = None if options.clusters is None else Clusters.read(options.clusters)
-    files = load_templates(options.folder, config.parts, joint, pairs, clusters is not None)
+    files = load_templates(options.folder, config.parts, joint, labelled, clusters is not None)
     if VECTOR in attributes_of(files) and options.vectors is None:
         raise ConfigError("features.vectors", f"a file of word vectors is expected; the templates name {VECTOR}")
     named = [name for name in attributes_of(files) if name in PREFIXES]

@@ -92,8 +92,8 @@ def of_treebank(data: TrainingData) -> TrainingData:
 
 def new_pruner(context: FitContext) -> Pruner:
     """Return a pruner whose weights are all zero."""
-    options, table = context.config.pruner, context.files.templates["pruner"]
-    return Pruner(part_templates(table, context.data.encoder.attributes), options.bits, options.learning_rate)
+    table = part_templates(context.files.templates["pruner"], context.data.encoder.attributes)
+    return Pruner(table, context.config.pruner.bits)
 
 
 def fit_pruner(data: TrainingData, context: FitContext, title: str) -> Pruner:

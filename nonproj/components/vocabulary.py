@@ -1,7 +1,6 @@
 """The numbers of strings, word clusters and labels: from here on, components learn from numbers.
 
-A string that occurs fewer than ``features.rare`` times has no number of its own.  Labels that compete for the same arcs
-share lines of the weight table: see `nonproj.learning.label_numbers`.
+Labels that compete for the same arcs share lines of the weight table: see `nonproj.learning.label_numbers`.
 """
 
 from __future__ import annotations
@@ -20,6 +19,9 @@ from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.templates import attributes_of
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import Sentence
+
+MIN_COUNT = 1
+"""Every string of the training sentences is known, even if it occurs once: hashed features need no cutoff."""
 
 
 class ClusterComponent(Component):
@@ -47,8 +49,8 @@ class VocabularyComponent(Component):
         """Return the sentences as numbers, with the tags that the parser learns from."""
         data, config, (templates, clusters, vectors, _) = context.data, context.config, context.files
         own, words = data.sentences, vectors.words if vectors else ()
-        attributes, minimum, coarse = attributes_of(templates), config.features.rare, data.encoder.coarse
-        encoder = Encoder.from_sentences(own, attributes, minimum, clusters, coarse, words)
+        attributes, coarse = attributes_of(templates), data.encoder.coarse
+        encoder = Encoder.from_sentences(own, attributes, MIN_COUNT, clusters, coarse, words)
         tokens = [encoder.encode(sentence) for sentence in own]
         labels, gold, lines = arranged(templates, encoder, own, tokens)
         return data._replace(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.dual.subproblems import Instance
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace
 
 
@@ -89,7 +89,7 @@ def _fill_costs(
                 cost[new] = min(cost[new], value)
 
 
-@inlined_kernel
+@kernel
 def _is_below(heads: np.ndarray, word: Any, ancestor: Any) -> bool:
     """Return whether a word is in the subtree of another."""
     while word > 0 and word != ancestor:
@@ -97,7 +97,7 @@ def _is_below(heads: np.ndarray, word: Any, ancestor: Any) -> bool:
     return word == ancestor
 
 
-@inlined_kernel
+@kernel
 def _move(arcs: ArcSpace, into: np.ndarray, y: np.ndarray, a: int, second: int) -> None:
     """Replace the arcs into the same words by arc ``a`` and a second one, unless it is -1."""
     m = arcs.modifier[a]
@@ -107,7 +107,7 @@ def _move(arcs: ArcSpace, into: np.ndarray, y: np.ndarray, a: int, second: int) 
         y[into[m]], y[second], into[m] = False, True, second
 
 
-@inlined_kernel
+@kernel
 def _move_back(arcs: ArcSpace, heads: np.ndarray, into: np.ndarray, y: np.ndarray, one: int, other: int) -> None:
     """Restore the tree's arcs into two words."""
     for m in (one, other):

@@ -16,7 +16,7 @@ import numpy as np
 
 from nonproj.confidence.evidence import KINDS, LARGE, Evidence
 from nonproj.errors import ModelError
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.state import Schema
 
 TREE_FEATURES = ("all heads", "weakest head", "words")
@@ -201,7 +201,7 @@ def _estimate(
     return 1.0 / (1.0 + np.exp(-_log_odds(trees, summary, -1, -1)))
 
 
-@inlined_kernel
+@kernel
 def _log_odds(model: Additive, features: np.ndarray, label: int, tag: int) -> float:
     """Return the sum of all functions."""
     knots, values = model.knots, model.values

@@ -8,6 +8,7 @@
 - `problem`: problems over parts, over arcs alone and over automata given as tables, and their restrictions
 - `nodes`, `search`: branch and bound, the k best trees and the price of non-projective trees, over any problem
 - `decoding`: the decoders
-- `arrays`: trees from the caller's own scores, in arrays
+- `proofs`: the proof of what a search has found
+- `arrays`, `batches`: trees from the caller's own scores, in arrays
 - `course`: each iteration on one sentence, to be looked at
 """

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nonproj.dual.batches import decode_batch
 from nonproj.dual.decoding import branch_and_bound, k_best
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions, check_search
-from nonproj.kernels.kernel import kernel
+from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
-from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.batches import ArrayBatch, as_batch, check_lengths
 from nonproj.trees.checks import BAD_SCORE, FOUND, check_flag, check_integer, check_status
-from nonproj.trees.domain import LARGEST, LOW, forbidden_arcs, highest_forbidden
+from nonproj.trees.domain import LARGEST, forbidden_arcs, highest_forbidden
 from nonproj.trees.marginals import marginals as arc_marginals
-from nonproj.trees.rounding import relative_matrix, score_outward
 from nonproj.types import Bools, Decoded, Float32s, Float64s, Int32s, Int64s
 
 if TYPE_CHECKING:
@@ -46,6 +45,9 @@ class DecodedScores(NamedTuple):
         The k best trees of each sentence, if requested.
     labels : ndarray of shape (B, n), int32, or None
         The index of the label of each word's arc in the best tree, if there are label scores; -1 for padding.
+    proofs : list of str or None
+        A proof for each sentence, if requested: a line for a file that `nonproj.proofs.check_proofs` checks; an empty
+        string for a sentence without words.
     """
 
     heads: Int32s
@@ -56,6 +58,7 @@ class DecodedScores(NamedTuple):
     marginals: Float64s | None = None
     trees: Any = None
     labels: Int32s | None = None
+    proofs: Any = None
 
 
 def decode_scores(  # noqa: PLR0913 (options by name, for users)
@@ -70,6 +73,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     marginals: bool = False,
     k: int = 1,
     work_per_word: int = SEARCH.work_per_word,
+    proofs: bool = False,
 ) -> DecodedScores:
     """Find the best trees under scores given as arrays.
 
@@ -106,6 +110,8 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     work_per_word : int
         Maximum work of the search, in Viterbi transitions per word (and tree): by default 100 million, which take
         about 50 milliseconds; 0: dual decomposition only.  See `nonproj.dual.options.SearchOptions`.
+    proofs : bool
+        Whether to return proofs, which anyone can check: see `nonproj.proofs.check_proofs`.
 
     Returns
     -------
@@ -133,7 +139,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     """
     k, search = check_integer(k, "k", 1), check_search(SearchOptions(work_per_word))
     single_root, projective = check_flag(single_root, "single_root"), check_flag(projective, "projective")
-    marginals = check_flag(marginals, "marginals")
+    marginals, proofs = check_flag(marginals, "marginals"), check_flag(proofs, "proofs")
     arcs = as_batch(arc_scores, "NN", "arc_scores")
     scores, many, sizes = arcs.values, arcs.many, check_lengths(lengths, arcs)
     higher = {}
@@ -146,13 +152,14 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         batch = as_batch(label_scores, "NNL", "label_scores")
         _fitting(batch, arcs, "label_scores")
         scores, weights, labels = _decode_labels(scores, batch, sizes)
-    if higher or projective or k > 1:
+    lines: list[str] | None = [""] * len(sizes) if proofs else None
+    if higher or projective or k > 1 or proofs:
         options = DualOptions(single_root=single_root, projective=projective)
         found = _decode_each(
             scores,
             higher,
             sizes,
-            lambda own, cubes, b: _decode(own, cubes, f"{b}, " if many else "", options, search, k),
+            lambda own, cubes, b: _decode(own, cubes, (b, many), options, search, k, lines),
         )
     else:
         found = _decode_arcs(scores, sizes, single_root, many)
@@ -162,7 +169,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         found = found._replace(marginals=_all_marginals(weights, sizes, single_root))
     if labels is not None:
         found = found._replace(labels=_labels_of(found.heads, labels)[:, 1:])
-    found = found._replace(heads=found.heads[:, 1:])  # so far they were of all nodes
+    found = found._replace(heads=found.heads[:, 1:], proofs=lines)  # so far heads were of all nodes
     if many:
         return found
     heads, scores, bounds, certified, status, *others = found
@@ -226,7 +233,7 @@ def _decode_arcs(scores: np.ndarray, lengths: np.ndarray, single_root: bool, man
     """Return the best arborescences, in one call."""
     size, n_nodes = scores.shape[:2]
     heads, totals, bounds = np.full((size, n_nodes), -1, np.int32), np.zeros(size), np.zeros(size)
-    number, status = _decode_batch(scores, lengths, single_root, heads, totals, bounds)
+    number, status = decode_batch(scores, lengths, single_root, heads, totals, bounds)
     if status == BAD_SCORE:
         _check_arcs(scores[number, : lengths[number] + 1, : lengths[number] + 1], f"{number}, " if many else "")
     if status != FOUND:
@@ -273,57 +280,6 @@ def _check_finite(scores: np.ndarray, batch: str) -> Float64s:
     return values
 
 
-@kernel
-def _decode_batch(
-    scores: Float32s | Float64s, lengths: Int64s, single_root: bool, heads: Int32s, totals: Float64s, bounds: Float64s
-) -> tuple[int, int]:
-    """Write heads, score and bound of each sentence; return the first one without a tree, and its status."""
-    for b in range(scores.shape[0]):
-        n_nodes = lengths[b] + 1
-        if n_nodes == 1:
-            continue
-        own = np.empty((n_nodes, n_nodes))
-        for h in range(n_nodes):
-            for m in range(n_nodes):
-                own[h, m] = scores[b, h, m]
-        if not _settle_domain(own):
-            return b, BAD_SCORE
-        relative = relative_matrix(own)
-        status = best_arborescence_dense(relative, single_root, heads[b, :n_nodes])
-        if status != FOUND:
-            return b, status
-        totals[b], bounds[b] = score_outward(own, relative, heads[b, :n_nodes])
-    return -1, FOUND
-
-
-@kernel
-def _settle_domain(scores: Float64s) -> bool:
-    """Replace the scores of forbidden arcs by minus infinity; return whether the others can be added."""
-    n_nodes, count, lowest, largest = scores.shape[0], 0, 0.0, 0.0
-    for h in range(n_nodes):
-        for m in range(1, n_nodes):
-            if h != m:
-                lowest = min(lowest, scores[h, m])
-                if scores[h, m] > -np.inf:
-                    largest = max(largest, abs(scores[h, m]))
-    if lowest < LOW:
-        values = np.empty(n_nodes * n_nodes)
-        for h in range(n_nodes):
-            for m in range(1, n_nodes):
-                if h != m:
-                    values[count] = scores[h, m]
-                    count += 1
-        highest, largest = highest_forbidden(values[:count]), 0.0
-        for h in range(n_nodes):
-            for m in range(1, n_nodes):
-                if h != m:
-                    if scores[h, m] <= highest:
-                        scores[h, m] = -np.inf
-                    else:
-                        largest = max(largest, abs(scores[h, m]))
-    return largest <= LARGEST
-
-
 def _decode_each(
     scores: np.ndarray,
     higher: dict[str, np.ndarray],
@@ -349,29 +305,35 @@ def _decode_each(
 def _decode(
     arc_scores: np.ndarray,
     cubes: dict[str, np.ndarray],
-    batch: str,
+    place: tuple[int, bool],
     options: DualOptions,
     search: SearchOptions,
     k: int,
+    proofs: list[str] | None,
 ) -> list[Decoded]:
-    """Return the k best trees of one sentence; ``batch`` is as for `_check_arcs`."""
+    """Return the k best trees of one sentence, by its number and whether there are several; add their proof."""
+    number, batch = place[0], f"{place[0]}, " if place[1] else ""
     space = arc_space_from_mask(_check_arcs(arc_scores, batch))
     parts = part_space(space, tuple(PART_TYPES[name] for name in ("arc", *cubes)))
     scores, n_nodes = np.zeros(len(parts)), len(arc_scores)
     arcs = parts.arcs
     scores[: len(arcs.head)] = arc_scores[arcs.head, arcs.modifier]
     for name, cube in cubes.items():
-        place = parts.names.index(name)
-        a, b, c = parts.types[place].rows(arcs, parts.starts[place]).nodes.T
+        kind = parts.names.index(name)
+        a, b, c = parts.types[kind].rows(arcs, parts.starts[kind]).nodes.T
         last = c >= n_nodes  # after the last sibling
         first = b >= n_nodes  # before the first one, represented by the head itself
         middle, end = np.where(first, a, b), np.where(last, 0, c)
         scores[parts.range(name)] = np.where(last, 0.0, cube[a, middle, end])
         _check_parts(name, batch, scores, parts.range(name), (a, middle, end))
     try:
-        return (
-            k_best(parts, scores, k, options, search) if k > 1 else [branch_and_bound(parts, scores, options, search)]
-        )
+        if proofs is not None:
+            found, proof = search_with_proof(parts, scores, options, search, k, name=f"sentence {number}")
+            proofs[number] = as_line(proof)
+            return found
+        if k > 1:
+            return k_best(parts, scores, k, options, search)
+        return [branch_and_bound(parts, scores, options, search)]
     except ValueError as error:
         raise ValueError(f"sentence {batch.removesuffix(', ')}: {error}" if batch else str(error)) from None
 

@@ -72,14 +72,23 @@ def dual_decomposition(parts: PartSpace, scores: ArrayLike, options: DualOptions
 
 
 def decode_trusted(
-    parts: PartSpace, scores: Float64s, options: DualOptions, limits: SearchOptions, k: int = 1, price: float = 0.0
+    parts: PartSpace,
+    scores: Float64s,
+    options: DualOptions,
+    limits: SearchOptions,
+    k: int = 1,
+    price: float = 0.0,
+    record: bool = False,
 ) -> Searched:
-    """Return the k best trees without validation: scores are finite, options checked, and no arc is left out."""
+    """Return the k best trees without validation: scores are finite, options checked, and no arc is left out.
+
+    ``record`` is as for `nonproj.dual.search.search`.
+    """
     relative, best, scale, roundoff, most = relative_scores(parts.arcs, scores)
     # Trained automata take an arc of positive score and leave one of negative score, so they start from these scores.
     own = OwnScores(scores, best, math.fsum(best.tolist()), roundoff, most, best)
     options = options._replace(scale=scale)
-    return search(problem_of(parts, relative, options, own), options, limits, k, price)
+    return search(problem_of(parts, relative, options, own), options, limits, k, price, record=record)
 
 
 def _decode(

@@ -13,6 +13,36 @@ ALL, CROSSING, PROJECTIVE = range(3)
 """Which trees of a node count: all, those that pay the price of crossing arcs, or projective ones."""
 
 
+CROSSINGS = "crossing"
+"""The division of trees into those whose arcs cross and those whose do not."""
+
+
+@dataclass
+class Branch:
+    """What became of a set of trees in a search: it was divided into two, or it ended at a bound.
+
+    Attributes
+    ----------
+    keep : ndarray of shape (A,), bool
+        The arcs of these trees.
+    copies : ndarray of shape (3 A,), float64
+        The copies of the scores with the lowest bound, see `Bounded`; only those of arcs that are kept are set.
+    division : int, str or None
+        The number of the arc that only the trees of the first part have, or `CROSSINGS`; None if it ended.
+    parts : tuple of Branch
+    """
+
+    keep: Bools
+    copies: Float64s
+    division: int | str | None = None
+    parts: tuple[Branch, ...] = ()
+
+    def divide(self, division: int | str, *keeps: Bools) -> tuple[Branch, ...]:
+        """Divide this set into two, with these arcs, and return them."""
+        self.division, self.parts = division, tuple(Branch(keep, self.copies) for keep in keeps)
+        return self.parts
+
+
 @dataclass
 class Node:
     """The trees over some of the arcs.
@@ -34,6 +64,8 @@ class Node:
         That of ``best``.
     solved : bool
         Whether ``best`` is proven to be the best.
+    branch : Branch or None
+        Where the search records what becomes of the node; None if it does not.
     """
 
     keep: Bools
@@ -45,6 +77,7 @@ class Node:
     best: Int32s | None = None
     score: float = -np.inf
     solved: bool = False
+    branch: Branch | None = None
 
 
 class Ranked(NamedTuple):

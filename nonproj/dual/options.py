@@ -95,11 +95,8 @@ def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool =
     """Return the options of the decoder; ``single_root`` and ``projective`` are the values of "auto"."""
     return DualOptions(
         max_iterations=decoding.max_iterations,
-        beta=decoding.beta,
-        tau=decoding.tau,
         single_root=single_root if decoding.single_root == "auto" else bool(decoding.single_root),
         projective=projective if decoding.projective == "auto" else bool(decoding.projective),
-        tolerance=decoding.tolerance,
         rule=RULES.index(decoding.step),
     )
 

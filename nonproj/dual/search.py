@@ -28,7 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from nonproj.automata.compiled import score_tree
-from nonproj.dual.nodes import ALL, CROSSING, PROJECTIVE, Node, Ranked
+from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Node, Ranked
 from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, Bounded, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
@@ -53,11 +53,13 @@ class Searched(list[Decoded]):
     problem : Problem
     copies : ndarray of shape (V,), float64
         Those of the problem's own scores where the first bound was lowest.
+    branch : Branch or None
+        How the trees were divided and bounded, if that was recorded; see `nonproj.dual.proofs`.
     """
 
-    def __init__(self, trees: Iterable[Decoded], problem: Problem, copies: Float64s):
+    def __init__(self, trees: Iterable[Decoded], problem: Problem, copies: Float64s, branch: Branch | None = None):
         super().__init__(trees)
-        self.problem, self.copies = problem, copies
+        self.problem, self.copies, self.branch = problem, copies, branch
 
 
 def search(
@@ -67,6 +69,7 @@ def search(
     k: int = 1,
     price: float = 0.0,
     trace: Trace = NO_TRACE,
+    record: bool = False,
 ) -> Searched:
     """Find the k best trees, by their score less ``price`` for those that are not projective, and prove them.
 
@@ -81,6 +84,8 @@ def search(
     price : float
     trace : Trace
         Filled by the first node as far as its arrays reach.
+    record : bool
+        Whether to record how the trees were divided and bounded.
 
     Returns
     -------
@@ -99,16 +104,17 @@ def search(
     if outcome < 0:
         check_status(-outcome)
     searching = k > 1 or (limits.search and limits.work_per_word > 0)
+    branch = Branch(np.ones(len(problem.head), np.bool_), first.copies.copy()) if record else None
     enough = not searching or (k == 1 and outcome != STOPPED)
     if enough and not _must_pay(first.tree, price):
         _, iterations, score, bound, decoded, _ = first.found
         known = score, max(bound, score), outcome == AGREED, outcome == AGREED or options.closes(bound, score)
         ranked = [_as_decoded(problem, first.tree, known, (iterations, decoded, 0))]
     else:
-        ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first)
+        ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first, branch)
     if problem.own is not None:  # the tree's copies sum to its own score
         first.copies[: len(problem.head)] += problem.own.best[problem.modifier]
-    return Searched(ranked, problem, first.copies)
+    return Searched(ranked, problem, first.copies, branch)
 
 
 def _must_pay(tree: Int32s | None, price: float) -> bool:
@@ -164,7 +170,7 @@ def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searche
     closed = options.closes(first.bound - constant, known.score - constant)
     best = first._replace(tree=known.tree, score=known.score, certified=closed)
     others = [each for each in found if not np.array_equal(each.tree, known.tree)]
-    return Searched([best, *others][: len(found)], found.problem, found.copies)
+    return Searched([best, *others][: len(found)], found.problem, found.copies, found.branch)
 
 
 class _Known:
@@ -216,11 +222,14 @@ class _Search:
         self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
         self.agreed = False
 
-    def run(self, first: Bounded) -> list[Decoded]:
-        """Search until the trees are found, no node is open, or the limit is hit; ``first`` is the whole problem's."""
+    def run(self, first: Bounded, branch: Branch | None) -> list[Decoded]:
+        """Search until the trees are found, no node is open, or the limit is hit; ``first`` is the whole problem's.
+
+        What becomes of it is recorded in ``branch``, if there is one.
+        """
         self.count(first)
         self.agreed = first.found.outcome == AGREED
-        node = self.new_node(np.ones(len(self.problem.head), np.bool_), first)
+        node = self.new_node(np.ones(len(self.problem.head), np.bool_), first, branch)
         self.learn(node, first, -np.inf)
         if (
             _must_pay(node.best, self.price) and self.open
@@ -260,9 +269,10 @@ class _Search:
         paid = self.price if _must_pay(ranked.tree, self.price) else 0.0
         return _as_decoded(self.problem, ranked.tree, known, ranked.counts, paid)
 
-    def new_node(self, keep: Bools, first: Bounded) -> Node:
+    def new_node(self, keep: Bools, first: Bounded, branch: Branch | None) -> Node:
         """Return the node of all trees."""
-        return Node(keep, np.inf, first.copies, first.disputes, ALL, self.options.max_iterations)
+        iterations = self.options.max_iterations
+        return Node(keep, np.inf, first.copies, first.disputes, ALL, iterations, branch=branch)
 
     def highest_bound(self) -> float:
         """Return a bound of all trees that are not ranked and not known."""
@@ -321,12 +331,15 @@ class _Search:
         bound = min(node.bound, found.bound - paid)
         solved = outcome == AGREED or (outcome == CLOSED and node.score >= score)
         node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
+        if node.branch is not None:
+            node.branch.copies = bounded.copies
         if outcome == CLOSED and not solved:
             self.fathomed = max(self.fathomed, bound)
         elif node.kind == ALL and _must_pay(node.best, self.price):
-            self.push(replace(node, kind=CROSSING, bound=bound - self.price))
+            branches = self.divide(node.branch, CROSSINGS, node.keep, node.keep)
+            self.push(replace(node, kind=CROSSING, bound=bound - self.price, branch=branches[0]))
             iterations = self.options.max_iterations
-            self.push(Node(node.keep, bound, node.copies, node.disputes, PROJECTIVE, iterations))
+            self.push(Node(node.keep, bound, node.copies, node.disputes, PROJECTIVE, iterations, branch=branches[1]))
         else:
             self.push(node)
 
@@ -334,31 +347,42 @@ class _Search:
         """Add a tree to those that are known."""
         self.known.add(tree, score - self.price if _must_pay(tree, self.price) else score)
 
-    def child(self, node: Node, keep: Bools, bound: float) -> None:
+    @staticmethod
+    def divide(branch: Branch | None, division: int | str, *keeps: Bools) -> tuple[Branch | None, ...]:
+        """Return the two parts into which a node is divided, where that is recorded."""
+        return (None, None) if branch is None else branch.divide(division, *keeps)
+
+    def child(self, node: Node, keep: Bools, bound: float, branch: Branch | None) -> None:
         """Keep a part of a node open, with its best known tree if that is in this part."""
         iterations = self.limits.node_iterations
-        part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations)
+        part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations, branch=branch)
         if node.best is not None and keep[self.problem.used_arcs(node.best)].all():
             part.best, part.score = node.best, node.score
         self.push(part)
 
     def split(self, node: Node) -> None:
         """Split a node on what was disputed most; if there is only one tree in it, that has been seen."""
-        for keep in self.problem.branches(node.keep, node.disputes) or ():
-            self.child(node, keep, node.bound)
+        parts = self.problem.branches(node.keep, node.disputes)
+        if parts is not None:
+            forced, without = parts
+            arc = int((forced & ~without).argmax())
+            for keep, branch in zip(parts, self.divide(node.branch, arc, *parts), strict=True):
+                self.child(node, keep, node.bound, branch)
 
     def partition(self, node: Node) -> None:
         """Partition what remains of a node without its best tree."""
-        problem, keep, best = self.problem, node.keep.copy(), node.best
+        problem, keep, best = self.problem, node.keep, node.best
         assert best is not None
         options = self.options._replace(projective=self.options.projective or node.kind == PROJECTIVE)
         bounds = problem.exclusion_bounds(node.copies, options, best, keep)
         bounds[1:] -= self.price if node.kind == CROSSING else 0.0
         self.spent += NODE_WORK + problem.n_nodes * PART_WORK * problem.size
         # What is bounded most tightly comes first, so that the other parts, which will be decoded, are small.
+        branch = node.branch
         for m in (np.argsort(bounds[1:], kind="stable") + 1).tolist():
             into = problem.modifier == m
             chosen = into & (problem.head == best[m])
+            without, keep = keep & ~chosen, keep & (chosen | ~into)
+            branch, other = self.divide(branch, int(chosen.argmax()), keep, without)
             if bounds[m] > -np.inf:
-                self.child(node, keep & ~chosen, min(node.bound, bounds[m]))
-            keep &= chosen | ~into
+                self.child(node, without, min(node.bound, bounds[m]), other)

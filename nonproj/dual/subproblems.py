@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.automata.workspace import Choice, Starts, Workspace, new_workspace
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.trees.arborescence import counted_arborescence
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import ArcSpace, Float64s, Int8s, Int32s
@@ -85,7 +85,7 @@ def mark_tree(arcs: ArcSpace, scores: Float64s, tree: Int32s, y: Int8s) -> tuple
     return value, changed
 
 
-@inlined_kernel
+@kernel
 def copy(source: np.ndarray, target: np.ndarray) -> None:
     """Copy a vector; assigning to a slice would take longer to compile, because it may fail."""
     for i in range(source.shape[0]):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TextIO
 
+from nonproj.dual.proofs import as_line
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
 from nonproj.io.broken import STOP, Broken
 from nonproj.io.checks import Rules
@@ -58,6 +59,8 @@ class ParseRecord(NamedTuple):
         See `nonproj.pipeline.parser.Parse`.
     statistics : dict
         See `statistics`.
+    proof : str or None
+        A line of JSON, if the parser was asked for it: see `nonproj.dual.proofs`.
     """
 
     path: str
@@ -65,6 +68,7 @@ class ParseRecord(NamedTuple):
     words: int
     unknown_tags: int
     statistics: dict[str, Any]
+    proof: str | None = None
 
 
 def statistics(parse: Parse) -> dict[str, Any]:
@@ -107,7 +111,10 @@ def annotate(
         if several:
             numbers["nbest"] = [_as_dict(tree) for tree in trees]
         numbers |= confidence_figures(parse)
-        on_record(ParseRecord(sentence.path, sentence.line, len(sentence), parse.unknown_tags, numbers))
+        proof = None
+        if parse.proof is not None:
+            proof = as_line(parse.proof | {"name": f"{sentence.path}:{sentence.line}"})
+        on_record(ParseRecord(sentence.path, sentence.line, len(sentence), parse.unknown_tags, numbers, proof))
         for rank, tree in enumerate(trees, 1):
             lines: dict[str, object] = {"rank": rank} if several else {}
             if comments or several:
@@ -135,7 +142,7 @@ REPORTED = 100
 
 
 class ParseLog:
-    """Counts sentences and certificates, and writes each record as a line of JSON if there is a stream.
+    """Counts sentences and certificates, and writes records and proofs as lines of JSON where there are streams.
 
     Attributes
     ----------
@@ -145,8 +152,8 @@ class ParseLog:
 
     COUNTS = ("sentences", "words", "unknown_tags", "certified", "full", "changed", "refused")
 
-    def __init__(self, stream: TextIO | None):
-        self.stream = stream
+    def __init__(self, stream: TextIO | None, proofs: TextIO | None = None):
+        self.stream, self.proofs = stream, proofs
         self.sentences = self.words = self.unknown_tags = self.certified = self.full = self.changed = self.refused = 0
         self.broken: list[Broken] = []
 
@@ -155,13 +162,15 @@ class ParseLog:
         if isinstance(record, Broken):
             self._refuse(record)
             return
-        path, line, words, unknown_tags, numbers = record
+        path, line, words, unknown_tags, numbers, proof = record
         self.sentences += 1
         self.words += words
         self.unknown_tags += unknown_tags
         self.certified += numbers["certified"]
         self.full += numbers["full"] and numbers["certified"]
         self.changed += numbers["changed"]
+        if self.proofs and proof is not None:
+            self.proofs.write(proof + "\n")
         self._write({"sentence": self.sentences, "path": path, "line": line, "words": words} | numbers)
 
     def _refuse(self, unit: Broken) -> None:

@@ -7,7 +7,6 @@ in MISC such as ``Confidence=0.97`` become fields.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import io
 import json
 import math
@@ -16,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
-from nonproj.errors import DependencyError, FileError, needs
+from nonproj.errors import DependencyError, FileError, closest, needs
 from nonproj.io.checks import Rules
 from nonproj.io.conll import read
 from nonproj.io.files import Source, open_binary, open_output
@@ -348,7 +347,7 @@ def format_of(path: str | Path, given: str | None) -> str:
     Raises
     ------
     FileError
-        The ending is probably a misspelt one of JSON or Parquet.
+        The ending is that of a table in text, which is not written, or probably a misspelt one of JSON or Parquet.
 
     Examples
     --------
@@ -361,7 +360,10 @@ def format_of(path: str | Path, given: str | None) -> str:
     _, dot, ending = Path(path).name.removesuffix(".gz").rpartition(".")
     if given or ending in FORMATS or not dot:
         return given or (ending if ending in FORMATS else "conllu")
-    near = difflib.get_close_matches(ending.lower(), FORMATS, 1, cutoff=0.7)
-    if near and near[0] != "conllu":
-        raise FileError(str(path), f"unknown ending; did you mean .{near[0]}? (--format conllu writes CoNLL-U)")
+    if ending.lower() in ("csv", "tsv"):
+        advice = "use .parquet or .jsonl (--format conllu writes CoNLL-U, whose columns have tabs between them)"
+        raise FileError(str(path), f"tables are not written as .{ending}; {advice}")
+    near = closest(ending.lower(), FORMATS, cutoff=0.7)
+    if near not in ("", "conllu"):
+        raise FileError(str(path), f"unknown ending; did you mean .{near}? (--format conllu writes CoNLL-U)")
     return "conllu"

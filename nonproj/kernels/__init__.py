@@ -1,7 +1,8 @@
 """Compiled code.
 
 - `interpreters`: other Python processes, with the modules and kernels of this one
-- `kernel`: the only use of numba's ``njit``, and the folder of the compiled code
+- `kernel`: the decorator of compiled functions, and the folder of the compiled code
+- `linking`: compilation of functions as parts of those that call them
 - `cache`: the files in that folder, shared by environments with the same sources
 - `cleaning`: which folders of compiled code there are, and their removal
 - `shipped`: kernels that come compiled in a package of their own

@@ -1,4 +1,4 @@
-"""The project's only use of ``njit``, and the cache folder of its compiled code.
+"""The decorator of all compiled functions, and the cache folder of the compiled code.
 
 Numba's cache checks the file of a kernel, but not the files of the kernels that it calls or of the constants that it
 compiles in, so an edited helper would leave its callers stale (numba issue 1833).  The folder is therefore named by a
@@ -7,8 +7,8 @@ the generated code.  Kernels of another package, made by the same decorators, ha
 sources too.  `nonproj.kernels.cache` names the files in it.
 
 A kernel is compiled on first use.  An optional feature, such as projective trees, is selected by an argument that is
-None or True, two types, so each specialisation is compiled without the code that it does not use.  Chains of calls are
-short, because each kernel contains, and optimises again, everything that it calls.
+None or True, two types, so each specialisation is compiled without the code that it does not use.  A kernel contains
+all that it calls, optimised as a whole (`nonproj.kernels.linking`), so a small function costs nothing at run time.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
 from numba.core import event
 
 from nonproj.kernels.cache import ENDING, KernelCache
+from nonproj.kernels.linking import Kernel
 from nonproj.kernels.shipped import digest_of, find_shipped
 from nonproj.kernels.trust import OTHER_FOLDER, UntrustedError, follow, make_trusted
 
 _config: Any = numba.config  # whose attributes are made from the environment
-_njit: Any = numba.njit  # whose types lack an option
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -299,23 +299,12 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     Fast mathematics is off: recurrences start at minus infinity, and agreement must be exact.
     """
-    return _compile(function, inline="never")
-
-
-def inlined_kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Compile a function as part of each kernel that calls it.
-
-    For functions called once per part: calling a separate kernel copies a tuple of arrays, which costs more than the
-    function itself.
-    """
-    return _compile(function, inline="always")
-
-
-def _compile(function: Callable[_P, _R], inline: Literal["never", "always"]) -> Callable[_P, _R]:
-    folder = _folder_of(function.__module__.partition(".")[0])
+    if _config.DISABLE_JIT:
+        return function
     # Without a wrapper for calls from C, which nothing makes and which takes a sixteenth of the time.
-    compiled = _njit(function, nogil=True, fastmath=False, inline=inline, no_cfunc_wrapper=True)
-    if folder is not None and not _config.DISABLE_JIT:
+    compiled: Any = Kernel(function, nogil=True, fastmath=False, no_cfunc_wrapper=True)
+    folder = _folder_of(function.__module__.partition(".")[0])
+    if folder is not None:
         shipped = _SHIPPED if folder == _FOLDER else None
         compiled._cache = KernelCache(function, folder, shipped)  # as `cache=True` does with numba's own class
     typed: Callable[_P, _R] = compiled  # dispatchers have no argument types

@@ -25,6 +25,7 @@ from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.labels import AllowedLabels
 from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace, Bools, PartSpace
 from nonproj.workers.cluster import RESUBMISSIONS
@@ -69,7 +70,7 @@ def learner_of(data: TrainingData, config: Config, templates: Mapping[str, Mappi
         data.decoding,
         relaxed=config.training.decoder == "relaxed",
         n_labels=len(data.labels),
-        label_margin=config.labeler.joint_margin,
+        label_margin=LABEL_MARGIN,
         lines=data.lines,
     )
 

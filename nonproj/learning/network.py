@@ -39,6 +39,12 @@ LAYERS = 2
 DROPPED, LEXICAL_DROPPED = 0.1, 0.4
 """With these probabilities attributes are left out."""
 
+DROPOUT = 0.3
+"""Share of hidden units that are left out of each step."""
+
+LEARNING_RATE = 0.03
+"""That of AdaGrad, but for the layers in context, which have steps of their own."""
+
 _DEVIATION, _CONTEXT_DEVIATION = 0.03, 0.1
 
 
@@ -151,12 +157,12 @@ class NetworkLearner:
         """Make one step on one sentence; return its words' losses, in nats, and the number of wrong heads."""
         tokens = example.tokens
         dropped = (self.rng.random((tokens.n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
-        kept = 1.0 - self.options.dropout
+        kept = 1.0 - DROPOUT
         mask = ((self.rng.random(self.options.size) < kept) / kept).astype(np.float32)
         units = self.context.draw() if self.context else None
         loss, wrong, gradient, contribution = self.gradient(example, mask, dropped, units)
         sums, tags, positions, output, labels = gradient
-        rate = float(self.options.learning_rate)
+        rate = LEARNING_RATE
         own = tokens.atoms, tokens.feat_start, tokens.feat
         places = (self.columns.attribute, self.columns.offset, self.columns.start)
         follow_words(

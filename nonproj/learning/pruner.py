@@ -23,6 +23,9 @@ from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals
 from nonproj.types import Bools, Float32s, Float64s, PartRows
 
+LEARNING_RATE = 0.1
+"""That of AdaGrad."""
+
 _NEGLIGIBLE = 1e-4
 """Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""
 
@@ -35,12 +38,10 @@ class Pruner:
     table : TemplateTable
     bits : int
         The weight table has ``2 ** bits`` entries.
-    learning_rate : float
     """
 
-    def __init__(self, table: TemplateTable, bits: int, learning_rate: float):
+    def __init__(self, table: TemplateTable, bits: int):
         self.table = table
-        self.learning_rate = learning_rate
         self.weights = np.zeros(1 << bits, np.float32)
         self.squares = np.zeros(1 << bits, np.float32)
 
@@ -87,7 +88,7 @@ class Pruner:
         """Make one AdaGrad step on the weights of the arcs whose gradient is not negligible."""
         steep = np.flatnonzero(np.abs(gradient) > _NEGLIGIBLE)
         listed = list_places(hashed, PartRows(parts.nodes[steep], parts.codes[steep]))
-        _adagrad(listed, gradient[steep], self.learning_rate, self.weights, self.squares)
+        _adagrad(listed, gradient[steep], LEARNING_RATE, self.weights, self.squares)
 
 
 @kernel

@@ -110,8 +110,6 @@ class TrainingData(NamedTuple):
         On which the parser is evaluated after each epoch.
     seed : int
         That of the order of the sentences, and of which automatically parsed ones an epoch takes.
-    shuffle : bool
-        Whether each epoch has an order of its own.
     decoding : DualOptions
     chosen : ndarray of int64
         Which of the sentences are learnt from.
@@ -138,7 +136,6 @@ class TrainingData(NamedTuple):
     silver_in_epoch: int = 0
     held_out: Sequence[Sentence] = ()
     seed: int = 0
-    shuffle: bool = True
     decoding: DualOptions = DualOptions()
     chosen: np.ndarray = np.zeros(0, np.int64)
     labels: list[str] = []
@@ -162,9 +159,8 @@ class TrainingData(NamedTuple):
 
     def order(self, epoch: int, stream: Stream, model: int = 0) -> np.ndarray:
         """Return the order of the chosen sentences: it follows from arguments and seed, so a resumed run repeats it."""
-        order = np.arange(len(self.sentences))
-        if self.shuffle:
-            order = generator(self.seed, stream, epoch, *([model] if model else [])).permutation(len(self.sentences))
+        numbers = [model] if model else []
+        order = generator(self.seed, stream, epoch, *numbers).permutation(len(self.sentences))
         chosen = np.zeros(len(self.sentences), np.bool_)
         chosen[self.chosen] = True
         chosen &= self.in_epoch(epoch)

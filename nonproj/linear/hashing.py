@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Int32s, Int64s, Uint32s, Uint64s
 
 LONGEST = 2048
@@ -55,19 +55,19 @@ def coefficient(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1
 
 
-@inlined_kernel
+@kernel
 def share(factor: np.uint64, number: int | np.uint32 | np.uint64) -> np.uint32:
     """Return what one number contributes to a hash: the upper half of a product modulo 2**64."""
     return np.uint32((factor * np.uint64(number)) >> np.uint64(32))
 
 
-@inlined_kernel
+@kernel
 def place_share(place: int, number: int | np.uint32) -> np.uint32:
     """Return what a number at one of the first `LONGEST` places of a string contributes to its hash."""
     return share(_PLACES[place], number)
 
 
-@inlined_kernel
+@kernel
 def length_share(length: int) -> np.uint32:
     """Return what the length of a string contributes to its hash."""
     return share(_LENGTH, length)
@@ -127,7 +127,7 @@ def hash_numbers(numbers: np.ndarray) -> np.ndarray:
     return found
 
 
-@inlined_kernel
+@kernel
 def hash_window(window: Window, atoms: Uint32s, shift: np.uint32, places: Int32s) -> None:
     """Write the place of each template's feature; ``atoms`` are the attributes of a window, one thing after another."""
     salt, end, cell, factor = window.salt, window.end, window.cell, window.coefficient

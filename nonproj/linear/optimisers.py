@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Float32s, Int32s
 
 _DECAY = 0.9, 0.999
@@ -105,7 +105,7 @@ def _adam(
         table[i] += scale * mean[i] / (np.sqrt(square[i]) + least)
 
 
-@inlined_kernel
+@kernel
 def descend(
     weights: Float32s, squares: Float32s, place: int | np.uint32, gradient: float | np.float64, rate: float
 ) -> None:
@@ -121,7 +121,7 @@ def follow_rows(rows: Int32s, gradient: Float32s, rate: float, table: Float32s, 
         follow_row(gradient[i], rate, table[rows[i]], squares[rows[i]])
 
 
-@inlined_kernel
+@kernel
 def follow_row(gradient: Float32s, rate: float, row: Float32s, squares: Float32s) -> None:
     """Move a row, whose equal pieces have one sum of squares each, by their mean squared gradients."""
     size = gradient.shape[0] // squares.shape[0]
@@ -136,7 +136,7 @@ def follow_row(gradient: Float32s, rate: float, row: Float32s, squares: Float32s
                 row[k] += factor * gradient[k]
 
 
-@inlined_kernel
+@kernel
 def follow_share(
     gradient: Float32s, square: np.float32, share: np.float32, rate: float, row: Float32s, squares: Float32s, place: int
 ) -> None:

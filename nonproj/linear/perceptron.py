@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.weights import largest, quantise, scale_for
 from nonproj.types import Float32s, Float64s, Int16s
 
@@ -112,7 +112,7 @@ def start_epoch(epoch: int, several: Sequence[Averaged], average_from: int) -> N
             each.restart()
 
 
-@inlined_kernel
+@kernel
 def move(weights: Float32s, total: Float64s, place: int | np.uint32, change: float | np.float32, step: float) -> None:
     """Change one weight in update ``step``."""
     weights[place] += np.float32(change)

@@ -6,7 +6,6 @@ that are scored together, an offset is a neighbour of it.  A `Grammar` says whic
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, closest
 from nonproj.linear.hashing import Window, coefficient
 
 MAX_TEMPLATES, MAX_CHARACTERS = 500, 500
@@ -222,8 +221,8 @@ def check_spec(spec: object, key: str, part: str, lists: Sequence[str]) -> Any:
         raise ConfigError(key, f"the keys {', '.join(wanted)} expected")
     for word in [*spec, *wanted]:
         if word not in wanted:
-            near = difflib.get_close_matches(str(word), wanted, 1)
-            hint = f"did you mean {near[0]}?" if near else f"the known ones are {', '.join(wanted)}"
+            near = closest(str(word), wanted)
+            hint = f"did you mean {near}?" if near else f"the known ones are {', '.join(wanted)}"
             raise ConfigError(key, f"no such key: {word}; {hint}")
         if word not in spec:
             raise ConfigError(key, f"the key {word} is missing")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.kernels.kernel import inlined_kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Float32s, Int16s
 
 _AT_ONCE = 1 << 18
@@ -46,7 +46,7 @@ def quantise(weights: np.ndarray, scale: float | None = None) -> tuple[np.ndarra
     return rounded, scale
 
 
-@inlined_kernel
+@kernel
 def zero_of(weights: Float32s | Int16s) -> float:
     """Return a zero of the type that sums the weights: sums of integers are exact, and quick because order is free."""
     return abs(weights[0]) * np.int64(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_window
 from nonproj.linear.perceptron import move
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
@@ -20,7 +20,7 @@ def hash_words(window: Window, atoms: Uint32s, width: int, shift: np.uint32, pla
         hash_window(window, atoms[i * width : (i + 2 * REACH + 1) * width], shift, places[i])
 
 
-@inlined_kernel
+@kernel
 def _best(places: Int32s, n_classes: int, weights: Float32s | Int16s) -> int:
     """Return the class whose weights have the largest sum."""
     best, highest = 0, -np.inf

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, closest
 from nonproj.options.kinds import PartsOption
 from nonproj.options.schema import Option, Section, dotted, option, section_type, show
 from nonproj.options.sections import (
@@ -84,7 +83,7 @@ class Config(Section):
         Parameters
         ----------
         overrides : mapping
-            From dotted names, such as ``decoding.tau``, to values.
+            From dotted names, such as ``decoding.step``, to values.
         text : bool
             Whether strings are to be parsed, as on the command line.
 
@@ -164,12 +163,12 @@ def _unknown(key: str, siblings: list[str]) -> ConfigError:
     last = key.rpartition(".")[2]
     everything = sorted((name for name, _ in options()), key=lambda name: not name.startswith("training."))
     names = [name.rpartition(".")[2] for name in everything]
-    closest = [last] if last in names else difflib.get_close_matches(last, names, 1)
-    same_name = [name for name, bare in zip(everything, names, strict=True) if bare in closest]
+    bare_name = last if last in names else closest(last, names)
+    same_name = " or ".join(name for name, bare in zip(everything, names, strict=True) if bare == bare_name)
     beside = [name for name in siblings if name.count(".") == key.count(".")]
-    near = difflib.get_close_matches(key, beside, 1) or same_name or difflib.get_close_matches(key, everything, 1)
+    near = closest(key, beside) or same_name or closest(key, everything)
     if near:
-        return ConfigError(key, f"unknown option; did you mean {' or '.join(near)}?")
+        return ConfigError(key, f"unknown option; did you mean {near}?")
     return ConfigError(key, f"unknown option; known: {', '.join(siblings)}")
 
 

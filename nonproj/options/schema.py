@@ -33,6 +33,8 @@ class Option:
         Bounds of a number, inclusive.
     above, below : bool
         Whether the lower or the upper bound is exclusive.
+    advanced : bool
+        Whether it merely tunes what other options choose, and may change or go in a minor version.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Option:
     high: float = _INTEGERS
     above: bool = False
     below: bool = False
+    advanced: bool = False
 
     @property
     def expected(self) -> str:

@@ -45,6 +45,7 @@ class TreebankConfig(Section, name="treebank"):
         (float,),
         low=0,
         above=True,
+        advanced=True,
     )
     name: str | None = text(
         "name of the treebank, for the model card; null: the one known for the training file, if any"
@@ -68,26 +69,22 @@ class FeaturesConfig(Section, name="features"):
         (str,),
         (None,),
     )
-    vector_words: int = option(
-        50_000, "number of words with vectors in the model, beside those of the treebank", (int,), low=1, high=1 << 20
-    )
     tags: str = option(
         "auto",
         "tags that templates name as pos: fine (XPOS) or coarse (UPOS); auto: coarse if XPOS has too many or too few",
         (),
         ("auto", "fine", "coarse"),
+        advanced=True,
     )
-    bits: int = option(23, "log2 of the size of the weight table", (int,), low=10, high=28)
-    rare: int = option(1, "minimum count: rarer strings are treated as unknown", (int,), low=1)
+    bits: int = option(23, "log2 of the size of the weight table", (int,), low=10, high=28, advanced=True)
 
 
 @dataclass(frozen=True)
 class PrunerConfig(Section, name="pruner"):
     """The first-order model that selects the candidate arcs."""
 
-    epochs: int = option(2, "training epochs", (int,), low=1)
-    learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
-    bits: int = option(20, "log2 of the size of the weight table", (int,), low=10, high=28)
+    epochs: int = option(2, "training epochs", (int,), low=1, advanced=True)
+    bits: int = option(20, "log2 of the size of the weight table", (int,), low=10, high=28, advanced=True)
     threshold: float = option(
         1e-4,
         "minimum marginal of a candidate arc in training, relative to the word's best head",
@@ -95,10 +92,11 @@ class PrunerConfig(Section, name="pruner"):
         low=0,
         high=1,
         above=True,
+        advanced=True,
     )
-    max_heads: int = option(10, "maximum number of candidate heads per word", (int,), low=1, high=10**9)
+    max_heads: int = option(10, "maximum number of candidate heads per word", (int,), low=1, high=10**9, advanced=True)
     folds: int = option(
-        5, "number of folds for cross-fitted pruning of the training data; 0: none", (int,), (0,), low=2
+        5, "number of folds for cross-fitted pruning of the training data; 0: none", (int,), (0,), low=2, advanced=True
     )
 
 
@@ -107,9 +105,8 @@ class TrainingConfig(Section, name="training"):
     """The averaged perceptron."""
 
     epochs: int = option(10, "training epochs", (int,), low=1)
-    decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"))
-    margin: float = option(300.0, "required margin of the gold tree, per wrong arc", (float,), low=0)
-    shuffle: bool = option(True, "shuffle the sentences in each epoch", (bool,))
+    decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"), advanced=True)
+    margin: float = option(300.0, "required margin of the gold tree, per wrong arc", (float,), low=0, advanced=True)
     models: int = option(
         1,
         "number of perceptrons, trained with different sentence orders and averaged",
@@ -118,7 +115,7 @@ class TrainingConfig(Section, name="training"):
         high=64,
     )
     average_from: int = option(
-        3, "first epoch of averaging; if training has fewer epochs, all are averaged", (int,), low=1
+        3, "first epoch of averaging; if training has fewer epochs, all are averaged", (int,), low=1, advanced=True
     )
     tags: str = option(
         "both",
@@ -132,14 +129,16 @@ class TrainingConfig(Section, name="training"):
 class DecodingConfig(Section, name="decoding"):
     """Dual decomposition, and branch and bound."""
 
-    max_iterations: int = option(250, "iteration limit of the subgradient method", (int,), low=1, high=10**9)
+    max_iterations: int = option(
+        250, "iteration limit of the subgradient method", (int,), low=1, high=10**9, advanced=True
+    )
     exact: bool = option(True, "close remaining duality gaps by branch and bound", (bool,))
-    search_limit: int = option(600_000, "maximum work, in Viterbi transitions per word", (int,), low=0, high=10**12)
+    search_limit: int = option(
+        600_000, "maximum work, in Viterbi transitions per word", (int,), low=0, high=10**12, advanced=True
+    )
     full: bool = option(False, "decode over all arcs, without pruning; ten times slower", (bool,))
-    step: str = option("polyak", "step size rule; paper: the rule of Koo et al. 2010", (), ("polyak", "paper"))
-    beta: float = option(0.5, "share of each arc score assigned to the arborescence", (float,), low=0, high=1)
-    tau: float = option(
-        0.5, "share of the rest assigned to the head's automaton instead of the modifier's", (float,), low=0, high=1
+    step: str = option(
+        "polyak", "step size rule; paper: the rule of Koo et al. 2010", (), ("polyak", "paper"), advanced=True
     )
     projective: str | bool = option(
         "auto", "projective trees only; auto: if under 0.1 % of training arcs are non-projective", (bool,), ("auto",)
@@ -151,6 +150,7 @@ class DecodingConfig(Section, name="decoding"):
         ("auto",),
         low=0,
         high=MAX_PRICE,
+        advanced=True,
     )
     single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))
     threshold: float = option(
@@ -160,9 +160,7 @@ class DecodingConfig(Section, name="decoding"):
         low=0,
         high=1,
         above=True,
-    )
-    tolerance: float = option(
-        1e-9, "largest duality gap that counts as zero, relative to the largest score", (float,), low=0
+        advanced=True,
     )
     nbest: int = option(1, "number of trees per sentence, best first", (int,), low=1, high=10_000)
     constraints: str = option(
@@ -184,6 +182,7 @@ class DecodingConfig(Section, name="decoding"):
         (int,),
         low=2,
         high=1000,
+        advanced=True,
     )
 
 
@@ -191,20 +190,10 @@ class DecodingConfig(Section, name="decoding"):
 class LabelerConfig(Section, name="labeler"):
     """The model that labels the arcs of a tree."""
 
-    epochs: int = option(8, "training epochs; 0: one label for all arcs", (int,), low=0)
-    margin: float = option(40.0, "required margin of the gold label", (float,), low=0)
-    bits: int = option(22, "log2 of the size of the weight table", (int,), low=12, high=28)
-    pairs: bool = option(
-        True,
-        "score pairs of labels of adjacent modifiers and of consecutive arcs, and choose the labels of a tree jointly",
-        (bool,),
-    )
-    joint: bool = option(True, "score labels together with the arcs; needs templates in labelled_arc.yaml", (bool,))
-    joint_margin: float = option(
-        40.0,
-        "required margin of the gold label when labels are scored together with the arcs",
-        (float,),
-        low=0,
+    epochs: int = option(8, "training epochs; 0: one label for all arcs", (int,), low=0, advanced=True)
+    bits: int = option(22, "log2 of the size of the weight table", (int,), low=12, high=28, advanced=True)
+    joint: bool = option(
+        True, "score labels together with the arcs; needs templates in labelled_arc.yaml", (bool,), advanced=True
     )
 
 
@@ -213,30 +202,26 @@ class NetworkConfig(Section, name="network"):
     """The feed-forward network whose scores are added to those of arcs and labels."""
 
     epochs: int = option(10, "training epochs; 0: no network", (int,), low=0, high=10**6)
-    size: int = option(128, "number of hidden units", (int,), low=1, high=4096)
+    size: int = option(128, "number of hidden units", (int,), low=1, high=4096, advanced=True)
     context: int = option(
         128,
         "size of the vectors of words, from which two recurrent layers make those in context; 0: no such layers",
         (int,),
         low=0,
         high=1024,
+        advanced=True,
     )
     weight: float = option(
-        0.2,
-        "factor of the arc scores (in nats), relative to training.margin",
-        (float,),
-        low=0,
-        high=100,
+        0.2, "factor of the arc scores (in nats), relative to training.margin", (float,), low=0, high=100, advanced=True
     )
     label_weight: float = option(
         0.5,
-        "factor of the label scores (in nats), relative to labeler.margin",
+        "factor of the label scores (in nats), relative to the labeler's margin",
         (float,),
         low=0,
         high=100,
+        advanced=True,
     )
-    dropout: float = option(0.3, "share of hidden units dropped in training", (float,), low=0, high=0.9)
-    learning_rate: float = option(0.03, "learning rate of AdaGrad", (float,), low=0, above=True)
 
 
 @dataclass(frozen=True)
@@ -246,38 +231,25 @@ class EncoderConfig(Section, name="encoder"):
     folder: str | None = option(
         None, "pretrained encoder: a folder of Hugging Face, or a name to fetch; null: none", (str,), (None,)
     )
-    epochs: int = option(12, "maximum number of training epochs", (int,), low=1, high=10**6)
-    words: int = option(
-        1_250_000, "maximum number of words learnt from in all epochs together; one epoch at least", (int,), low=1
+    epochs: int | str = option(
+        "auto",
+        "training epochs; auto: 12, or fewer in a large treebank, so that 1,250,000 words are learnt from at most",
+        (int,),
+        ("auto",),
+        low=1,
+        high=10**6,
+        advanced=True,
     )
-    batch: int = option(200, "number of words learnt from together", (int,), low=1, high=10**6)
-    learning_rate: float = option(1e-4, "highest learning rate of the encoder", (float,), low=0)
-    layer_rate: float = option(2e-3, "highest learning rate of the layers behind it", (float,), low=0, above=True)
-    dropout: float = option(0.33, "share of hidden units dropped in training", (float,), low=0, high=0.9)
-    margin: float = option(1.0, "required margin, per wrong arc, of the gold trees", (float,), low=0, high=1000)
-    arc_loss: str = option(
-        "words",
-        "loss of arcs: words (each word's head by itself) or trees (the gold tree among all arborescences)",
+    learning_rate: float = option(1e-4, "highest learning rate of the encoder", (float,), low=0, advanced=True)
+    losses: str = option(
+        "words-structures",
+        "words: each word's head by itself; trees: the gold tree among all arborescences; -structures: and all parts "
+        "of the gold tree, from which siblings and grandparents are learnt",
         (),
-        ("words", "trees"),
+        ("words", "trees", "words-structures", "trees-structures"),
+        advanced=True,
     )
-    structured: float = option(
-        0.5, "weight of the loss of whole structures; 0: heads and labels are learnt word by word", (float,), low=0
-    )
-    weight: float = option(
-        0.7, "factor of the scores of parts, relative to training.margin", (float,), low=0, above=True, high=1e6
-    )
-    label_weight: float = option(
-        0.7, "factor of the scores of labels, relative to labeler.margin", (float,), low=0, above=True, high=1e6
-    )
-    tag_weight: float = option(
-        1.0, "factor of the scores of tags, relative to tagger.margin", (float,), low=0, above=True, high=1e6
-    )
-    pieces: int = option(30_000, "maximum number of pieces of words that the model keeps", (int,), low=1)
-    bits: int = option(8, "bits of the encoder's weights in the model", (), (8, 32))
-    precision: str = option(
-        "auto", "of numbers in training; auto: half (bfloat16) where that is fast", (), ("auto", "single", "half")
-    )
+    bits: int = option(8, "bits of the encoder's weights in the model", (), (8, 32), advanced=True)
 
 
 @dataclass(frozen=True)
@@ -285,25 +257,16 @@ class TaggerConfig(Section, name="tagger"):
     """The tagger and the lemmatizer."""
 
     epochs: int = option(5, "training epochs; 0: no tagger", (int,), low=0, high=10**6)
-    restarts: int = option(3, "number of training runs whose weights are averaged", (int,), low=1, high=1000)
-    margin: float = option(20.0, "required margin of the gold tags, per wrong tag", (float,), low=0)
-    bits: int = option(20, "log2 of the size of each weight table", (int,), low=12, high=28)
-    lexicon_folds: int = option(10, "number of folds for jackknifed lexicons in training", (int,), low=2, high=1000)
-    max_tags: int = option(6, "maximum number of candidate tags per word", (int,), low=1, high=100)
-    threshold: float = option(
-        250.0,
-        "maximum score difference, in the first-order pass, of a candidate tag from the best tag",
-        (float,),
-        low=0,
-        above=True,
+    restarts: int = option(
+        3, "number of training runs whose weights are averaged", (int,), low=1, high=1000, advanced=True
     )
+    bits: int = option(20, "log2 of the size of each weight table", (int,), low=12, high=28, advanced=True)
     network_epochs: int = option(
-        10, "training epochs of the network that scores tags; 0: none", (int,), low=0, high=10**6
+        10, "training epochs of the network that scores tags; 0: none", (int,), low=0, high=10**6, advanced=True
     )
-    network_weight: float = option(
-        0.75, "factor of the network's scores (in nats), relative to tagger.margin", (float,), low=0, high=100
+    folds: int = option(
+        5, "number of folds for jackknifed tags of the training data", (int,), low=2, high=1000, advanced=True
     )
-    folds: int = option(5, "number of folds for jackknifed tags of the training data", (int,), low=2, high=1000)
 
 
 @dataclass(frozen=True)
@@ -317,7 +280,6 @@ class ConfidenceConfig(Section, name="confidence"):
         low=0,
         high=0.5,
     )
-    epochs: int = option(5, "training epochs of the second parser", (int,), low=1)
 
 
 @dataclass(frozen=True)
@@ -325,14 +287,14 @@ class SegmenterConfig(Section, name="segmenter"):
     """The models that find tokens and sentences in plain text."""
 
     epochs: int = option(6, "training epochs; 0: use rules", (int,), low=0, high=10**6)
-    learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
-    bits: int = option(20, "log2 of the size of each weight table", (int,), low=10, high=24)
-    copies: int = option(
-        1, "number of additional copies of the training text, with varied line breaks", (int,), low=0, high=100
-    )
-    threshold: float = option(0.0, "minimum score of a sentence boundary", (float,), low=-50, high=50)
+    bits: int = option(20, "log2 of the size of each weight table", (int,), low=10, high=24, advanced=True)
     network_share: float = option(
-        0.25, "share of a small network in the score of a sentence boundary; 0: no network", (float,), low=0, high=1
+        0.25,
+        "share of a small network in the score of a sentence boundary; 0: no network",
+        (float,),
+        low=0,
+        high=1,
+        advanced=True,
     )
     language: str | None = field(
         default="auto",

@@ -6,19 +6,19 @@ must differ from each other and from 0, which stands for no code.
 
 from __future__ import annotations
 
-from nonproj.kernels.kernel import inlined_kernel
+from nonproj.kernels.kernel import kernel
 
 DIRECTION, DISTANCE, ORDER = 1, 2, 2
 """Columns of `nonproj.types.PartRows.codes`; column 0 is always 0, and a part type has a distance or an order."""
 
 
-@inlined_kernel
+@kernel
 def direction_code(h: int, m: int) -> int:
     """Return 1 for a modifier to the left of its head, 2 for one to the right."""
     return 1 + (1 if m > h else 0)
 
 
-@inlined_kernel
+@kernel
 def distance_code(near: int, far: int, right: int) -> int:
     """Return the bin of the distance between two words (1, 2, 3, 4, 5 to 9, 10 and more), and the side.
 
@@ -32,7 +32,7 @@ def distance_code(near: int, far: int, right: int) -> int:
     return 3 + 2 * bin_ + right
 
 
-@inlined_kernel
+@kernel
 def order_code(g: int, h: int, m: int) -> int:
     """Return a code for the order of grandparent, head and modifier."""
     return 3 + 4 * (1 if h > g else 0) + 2 * (1 if m > h else 0) + (1 if m > g else 0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
+from nonproj.errors import closest
 from nonproj.parts.arc import Arc
 from nonproj.parts.base import PartType
 from nonproj.parts.grandparent import Grandparent
@@ -77,8 +77,8 @@ def set_name(parts: Sequence[str]) -> str | tuple[str, ...]:
 
 def _hint(name: object, known: Iterable[str]) -> str:
     """Return a suggestion of the closest known name, or of all names."""
-    near = difflib.get_close_matches(str(name), list(known), 1)
-    return f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+    near = closest(str(name), known)
+    return f"did you mean {near}?" if near else f"known: {', '.join(known)}"
 
 
 register(Arc())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 from html import escape
 
 from nonproj.pictures.content import LABEL, OTHER, PLAIN, RIGHT, WRONG, Picture
@@ -70,21 +69,6 @@ def to_svg(picture: Picture, dark: bool | None = None) -> str:
 def in_notebook(picture: Picture) -> str:
     """Return a picture as HTML with a scroll bar if it is too wide, for ``_repr_html_``."""
     return f'<div style="overflow-x: auto; max-width: 100%">{to_svg(picture)}</div>'
-
-
-def tree_script() -> str:
-    """Return the script `tree.js`, which draws the same pictures in a page, using the browser's text widths."""
-    return importlib.resources.files("nonproj.pictures").joinpath("tree.js").read_text(encoding="utf-8")
-
-
-def theme_script() -> str:
-    """Return the script `theme.js`, which lets readers choose a page's colours; it comes after the page's own."""
-    return importlib.resources.files("nonproj.pictures").joinpath("theme.js").read_text(encoding="utf-8")
-
-
-def tree_style() -> str:
-    """Return the style sheet `tree.css`: the colours of pages with trees, and those of the parts of a tree."""
-    return importlib.resources.files("nonproj.pictures").joinpath("tree.css").read_text(encoding="utf-8")
 
 
 def description(picture: Picture) -> str:

@@ -3,20 +3,20 @@
 An arc is {head, word, label, kind}, words counted from 1 and the root 0; kinds are those of nonproj.pictures.content. */
 
 const SVG = "http://www.w3.org/2000/svg";
-const FORM = 16, TAG = 11, LABEL = 12, LEVEL = 27, FIRST = 26, SLOT = 9, GAP = 20, BORDER = 16, ROOM = 24, TIP = 6, CORNER = 10;
+export const FORM = 16, TAG = 11, LABEL = 12, LEVEL = 27, FIRST = 26, SLOT = 9, GAP = 20, BORDER = 16, ROOM = 24, TIP = 6, CORNER = 10;
 const FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif";
 const pen = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 
 /* A text with escapes for control characters and changes of direction: see nonproj.pictures.content.visible. */
-function visible(text) {
+export function visible(text) {
   return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}\ufffe\uffff]/gu, (unseen) => {
     const code = unseen.charCodeAt(0).toString(16);
     return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
   });
 }
 
-function textWidth(text, font) {
+export function textWidth(text, font) {
   text = visible(text);
   const key = font + "\n" + text;
   let width = widths.get(key);
@@ -28,7 +28,7 @@ function textWidth(text, font) {
   return width;
 }
 
-function shape(name, attributes, text) {
+export function shape(name, attributes, text) {
   const made = document.createElementNS(SVG, name);
   for (const key in attributes) made.setAttribute(key, attributes[key]);
   if (text !== undefined) made.textContent = visible(text);
@@ -37,7 +37,7 @@ function shape(name, attributes, text) {
 
 /* The level of each arc, from 1, and whether it crosses another: an arc is above all that it covers, and at another
 level than those that it crosses; arcs from the root are above all. */
-function arcLevels(arcs) {
+export function arcLevels(arcs) {
   const low = arcs.map((arc) => Math.min(arc.head, arc.word)), high = arcs.map((arc) => Math.max(arc.head, arc.word));
   const levels = arcs.map(() => 0), crosses = arcs.map(() => false);
   const order = arcs.map((_, i) => i).filter((i) => arcs[i].head);
@@ -85,7 +85,7 @@ function heightOf(highest) {
 }
 
 /* The height of a picture whose highest arcs have these levels. */
-function pictureHeight(above, below, tagged) {
+export function pictureHeight(above, below, tagged) {
   return 2 * BORDER + heightOf(above) + heightOf(below) + (tagged ? 44 : 26);
 }
 
@@ -154,7 +154,7 @@ function layOut({forms, tags, above, below, rightToLeft}) {
   return {width, height: pictureHeight(sides[0].highest, sides[1].highest, tagged), centers, top, arcs};
 }
 
-function arcPath({head, start, end, foot, top, up}) {
+export function arcPath({head, start, end, foot, top, up}) {
   const tip = foot - up * TIP, f = (x) => x.toFixed(1);
   if (!head) return `M${f(end)} ${f(top)}V${f(tip)}`;
   const turn = end > start ? 1 : -1, r = Math.min(CORNER, Math.abs(end - start) / 2), low = top + up * r;
@@ -164,7 +164,7 @@ function arcPath({head, start, end, foot, top, up}) {
 /* Draws {forms, tags, above, below, confidence, rightToLeft, title}; parts have the class of their kind and, as
 data-word, the number of their word. Returns the picture, the middle of each word, the top of all words, and the arcs
 with their places, in the order of the elements with the class "arc". */
-function drawTree(picture) {
+export function drawTree(picture) {
   const {width, height, centers, top, arcs} = layOut(picture);
   const w = Math.ceil(width), h = Math.ceil(height);
   const svg = shape("svg", {class: "tree", width: w, height: h, viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": visible(picture.title)});
@@ -196,7 +196,7 @@ function drawTree(picture) {
 /* Lets readers choose the size of a tree in a box that scrolls: shrunk to fit into the box, or full size. Returns the
 button, which is hidden while the tree is not wider than its box, and a function that makes the choice. The box has the
 class "fit" if its tree fits, and else "more-left" and "more-right" where the tree continues. */
-function chooseSize(scroll, svg, fits) {
+export function chooseSize(scroll, svg, fits) {
   const button = document.createElement("button"), full = Number(svg.getAttribute("width"));
   const show = () => {
     const style = getComputedStyle(scroll), inner = scroll.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);

@@ -31,7 +31,7 @@ from nonproj.types import Decoded, Sentence
 SCORING = ("scorer._score_parts", "marginals._marginals", "labels._score_labels")
 """Kernels that every parse needs: module and name."""
 
-PRICED = ("projective.best_projective_tree", "projective.is_projective")
+PRICED = ("projective.is_projective",)
 """Kernels for the price of non-projective trees."""
 
 CONFIDENCE = ("evidence._fill_features", "exclusion._exclude", "classifier._estimate")
@@ -74,11 +74,9 @@ def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
     >>> needed_kernels(("arc",), False)[3:]
     ('arborescence.best_arborescence',)
     """
-    names = SCORING
     if len(parts) > 1:
-        names += ("subgradient._descend",)
-    arborescence = "arborescence.counted_arborescence" if len(parts) > 1 else "arborescence.best_arborescence"
-    return (*names, "projective.best_projective_tree" if projective else arborescence)
+        return (*SCORING, "subgradient._descend")
+    return (*SCORING, "projective.best_projective_tree" if projective else "arborescence.best_arborescence")
 
 
 def compile_scoring(parser: Parser) -> None:

@@ -21,7 +21,7 @@ from nonproj.scoring.labels import TAG, AllowedLabels
 from nonproj.scoring.network import Network
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import part_templates
-from nonproj.scoring.tree_labels import TreeLabeler
+from nonproj.scoring.tree_labels import LABEL_MARGIN, TreeLabeler
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import EncodedTags, encoded_tags
 
@@ -49,14 +49,16 @@ def check_model(model: object) -> None:
 class LoadedModel:
     """A trained model, ready for parsing; `nonproj.pipeline.parser.Parser` describes the parameters and adds stages."""
 
-    def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
+    def __init__(
+        self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing", proofs: bool = False
+    ):
         check_model(model)
         if tags not in TAGS:
             raise ValueError(f"tags is {tags!r}, one of {', '.join(TAGS)} expected")
         if not model.is_trained:
             raise ModelError("a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
         config = model.config
-        self.model, self.tags = model, tags
+        self.model, self.tags, self.proofs = model, tags, proofs
         self.decoding = decoding = decoding or config.decoding
         single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
         self.options = check_options(dual_options(decoding, single_root, projective))
@@ -75,8 +77,8 @@ class LoadedModel:
         network = model.loaded(Network, model.vocabularies, len(model.labels))
         self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network)
         self.pruner_table = part_templates(model.templates["pruner"], attributes)
-        tables, margin = (self.tables["labeler"], self.tables["parser"]), config.labeler.margin
-        self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
+        tables = self.tables["labeler"], self.tables["parser"]
+        self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), LABEL_MARGIN, tables)
         self._labels = np.array(model.labels, np.object_)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
         self.price = crossing_price(decoding, model.meta, self.options)

@@ -19,6 +19,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +28,10 @@ from nonproj.confidence.evidence import ConfidenceInput, Evidence, gather
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.domain import with_scale
 from nonproj.dual.options import SearchOptions
+from nonproj.dual.problem import PartsProblem
+from nonproj.dual.proofs import proof_of
 from nonproj.dual.search import Searched, with_known
-from nonproj.errors import DataError, SentenceMemoryError, SizeError
+from nonproj.errors import ConfigError, DataError, SentenceMemoryError, SizeError
 from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.kernels.threads import LoadedOnce
@@ -70,6 +73,8 @@ class Parser(LoadedModel):
         By default the model's.
     tags : {"missing", "all", "none"}
         Which tags, features and lemmas the model's tagger predicts: those that are missing (``_``), all or none.
+    proofs : bool
+        Whether each parse has a proof: see `nonproj.dual.proofs`.
 
     Examples
     --------
@@ -229,7 +234,8 @@ class Parser(LoadedModel):
             if self.nbest > 1:
                 more = ((tree, self.label(tokens[i], tree.tree, constraints[i])) for tree in wide[i][1:])
                 others = tuple(Parse(*each, arcs[i], narrow[i]) for each in more)
-            parses.append(Parse(best, labels, arcs[i], narrow[i], unknown, others, confidence))
+            proof = self.prove(wide[i], narrow[i] is not None) if self.proofs else None
+            parses.append(Parse(best, labels, arcs[i], narrow[i], unknown, others, confidence, proof))
         return parses
 
     def evidence(self, case: ConfidenceInput, limit: float) -> Evidence:
@@ -340,7 +346,16 @@ class Parser(LoadedModel):
 
     def decode_all(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Searched:
         """Return as many of the best trees as ``decoding.nbest`` asks for; see `decode`."""
-        return decode_trusted(parts, scores, self.options, search or self.search, self.nbest, self.price)
+        limits = search or self.search
+        return decode_trusted(parts, scores, self.options, limits, self.nbest, self.price, self.proofs)
+
+    def prove(self, found: Searched, full: bool) -> dict[str, Any]:
+        """Return the proof of the best trees, over the candidate arcs or over all that are allowed."""
+        problem, outside = found.problem, "forbidden" if full else "pruned"
+        if not isinstance(problem, PartsProblem) or problem.own is None:
+            raise ConfigError("--proofs", f"there are none for the parts {', '.join(self.model.config.parts)}")
+        options = with_scale(self.options, problem.instance.scores)
+        return proof_of(found, problem.parts, problem.own.scores, options, self.price, outside=outside)
 
     def widen(
         self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded, constraints: Constraints | None = None

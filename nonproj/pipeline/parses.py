@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Parse(NamedTuple):
     confidence : Confidence or None
         The probabilities that heads, labels and the tree are correct; None if the model has no classifier, or
         ``decoding.confidence`` is off.
+    proof : dict or None
+        That of this tree and the next best ones, if the parser was asked for it: see `nonproj.dual.proofs`.
     """
 
     decoded: Decoded
@@ -39,6 +41,7 @@ class Parse(NamedTuple):
     unknown_tags: int = 0
     others: tuple[Parse, ...] | None = None
     confidence: Confidence | None = None
+    proof: dict[str, Any] | None = None
 
     @property
     def changed(self) -> bool:

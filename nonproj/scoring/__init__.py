@@ -2,7 +2,6 @@
 
 - `vocabulary`: strings to integers, by a vocabulary for each attribute of words
 - `clusters`, `vectors`: word clusters and word vectors, learnt from text without annotation
-- `fasttext`: models of fastText, with vectors of words and of character n-grams
 - `morphology`: the morphological features that tell most of a word's label
 - `punctuation`: within which brackets or quotation marks each word is, and after which comma
 - `templates`: feature templates, from YAML to tables

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import check_count
 from nonproj.scoring.hashing import Hashed
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint32s
@@ -166,7 +166,7 @@ def _maximise(
     return touched
 
 
-@inlined_kernel
+@kernel
 def _update_maximum(row: Float32s, values: Float32s) -> None:
     """Replace the first entries of a row by these values where they are greater."""
     for c in range(values.shape[0]):

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.kernels.threads import one_thread
 from nonproj.linear.state import Arrays
 from nonproj.types import Float32s, Int32s
@@ -273,13 +273,13 @@ def _run_layer(
                 added[i, k] = shown[k] * cells[i, k]
 
 
-@inlined_kernel
+@kernel
 def neighbours(first: int, end: int, side: int, step: int) -> tuple[int, int]:
     """Return the word of a step and the word before it, for units that run from left to right (0) or back (1)."""
     return (end - 1 - step, end - step) if side else (first + step, first + step - 1)
 
 
-@inlined_kernel
+@kernel
 def _gate(x: np.float32) -> np.float32:
     """Return the logistic function of a number, but for 0.00005: a continued fraction of the hyperbolic tangent.
 
@@ -293,7 +293,7 @@ def _gate(x: np.float32) -> np.float32:
     return half + half * np.divide(above, np.float32(135135.0) + b * below)
 
 
-@inlined_kernel
+@kernel
 def slope(x: np.float32) -> float:
     """Return the derivative of `_gate`."""
     a = 0.5 * x

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
 from nonproj.parts.geometry import DIRECTION
 from nonproj.scoring.batch import Batch, join
@@ -145,7 +145,7 @@ def _hash_tokens(
                 shares[slot, node + atom - START, t] = key
 
 
-@inlined_kernel
+@kernel
 def _add_shares(coefficient: np.uint64, column: Uint32s, sums: Uint32s) -> None:
     """Add what an attribute of some nodes contributes to their shares."""
     for j in range(column.shape[0]):
@@ -251,7 +251,7 @@ def _write_places(
     return count
 
 
-@inlined_kernel
+@kernel
 def _hash_part(flat: Uint32s, n_nodes: int, nodes: Int32s, p: int, keys: Uint32s) -> None:
     """Hash part ``p`` under each template."""
     n_templates, n_slots = keys.shape[0], nodes.shape[1]
@@ -269,7 +269,7 @@ def _hash_part(flat: Uint32s, n_nodes: int, nodes: Int32s, p: int, keys: Uint32s
             keys[t] = np.uint32(keys[t] + flat[further + t])
 
 
-@inlined_kernel
+@kernel
 def _write_special(hashed: Hashed, keys: Uint32s, code: np.uint32, h: int, m: int, places: Int32s, end: int) -> int:
     """Write the places of an arc under the templates over sets from ``places[end]`` on; return the new end."""
     sets, n_plain, shift = hashed.sets, hashed.plain.n_plain, hashed.plain.shift

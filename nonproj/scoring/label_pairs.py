@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.perceptron import move
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import Hashed, Places, _list_places, hash_tokens, list_places
@@ -138,7 +138,7 @@ def _fill_pairs(tree: LabelledTree, begin: Int32s, end: Int32s) -> None:
             grandparents.codes[m - 1, 1] = 1 if h == root else 2 + 2 * (1 if h > g else 0) + (1 if m > h else 0)
 
 
-@inlined_kernel
+@kernel
 def _sibling_position(h: int, s: int, m: int, none: int) -> int:
     """Return the side of the first or last modifier, 1 to 4, or the sides of two, 5 to 7."""
     if s == none:
@@ -203,10 +203,12 @@ def _choose_candidates(
     most = labels.shape[1]
     for i in range(scores.shape[0]):
         n, own, own_scores = 0, labels[words[i]], kept[words[i]]
-        least = scores[i].max() - beam
+        highest = -np.inf
+        for label in range(scores.shape[1]):
+            highest = max(highest, scores[i, label])
         for label in range(scores.shape[1]):
             score = scores[i, label]
-            if score < least or (n == most and score <= own_scores[n - 1]):
+            if score < highest - beam or (n == most and score <= own_scores[n - 1]):
                 continue
             k = n if n < most else n - 1
             while k > 0 and own_scores[k - 1] < score:
@@ -214,7 +216,10 @@ def _choose_candidates(
                 k -= 1
             own[k], own_scores[k] = label, score
             n = min(n + 1, most)
-        if gold[i] >= 0 and not (own[:n] == gold[i]).any():
+        k = 0
+        while k < n and own[k] != gold[i]:
+            k += 1
+        if gold[i] >= 0 and k == n:
             n = min(n + 1, most)
             own[n - 1], own_scores[n - 1] = gold[i], scores[i, gold[i]]
         counts[words[i]] = n
@@ -279,7 +284,7 @@ class PairScorer:
                     _add_pairs(listed, labels[first], labels[second], shift, sign, step, weights, total)
 
 
-@inlined_kernel
+@kernel
 def _line(place: np.uint32, first: int, shift: np.uint32) -> np.uint32:
     """Return the place of the line of weights of a feature beside the first label of a pair."""
     return np.uint32((place ^ (np.uint32(np.uint32(first) * _SPREAD) >> shift)) & ~np.uint32(LINE - 1))

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.perceptron import move
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.batch import Batch, whole
@@ -169,7 +169,7 @@ def _score_labels(
                         row[j] += weights[begin + np.uint64(j)]
 
 
-@inlined_kernel
+@kernel
 def _fetch_lines(block: Places, p: int, lines: int, n_columns: int, weights: Float32s | Int16s) -> None:
     """Fetch the lines of weights of an arc into the cache, while those of the arc before it are summed."""
     start, places = block

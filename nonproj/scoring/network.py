@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.state import Arrays, Schema
 from nonproj.linear.weights import zero_of
 from nonproj.scoring.batch import Batch, whole
@@ -220,7 +220,7 @@ def _is_column(column: object) -> bool:
     return -PADDING <= column[1] <= PADDING
 
 
-@inlined_kernel
+@kernel
 def position_code(h: int, m: int, root: int) -> int:
     """Return the code of direction and distance of an arc, below `POSITIONS`; ``root`` if the head is the root."""
     distance = abs(h - m)

@@ -31,6 +31,10 @@ Table: TypeAlias = "tuple[np.ndarray, float]"
 MOST = 6
 """Candidate labels of an arc."""
 
+LABEL_MARGIN = 40.0
+"""The margin of the labeler, and of labels that are scored with the arcs: the unit in which other models' scores of
+labels are added.  A margin of 100 gained nothing (``research/results/accuracy.md``)."""
+
 BEAM = 3.0
 """Candidate labels score less than the best one by at most so many margins of the labeler."""
 

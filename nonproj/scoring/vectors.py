@@ -20,14 +20,16 @@ import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
 from nonproj.io.strings import VOCABULARY, WORD, check, fits
-from nonproj.scoring import fasttext
-from nonproj.scoring.fasttext import MOST_DIMENSIONS, FastText
 
 VECTOR = "vector"
 """The attribute of a word that numbers its vector: that of its form, or else of its lower-cased form."""
 
+MOST_DIMENSIONS = 2_000
+
 _LONGEST_WORD, _BLOCK = 4_000, 1 << 20
 _GZIP = b"\x1f\x8b"
+_FASTTEXT = (793712314).to_bytes(4, "little")
+"""The first bytes of a model of fastText."""
 
 Stream: TypeAlias = BufferedReader | gzip.GzipFile
 Entry: TypeAlias = tuple[bytes, Callable[[], np.ndarray | None]]
@@ -55,12 +57,11 @@ class WordVectors(NamedTuple):
         path : str or Path
             A file, which may be compressed with gzip.  In text, a line is a word and its numbers, separated by blanks;
             a first line with the numbers of words and dimensions may be absent.  In binary, that line is there, and
-            each word is followed by a blank and its float32 numbers.  A model of fastText, ``.bin``, is not compressed.
+            each word is followed by a blank and its float32 numbers.
         most : int
             Of the words, the first so many are kept; files list frequent ones first.
         wanted : iterable of str
-            Words that are kept wherever they are.  Those that a model of fastText lacks, in lower case too, have
-            vectors from their character n-grams.
+            Words that are kept wherever they are.
 
         Raises
         ------
@@ -79,12 +80,9 @@ class WordVectors(NamedTuple):
         kept = set(wanted)
         try:
             with open(path, "rb") as stream:
-                start = stream.read(len(fasttext.MAGIC))
-            if start == fasttext.MAGIC:
-                found = _of_model(FastText.read(path), most, kept)
-            else:
-                with gzip.open(path) if start.startswith(_GZIP) else open(path, "rb") as stream:
-                    found = _chosen(_entries(stream, str(path)), most, kept)
+                start = stream.read(len(_GZIP))
+            with gzip.open(path) if start == _GZIP else open(path, "rb") as stream:
+                found = _chosen(_entries(stream, str(path)), most, kept)
         except (OSError, EOFError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise FileError(str(path), f"cannot be read: {reason.lower()}") from None
@@ -148,15 +146,6 @@ def _chosen(entries: Iterable[Entry], most: int, kept: set[str]) -> dict[str, np
     return found
 
 
-def _of_model(model: FastText, most: int, kept: set[str]) -> dict[str, np.ndarray]:
-    """Return the same of a model of fastText; kept words that it lacks have the vectors of their n-grams."""
-    known = set(model.words)
-    unknown = sorted(word for word in kept if known.isdisjoint((word, word.lower())))
-    words = [*model.words[:most], *(word for word in model.words[most:] if word in kept), *unknown]
-    vectors = {word: model.vector(word) for word in words if fits(word, WORD)}
-    return {word: vector for word, vector in vectors.items() if vector is not None}
-
-
 def _entries(stream: Stream, path: str) -> Iterator[Entry]:
     """Yield all words, each with the function that reads its vector."""
     first = stream.readline(_LONGEST_WORD * 16)
@@ -165,8 +154,9 @@ def _entries(stream: Stream, path: str) -> Iterator[Entry]:
     size = int(fields[1]) if header else len(fields) - 1
     if not first:
         return
-    if first.startswith(fasttext.MAGIC):
-        raise FileError(path, "is a compressed model of fastText; unpack it first, with gunzip")
+    if first.startswith(_FASTTEXT):
+        advice = "write the vectors of words: fasttext print-word-vectors MODEL.bin < WORDS.txt > VECTORS.vec"
+        raise FileError(path, f"is a model of fastText (.bin); {advice}")
     if not 2 <= size <= MOST_DIMENSIONS:
         message = f"the numbers of words and dimensions are expected, or a word and up to {MOST_DIMENSIONS} numbers"
         raise DataError(path, 1, message)

@@ -6,10 +6,7 @@
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
-import importlib.resources
 import logging
 import math
 import re
@@ -28,7 +25,7 @@ from starlette.types import ASGIApp
 
 from nonproj import __version__
 from nonproj.errors import ClusterError, DataError, NonprojError, one_line
-from nonproj.pictures.svg import tree_script
+from nonproj.pictures.pages import headers, join_modules, resource
 from nonproj.server.admission import BusyError
 from nonproj.server.bodies import parameters_of
 from nonproj.server.connections import Protocol, Writing
@@ -112,19 +109,10 @@ def make_app(service: Service) -> ASGIApp:
 
 def _load_page() -> tuple[str, dict[str, str]]:
     """Return the start page, with headers that restrict a browser to its own scripts and styles."""
-    text = importlib.resources.files("nonproj.server").joinpath("page.html").read_text(encoding="utf-8")
-    text = text.replace("{tree.js}", tree_script())
-    allowed = {}
-    for tag in ("script", "style"):
-        [content] = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-        allowed[tag] = f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
-    policy = f"default-src 'none'; script-src {allowed['script']}; style-src {allowed['style']}; connect-src 'self'"
-    policy += "; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    return text, {
-        "Content-Security-Policy": policy,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-    }
+    text = resource("nonproj.server", "page.html")
+    text = text.replace("{tree.js}", join_modules([resource("nonproj.pictures", "tree.js")]))
+    script, style = (re.findall(f"<{tag}.*?>(.*?)</{tag}>", text, re.DOTALL)[0] for tag in ("script", "style"))
+    return text, headers(script, style)
 
 
 async def _page(request: Request) -> Response:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeError
+from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeError, closest
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
@@ -36,8 +35,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("tokeniser", ["tagger", "tokenizer"])
     "; did you mean 'tokenizer'?"
     """
-    near = difflib.get_close_matches(word[:100], list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = closest(word, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 class RequestError(NonprojError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -46,13 +46,13 @@ class Analyzer:
 
     name: ClassVar[str] = "tagger"
     schema: ClassVar[Schema] = Schema(
-        {"options": dict},
+        {},
         {},
         [Schema({"tagger": Tagger.schema}, {}), Schema({"lemmatizer": Lemmatizer.schema}, {})],
     )
 
-    def __init__(self, tagger: Tagger | None, lemmatizer: Lemmatizer | None, options: TaggerConfig):
-        self.tagger, self.lemmatizer, self.options = tagger, lemmatizer, options
+    def __init__(self, tagger: Tagger | None, lemmatizer: Lemmatizer | None):
+        self.tagger, self.lemmatizer = tagger, lemmatizer
         self.tag_columns = tagger.columns if tagger else ()
         self.columns = ((LEMMA,) if lemmatizer else ()) + self.tag_columns
 
@@ -96,7 +96,7 @@ class Analyzer:
             tagger = Tagger.fit(sentences, options, files["tagger"], seed, progress, vectors)
         if LEMMA in columns:
             lemmatizer = Lemmatizer.fit(sentences, options, files["lemmatizer"], seed, progress)
-        return cls(tagger, lemmatizer, options)
+        return cls(tagger, lemmatizer)
 
     @property
     def tags(self) -> TagSet | None:
@@ -200,7 +200,7 @@ class Analyzer:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the same model."""
-        meta: dict[str, Any] = {"options": asdict(self.options)}
+        meta: dict[str, Any] = {}
         arrays: dict[str, np.ndarray] = {}
         add_nested(meta, arrays, "tagger", self.tagger.state() if self.tagger else None)
         add_nested(meta, arrays, "lemmatizer", self.lemmatizer.state() if self.lemmatizer else None)
@@ -219,14 +219,9 @@ class Analyzer:
         if not tagger and not lemmatizer:
             raise ModelError("the tagger's state has neither a tagger nor a lemmatizer")
         try:
-            options = TaggerConfig(**meta["options"])
-        except (ConfigError, TypeError) as error:
-            raise ModelError(f"the tagger has options unknown to this version: {error}") from None
-        try:
             return cls(
-                Tagger.from_state(*tagger, options) if tagger else None,
+                Tagger.from_state(*tagger) if tagger else None,
                 Lemmatizer.from_state(*lemmatizer) if lemmatizer else None,
-                options,
             )
         except ConfigError as error:
             raise ModelError(str(error)) from None

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
 from nonproj.linear.weights import zero_of
 from nonproj.tagging.templates import WINDOW, ChainTemplates
@@ -106,7 +106,7 @@ def hash_context(words: Words, text: Text, sentence: int, keys: Uint32s) -> None
                     row[t] = np.uint32(row[t] + there[t])
 
 
-@inlined_kernel
+@kernel
 def _sum_units(
     weights: Float32s | Int16s, place: int | np.uint32, units: Uint32s, first: int, end: int, total: float
 ) -> float:
@@ -116,7 +116,7 @@ def _sum_units(
     return total
 
 
-@inlined_kernel
+@kernel
 def _score_own(chain: Chain, words: Words, form: int, c: int, weights: Float32s | Int16s) -> float:
     """Return the score of a candidate by the templates about the word alone, the prior included."""
     tag, own, shift = words.tag[form, c], words.own[form], chain.shift
@@ -162,7 +162,7 @@ def score_pairs(
             scores[b, c] = total
 
 
-@inlined_kernel
+@kernel
 def score_triple(chain: Chain, key: Uint32s, q: int, p: int, tag: int, weights: Float32s | Int16s) -> float:
     """Return the score of a tag after two others by the templates about two tags."""
     triple, skip, shift = chain.bounds[4], chain.bounds[1], chain.shift

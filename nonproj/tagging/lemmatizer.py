@@ -40,7 +40,7 @@ from nonproj.tagging.lexicon import (
     text_keys,
 )
 from nonproj.tagging.scripts import apply_script, is_script, is_whole, make_script
-from nonproj.tagging.tagger import Progress, check_weights
+from nonproj.tagging.tagger import LEXICON_FOLDS, MARGIN, Progress, check_weights
 from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import Words, affixes, bin_counts, bin_probabilities, outside, share_words
 from nonproj.types import Sentence
@@ -129,7 +129,7 @@ class Lemmatizer:
         """Train a lemmatizer; words without a lemma are left out.  None if no lemma can be learnt."""
         examples = [
             (fold, (row[1], row[3], row[4], row[5]), row[2])
-            for fold, sentence in zip(blocks(len(sentences), options.lexicon_folds).tolist(), sentences, strict=True)
+            for fold, sentence in zip(blocks(len(sentences), LEXICON_FOLDS).tolist(), sentences, strict=True)
             for row in sentence.rows
             if row[2] != "_" or row[1] == "_"
         ]
@@ -307,7 +307,7 @@ def _train(
     rows, target = (pairs >> 32).astype(np.int32), pairs & 0xFFFFFFFF
     match = (words.tag[rows] == target[:, None]) & (np.arange(words.tag.shape[1]) < words.count[rows][:, None])
     usable = match.any(axis=1)
-    gold = Gold(match[usable].argmax(axis=1).astype(np.int32), options.margin)
+    gold = Gold(match[usable].argmax(axis=1).astype(np.int32), MARGIN)
     text = Text(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
     averaged = Averaged(bits)
     for epoch in range(options.epochs):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import codes_of, hash_codes, hash_texts
 from nonproj.linear.state import Arrays
 from nonproj.scoring.context import Context, check_context
@@ -259,7 +259,7 @@ def _sum_parts(output: Float32s, start: Int32s, units: Uint32s, found: Float32s)
                 found[t, k] += output[units[u], k]
 
 
-@inlined_kernel
+@kernel
 def share_of(start: Int64s, form: int, j: int) -> np.float32:
     """Return the factor of a form's row: the n-grams count less in long words, the form itself does not."""
     first, end = start[form], start[form + 1]
@@ -325,7 +325,7 @@ def _score_text(
                 scores[i, c] += factor * _product(hidden, output[words.tag[form, c]], sums)
 
 
-@inlined_kernel
+@kernel
 def _product(a: Float32s, b: Float32s, sums: Float32s) -> np.float32:
     """Return a product of vectors; eight sums in turn, which are in one vector register."""
     lanes = sums.shape[0]

@@ -36,6 +36,19 @@ _CHUNK = 500
 _OWN = 2.0
 """A candidate that loses so many times the pruning threshold by its form alone is dropped with the form."""
 
+MARGIN = 20.0
+"""Score by which the gold tags must win for each wrong tag, in training."""
+
+THRESHOLD, MAX_TAGS = 250.0, 6
+"""A word's candidates for the pass of second order: those that lose no more in the pass of first order, in units of the
+weights before they are rounded, and the best ones of these."""
+
+LEXICON_FOLDS = 10
+"""In training, a word is looked up in a lexicon of the other folds, so that some words are unknown, as in new text."""
+
+NETWORK_WEIGHT = 0.75
+"""Factor of the network's scores, in nats, relative to the margin."""
+
 WITH_VECTORS = 2.0
 """With word vectors, the network knows more words than the chain does, and its scores count so many times more."""
 
@@ -94,7 +107,6 @@ class Tagger:
     weights : ndarray, int16
         The table, its size a power of two.
     scale : float
-    options : TaggerConfig
     network : TagNetwork or None
         Its scores are added to those of the chain.
     """
@@ -112,7 +124,6 @@ class Tagger:
         templates: dict[str, Any],
         weights: np.ndarray,
         scale: float,
-        options: TaggerConfig,
         network: TagNetwork | None = None,
     ):
         self.tags, self.lexicon, self.templates, self.weights, self.scale = tags, lexicon, templates, weights, scale
@@ -120,9 +131,9 @@ class Tagger:
         self.table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
         self.chain = make_chain(tags, self.table, len(weights).bit_length() - 1)
         self.smoothing = Smoothing()
-        self.pruning = Pruning(options.threshold / scale, options.max_tags)
-        self.margin = options.margin / scale
-        self.network, self.factor = network, options.network_weight * self.margin
+        self.pruning = Pruning(THRESHOLD / scale, MAX_TAGS)
+        self.margin = MARGIN / scale
+        self.network, self.factor = network, NETWORK_WEIGHT * self.margin
         if network and network.words:
             self.factor *= WITH_VECTORS
         first = network.outside if network else _no_network(1)
@@ -210,18 +221,18 @@ class Tagger:
         tag = np.maximum(gold, 0)
         counter = Counter(form_keys(list(forms)), form, tag)
         sizes = np.array([len(s) for s in sentences])
-        fold = np.repeat(blocks(len(sentences), options.lexicon_folds), sizes)
+        fold = np.repeat(blocks(len(sentences), LEXICON_FOLDS), sizes)
         table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
         words, rows = _training_words(counter, list(forms), form, fold, tags, table)
         text = Text(np.cumsum([0, *sizes], dtype=np.int64), rows)
         weights = _train(words, text, tag, tags, table, options, seed, progress)
         table16, scale = quantise(weights)
         network = None
-        if options.network_epochs and options.network_weight:
+        if options.network_epochs:
             corpus = Corpus(text.start, form, gold)
             texts, epochs = list(forms), options.network_epochs
             network = learn_tag_network(texts, corpus, tags, epochs, (seed, Stream.TAG_NETWORK), progress, vectors)
-        return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, options, network)
+        return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, network)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the same tagger."""
@@ -230,14 +241,14 @@ class Tagger:
         return meta, {"weights": self.weights, **self.lexicon._asdict(), **network}
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray], options: TaggerConfig) -> Tagger:
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Tagger:
         """Return the tagger of a state; raise `ModelError`, or `ConfigError` about its templates, if it is unsound."""
         if not 0 < meta["scale"] < 1e30:
             raise ModelError("the scale of the tagger's weights is not a positive number")
         tags = TagSet(check_tags(meta["tags"]))
         weights, lexicon = check_weights(arrays, "tagger", tags.n_units), check_lexicon(arrays, len(tags), "tagger")
         network = check_network(arrays, tags)
-        return cls(tags, lexicon, meta["templates"], weights, meta["scale"], options, network)
+        return cls(tags, lexicon, meta["templates"], weights, meta["scale"], network)
 
 
 def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.ndarray:
@@ -305,7 +316,7 @@ def _train(
 ) -> np.ndarray:
     """Return averaged weights, float32."""
     chain = make_chain(tags, table, options.bits)
-    gold = Gold(_nearest(words, text.form, tag, tags), options.margin)
+    gold = Gold(_nearest(words, text.form, tag, tags), MARGIN)
     mean = np.zeros(1 << options.bits, np.float32)
     for run in range(options.restarts):
         mean += _train_once(chain, words, text, gold, options, (seed, run), progress) / options.restarts
@@ -329,7 +340,7 @@ def _train_once(
         wrong, order = 0, generator(seed[0], Stream.TAGGER, seed[1], epoch).permutation(n)
         for first in progress(range(0, n, _CHUNK), f"{name} epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
-            wrong += train_text(chain, words, text, chunk, gold, options.max_tags, averaged)
+            wrong += train_text(chain, words, text, chunk, gold, MAX_TAGS, averaged)
         return f"{wrong} wrong tags"
 
     run_epochs(name, range(options.epochs), run)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes, length_share, place_share
 from nonproj.text.characters import (
     APOSTROPHE,
@@ -177,7 +177,7 @@ def _cut_tokens(joined: Uint8s, start: Int64s, end: Int64s, marks: Bools) -> Non
                 begin = i + 1
 
 
-@inlined_kernel
+@kernel
 def table_shift(size: int) -> int:
     """Return by how many bits a hash is shifted to be a place in a table of this length, which is a power of two."""
     shift = 32
@@ -348,7 +348,7 @@ def _address_end(codes: Uint32s, kind: Uint8s, i: int, last: int) -> int:
     return stop
 
 
-@inlined_kernel
+@kernel
 def _ends_address(code: np.uint32) -> bool:
     """Return whether a character is never part of an address."""
     a, b, c, d = _WIDE_PUNCTUATION

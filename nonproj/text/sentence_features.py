@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.text.characters import CLOSE, OPEN, QUOTE
@@ -122,7 +122,7 @@ N_STATES = 144
 """States of a sentence up to a place: see `state_of`."""
 
 
-@inlined_kernel
+@kernel
 def _bucket(length: int) -> int:
     """Return a class of lengths, from 0 to 8."""
     bound, found = 4, 4
@@ -131,13 +131,13 @@ def _bucket(length: int) -> int:
     return length if length < 4 else found
 
 
-@inlined_kernel
+@kernel
 def state_of(length: int, brackets: int, quotes: int, verbs: int) -> int:
     """Return what the model knows of the sentence up to a place, as a number less than `N_STATES`."""
     return ((_bucket(length) * 2 + min(brackets, 1)) * 2 + quotes % 2) * 4 + min(verbs, 3)
 
 
-@inlined_kernel
+@kernel
 def brackets_after(first: int, brackets: int) -> int:
     """Return the number of open brackets after a token whose first character is of some kind."""
     if first == OPEN:
@@ -145,13 +145,13 @@ def brackets_after(first: int, brackets: int) -> int:
     return max(brackets - 1, 0) if first == CLOSE else brackets
 
 
-@inlined_kernel
+@kernel
 def at_line_end(blanks: int) -> int:
     """Return 1 at the end of a line that is not full: such places have weights of their own."""
     return 1 if blanks == BROKEN else 0
 
 
-@inlined_kernel
+@kernel
 def _nearby(blanks: Uint8s, t: int) -> tuple[int, int]:
     """Return the first and the last row of the tokens around the place after row ``t`` that are in its paragraph."""
     first, last = t, t + 1
@@ -162,7 +162,7 @@ def _nearby(blanks: Uint8s, t: int) -> tuple[int, int]:
     return first, last
 
 
-@inlined_kernel
+@kernel
 def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32s, own: int) -> None:
     """Write what is known of a token alone, `OF_TOKEN`, from ``own`` on."""
     atoms[own], atoms[own + 1], atoms[own + 2] = table.word[row], table.shape[row], table.suffix[row]
@@ -182,7 +182,7 @@ def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) ->
     atoms[_ONE] = 1
 
 
-@inlined_kernel
+@kernel
 def look_back(state: int, atoms: Uint32s) -> None:
     """Write the attributes of a state."""
     atoms[_PLACE], atoms[_INSIDE], atoms[_VERBS] = state // 16, state // 4, state % 4

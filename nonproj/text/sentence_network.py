@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_window
 from nonproj.linear.state import Arrays
 from nonproj.linear.templates import Grammar, compile_templates, window_of
@@ -233,7 +233,7 @@ def _look(table: TokenTable, usage: Usage, rows: Float32s) -> tuple[KnownWords, 
     return known, nodes, vectors
 
 
-@inlined_kernel
+@kernel
 def network_score(states: Float32s, output: Float32s, sums: Float32s, state: int) -> float:
     """Return the score of an end in a state, a row of ``states``, given what the tokens add to the hidden units."""
     size = states.shape[1]

@@ -26,6 +26,14 @@ from nonproj.text.usage import Usage, case_classes, letter_case
 MISSED = 0.1
 """Share of the sentence ends after which, in training, the model goes on as if it had missed them."""
 
+LEARNING_RATE = 0.1
+"""That of the linear models, times a factor for sentences; half and twice as large ones were no better there
+(``research/results/features.md``)."""
+
+COPIES = 1
+"""Copies of the training text with varied line breaks, beside the text as it is; three were no better
+(``research/results/features.md``)."""
+
 _CASE_BITS = 16
 
 
@@ -73,7 +81,7 @@ def learn_sentences(
     progress : callable
         Wraps the loops over epochs.
     """
-    folds = [_varied(fold, candidate, options.copies, seed) for fold in folds_of(paragraphs)]
+    folds = [_varied(fold, candidate, COPIES, seed) for fold in folds_of(paragraphs)]
     return _learn(folds, options, seed, progress).mixed(options.network_share)
 
 
@@ -108,7 +116,7 @@ def _learn(
             if with_network:
                 examples.append(network_examples(table, text.sentence_ends, usage, missed, lines=copy > 0))
     # sentences are harder than tokens: more and smaller steps
-    slow = Options(options.bits, -(-5 * options.epochs // 3), 0.3 * options.learning_rate)
+    slow = Options(options.bits, -(-5 * options.epochs // 3), 0.3 * LEARNING_RATE)
     weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)
     network = empty_network()
     if with_network:

@@ -27,7 +27,7 @@ from nonproj.text.characters import (
 from nonproj.text.corpus import Surface, raw_text
 from nonproj.text.layout import MAX_HASHED, Text, table_shift
 from nonproj.text.sentence_network import NETWORK, check_network
-from nonproj.text.sentence_training import learn_sentences
+from nonproj.text.sentence_training import COPIES, LEARNING_RATE, learn_sentences
 from nonproj.text.sentences import alternatives, score_ends
 from nonproj.text.token_table import token_table
 from nonproj.text.tokens import (
@@ -153,17 +153,17 @@ def train(
     paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
 ) -> Trained:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
-    bits, epochs, rate = options.bits, options.epochs, options.learning_rate
+    bits, epochs = options.bits, options.epochs
     tables, blanks = _learn_tokens(paragraphs, options, seed, progress)
     if blanks or (tables["candidate"] == ALWAYS).any():
         examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        tables["words"] = _fit(examples, Options(bits, epochs, rate), seed, progress, "words")
+        tables["words"] = _fit(examples, Options(bits, epochs, LEARNING_RATE), seed, progress, "words")
     sentences = learn_sentences(
         paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
     )
     tables |= sentences.usage._asdict() | {"sentences": sentences.weights} | sentences.network.arrays()
-    return Trained(tables, blanks, options.threshold)
+    return Trained(tables, blanks, 0.0)
 
 
 def _learn_tokens(
@@ -171,14 +171,14 @@ def _learn_tokens(
 ) -> tuple[dict[str, np.ndarray], bool]:
     """Return the tables of the model of tokens, and whether words contain blanks."""
     plain = TrainingText(raw_text(paragraphs))
-    varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(options.copies)]
+    varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(COPIES)]
     tables = {"candidate": candidates([plain, *varied])}
     for corpus in (plain, *varied):
         corpus.divide(tables["candidate"])
     tables["known"] = known_tokens(plain)
     lexicon = tables["candidate"], tables["known"]
     found = (token_examples(text.layout, text.raw.token_ends, *lexicon, options.bits) for text in (plain, *varied))
-    steps = Options(options.bits, options.epochs, options.learning_rate, N_OF_CLASSES)
+    steps = Options(options.bits, options.epochs, LEARNING_RATE, N_OF_CLASSES)
     tables["tokens"] = _fit(found, steps, seed, progress, "tokens")
     return tables, plain.has_words_with_blanks()
 

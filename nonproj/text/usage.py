@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.text.characters import LETTER, LOWER, UPPER
 from nonproj.text.layout import table_shift
 from nonproj.text.token_table import PADDING, TokenTable
@@ -61,7 +61,7 @@ def known_words(table: TokenTable, usage: Usage) -> KnownWords:
     return KnownWords(case, tag)
 
 
-@inlined_kernel
+@kernel
 def is_finite_verb(tag: int) -> bool:
     """Return whether a class of words is that of finite verbs."""
     return bool(tag > 0 and tag % 2 == 0)

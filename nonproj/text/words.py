@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_window, length_share, place_share
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.text.layout import MAX_TOKEN, NO_BLANKS, ONE_BLANK, WRAPPED, table_shift
@@ -129,7 +129,7 @@ def count_words(units: TokenTable, joins: np.ndarray, size: int) -> np.ndarray:
     return counts
 
 
-@inlined_kernel
+@kernel
 def _described(size: int, place: int, count: int) -> int:
     """Return the length of a known word, where it goes on, and a class of its count, as one number."""
     frequent = 1 + (count > 1) + (count > 3) + (count > 9)

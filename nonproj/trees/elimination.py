@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int64s
 
 SMALLEST = 1e-100
@@ -72,7 +72,7 @@ def _escape(rates: Float64s, single_root: bool, escape: Float64s, leaving: Float
     return smallest
 
 
-@inlined_kernel
+@kernel
 def _set_task(task: Int64s, depth: int, low: int, high: int, row: int) -> None:
     """Push a new task onto the stack; assigning to a slice would take longer to compile."""
     task[depth, 0], task[depth, 1], task[depth, 2], task[depth, 3] = low, high, 0, row
@@ -201,7 +201,7 @@ def _eliminate_panel(
     return product
 
 
-@inlined_kernel
+@kernel
 def _add_detour(rates: Float64s, m: int, k: int, end: int) -> None:
     """Add to the rates of word m its detours through word k to the root and to words k + 1 .. end - 1."""
     detour = rates[m, k]
@@ -269,7 +269,7 @@ def _add_product(
                     _add_row(target, m, rates[m, k], k, left, right)
 
 
-@inlined_kernel
+@kernel
 def _add_row(target: Float64s, m: int, factor: float, k: int, low: int, high: int) -> None:
     """Add a multiple of row k to row m, columns low .. high - 1."""
     row, source = target[m, low:high], target[k, low:high]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Float64s, Int32s
 
 ROUNDOFF = 2.0**-53 * 1.01
@@ -149,7 +149,7 @@ def sums_are_exact(values: Float64s, count: int) -> bool:
     return True
 
 
-@inlined_kernel
+@kernel
 def add(total: float, lost: float, term: float) -> tuple[float, float]:
     """Add a term to a sum; return the sum and what rounding has taken from it so far (Neumaier 1974)."""
     larger = total + term

@@ -53,18 +53,21 @@ class ModelRef(NamedTuple):
     decoding : DecodingConfig
     tags : str
         See `nonproj.pipeline.parser.Parser`.
+    proofs : bool
+        See there.
     """
 
     path: str
     digest: bytes
     decoding: DecodingConfig
     tags: str = "missing"
+    proofs: bool = False
 
     @classmethod
-    def of(cls, path: str | Path, decoding: DecodingConfig, tags: str = "missing") -> ModelRef:
+    def of(cls, path: str | Path, decoding: DecodingConfig, tags: str = "missing", proofs: bool = False) -> ModelRef:
         """Return a reference to an existing model file."""
         path = Path(path).absolute()
-        return cls(str(path), fingerprint(path), decoding, tags)
+        return cls(str(path), fingerprint(path), decoding, tags, proofs)
 
 
 def fingerprint(path: str | Path) -> bytes:
@@ -95,7 +98,7 @@ def parser_of(reference: ModelRef) -> tuple[Parser, bool]:
     """Return this thread's parser and whether it is new; threads of a process share the model."""
     if getattr(_of_thread, "reference", None) == reference:
         return _of_thread.parser, False
-    _of_thread.parser = Parser(_model(reference), reference.decoding, reference.tags)
+    _of_thread.parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs)
     _of_thread.reference = reference
     return _of_thread.parser, True
 

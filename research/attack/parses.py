@@ -35,10 +35,19 @@ CHANGES = [
     {"search_limit": 0},
     {"threshold": 1.0},
     {"threshold": 1e-12, "single_root": True, "projective": True},
-    {"beta": 0.0, "tau": 1.0},
-    {"tolerance": 0.0},
 ]
 """Decoding options, changed from those of the model."""
+
+CONSTANTS = [{"beta": 0.0, "tau": 1.0}, {"tolerance": 0.0}]
+"""Constants of dual decomposition, changed from those of all models."""
+
+
+class WithConstants(Parser):
+    """A parser with other constants of dual decomposition."""
+
+    def __init__(self, model: Model, constants: dict[str, float]):
+        super().__init__(model)
+        self.options = self.options._replace(**constants)
 
 
 class Parses(Lane):
@@ -55,6 +64,7 @@ class Parses(Lane):
             decoding = model.config.decoding
             chosen = [change for change in CHANGES if "," not in parts or "search_limit" not in change]
             self.parsers += [(model, Parser(model, dataclasses.replace(decoding, **change))) for change in chosen]
+            self.parsers += [(model, WithConstants(model, constants)) for constants in CONSTANTS]
         self.notes = {"compared with all trees": 0, "compared with integer programs": 0, "sentences": 0, "certified": 0}
 
     def case(self, rng: random.Random, number: int) -> str:

@@ -9,8 +9,7 @@ import struct
 import numpy as np
 
 from nonproj.errors import DataError, FileError
-from nonproj.scoring.fasttext import MAGIC, MOST_DIMENSIONS
-from nonproj.scoring.vectors import WordVectors
+from nonproj.scoring.vectors import MOST_DIMENSIONS, WordVectors
 from research.attack import mutators
 from research.attack.campaign import Lane
 from research.attack.properties import check_message, require
@@ -32,7 +31,7 @@ NUMBERS = ["0", "-1.5", "1e-3", "1e38", "1e39", "nan", "-inf", "x", "1_0", "٣",
 
 
 class Vectors(Lane):
-    """Reads damaged files of word vectors, text, binary or of fastText, perhaps with gzip."""
+    """Reads damaged files of word vectors, text or binary, perhaps with gzip."""
 
     name = "vectors"
 
@@ -63,9 +62,9 @@ def draw_file(rng: random.Random) -> bytes:
     """Return a file in one of the formats, nearly always sound."""
     size, words = rng.choice((2, 3, 10)), rng.sample(WORDS, rng.randrange(1, len(WORDS)))
     kind = rng.random()
-    if kind < 0.3:
-        return draw_model(rng, words, size)
-    if kind < 0.6:
+    if kind < 0.1:
+        return (793712314).to_bytes(4, "little") + rng.randbytes(rng.randrange(200))  # a model of fastText, refused
+    if kind < 0.5:
         rows = [struct.pack(f"<{size}f", *(rng.gauss(0, 1) for _ in range(size))) for _ in words]
         end = rng.choice((b"", b"\n"))
         body = b"".join(word.encode() + b" " + row + end for word, row in zip(words, rows, strict=True))
@@ -74,17 +73,3 @@ def draw_file(rng: random.Random) -> bytes:
     lines = [f"{word} {' '.join(draw() for _ in range(size))}" for word in words]
     header = [f"{len(words)} {rng.choice((size, size, size, size + 1, 10**9))}"] * rng.randrange(2)
     return rng.choice(("\n", "\n", "\r\n", " \n")).join([*header, *lines, ""]).encode()
-
-
-def draw_model(rng: random.Random, words: list[str], size: int) -> bytes:
-    """Return a model of fastText, nearly always sound."""
-    odd = lambda number: rng.choice((-1, 0, 1, 1 << 30)) if rng.random() < 0.01 else number  # noqa: E731
-    buckets, shortest, longest = rng.choice(((0, 0, 0), (20, 1, 3), (7, 3, 6)))
-    options = [size, 5, 5, 1, 5, 1, 2, rng.choice((1, 2, 3)), buckets, shortest, longest, 100]
-    data = MAGIC + struct.pack("<i", rng.choice((11, 12))) + struct.pack("<12id", *map(odd, options), 1e-4)
-    entries = [(word, 0) for word in words] + [("__label__x", 1)] * rng.randrange(2)
-    data += struct.pack("<3i2q", odd(len(entries)), odd(len(words)), len(entries) - len(words), 99, odd(-1))
-    data += b"".join(word.encode() + b"\0" + struct.pack("<qb", 1, kind) for word, kind in entries)
-    n_rows = len(words) + buckets
-    data += struct.pack("<?2q", rng.random() < 0.02, odd(n_rows), odd(size))
-    return data + struct.pack(f"<{n_rows * size}f", *(rng.gauss(0, 1) for _ in range(n_rows * size)))

@@ -80,7 +80,6 @@ def _model(name: str, results: Path, data: Path, short: bool) -> tuple[Model, li
         changes = {"features.bits": 18, "training.epochs": 2, "tagger.epochs": 1, "tagger.folds": 2}
         changes |= {
             "network.epochs": 0,
-            "confidence.epochs": 1,
             "confidence.share": 0.3,
             "segmenter.epochs": 1,
             "tagger.restarts": 1,

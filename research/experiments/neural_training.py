@@ -26,10 +26,10 @@ from research.experiments.store import write_rows
 from research.experiments.text import LANGUAGES, parse_arguments
 
 WAYS: dict[str, tuple[str, dict[str, object]]] = {
-    "words": ("heads of words", {"encoder.structured": 0.0}),
-    "trees": ("trees", {"encoder.structured": 0.0, "encoder.arc_loss": "trees"}),
+    "words": ("heads of words", {"encoder.losses": "words"}),
+    "trees": ("trees", {"encoder.losses": "trees"}),
     "words-structures": ("heads of words, structures", {}),
-    "trees-structures": ("trees, structures", {"encoder.arc_loss": "trees"}),
+    "trees-structures": ("trees, structures", {"encoder.losses": "trees-structures"}),
 }
 """The losses by name: their title, and the options that are not the default ones."""
 

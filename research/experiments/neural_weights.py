@@ -23,8 +23,8 @@ from nonproj.io import conll
 from nonproj.io.conll import UPOS
 from nonproj.io.temporary import replacing
 from nonproj.model.model import Model
-from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj.scoring.encoders.scorer import LABEL_WEIGHT, TAG_WEIGHT, WEIGHT
 from nonproj.types import Sentence
 from research.experiments.__main__ import run_program
 from research.experiments.layout import percent, pick, table
@@ -36,9 +36,9 @@ from research.experiments.store import Row, write_rows
 from research.experiments.text import LANGUAGES, parse_arguments
 
 NAMES = ("weight", "label_weight", "tag_weight")
-"""The options of the encoder that are compared."""
+"""The columns of the weights that are compared."""
 
-DEFAULTS = tuple(float(getattr(Config().encoder, name)) for name in NAMES)
+DEFAULTS = (WEIGHT, LABEL_WEIGHT, TAG_WEIGHT)
 FACTORS = (0.35, 0.5, 1.0, 1.4)
 """Other values of ``weight``, with ``label_weight`` the default, and the reverse."""
 
@@ -49,7 +49,7 @@ FILE = "neural-weights.csv"
 
 INTRODUCTION = """# Weights of encoder and linear scores
 
-The scores of the encoder are multiplied by `encoder.weight`, `encoder.label_weight` and `encoder.tag_weight`, and added
+The scores of the encoder are multiplied by a weight for parts, one for labels and one for tags, and added
 to those of the linear model and its tagger. Development files: given words, predicted tags, all words, punctuation
 included. Each line changes one of the three weights, the first has the default ones; p by a paired permutation test
 against it. `python -m research.experiments.neural_weights` makes this page.
@@ -88,14 +88,12 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
 
 def with_weights(model: Model, weights: Sequence[float]) -> Model:
     """Return a model whose encoder has other weights than those that it was trained with."""
-    options, values = model.config.encoder, dict(model.components["encoder"])
-    factors = [new / getattr(options, name) for name, new in zip(NAMES, weights, strict=True)]
+    values = dict(model.components["encoder"])
+    factors = [new / default for new, default in zip(weights, DEFAULTS, strict=True)]
     values |= {"scale": values["scale"] * factors[0], "label_scale": values["label_scale"] * factors[1]}
     if "tags" in values:
         values["tags"] = values["tags"] | {"scale": values["tags"]["scale"] * factors[2]}
-    changed = dict(zip(NAMES, weights, strict=True))
-    config = dataclasses.replace(model.config, encoder=dataclasses.replace(options, **changed))
-    return dataclasses.replace(model, config=config, components=model.components | {"encoder": values})
+    return dataclasses.replace(model, components=model.components | {"encoder": values})
 
 
 def figures(model: Model, gold: Sequence[Sentence]) -> tuple[Row, Evaluation]:

@@ -52,9 +52,8 @@ _IGNORED = {"treebank": ("train", "test", "dev", "silver", "partial"), "features
 
 _WITHOUT = {
     "treebank": ({"silver_share": 1.0}, ("silver_share",)),
-    "features": ({"vectors": None}, ("vectors", "vector_words")),
+    "features": ({"vectors": None}, ("vectors",)),
     "segmenter": ({"network_share": 0.0}, ("network_share",)),
-    "encoder": ({"arc_loss": "words", "words": 1_250_000}, ("arc_loss", "words")),
 }
 """By section, options that change nothing if they have certain values: models are those of versions without them."""
 

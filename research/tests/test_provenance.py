@@ -166,16 +166,14 @@ def test_an_experiment_refuses_a_model_that_training_would_not_give_again(tmp_pa
 
 
 def test_options_that_change_nothing_do_not_count():
-    """Models without word vectors, and with the first loss of encoders, are those of versions without such options."""
+    """Models without word vectors are those of versions without such an option; options of encoders need one."""
 
     def made(**changes):
         config = Config().with_overrides({name.replace("__", "."): value for name, value in changes.items()})
         return provenance.of_configs({"a": config}, []).configuration
 
-    assert made() == made(features__vector_words=7) == made(encoder__arc_loss="trees")  # without vectors or encoder
-    vectors = {"features__vectors": "a.vec"}
-    assert len({made(), made(**vectors), made(**vectors, features__vector_words=7)}) == 3
+    assert made() == made(encoder__losses="trees") != made(features__vectors="a.vec")
     encoder = {"encoder__folder": "a"}
-    assert len({made(**encoder), made(**encoder, encoder__arc_loss="trees")}) == 2
+    assert len({made(), made(**encoder), made(**encoder, encoder__losses="trees")}) == 3
     found = provenance._options(Config().with_overrides({"encoder.folder": "a"}).as_dict(), False)
-    assert "arc_loss" not in found["encoder"] and "vectors" not in found["features"]
+    assert "vectors" not in found["features"]

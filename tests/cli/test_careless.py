@@ -67,6 +67,15 @@ def test_misspelt_endings_are_refused(ending, tmp_path, capsys):
     assert format_of(f"out.{ending}", "conllu") == "conllu"
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "TSV", "csv.gz"])
+def test_tables_in_text_are_not_conll(ending, tmp_path, capsys):
+    out = tmp_path / f"out.{ending}"
+    assert main(["parse", "-m", "none", "none.conllu", "-o", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert ".parquet or .jsonl" in error and error.count("\n") == 1 and not out.exists()
+    assert format_of(out, "conllu") == "conllu"
+
+
 @pytest.mark.parametrize("name", ["out", "out.txt", "out.conll", "out.conllx.gz", "out.d/parsed", "out.2024", "jsno"])
 def test_other_endings_are_of_conll_files(name):
     assert format_of(name, None) == "conllu"
@@ -80,7 +89,7 @@ def test_other_endings_are_of_conll_files(name):
         ("threshold", "pruner.threshold"),
         ("trainign.epochs", "training.epochs?"),
         ("part", "parts?"),
-        ("tau", "decoding.tau?"),
+        ("step", "decoding.step?"),
     ],
 )
 def test_an_option_without_its_section(key, suggestion):

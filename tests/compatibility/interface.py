@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -30,30 +31,45 @@ MADE_BY_USERS = ("Config", "DependencyParser", "Evaluation", "Parser", "Sentence
 """The classes whose objects users make by calling them; those of others are results, whose attributes are public."""
 
 ONLY = {
-    "Model": ("config", "describe", "from_bytes", "is_trained", "labels", "load", "load_trained", "meta", "save")
-    + ("to_bytes", "verify"),
-    "Parse": ("changed", "confidence", "decoded", "labels", "others"),
-    "Parser": ("parse", "parse_all", "with_nbest"),
+    "Config": ("load", "with_overrides"),
+    "Decoded": ("bound", "certified", "heads", "score"),
+    "Evaluation": ("add", "as_dict", "las", "table", "uas"),
+    "Model": ("load", "save"),
+    "Parse": ("confidence", "decoded", "labels"),
+    "ParsedSentence": ("bound", "certified", "confidence", "feats", "forms", "heads", "labels", "lemmas")
+    + ("others", "picture", "score", "text", "to_conllu", "to_json", "to_networkx", "upos", "words", "xpos"),
+    "Parser": ("parse", "parse_all"),
+    "Sentence": ("forms", "heads", "labels"),
+    "TextParser": ("marginals", "nbest", "parse", "parse_all", "pipe", "samples"),
 }
-"""The public attributes of classes that have others, which the stages of the parser share."""
+"""The public attributes of classes that have others, which modules of the parser share."""
+
+MOST = 250
+"""Lines, at most: each is kept until the next major version."""
 
 
 def listing() -> list[str]:
     """Return the lines of the public interface."""
-    lines = [*_python(), *_command_line(build_parser(())), *(f"option {name}" for name, _ in options())]
+    lasting = (name for name, option in options() if not option.advanced)
+    lines = [*_python(), *_command_line(build_parser(())), *(f"option {name}" for name in lasting)]
     return [*lines, *_addresses()]
 
 
 def _python() -> Iterator[str]:
-    """Yield a line for each public function, class, method and attribute."""
+    """Yield a line for each public function, class, method and attribute.
+
+    A class that users do not make, but get as a result, is named by the lines of its attributes; the parameters of a
+    dataclass are attributes, too.
+    """
     for name in nonproj.__all__:
         value = getattr(nonproj, name)
         if not isinstance(value, type):
             yield f"python {name}{_parameters(value)}" if callable(value) else f"python {name}"
             continue
-        yield f"python {name}{_parameters(value)}" if name in MADE_BY_USERS else f"python {name}"
         if issubclass(value, Exception):
             yield f"python {name} is {next(base.__name__ for base in value.__mro__[1:])}"
+        if name in MADE_BY_USERS:
+            yield f"python {name}{_parameters(value)}"
         for member in sorted(_members(value)):
             found = inspect.getattr_static(value, member, None)
             function = getattr(found, "__func__", found)
@@ -82,23 +98,35 @@ def _parameters(function: object, bound: bool = True) -> str:
 
 
 def _command_line(parser: Arguments) -> Iterator[str]:
-    """Yield a line for each argument of each command of this package."""
+    """Yield a line for each argument, with the commands of this package that have it.
+
+    Spellings of one argument, such as ``-q`` and ``--quiet``, or ``--tag`` and ``--no-tag``, stand in one line.
+    """
     own = {name: command for name, command in parser.commands.items() if name not in WORKBENCH}
+    found: dict[str, list[str]] = {}
     for name, command in own.items():
-        yield f"command {name}"
-        for action in command.arguments:
-            if action.help is argparse.SUPPRESS:
-                continue
-            value = (
-                ""
-                if action.nargs == 0
-                else f" {{{','.join(map(str, action.choices))}}}"
-                if action.choices
-                else " VALUE"
-            )
-            value += "?" if action.nargs == "?" and action.option_strings else ""
-            for text in action.option_strings or [f"<{action.metavar}> {action.nargs or 1}"]:
-                yield f"command {name} {text}{value if action.option_strings else ''}"
+        for text in _arguments(command):
+            found.setdefault(text, []).append(name)
+    for text, names in found.items():
+        yield f"argument {text}: {' '.join(names)}"
+
+
+def _arguments(command: Arguments) -> list[str]:
+    """Return the arguments of a command, each with all its spellings."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for action in command.arguments:
+        if action.help is not argparse.SUPPRESS:
+            key = (action.dest, _value(action)) if action.option_strings else (action.dest, "")
+            words = action.option_strings or [f"<{action.metavar}> {action.nargs or 1}"]
+            found.setdefault(key, []).extend(words)
+    return [", ".join(words) + value for (_, value), words in found.items()]
+
+
+def _value(action: argparse.Action) -> str:
+    """Return what follows the name of an argument."""
+    if action.nargs == 0:
+        return ""
+    return f" {{{','.join(map(str, action.choices))}}}" if action.choices else " VALUE" + "?" * (action.nargs == "?")
 
 
 def _addresses() -> Iterator[str]:
@@ -111,9 +139,27 @@ def _addresses() -> Iterator[str]:
 
 
 def missing(old: list[str], new: list[str]) -> list[str]:
-    """Return the lines of an earlier version that a later one does not satisfy."""
+    """Return what lines of an earlier version promise, and a later one does not keep; arguments command by command."""
+    old, new = ([each for line in lines for each in _promises(line)] for lines in (old, new))
     known, by_name = set(new), {line.partition("(")[0]: line for line in new}
     return [line for line in old if line not in known and not _satisfies(line, by_name.get(_name(line)), known)]
+
+
+def _promises(line: str) -> Iterator[str]:
+    """Yield what a line promises: of an argument, each spelling for each of its commands.
+
+    Examples
+    --------
+    >>> list(_promises("argument -j, --jobs VALUE: parse train"))
+    ['command parse -j VALUE', 'command parse --jobs VALUE', 'command train -j VALUE', 'command train --jobs VALUE']
+    """
+    if not line.startswith("argument "):
+        yield line
+        return
+    text, _, names = line.removeprefix("argument ").rpartition(": ")
+    spellings, value = re.fullmatch(r"(-[\w-]+(?:, -[\w-]+)*|<.*?>)( .+)?", text).groups(default="")
+    for name in names.split():
+        yield from (f"command {name} {spelling}{value}" for spelling in spellings.split(", "))
 
 
 def _name(line: str) -> str:

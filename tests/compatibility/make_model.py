@@ -44,7 +44,6 @@ OPTIONS = {
     "pruner.folds": 2,
     "labeler.epochs": 4,
     "confidence.share": 0.3,
-    "confidence.epochs": 1,
     "treebank.name": "Toy",
     "treebank.licence": "CC0",
 }

@@ -247,7 +247,7 @@ def test_calibration_is_reported_and_drawn(path, treebank, tmp_path, capsys):
 # -- plain text
 
 RAW = {"tagger.epochs": 2, "segmenter.epochs": 2, "network.epochs": 0, "training.tags": "gold", "tagger.restarts": 1}
-RAW |= {"confidence.share": 0.5, "confidence.epochs": 1, "tagger.bits": 14, "segmenter.bits": 14}
+RAW |= {"confidence.share": 0.5, "tagger.bits": 14, "segmenter.bits": 14}
 
 
 def confused(count, seed):
@@ -333,7 +333,7 @@ def danish(treebanks):
 
 def test_probabilities_are_learnt_from_a_treebank(danish):
     """They are near the share of right heads of sentences not seen, and rank them better than marginals."""
-    options = {"confidence.share": 0.4, "confidence.epochs": 2, "training.tags": "gold"}
+    options = {"confidence.share": 0.4, "training.tags": "gold"}
     model = train(danish[0], Config().with_overrides(SMALL | options))
     assert model.meta["confidence"]["words"] > 1000
     parser = Parser(Model.from_bytes(model.to_bytes()), tags="none")
@@ -354,7 +354,7 @@ def test_probabilities_are_learnt_from_a_treebank(danish):
 
 # -- training that is resumed, or done in shards
 
-NOISY = SMALL | {"confidence.share": 0.5, "confidence.epochs": 2, "training.tags": "gold"}
+NOISY = SMALL | {"confidence.share": 0.5, "training.tags": "gold"}
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 from shown import write_files
 
+import nonproj
 from nonproj.cli.main import main
 from nonproj.evaluation.html.analysis import judged
 from nonproj.evaluation.html.items import from_files, with_trees
+from nonproj.evaluation.html.page import SCRIPTS
 from nonproj.evaluation.scores import evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
+from nonproj.pictures.pages import join_modules, resource
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -294,3 +297,20 @@ def test_sentences_without_any_head_in_another_file(beside, tmp_path, monkeypatc
         for output in ([], ["-o", "a.svg"], ["-o", "a.tex"]):
             assert main(["show", "whole.conllu", *beside, "--sentence", number, *output]) == 0
     assert "?" not in capsys.readouterr().out
+
+
+# -- the modules of the page -------------------------------------------------------------------------------------------
+
+
+def test_modules_import_only_from_those_before_them_and_all_are_joined():
+    seen: list[str] = []
+    for package, name in SCRIPTS:
+        imported = re.findall(
+            r'^import \{[^}]+\} from "[./\w]*?(\w+\.js)";$', resource(f"nonproj.{package}", name), re.M
+        )
+        assert set(imported) <= set(seen), name
+        seen.append(name)
+    root = Path(nonproj.__file__).parent
+    assert sorted(seen) == sorted(path.name for path in root.rglob("*.js"))
+    script = join_modules(resource(f"nonproj.{package}", name) for package, name in SCRIPTS)
+    assert not re.search(r"^(import|export)\b", script, re.M)

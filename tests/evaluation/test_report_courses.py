@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browsing import shown
+from browsing import expose, shown
 from shown import parsed
 from toy import treebank
 
@@ -24,6 +24,7 @@ def test_the_course_of_the_bound(browser, tmp_path):
     golden, out = Path(__file__).parents[1] / "golden", tmp_path / "out.html"
     words = [str(golden / "input.conll"), "-m", str(golden / "model.nonproj"), "--course", "1", "-o", str(out), "-q"]
     assert main(["show", *words]) == 0
+    expose(out, "sentences")
     browser.get(f"file://{out}")
     number = browser.execute_script("return sentences.findIndex((s) => s.k) + 1")
     steps = browser.execute_script("return sentences[arguments[0] - 1].k", number)

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from browsing import shown
+from browsing import expose, shown
 from shown import write_report
 
 from nonproj.cli.main import main
@@ -29,7 +29,9 @@ COUNT = 300
 def folder(tmp_path_factory) -> Path:
     """A folder with three files of 300 sentences and their report."""
     folder = tmp_path_factory.mktemp("report")
-    return write_report(folder, COUNT, "--other", str(folder / "other.conllu"))
+    write_report(folder, COUNT, "--other", str(folder / "other.conllu"))
+    expose(folder / "report.html", "arcLevels")
+    return folder
 
 
 @pytest.fixture
@@ -319,6 +321,7 @@ def test_the_page_has_no_control_characters_or_changes_of_direction(browser, tmp
         (tmp_path / f"{name}.conllu").write_text(f"# sent_id = {nasty}\n{text}", encoding="utf-8", newline="")
     files = [str(tmp_path / "a.conllu"), "--gold", str(tmp_path / "b.conllu")]
     assert main(["show", *files, "-o", str(tmp_path / "report.html")]) == 0
+    expose(tmp_path / "report.html", "visible")
     browser.get(f"file://{tmp_path / 'report.html'}")
     WebDriverWait(browser, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 .form"))
     browser.find_element(By.CSS_SELECTOR, "#s1 .form").click()

@@ -311,7 +311,7 @@ def test_the_pruner_descends():
     sentences, files = toy.sentences(15), load_templates()
     encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
     table = part_templates(files["pruner"], encoder.attributes)
-    pruner = Pruner(table, 14, 0.1)
+    pruner = Pruner(table, 14)
     examples = [(encoder.encode(s), s.tree) for s in sentences]
     losses = [pruner.epoch(examples, np.arange(15), True) for _ in range(4)]
     assert losses == sorted(losses, reverse=True)

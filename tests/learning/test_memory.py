@@ -28,7 +28,7 @@ from nonproj.workers.processes import can_fork, run_apart
 
 SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "tagger.bits": 14, "pruner.folds": 0}
 SMALL |= {"training.epochs": 1, "labeler.epochs": 1, "tagger.epochs": 1, "tagger.restarts": 1, "network.epochs": 1}
-SMALL |= {"tagger.network_epochs": 1, "segmenter.epochs": 0, "tagger.folds": 2, "confidence.epochs": 1}
+SMALL |= {"tagger.network_epochs": 1, "segmenter.epochs": 0, "tagger.folds": 2}
 
 
 def random_spaces(count, seed=0):

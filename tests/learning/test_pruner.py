@@ -28,7 +28,7 @@ class Recorder(Pruner):
 def a_problem(seed, n, kind=Recorder, single_root=False):
     """A pruner of random weights, the numbers of a sentence, a gold tree, and each arc's places."""
     rng, sentence, encoder, table = draw_features(seed, SPEC, n)
-    pruner = kind(table, BITS, 0.1)
+    pruner = kind(table, BITS)
     pruner.weights[:] = rng.integers(-32, 33, 1 << BITS) / 128
     heads = draw_tree(rng, n)
     while single_root and (heads == 0).sum() != 1:
@@ -130,7 +130,7 @@ def test_an_epoch_tells_the_mean_loss_of_a_word_in_the_given_order(single_root):
             heads = draw_tree(rng, len(sentence))
         examples.append((encoder.encode(sentence), heads))
     table = part_templates(SPEC, encoder.attributes)
-    one, other = Pruner(table, BITS, 0.1), Pruner(table, BITS, 0.1)
+    one, other = Pruner(table, BITS), Pruner(table, BITS)
     means = []
     for _ in range(4):
         order = rng.permutation(10)[:8]

@@ -103,7 +103,7 @@ def test_an_epoch_takes_the_treebank_and_as_many_words_of_the_text_as_it_has_to(
 def test_the_pruner_learns_from_the_treebank_alone():
     treebank, silver = toy.sentences(15), toy.sentences(15, seed=1)
     wrong = [dataclasses.replace(s, tree=np.maximum(np.arange(-1, len(s)), -1).astype(np.int32)) for s in silver]
-    options = {"training__tags": "gold", "tagger__epochs": 0, "features__rare": 1}
+    options = {"training__tags": "gold", "tagger__epochs": 0}
     one, other = (train(treebank, small(**options), silver=text) for text in (silver, wrong))
     np.testing.assert_array_equal(one.weights["pruner"], other.weights["pruner"])
     assert (one.weights["parser"] != other.weights["parser"]).any()
@@ -153,7 +153,7 @@ def test_confidence_is_learnt_from_held_out_sentences_of_the_treebank(monkeypatc
     monkeypatch.setattr("nonproj.components.confidence.MIN_WORDS", 50)
     monkeypatch.setattr("nonproj.components.confidence.MIN_WRONG", 1)
     treebank = toy.noisy_sentences(100)
-    config = small(confidence__share=0.5, confidence__epochs=1, training__epochs=1)
+    config = small(confidence__share=0.5, training__epochs=1)
     found = train(treebank, config, silver=toy.sentences(60, seed=1)).meta["confidence"]
     alone = train(treebank, config).meta["confidence"]
     assert (found["sentences"], found["words"]) == (alone["sentences"], alone["words"])

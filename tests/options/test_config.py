@@ -104,7 +104,7 @@ def test_unknown_options_suggest_the_closest():
         ("training.epochs", True, "an integer of at least 1"),
         ("training.epochs", 3.0, "an integer of at least 1"),
         ("training.epochs", "ten", "an integer of at least 1"),
-        ("training.shuffle", 1, "true or false"),
+        ("labeler.joint", 1, "true or false"),
         ("training.margin", -1, "a number of at least 0"),
         ("training.margin", math.inf, "a number of at least 0"),
         ("training.margin", math.nan, "a number of at least 0"),
@@ -143,14 +143,14 @@ def test_values_that_are_not_sections():
 def test_values_are_validated_however_they_are_set():
     with pytest.raises(ConfigError, match="training.epochs: 0 is invalid"):
         TrainingConfig(epochs=0)
-    with pytest.raises(ConfigError, match="decoding.tau: "):
-        dataclasses.replace(DecodingConfig(), tau=2)
+    with pytest.raises(ConfigError, match="decoding.threshold: "):
+        dataclasses.replace(DecodingConfig(), threshold=2)
     with pytest.raises(dataclasses.FrozenInstanceError):
         Config().seed = 3
 
 
 def test_scalars_of_numpy_are_those_of_python():
-    given = {"nbest": np.int64(3), "threshold": np.float64(0.25), "tolerance": np.int32(1), "exact": np.bool_(False)}
+    given = {"nbest": np.int64(3), "threshold": np.float64(0.25), "crossing": np.int32(1), "exact": np.bool_(False)}
     found = Config().with_overrides({f"decoding.{name}": value for name, value in given.items()}).decoding
     assert [(type(getattr(found, name)), getattr(found, name)) for name in given] == [
         (int, 3),
@@ -166,10 +166,10 @@ def test_scalars_of_numpy_are_those_of_python():
 def test_yaml_spellings_of_floats(tmp_path):
     """YAML 1.1 reads 1e-4 as a string and 1 as an integer; both are numbers here."""
     path = tmp_path / "a.yaml"
-    path.write_text("pruner: {threshold: 1e-3}\ndecoding: {tau: 1}\ntreebank: {held_out: dev.conll}\n")
+    path.write_text("pruner: {threshold: 1e-3}\ndecoding: {threshold: 1}\ntreebank: {held_out: dev.conll}\n")
     config = Config.load(path)
     assert config.pruner.threshold == 1e-3
-    assert type(config.decoding.tau) is float
+    assert type(config.decoding.threshold) is float
     assert config.treebank.held_out == "dev.conll"
 
 
@@ -189,7 +189,7 @@ def test_overrides_from_text():
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("training.epochs", "3"), ("training.margin", "2"), ("seed", "0"), ("training.shuffle", "true")]
+    ("key", "value"), [("training.epochs", "3"), ("training.margin", "2"), ("seed", "0"), ("labeler.joint", "true")]
 )
 def test_a_text_is_not_a_number_in_python(key, value):
     with pytest.raises(ConfigError, match=f"{key}: '{value}' is invalid, (an integer|a number|true or false)"):

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
-    "__init__ errors kernels types",
+    "__init__ errors kernels proofs types",
     "io parts",
     "options pictures trees",
     "linear",
@@ -354,11 +354,11 @@ def test_mathematics_is_exact():
 
 
 def kernels(path: Path) -> list[ast.FunctionDef]:
-    """Return the functions with the decorator ``kernel`` or ``inlined_kernel``."""
+    """Return the functions with the decorator ``kernel``."""
     return [
         node
         for node in functions(parse(path))
-        if any(isinstance(d, ast.Name) and d.id in ("kernel", "inlined_kernel") for d in node.decorator_list)
+        if any(isinstance(d, ast.Name) and d.id == "kernel" for d in node.decorator_list)
     ]
 
 

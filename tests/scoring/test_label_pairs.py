@@ -271,8 +271,9 @@ def test_templates_in_the_file_say_whether_pairs_are_scored():
 
 
 @pytest.mark.parametrize("pairs", [True, False])
-def test_the_option_says_whether_pairs_are_learnt(pairs):
-    model = train(toy.sentences(40), Config().with_overrides(SMALL | {"labeler.pairs": pairs}))
+def test_the_templates_say_whether_pairs_are_learnt(tmp_path, pairs):
+    folder = {} if pairs else {"features.folder": str(without_pairs(tmp_path))}
+    model = train(toy.sentences(40), Config().with_overrides(SMALL | folder))
     assert all((name in model.templates) == pairs for name in LABEL_PAIRS)
     read = Model.from_bytes(model.to_bytes())
     right = words = 0
@@ -282,9 +283,14 @@ def test_the_option_says_whether_pairs_are_learnt(pairs):
     assert right > 0.85 * words
 
 
-def test_a_folder_without_templates_of_pairs_scores_none(tmp_path):
+def without_pairs(folder):
+    """Write a folder of templates, without those of pairs of labels."""
     for name, spec in load_templates().items():
         lines = "".join(f"  - {template}\n" for template in spec["templates"])
         codes = ", ".join(spec["codes"])
-        (tmp_path / f"{name}.yaml").write_text(f"part: {spec['part']}\ncodes: [{codes}]\ntemplates:\n{lines}")
-    assert list(load_templates(tmp_path, pairs=True)) == list(load_templates())
+        (folder / f"{name}.yaml").write_text(f"part: {spec['part']}\ncodes: [{codes}]\ntemplates:\n{lines}")
+    return folder
+
+
+def test_a_folder_without_templates_of_pairs_scores_none(tmp_path):
+    assert list(load_templates(without_pairs(tmp_path), pairs=True)) == list(load_templates())

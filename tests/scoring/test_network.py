@@ -15,6 +15,7 @@ from toy import draw_sentence, sentences
 
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
+from nonproj.learning import network as network_learning
 from nonproj.learning.network import Example, NetworkLearner, count_rows
 from nonproj.linear.state import load
 from nonproj.model.model import Model
@@ -226,8 +227,10 @@ def test_gradients_are_those_of_the_loss(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed):
-    learner, example, sentence, vocabularies, _ = draw_learner(seed, size=2, dropout=0.0, learning_rate=0.5, context=0)
+def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed, monkeypatch):
+    monkeypatch.setattr(network_learning, "DROPOUT", 0.0)
+    monkeypatch.setattr(network_learning, "LEARNING_RATE", 0.5)
+    learner, example, sentence, vocabularies, _ = draw_learner(seed, size=2, context=0)
     learner._rates[:] = 0.0
     size, nothing = 2, np.zeros((len(example[1]), len(learner.names) + 1), np.uint8)
     before = [table.astype(float) for table in learner.weights]
@@ -259,13 +262,14 @@ def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed):
         np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
-def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart():
+def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart(monkeypatch):
+    monkeypatch.setattr(network_learning, "DROPOUT", 0.0)
     given = SENTENCES[:12]
     encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
     names = sorted({label for s in given for label in s.labels})
     gold = [np.array([names.index(label) for label in s.labels]) for s in given]
     examples = [Example(encoder.encode(s), s.tree, full_arc_space(len(s)), g) for s, g in zip(given, gold, strict=True)]
-    options = NetworkConfig(size=32, epochs=40, dropout=0.0)
+    options = NetworkConfig(size=32, epochs=40)
     learner = NetworkLearner(encoder.vocabularies, [e.tokens for e in examples], options, (0,), len(names))
     learner._rates[:] = 0.0
     wrong = [learner.epoch(examples, range(len(given)))[1] for _ in range(40)]
@@ -344,8 +348,9 @@ def test_its_weight_is_a_fraction_of_the_margin(model):
     other = train(SENTENCES, config(network__weight=0.3, training__margin=600.0))
     scales = [m.components["network"]["scale"] for m in (model, other)]
     assert scales[1] == pytest.approx(3 * scales[0])
-    fourth = train(SENTENCES, config(network__label_weight=0.25, labeler__margin=80.0))
-    assert fourth.components["network"] == model.components["network"]
+    half = train(SENTENCES, config(network__label_weight=0.25)).components["network"]
+    expected = model.components["network"] | {"label_scale": 0.5 * model.components["network"]["label_scale"]}
+    assert half == expected
     assert all((model.weights[f"network.{name}"] == other.weights[f"network.{name}"]).all() for name in Weights._fields)
 
 
@@ -367,7 +372,7 @@ def test_saved_models_parse_alike_and_resumed_training_gives_the_same(model, tmp
     [
         {"network__epochs": 0},
         {"network__weight": 0.0, "network__label_weight": 0.0},
-        {"training__margin": 0.0, "labeler__margin": 0.0},
+        {"training__margin": 0.0, "network__label_weight": 0.0},
     ],
 )
 def test_models_without_a_network(changes):

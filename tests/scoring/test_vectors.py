@@ -169,7 +169,7 @@ def test_words_with_vectors_have_rows():
 
 
 SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "training.models": 1}
-SMALL |= {"segmenter.epochs": 0, "training.epochs": 1, "confidence.share": 0.2, "confidence.epochs": 1}
+SMALL |= {"segmenter.epochs": 0, "training.epochs": 1, "confidence.share": 0.2}
 SMALL |= {"network.epochs": 2, "network.size": 8, "tagger.epochs": 1, "tagger.restarts": 1, "tagger.network_epochs": 2}
 SMALL |= {"tagger.bits": 14, "tagger.folds": 2}
 
@@ -257,3 +257,21 @@ def test_templates_that_name_vectors_need_them(tmp_path):
     config = Config(parts="arc").with_overrides({"features.folder": str(tmp_path)})
     with pytest.raises(ConfigError, match=r"^features.vectors: .*the templates name vector$"):
         train(sentences(5), config)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_model_of_fasttext_is_refused_with_its_own_remedy(pack, tmp_path):
+    path = tmp_path / "a.bin"
+    path.write_bytes(pack((793712314).to_bytes(4, "little") + (12).to_bytes(4, "little") + b"\0" * 100))
+    with pytest.raises(FileError, match="model of fastText .*fasttext print-word-vectors") as caught:
+        WordVectors.read(path, 100)
+    assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
+
+
+def test_what_fasttext_prints_is_read(tmp_path):
+    """Its lines have no header, and end in a blank."""
+    path = tmp_path / "a.vec"
+    path.write_text("Haus -1.3235 0.5265 \n日本語 -0.3807 1.551 \n", encoding="utf-8")
+    found = WordVectors.read(path, 10)
+    assert found.words == ["Haus", "日本語"]
+    np.testing.assert_allclose(found.table[0] / found.table[1], [-1.3235 / -0.3807, 0.5265 / 1.551], rtol=1e-5)

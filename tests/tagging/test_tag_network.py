@@ -238,12 +238,11 @@ def test_the_number_of_threads_changes_no_weight(analyzer):
         np.testing.assert_array_equal(other.state()[1][name], array, err_msg=name)
 
 
-def test_without_epochs_or_weight_there_is_no_network():
-    for options in (replace(SMALL, network_epochs=0), replace(SMALL, network_weight=0.0)):
-        analyzer = Analyzer.fit(toy.sentences(10), options)
-        assert analyzer.tagger.network is None
-        assert not any("network" in name for name in analyzer.state()[1])
-        assert load(Analyzer, analyzer.state()).tagger.network is None
+def test_without_epochs_there_is_no_network():
+    analyzer = Analyzer.fit(toy.sentences(10), replace(SMALL, network_epochs=0))
+    assert analyzer.tagger.network is None
+    assert not any("network" in name for name in analyzer.state()[1])
+    assert load(Analyzer, analyzer.state()).tagger.network is None
 
 
 @pytest.mark.parametrize(

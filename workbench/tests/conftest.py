@@ -22,7 +22,7 @@ def noisy_model(tmp_path_factory) -> Path:
     from nonproj.options.config import Config
 
     options = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2}
-    options |= {"confidence.share": 0.4, "confidence.epochs": 2}
+    options |= {"confidence.share": 0.4}
     path = tmp_path_factory.mktemp("models") / "noisy.nonproj"
     train(noisy_sentences(200), Config().with_overrides(options)).save(path)
     return path

@@ -1,5 +1,10 @@
 /* The tables of the analysis. */
 
+import {visible} from "../../pictures/tree.js";
+import {count, data, find, items, make, sentences, state} from "./page.js";
+import {choose, draw} from "./drawing.js";
+import {showOnly} from "./results.js";
+
 const isText = (column) => ["text", "label", "tag", "sentence"].includes(column.kind);
 
 function cellOf(value, column) {
@@ -23,10 +28,8 @@ function cellOf(value, column) {
     const link = make("button", "", value || "_");
     link.title = "show the sentences";
     link.addEventListener("click", () => {
-      Object.assign(state, {query: "", by: "", pick: null, label: "", tag: "", wrong: state.beside >= 0, [column.kind]: value});
-      syncControls();
       view("sentences");
-      update();
+      showOnly({wrong: state.beside >= 0, [column.kind]: value});
     });
     cell.append(link);
   } else cell.textContent = visible(value);
@@ -35,10 +38,8 @@ function cellOf(value, column) {
 
 /* Show a sentence, and choose one of its words unless the number is 0. */
 function showWord(n, word) {
-  Object.assign(state, NONE);
-  syncControls();
   view("sentences");
-  update();
+  showOnly({});
   draw(n);
   if (word) choose(items.get(n), sentences[n], word - 1);
   items.get(n).article.scrollIntoView({block: "center"});
@@ -66,4 +67,15 @@ function buildTables() {
     grid.append(box);
   }
   place.replaceChildren(grid);
+}
+
+export function view(name) {
+  for (const each of ["sentences", "analysis"]) {
+    find(each).hidden = each !== name;
+    find(`tab-${each}`).setAttribute("aria-selected", String(each === name));
+    find(`tab-${each}`).tabIndex = each === name ? 0 : -1;
+  }
+  for (const id of ["controls", "errors"]) find(id).hidden = name !== "sentences";
+  if (name === "analysis" && !find("tables").childElementCount) buildTables();
+  scrollTo(0, 0);
 }

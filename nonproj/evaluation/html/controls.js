@@ -1,5 +1,15 @@
 /* Filters, keys and the start of the page. */
 
+import {shape} from "../../pictures/tree.js";
+import {count, data, find, items, list, make, sentences, state} from "./page.js";
+import {addressOf, readFragment} from "./links.js";
+import {certificateOf} from "./sentences.js";
+import {draw, makeCurrent} from "./drawing.js";
+import {redrawAll, showOnly, syncControls, update} from "./results.js";
+import {view} from "./analysis.js";
+import {copy, EXPORTS} from "./export.js";
+import {nextTheme} from "../../pictures/theme.js";
+
 function fillSelect(select, names, counts) {
   const order = names.map((name, i) => i).filter((i) => names[i]).sort((a, b) => counts[b] - counts[a]);
   for (const i of order) {
@@ -57,15 +67,6 @@ function legend(compared, sure) {
   }));
 }
 
-function syncControls() {
-  find("search").value = state.query;
-  find("by").value = state.by;
-  for (const name of ["wrong", "crossing", "uncertified"]) find(`only-${name}`).setAttribute("aria-pressed", state[name]);
-  find("label").value = state.label;
-  find("tag").value = state.tag;
-  find("sort").value = state.sort;
-}
-
 function toggle(name) {
   if (find(`only-${name}`).hidden) return;
   state[name] = !state[name];
@@ -73,37 +74,13 @@ function toggle(name) {
   update();
 }
 
-function view(name) {
-  for (const each of ["sentences", "analysis"]) {
-    find(each).hidden = each !== name;
-    find(`tab-${each}`).setAttribute("aria-selected", each === name);
-    find(`tab-${each}`).tabIndex = each === name ? 0 : -1;
-  }
-  for (const id of ["controls", "errors"]) find(id).hidden = name !== "sentences";
-  if (name === "analysis" && !find("tables").childElementCount) buildTables();
-  scrollTo(0, 0);
-}
-
 function go(step) {
-  if (!shown.length) return;
-  if (current < 0) {
-    const top = shown.findIndex((n) => items.get(n).article.getBoundingClientRect().bottom > document.querySelector("header").offsetHeight + 40);
-    current = top < 0 || scrollY < 5 ? (step > 0 ? 0 : shown.length - 1) : top;
-  } else current = Math.max(0, Math.min(shown.length - 1, current + step));
-  makeCurrent(current);
-}
-
-/* Go to a sentence by its place in the list; it becomes part of the page's address. */
-function makeCurrent(place, focus = true) {
-  if (place < 0) return;
-  current = place;
-  document.querySelector("article[aria-current]")?.removeAttribute("aria-current");
-  const item = items.get(shown[current]);
-  draw(shown[current]);
-  item.article.setAttribute("aria-current", "true");
-  item.article.scrollIntoView({block: "start"});
-  if (focus) item.scroll.focus({preventScroll: true});
-  writeFragment();
+  if (!list.shown.length) return;
+  if (list.current < 0) {
+    const top = list.shown.findIndex((n) => items.get(n).article.getBoundingClientRect().bottom > document.querySelector("header").offsetHeight + 40);
+    list.current = top < 0 || scrollY < 5 ? (step > 0 ? 0 : list.shown.length - 1) : top;
+  } else list.current = Math.max(0, Math.min(list.shown.length - 1, list.current + step));
+  makeCurrent(list.current);
 }
 
 function nextOrder() {
@@ -152,9 +129,9 @@ for (const button of document.querySelectorAll("#export button[data-export]")) {
   button.addEventListener("click", () => { EXPORTS[button.dataset.export](); find("export").open = false; });
 }
 document.addEventListener("click", (event) => { if (!find("export").contains(event.target)) find("export").open = false; });
-find("copy-link").addEventListener("click", () => copy(addressOf(current < 0 ? -1 : shown[current]), find("copy-link")));
+find("copy-link").addEventListener("click", () => copy(addressOf(list.current < 0 ? -1 : list.shown[list.current]), find("copy-link")));
 for (const example of document.querySelectorAll("#help button[data-query]")) {
-  example.addEventListener("click", () => { find("help").close(); Object.assign(state, NONE, {query: example.dataset.query}); syncControls(); update(); });
+  example.addEventListener("click", () => { find("help").close(); showOnly({query: example.dataset.query}); });
 }
 for (const name of ["label", "tag", "sort"]) find(name).addEventListener("change", (event) => { state[name] = event.target.value; update(); });
 for (const name of ["wrong", "crossing", "uncertified"]) find(`only-${name}`).addEventListener("click", () => toggle(name));
@@ -163,11 +140,7 @@ find("pair").addEventListener("change", (event) => {
   legend(true, sentences.some((s) => s.c));
   redrawAll();
 });
-find("reset").addEventListener("click", () => {
-  Object.assign(state, NONE);
-  syncControls();
-  update();
-});
+find("reset").addEventListener("click", () => showOnly({}));
 find("help-button").addEventListener("click", () => find("help").showModal());
 for (const name of ["sentences", "analysis"]) find(`tab-${name}`).addEventListener("click", () => view(name));
 document.querySelector(".tabs").addEventListener("keydown", (event) => {
@@ -179,7 +152,7 @@ document.querySelector(".tabs").addEventListener("keydown", (event) => {
 });
 const measureHeader = () => document.documentElement.style.setProperty("--header", `${document.querySelector("header").offsetHeight}px`);
 new ResizeObserver(measureHeader).observe(document.querySelector("header"));
-addEventListener("beforeprint", () => { for (const n of shown) draw(n); });
+addEventListener("beforeprint", () => { for (const n of list.shown) draw(n); });
 
 /* Show what the page's address says. */
 function start() {
@@ -190,7 +163,7 @@ function start() {
     redrawAll();
   } else update();
   measureHeader();
-  makeCurrent(shown.indexOf(wanted), false);
+  makeCurrent(list.shown.indexOf(wanted), false);
 }
 
 addEventListener("hashchange", start);

@@ -1,6 +1,9 @@
 /* The course of dual decomposition on a sentence, iteration by iteration. */
 
-function courseOf(sentence) {
+import {drawTree, shape} from "../../pictures/tree.js";
+import {data, make} from "./page.js";
+
+export function courseOf(sentence) {
   const details = make("details", "course"), course = sentence.k, last = course.length;
   details.append(make("summary", "", `Course of dual decomposition: ${last} ${last === 1 ? "iteration" : "iterations"}`));
   details.addEventListener("toggle", () => {

@@ -1,10 +1,18 @@
 /* Sentences are drawn when they come into view. */
 
+import {chooseSize, drawTree, visible} from "../../pictures/tree.js";
+import {data, items, list, make, sentences, several, state} from "./page.js";
+import {writeFragment} from "./links.js";
+import {arcsOf, certificateOf, factsOf} from "./sentences.js";
+import {search, wordsOf} from "./finding.js";
+import {courseOf} from "./course.js";
+import {copy, textOf} from "./export.js";
+
 const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries) if (entry.isIntersecting) draw(Number(entry.target.dataset.n));
 }, {rootMargin: "600px 0px"});
 
-function itemOf(n) {
+export function itemOf(n) {
   let item = items.get(n);
   if (!item) {
     const article = make("article");
@@ -17,7 +25,7 @@ function itemOf(n) {
   return item;
 }
 
-function placehold(item, sentence) {
+export function placehold(item, sentence) {
   item.drawn = false;
   item.article.replaceChildren();
   item.article.style.minHeight = `${factsOf(sentence).height + 60}px`;
@@ -35,7 +43,7 @@ function headOf(sentence, n) {
   const head = make("div", "head"), title = make("h2"), link = make("a", "", `${n + 1}`), facts = factsOf(sentence), proof = certificateOf(sentence);
   link.href = `#s${n + 1}`;
   link.title = "link to this sentence";
-  link.addEventListener("click", (event) => { event.preventDefault(); makeCurrent(shown.indexOf(n)); });
+  link.addEventListener("click", (event) => { event.preventDefault(); makeCurrent(list.shown.indexOf(n)); });
   title.append(link, make("small", "", [sentence.i, sentence.p && `line ${sentence.p}`].filter(Boolean).join(" · ")));
   head.append(title, make("span", "", `${sentence.w.length} ${sentence.w.length === 1 ? "word" : "words"}`));
   const named = state.beside >= 0 && data.trees[state.beside].gold ? ["wrong head", "wrong label"] : ["other head", "other label"];
@@ -64,7 +72,7 @@ function pictureOf(sentence) {
   };
 }
 
-function draw(n) {
+export function draw(n) {
   const item = items.get(n), sentence = sentences[n];
   if (!item || item.drawn) return;
   item.drawn = true;
@@ -109,7 +117,7 @@ function plainText(sentence) {
 }
 
 /* Mark the first word of each match, the others that play a part in it, and the arcs between them. */
-function mark(item, sentence) {
+export function mark(item, sentence) {
   const first = new Set(sentence.chosenWords), parts = new Set(), arcs = new Set(), heads = wordsOf(sentence).tree.heads;
   for (const match of (sentence.found || []).slice(0, 100)) {
     const words = search.query.witnesses(wordsOf(sentence), match);
@@ -133,7 +141,7 @@ function scrollToWord(item, i) {
   item.scroll.scrollLeft = item.centers[i] * scale - item.scroll.clientWidth / 2;
 }
 
-function choose(item, sentence, i) {
+export function choose(item, sentence, i) {
   item.chosen = Math.max(0, Math.min(sentence.w.length - 1, i));
   for (const part of item.svg.querySelectorAll("[data-word]")) part.classList.toggle("chosen", Number(part.dataset.word) === item.chosen + 1);
   item.line.textContent = visible(describe(sentence, item.chosen));
@@ -166,7 +174,15 @@ function moveInside(event, item, sentence) {
   choose(item, sentence, moves[event.key]);
 }
 
-function redrawAll() {
-  for (const [n, item] of items) placehold(item, sentences[n]);
-  update();
+/* Go to a sentence by its place in the list; it becomes part of the page's address. */
+export function makeCurrent(place, focus = true) {
+  if (place < 0) return;
+  list.current = place;
+  document.querySelector("article[aria-current]")?.removeAttribute("aria-current");
+  const item = items.get(list.shown[list.current]);
+  draw(list.shown[list.current]);
+  item.article.setAttribute("aria-current", "true");
+  item.article.scrollIntoView({block: "start"});
+  if (focus) item.scroll.focus({preventScroll: true});
+  writeFragment();
 }

@@ -1,16 +1,20 @@
 /* The data of the page, and its state: what is searched for, filtered and shown. */
 
-const find = (id) => document.getElementById(id);
-const data = JSON.parse(find("data").textContent);
-const sentences = data.sentences, items = new Map();
-const state = {above: data.trees.length ? 0 : -1, beside: data.beside, query: "", by: "", pick: null, label: "", tag: "", wrong: false, crossing: false, uncertified: false, sort: "file", fit: true};
-const NONE = {query: "", by: "", pick: null, label: "", tag: "", wrong: false, crossing: false, uncertified: false};
-let shown = [], current = -1;
+import {visible} from "../../pictures/tree.js";
 
-const count = (number) => number.toLocaleString("en");
-const several = (number, text, more = `${text}s`) => `${count(number)} ${number === 1 ? text : more}`;
+/** @returns {any} */
+export const find = (id) => document.getElementById(id);
+export const data = JSON.parse(find("data").textContent);
+export const sentences = data.sentences, items = new Map();
+export const state = {above: data.trees.length ? 0 : -1, beside: data.beside, query: "", by: "", pick: null, label: "", tag: "", wrong: false, crossing: false, uncertified: false, sort: "file", fit: true};
+export const NONE = {query: "", by: "", pick: null, label: "", tag: "", wrong: false, crossing: false, uncertified: false};
+/* The sentences that are shown, by their numbers, and the place of the current one in this list, or -1. */
+export const list = {shown: [], current: -1};
 
-function make(name, className, text) {
+export const count = (number) => number.toLocaleString("en");
+export const several = (number, text, more = `${text}s`) => `${count(number)} ${number === 1 ? text : more}`;
+
+export function make(name, className, text) {
   const made = document.createElement(name);
   if (className) made.className = className;
   if (text !== undefined) made.textContent = visible(text);

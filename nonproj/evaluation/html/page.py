@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import importlib.resources
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -18,10 +15,9 @@ from nonproj.evaluation.html.columns import Numbers, columns_of
 from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import Item
 from nonproj.evaluation.html.plots import CHART
-from nonproj.evaluation.search import search_script
 from nonproj.pictures.content import partial_heads
 from nonproj.pictures.fonts import is_right_to_left
-from nonproj.pictures.svg import theme_script, tree_script, tree_style
+from nonproj.pictures.pages import join_modules, policy, resource
 from nonproj.pipeline.parser import Parser
 
 
@@ -149,40 +145,38 @@ def render(data: dict[str, Any], title: str, plots: str = "") -> str:
     Only scripts and styles with known digests are allowed, so nothing injected through data is ever run; nothing is
     loaded from other addresses.
     """
-    files = importlib.resources.files("nonproj.evaluation.html")
-    read = {name: files.joinpath(name).read_text(encoding="utf-8") for name in _FILES}
-    scripts = tree_script(), search_script(), *(read[name] for name in SCRIPTS), theme_script()
-    script = "\n".join(['\n"use strict";', *scripts])
-    style = tree_style() + read["report.css"]
-    policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}"
+    script = "\n" + join_modules(resource(f"nonproj.{package}", name) for package, name in SCRIPTS)
+    style = resource("nonproj.pictures", "tree.css") + resource("nonproj.evaluation.html", "report.css")
     parts = {
-        "policy": f"{policy}; img-src data:; base-uri 'none'; form-action 'none'",
+        "policy": policy(script, style),
         "title": escape(one_line(title)),
         "style": style,
         "script": script,
         "plots": plots,
         "data": embedded(data),
     }
-    return re.sub(r"\{(policy|title|style|script|plots|data)\}", lambda match: parts[match[1]], read["report.html"])
+    page = resource("nonproj.evaluation.html", "report.html")
+    return re.sub(r"\{(policy|title|style|script|plots|data)\}", lambda match: parts[match[1]], page)
 
 
 SCRIPTS = (
-    "page.js",
-    "sentences.js",
-    "finding.js",
-    "drawing.js",
-    "course.js",
-    "analysis.js",
-    "export.js",
-    "controls.js",
+    ("pictures", "tree.js"),
+    ("evaluation.search", "regex.js"),
+    ("evaluation.search", "syntax.js"),
+    ("evaluation.search", "query.js"),
+    ("evaluation.html", "page.js"),
+    ("evaluation.html", "links.js"),
+    ("evaluation.html", "sentences.js"),
+    ("evaluation.html", "finding.js"),
+    ("evaluation.html", "export.js"),
+    ("evaluation.html", "course.js"),
+    ("evaluation.html", "drawing.js"),
+    ("evaluation.html", "results.js"),
+    ("evaluation.html", "analysis.js"),
+    ("pictures", "theme.js"),
+    ("evaluation.html", "controls.js"),
 )
-"""The page's scripts in the order of execution, after those of trees and of search, before that of colours."""
-
-_FILES = ("report.html", "report.css", *SCRIPTS)
-
-
-def _digest(content: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+"""The packages and names of the page's modules; each imports only from those before it."""
 
 
 def embedded(data: object) -> str:

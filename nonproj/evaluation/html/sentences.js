@@ -1,7 +1,10 @@
 /* What is drawn of a sentence, and what filters and orders look at. */
 
+import {arcLevels, pictureHeight} from "../../pictures/tree.js";
+import {data, state} from "./page.js";
+
 /* The arcs above and below the words of a sentence, by how the two chosen trees compare; see nonproj.pictures.content. */
-function arcsOf(sentence) {
+export function arcsOf(sentence) {
   const heads = sentence.h[state.above], labels = sentence.l[state.above], above = [], below = [];
   const others = state.beside < 0 ? null : sentence.h[state.beside], names = others && sentence.l[state.beside];
   heads.forEach((head, i) => {  // -1: the word has no arc
@@ -18,7 +21,7 @@ function arcsOf(sentence) {
 }
 
 /* What filters and orders look at, computed once for each sentence and pair of trees. */
-function factsOf(sentence) {
+export function factsOf(sentence) {
   const key = `${state.above} ${state.beside}`;
   if (sentence.key === key) return sentence.facts;
   const {above, below} = arcsOf(sentence), one = arcLevels(above), two = arcLevels(below);
@@ -34,7 +37,7 @@ function factsOf(sentence) {
   return sentence.facts;
 }
 
-function certificateOf(sentence) {
+export function certificateOf(sentence) {
   if (!sentence.s || sentence.s[0] === null) return null;
   const [certified, gap, iterations, nodes] = sentence.s;
   return {certified, gap, iterations, nodes};
@@ -50,7 +53,7 @@ function mostCertainError(sentence) {
   return Math.max(-1, ...shares);
 }
 
-const ORDERS = {
+export const ORDERS = {
   file: null,
   wrong: (s) => factsOf(s).heads + factsOf(s).unmatched + factsOf(s).labels / 2,
   unsure: doubt,

@@ -3,7 +3,7 @@
 The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.js`, `query.js`); tests compare the two
 with each other and with enumeration.
 
-- `regex`: regular expressions that are matched in linear time
+- `regex`: regular expressions that Python and browsers match alike, in bounded time
 - `patterns`: the parts of a parsed query
 - `scanner`: signs, texts and numbers of a query; errors with their column
 - `conditions`, `syntax`: the grammar: words with conditions on attributes; relations, queries and fields
@@ -12,13 +12,3 @@ with each other and with enumeration.
 - `query`: compiled queries and their matches
 - `output`: what is found, as CoNLL-U, tables and counts; `absent`: why nothing is
 """
-
-import importlib.resources
-
-SCRIPTS = ("regex.js", "syntax.js", "query.js")
-
-
-def search_script() -> str:
-    """Return the scripts that search in a page, in one text."""
-    files = importlib.resources.files("nonproj.evaluation.search")
-    return "\n".join(files.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS)

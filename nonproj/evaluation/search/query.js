@@ -2,20 +2,28 @@
 
 The words of a sentence are {n, tree, other, confidence, column(key, word), sentId}, words counted from 1. */
 
+import {Regex} from "./regex.js";
+import {namesOf, OF_BOTH, parseQuery} from "./syntax.js";
+
 const MOST_STEPS = 1_000_000;
 
 /* The heads and labels of words, of which the first entry stands for the root, and what follows from them. */
-class SearchTree {
+export class SearchTree {
   constructor(heads, labels) {
     this.heads = [-1, ...heads];
     this.labels = ["", ...labels];
   }
 
+  /* Keep what was computed. */
+  keep(name, value) {
+    Object.defineProperty(this, name, {value});
+    return value;
+  }
+
   get children() {
     const found = this.heads.map(() => []);
-    this.heads.forEach((head, word) => { if (head >= 0) found[head].push(word); });
-    Object.defineProperty(this, "children", {value: found});
-    return found;
+    this.heads.forEach((head, word) => found[head]?.push(word));
+    return this.keep("children", found);
   }
 
   get depths() {
@@ -24,27 +32,19 @@ class SearchTree {
       for (const word of level) found[word] = depth;
       level = level.flatMap((word) => this.children[word]);
     }
-    Object.defineProperty(this, "depths", {value: found});
-    return found;
+    return this.keep("depths", found);
   }
 
   /* For each word those whose arcs cross its own; an arc from the root is a vertical line above its word. */
   get crossing() {
-    const found = this.heads.map(() => []), arcs = [];
-    this.heads.forEach((head, word) => { if (head > 0) arcs.push([Math.min(head, word), Math.max(head, word), word]); });
+    const found = this.heads.map(() => []), arcs = this.heads.map((head, word) => [Math.min(head, word), Math.max(head, word), word]).filter(([low]) => low > 0);
+    const add = (one, two) => { found[one].push(two); found[two].push(one); };
     arcs.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
     arcs.forEach(([low, high, word], i) => {
-      for (let j = i + 1; j < arcs.length && arcs[j][0] < high; j++) {
-        if (low >= arcs[j][0] || high >= arcs[j][1]) continue;
-        found[word].push(arcs[j][2]);
-        found[arcs[j][2]].push(word);
-      }
+      for (let j = i + 1; j < arcs.length && arcs[j][0] < high; j++) if (low < arcs[j][0] && high < arcs[j][1]) add(word, arcs[j][2]);
+      for (const root of this.children[0]) if (low < root && root < high) add(root, word);
     });
-    for (const root of this.children[0]) {
-      for (const [low, high, word] of arcs) if (low < root && root < high) { found[root].push(word); found[word].push(root); }
-    }
-    Object.defineProperty(this, "crossing", {value: found});
-    return found;
+    return this.keep("crossing", found);
   }
 
   above(word, low, high) {
@@ -121,7 +121,7 @@ function flagOf({key, other}, words, word) {
 }
 
 /* The value of an attribute in a table. */
-function shownValue(attribute, words, word) {
+export function shownValue(attribute, words, word) {
   word = placeOf(attribute, words, word);
   if (!word) return "_";
   if (attribute.kind === "flag") return flagOf(attribute, words, word) ? "yes" : "no";
@@ -131,13 +131,9 @@ function shownValue(attribute, words, word) {
 }
 
 function acceptor(value) {
-  if (value.kind === "regex") {
-    const regex = new Regex(value.text, value.ignoreCase);
-    return (text) => regex.matches(text);
-  }
-  if (value.kind !== "fold") return (text) => text === value.text;
-  const wanted = value.text.toLowerCase();
-  return (text) => text.toLowerCase() === wanted;
+  const regex = value.kind === "regex" && new Regex(value.text, value.ignoreCase), wanted = value.text.toLowerCase();
+  if (regex) return (text) => regex.matches(text);
+  return value.kind === "fold" ? (text) => text.toLowerCase() === wanted : (text) => text === value.text;
 }
 
 const COMPARISONS = {"=": (a, b) => a === b, "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b};
@@ -165,37 +161,35 @@ function compileTest({attribute, operator, value}) {
 
 /* A condition on a word as a function of the words and the word. */
 function compileCondition(formula) {
-  if (formula.kind === "not") {
-    const part = compileCondition(formula.part);
-    return (words, word) => !part(words, word);
+  if (formula.kind === "test") {
+    const test = compileTest(formula);
+    return (words, word) => {
+      const place = placeOf(formula.attribute, words, word);
+      return place > 0 && test(words, place);
+    };
   }
-  if (formula.kind !== "test") {
-    const parts = formula.parts.map(compileCondition);
-    if (formula.kind === "all") return (words, word) => parts.every((part) => part(words, word));
-    return (words, word) => parts.some((part) => part(words, word));
-  }
-  const test = compileTest(formula);
-  if (!formula.attribute.heads) return test;
-  return (words, word) => {
-    word = placeOf(formula.attribute, words, word);
-    return word > 0 && test(words, word);
-  };
+  const parts = formula.parts.map(compileCondition);
+  return (words, word) => combined(formula.kind, parts, (part) => part(words, word));
+}
+
+/* Whether "not", "all" or one of some parts holds. */
+function combined(kind, parts, holds) {
+  if (kind === "not") return !holds(parts[0]);
+  return kind === "all" ? parts.every(holds) : parts.some(holds);
 }
 
 /* -- relations ---------------------------------------------------------------------------------------------------------- */
 
 function* range(first, last, step) {
-  for (let i = first; step > 0 ? i <= last : i >= last; i += step) yield i;
+  for (let i = first; (last - i) * step >= 0; i += step) yield i;
 }
 
 /* The words in a relation to a word, whatever their labels. */
 function relatedWords(words, {sign, other, low, high}, word) {
-  const n = words.n, most = high || n;
+  const n = words.n, most = sign.length === 1 ? 1 : high || n;
   if (sign === "==") return [word];
-  if (sign === ".") return word < n ? [word + 1] : [];
-  if (sign === "-") return word > 1 ? [word - 1] : [];
-  if (sign === "..") return range(word + low, Math.min(word + most, n), 1);
-  if (sign === "--") return range(word - low, Math.max(word - most, 1), -1);
+  if (sign[0] === ".") return range(word + low, Math.min(word + most, n), 1);
+  if (sign[0] === "-") return range(word - low, Math.max(word - most, 1), -1);
   const tree = treeOf(words, other), head = tree.heads[word];
   if (sign === ">>") return tree.below(word, low, most);
   if (sign === "<<") return tree.above(word, low, most);
@@ -208,24 +202,24 @@ function relatedWords(words, {sign, other, low, high}, word) {
 
 /* -- queries -------------------------------------------------------------------------------------------------------------- */
 
-const usesOther = (part) => {
+function usesOther(part) {
   if (part.kind === "test") return part.attribute.other || OF_BOTH.includes(part.attribute.key);
   if (part.kind === "node") return usesOther(part.condition) || usesOther(part.links);
-  if (part.kind === "link") return part.relation.other || usesOther(part.node);
-  return part.kind === "not" ? usesOther(part.part) : part.parts.some(usesOther);
-};
+  return part.kind === "link" ? part.relation.other || usesOther(part.node) : part.parts.some(usesOther);
+}
 
 const conjuncts = (goal) => (goal.kind === "all" ? goal.parts.flatMap(conjuncts) : [goal]);
 
 class TooLong extends Error {}
 
-class Query {
+export class Query {
+  count = 0;
+
   constructor(text) {
     const node = parseQuery(text);
     this.text = text;
     this.names = namesOf(node);
     this.usesOther = usesOther(node);
-    this.count = 0;
     this.first = this.compile(node);
   }
 
@@ -239,25 +233,21 @@ class Query {
       const word = this.compile(formula.node), {label} = formula.relation;
       return {kind: "link", relation: formula.relation, accepts: label && acceptor(label), word, names: word.names};
     }
-    const parts = (formula.kind === "not" ? [formula.part] : formula.parts).map((each) => this.goal(each));
+    const parts = formula.parts.map((each) => this.goal(each));
     return {kind: formula.kind, parts, names: [...new Set(parts.flatMap((each) => each.names))]};
   }
 
   /* The matches in a sentence, each the first word and the named words, and whether all were found. */
   find(words) {
     const search = new Search(words, this.names.length);
-    let complete = true;
-    try {
+    const complete = search.run(() => {
       for (let word = 1; word <= words.n; word++) {
         search.firstWord = word;
         search.enter(this.first, word, []);
       }
-    } catch (error) {
-      if (!(error instanceof TooLong)) throw error;
-      complete = false;
-    }
+    });
     const matches = [...search.found.values()];
-    if (this.names.length) matches.sort((a, b) => { for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i] - b[i]; return 0; });
+    if (this.names.length) matches.sort((a, b) => a.map((word, i) => word - b[i]).find(Boolean) ?? 0);
     return {matches, complete};
   }
 
@@ -271,15 +261,32 @@ class Query {
         for (const other of search.related(goal, word)) if (search.is(goal.word, other)) { found.add(other); visit(goal.word, other); }
       }
     };
-    try { visit(this.first, match[0]); } catch (error) { if (!(error instanceof TooLong)) throw error; }
+    search.run(() => visit(this.first, match[0]));
     return found;
   }
 }
 
 /* The search in a sentence. */
 class Search {
+  firstWord = 0;
+  found = new Map();
+  known = new Map();
+  left = MOST_STEPS;
+
   constructor(words, names) {
-    Object.assign(this, {words, bound: new Array(names).fill(0), firstWord: 0, found: new Map(), known: new Map(), left: MOST_STEPS});
+    this.words = words;
+    this.bound = new Array(names).fill(0);
+  }
+
+  /* Search, and return whether the search ended. */
+  run(visit) {
+    try {
+      visit();
+      return true;
+    } catch (error) {
+      if (error instanceof TooLong) return false;
+      throw error;
+    }
   }
 
   /* Find the matches in which a node is a certain word, and `rest` holds. */
@@ -311,13 +318,9 @@ class Search {
   }
 
   holds(goal, word) {
-    if (goal.kind === "link") {
-      for (const other of this.related(goal, word)) if (this.is(goal.word, other)) return true;
-      return false;
-    }
-    if (goal.kind === "not") return !this.holds(goal.parts[0], word);
-    if (goal.kind === "all") return goal.parts.every((part) => this.holds(part, word));
-    return goal.parts.some((part) => this.holds(part, word));
+    if (goal.kind !== "link") return combined(goal.kind, goal.parts, (part) => this.holds(part, word));
+    for (const other of this.related(goal, word)) if (this.is(goal.word, other)) return true;
+    return false;
   }
 
   is(node, word) {

@@ -1,48 +1,83 @@
-"""Regular expressions without backtracking: matching takes time linear in the text for every expression.
+"""Regular expressions that Python and browsers match alike.
 
-An expression is compiled to the instructions of a nondeterministic automaton (Thompson 1968); matching determinises it
-lazily.  `re` could take exponential time, and the browser's expressions differ from Python's in syntax and classes.
+An expression is parsed, checked and translated to one of `re`; the twin `regex.js` translates it for the browser.  Both
+engines backtrack, so expressions that might take too long are refused: the number of ways in which an expression can
+match a text bounds the steps of an engine.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
+import sys
 import unicodedata
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-MOST_INSTRUCTIONS = 2000
-"""Size limit of a compiled expression; ``{m,n}`` repeats its part that many times."""
+MOST_WAYS, LENGTH = 10**11, 500
+"""Maximum number of ways in which an expression can match a text of ``LENGTH`` characters, enough for four unbounded
+repetitions in a row.  Since there are at most four, the ways grow at most with the fourth power of the length."""
 
-MOST_STATES = 500
-"""Number of states of the deterministic automaton that are kept; beyond it, they are computed anew."""
+MOST_SIZE = 2000
+"""Size limit of an expression; ``{m,n}`` repeats its part up to ``n`` times."""
 
 DEEPEST = 50
 """Maximum depth of nested groups."""
 
-CATEGORIES = re.compile("L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfosn]?")
-"""General categories of Unicode that ``\\p{..}`` accepts."""
-
-Test = Callable[[str], bool]
-"""Whether a character is accepted."""
+_COUNTS = re.compile(r"([*+?])|\{([0-9]{1,4})(,?)([0-9]{0,4})\}")
+_RANGE = re.compile(r"([^\\\]])-([^\\\]])", re.DOTALL)
+_CATEGORY = "L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfosn]?"
+_CHARACTER = re.compile(rf"\\(?:([dwsDWS])|([pP])\{{({_CATEGORY})\}}|([^A-Za-z0-9]))|([^\\])", re.DOTALL)
+_CATEGORIES = {"d": ("Nd",), "w": ("L", "M", "N"), "s": ("Z",)}
+_OTHERS = {"d": "", "w": "_", "s": "\t\n\v\f\r"}
 
 
 class RegexError(ValueError):
-    """An expression is malformed; the first argument is the position of the error, from 0, the second the message."""
+    """An expression is refused; the first argument is the position of the error, from 0, the second the message."""
 
     def __init__(self, position: int, message: str):
         super().__init__(position, message)
         self.position, self.message = position, message
 
 
-class _Part(NamedTuple):
-    """A part of an expression: ``char``, ``empty``, ``all``, ``any``, or ``repeat`` from ``low`` to ``high`` times."""
+@functools.cache
+def fold(c: str) -> str:
+    """Return a character as it is compared where case is ignored: the small letter of its capital.
 
-    kind: str
-    parts: tuple[_Part, ...] = ()
-    test: Test | None = None
-    low: int = 0
-    high: int | None = None
+    Examples
+    --------
+    >>> "".join(map(fold, "ÉΟΔΟΣ, οδος"))
+    'éοδοσ, οδοσ'
+    """
+    capital = c.upper() if len(c.upper()) == 1 else c
+    return capital.lower() if len(capital.lower()) == 1 else capital
+
+
+@functools.cache
+def _runs() -> list[tuple[str, str, str]]:
+    """Return the general category, the first and the last character of all runs; each character of ASCII is a run."""
+    categories = list(map(unicodedata.category, map(chr, range(sys.maxunicode + 1))))
+    pairs = enumerate(itertools.pairwise(categories), 1)
+    starts = [0, *(code for code, (one, two) in pairs if one != two or code <= 128), len(categories)]
+    return [(categories[one], chr(one), chr(two - 1)) for one, two in itertools.pairwise(starts)]
+
+
+@functools.cache
+def _class(categories: tuple[str, ...], others: str, negative: bool) -> str:
+    """Return the characters of some categories and others, or all but these, for use in brackets."""
+    return "".join(
+        _between(first, last)
+        for category, first, last in _runs()
+        if (category.startswith(categories) or first in others) != negative
+    )
+
+
+class _Part(NamedTuple):
+    """A translated part of an expression, the number of ways in which it may match, and its size."""
+
+    text: str
+    ways: int
+    size: int
 
 
 class _Reader:
@@ -53,14 +88,17 @@ class _Reader:
 
     def whole(self) -> _Part:
         """Parse the expression; anchors at its ends are redundant, because the whole value must match."""
-        if self.text.startswith("^"):
-            self.place = 1
+        self.eat("^")
         part = self.either()
-        if self.here() == "$" and self.place == len(self.text) - 1:
+        if self.text[self.place :] == "$":
             self.place += 1
-        if self.place < len(self.text):
-            raise RegexError(self.place, f"'{self.here()}' is unexpected here; write \\{self.here()} for the character")
-        return part
+        if self.here():
+            self.unexpected()
+        return _limited(part)
+
+    def unexpected(self) -> NoReturn:
+        """Report a sign that has to be escaped to stand for itself."""
+        raise RegexError(self.place, f"'{self.here()}' is unexpected here; write \\{self.here()} for the character")
 
     def here(self) -> str:
         """Return the next character, or an empty string at the end."""
@@ -72,70 +110,55 @@ class _Reader:
         self.place += len(wanted) * found
         return found
 
-    def either(self) -> _Part:
-        """Parse alternatives."""
-        parts = [self.sequence()]
-        while self.eat("|"):
-            parts.append(self.sequence())
-        return parts[0] if len(parts) == 1 else _Part("any", tuple(parts))
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Skip and return what a pattern matches, if it does."""
+        match = pattern.match(self.text, self.place)
+        self.place = match.end() if match else self.place
+        return match
 
-    def sequence(self) -> _Part:
-        """Parse parts in a row."""
-        parts = []
-        while self.here() not in ("", "|", ")", "$"):
-            parts.append(self.repeated())
-        return parts[0] if len(parts) == 1 else _Part("all", tuple(parts))
+    def either(self) -> _Part:
+        """Parse alternatives, each of parts in a row."""
+        texts, ways, size = [""], [1], 0
+        while self.here() not in ("", ")", "$"):
+            if self.eat("|"):
+                texts.append("")
+                ways.append(1)
+                continue
+            part = self.repeated()
+            texts[-1] += part.text
+            ways[-1] *= part.ways
+            size += part.size
+        return _Part("|".join(texts), sum(ways), size)
 
     def repeated(self) -> _Part:
         """Parse a part and how often it is repeated."""
-        part = self.single()
-        counts = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-        start, sign = self.place, self.here()
-        if sign in counts and sign:
-            self.place += 1
-            low, high = counts[sign]
-        elif sign == "{":
-            low, high = self.counts()
-        else:
+        part, start = self.single(), self.place
+        match = self.take(_COUNTS)
+        if not match and self.here() != "{":
             return part
-        if self.here() in ("*", "+", "?", "{") and self.here():
-            raise RegexError(self.place, "a second quantifier; put the first one and its part into parentheses")
-        if high is not None and low > high:
-            raise RegexError(start, "the counts of a repetition are in ascending order: {1,3}")
-        return _Part("repeat", (part,), None, low, high)
-
-    def counts(self) -> tuple[int, int | None]:
-        """Parse ``{m}``, ``{m,}`` or ``{m,n}``."""
-        start = self.place
-        self.place += 1
-        low = self.number()
-        high = self.number() if self.eat(",") else low
-        if low is None or not self.eat("}") or max(low, high or 0) > MOST_INSTRUCTIONS:
+        low, high = _range(match) if match else (1, 0)
+        limit = low + 1 if high is None else high
+        if match is None or low > limit:
             raise RegexError(start, "a repetition is {2}, {2,} or {2,5}; write \\{ for the character")
-        return low, high
-
-    def number(self) -> int | None:
-        """Parse digits, if there are any."""
-        start = self.place
-        while self.here() in tuple("0123456789") and self.place - start < 5:
-            self.place += 1
-        return int(self.text[start : self.place]) if self.place > start else None
+        if self.here() in tuple("*+?{"):
+            raise RegexError(self.place, "a second quantifier; repetitions are neither lazy (+?) nor possessive (++)")
+        if high is None and part.ways > 1:
+            raise RegexError(
+                start, "repeats alternatives or repetitions, which can take too long; [ab]+ replaces (a|b)+"
+            )
+        part = _limited(part._replace(size=part.size * max(limit, 1)))
+        ways = LENGTH if high is None else (high - low + 1) * part.ways**high
+        return _limited(_Part(part.text + match[0], ways, part.size))
 
     def single(self) -> _Part:
         """Parse a character, a class or a group."""
-        start, sign = self.place, self.here()
-        if sign and sign in "*+?{":
-            raise RegexError(start, f"'{sign}' repeats nothing; write \\{sign} for the character")
-        if sign and sign in "]}^":
-            raise RegexError(start, f"'{sign}' is unexpected here; write \\{sign} for the character")
-        self.place += 1
-        if sign == "(":
+        start = self.place
+        if self.here() in "*+?{]}^":
+            self.unexpected()
+        if self.eat("("):
             return self.group(start)
-        if sign == "[":
-            return _Part("char", test=self.characters(start))
-        if sign == ".":
-            return _Part("char", test=lambda _: True)
-        return _Part("char", test=self.folded(self.escape() if sign == "\\" else _literal(sign)))
+        text = self.brackets(start) if self.eat("[") else "." if self.eat(".") else f"[{self.character()}]"
+        return _Part(text, 1, 1)
 
     def group(self, start: int) -> _Part:
         """Parse a group in parentheses."""
@@ -148,76 +171,61 @@ class _Reader:
         self.depth -= 1
         if not self.eat(")"):
             raise RegexError(start, "a parenthesis is not closed")
-        return part
+        return _Part(f"(?:{part.text})", part.ways, part.size + 1)
 
-    def folded(self, test: Test) -> Test:
-        """Return a test that ignores case if the expression does."""
-        if not self.ignore_case:
-            return test
-        return lambda c: test(c) or any(len(other) == 1 and test(other) for other in (c.lower(), c.upper()))
-
-    def escape(self) -> Test:
-        """Parse what follows a backslash."""
-        start, sign = self.place - 1, self.here()
-        self.place += 1
-        if sign.lower() in ("d", "w", "s") and sign:
-            return _negated(_CLASSES[sign.lower()], sign.isupper())
-        if sign in ("p", "P") and self.eat("{"):
-            end = self.text.find("}", self.place)
-            name = self.text[self.place : end]
-            if not CATEGORIES.fullmatch(name):
-                raise RegexError(start, f"no category \\p{{{name[:20]}}}; one is, for example, \\p{{Lu}} or \\p{{P}}")
-            self.place = end + 1
-            return _negated(lambda c: unicodedata.category(c).startswith(name), sign == "P")
-        if sign in ("t", "n", "r"):
-            return _literal({"t": "\t", "n": "\n", "r": "\r"}[sign])
-        if not sign or (sign.isascii() and sign.isalnum()):
-            reason = "nothing follows \\" if not sign else f"\\{sign} is not supported"
-            raise RegexError(start, f"{reason}; supported are \\d \\w \\s \\p{{..}} and \\ before signs")
-        return _literal(sign)
-
-    def characters(self, start: int) -> Test:
+    def brackets(self, start: int) -> str:
         """Parse a class in brackets."""
-        negative, tests = self.eat("^"), []
+        found = "[^" if self.eat("^") else "["
         if self.here() == "]":
             raise RegexError(start, "empty brackets; write \\] for the character")
         while not self.eat("]"):
-            place, sign = self.place, self.here()
-            if not sign:
+            place = self.place
+            if not self.here():
                 raise RegexError(start, "a bracket is not closed")
-            self.place += 1
-            if sign == "\\":
-                tests.append(self.folded(self.escape()))
-                continue
-            if self.here() == "-" and self.text[self.place + 1 : self.place + 2] not in ("", "]", "\\"):
-                self.place += 1
-                last = self.here()
-                self.place += 1
-                if last < sign:
-                    raise RegexError(place, f"the range {sign}-{last} is empty")
-                tests.append(self.folded(_between(sign, last)))
+            if match := self.take(_RANGE):
+                first, last = match.groups()
+                if last < first:
+                    raise RegexError(place, f"the range {match[0]} is empty")
+                found += _between(first, last)
+                if self.ignore_case and fold(first) <= fold(last):
+                    found += _between(fold(first), fold(last))
             else:
-                tests.append(self.folded(_literal(sign)))
-        return _negated(lambda c: any(test(c) for test in tests), negative)
+                found += self.character()
+        return f"{found}]"
+
+    def character(self) -> str:
+        """Parse a character or an escape, which becomes the contents of brackets."""
+        match = self.take(_CHARACTER)
+        if not match:
+            raise RegexError(self.place, "supported after \\ are d, w, s, signs, and categories such as p{Lu}")
+        kind, case, category, escaped, sign = match.groups()
+        if kind:
+            return _class(_CATEGORIES[kind.lower()], _OTHERS[kind.lower()], kind.isupper())
+        if category:
+            return _class((category,), "", case == "P")
+        return re.escape(fold(escaped or sign) if self.ignore_case else escaped or sign)
 
 
-def _literal(wanted: str) -> Test:
-    return lambda c: c == wanted
+def _range(match: re.Match[str]) -> tuple[int, int | None]:
+    """Return the lowest and the highest count of a repetition, None if there is no limit."""
+    sign, low, comma, high = match.groups()
+    if sign:
+        return int(sign == "+"), 1 if sign == "?" else None
+    return int(low), int(high or low) if high or not comma else None
 
 
-def _between(first: str, last: str) -> Test:
-    return lambda c: first <= c <= last
+def _between(first: str, last: str) -> str:
+    """Return a range for use in brackets."""
+    return f"{re.escape(first)}-{re.escape(last)}"
 
 
-def _negated(test: Test, negative: bool) -> Test:
-    return (lambda c: not test(c)) if negative else test
-
-
-_CLASSES: dict[str, Test] = {
-    "d": lambda c: unicodedata.category(c) == "Nd",
-    "w": lambda c: c == "_" or unicodedata.category(c)[0] in "LMN",
-    "s": lambda c: c in "\t\n\v\f\r" or unicodedata.category(c)[0] == "Z",
-}
+def _limited(part: _Part) -> _Part:
+    """Return a part that is not too large."""
+    if part.size > MOST_SIZE:
+        raise RegexError(0, "the expression is too large")
+    if part.ways > MOST_WAYS:
+        raise RegexError(0, "too many repetitions and alternatives follow each other")
+    return part
 
 
 class Regex:
@@ -227,13 +235,19 @@ class Regex:
     ----------
     text : str
         With ``. [..] [^..] * + ? {m,n} | (..) \\d \\w \\s \\p{..}``; other signs after a backslash stand for
-        themselves.  There are neither references to groups nor assertions.
+        themselves.  There are neither references to groups nor assertions, and nothing is repeated without bound that
+        has alternatives or repetitions in it.
     ignore_case : bool
+
+    Attributes
+    ----------
+    longest : int
+        Maximum number of characters of a text that can match, so that none takes long.
 
     Raises
     ------
     RegexError
-        The expression is malformed or too large.
+        The expression is malformed, too large, or could take too long.
 
     Examples
     --------
@@ -242,70 +256,12 @@ class Regex:
     """
 
     def __init__(self, text: str, ignore_case: bool = False):
-        self._code: list[tuple[Test | None, tuple[int, ...]]] = []  # a test and where to go, or jumps without one
-        self._steps = 0
-        end = self._emit(_Reader(text, ignore_case).whole(), self._add(None, ()))
-        self._begin = self._closure({end})
-        self._moves: dict[tuple[int, ...], dict[str, tuple[int, ...]]] = {}
-
-    def _add(self, test: Test | None, targets: tuple[int, ...]) -> int:
-        """Add an instruction, and return its number."""
-        self._code.append((test, targets))
-        return len(self._code) - 1
-
-    def _emit(self, part: _Part, end: int) -> int:
-        """Add the instructions of a part that continue at ``end``, and return where they start."""
-        self._steps += 1
-        if self._steps > MOST_INSTRUCTIONS:
-            raise RegexError(0, "the expression is too large")
-        if part.kind == "char":
-            return self._add(part.test, (end,))
-        if part.kind == "any":
-            return self._add(None, tuple(self._emit(each, end) for each in part.parts))
-        if part.kind == "all":
-            for each in reversed(part.parts):
-                end = self._emit(each, end)
-            return end
-        inner = part.parts[0]
-        if part.high is None:
-            loop = self._add(None, ())
-            self._code[loop] = (None, (self._emit(inner, loop), end))
-            end = loop
-        else:
-            after = end
-            for _ in range(part.high - part.low):
-                end = self._add(None, (self._emit(inner, end), after))
-        for _ in range(part.low):
-            end = self._emit(inner, end)
-        return end
-
-    def _closure(self, starts: set[int]) -> tuple[int, ...]:
-        """Return the instructions with tests, or the final one, that are reached by jumps, sorted."""
-        seen, stack = set(starts), list(starts)
-        while stack:
-            test, targets = self._code[stack.pop()]
-            if test is None:
-                new = [target for target in targets if target not in seen]
-                seen.update(new)
-                stack += new
-        return tuple(sorted(place for place in seen if place == 0 or self._code[place][0] is not None))
+        part = _Reader(text, ignore_case).whole()
+        self._regex, self._ignore_case = re.compile(part.text, re.DOTALL), ignore_case
+        self.longest = int(LENGTH * (MOST_WAYS / part.ways) ** 0.25)
 
     def matches(self, text: str) -> bool:
         """Return whether the whole text matches."""
-        state = self._begin
-        for c in text:
-            known = self._moves.get(state)
-            if known is None:
-                if len(self._moves) >= MOST_STATES:
-                    self._moves.clear()
-                known = self._moves[state] = {}
-            after = known.get(c)
-            if after is None:
-                tests = (self._code[place] for place in state)
-                after = self._closure({targets[0] for test, targets in tests if test is not None and test(c)})
-                if len(known) < MOST_STATES:
-                    known[c] = after
-            if not after:
-                return False
-            state = after
-        return 0 in state
+        if self._ignore_case:
+            text = "".join(map(fold, text))
+        return len(text) <= self.longest and self._regex.fullmatch(text) is not None

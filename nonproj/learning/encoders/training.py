@@ -1,6 +1,6 @@
 """Fine-tuning a pretrained encoder together with the layers that score parts from it.
 
-The first epochs minimise the cross-entropy of each word's label and head, or, with ``encoder.arc_loss: trees``, the
+The first epochs minimise the cross-entropy of each word's label and head, or, with ``encoder.losses: trees``, the
 negative log-likelihood of each tree among all arborescences.  Then the hinge loss over the relaxed set Z is added (Koo
 et al. 2010, section 6; `nonproj.learning.perceptron`), whose subgradient is predicted minus gold parts: from it the
 scores of siblings and grandparents are learnt, together with those of arcs.
@@ -11,7 +11,6 @@ fall to 0 by the end.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -37,12 +36,33 @@ from nonproj.parts.space import part_space
 from nonproj.scoring.encoders import heads as runtime
 from nonproj.scoring.encoders.architecture import Folder
 from nonproj.scoring.encoders.quantisation import quantise
-from nonproj.scoring.encoders.scorer import EncoderScorer
+from nonproj.scoring.encoders.scorer import LABEL_WEIGHT, TAG_WEIGHT, WEIGHT, EncoderScorer
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.encoders.trimming import trimmed
+from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.tagging.tagset import TagSet
 from nonproj.types import Bools, PartSpace, Sentence
+
+MAX_EPOCHS, MAX_WORDS = 12, 1_250_000
+"""By default, epochs, and words learnt from in all of them together: a large treebank needs fewer epochs."""
+
+BATCH = 200
+"""Words learnt from together, at least."""
+
+LAYER_RATE, DROPOUT = 2e-3, 0.33
+"""The highest learning rate of the layers behind the encoder, and the share of their numbers that are left out, as in
+Dozat and Manning (2017)."""
+
+MARGIN, STRUCTURES_WEIGHT = 1.0, 0.5
+"""Margin of the hinge loss for each wrong arc, and the factor of this loss beside the others."""
+
+STRUCTURES = "-structures"
+"""How a value of ``encoder.losses`` ends that includes the hinge loss of whole structures."""
+
+PIECES = 30_000
+"""Pieces of words that the model keeps, at most: all that English has in MiniLM, an eighth of those of e5-small, whose
+other languages the treebank does not need (``research/results/accuracy.md``)."""
 
 ENCODER_DROPOUT = 0.1
 """Share of the encoder's own numbers that are left out, as when it was pretrained."""
@@ -131,30 +151,32 @@ def fine_tune(
     """
     config = task.config
     options = config.encoder
-    encoder = trimmed(folder, [sentence.forms for sentence in sentences], options.pieces)
+    encoder = trimmed(folder, [sentence.forms for sentence in sentences], PIECES)
     examples = list(examples_of(encoder, sentences, task))
     if len(examples) < len(sentences):
         log.warning("the encoder does not learn from %d long sentences", len(sentences) - len(examples))
     bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
-    options = dataclasses.replace(options, epochs=epochs_of(options, sentences))
-    learner = EncoderLearner(bert, task._replace(config=dataclasses.replace(config, encoder=options)))
+    epochs = epochs_of(options, sentences)
+    learner = EncoderLearner(bert, task, epochs)
     done = checkpoint.restore(learner, *unfinished) if unfinished else 0
-    for epoch in range(done, options.epochs):
+    for epoch in range(done, epochs):
         losses = learner.epoch(examples, epoch, lambda items, epoch=epoch: progress(items, f"{name} {epoch + 1}"))
         text = ", ".join(f"{each} {loss:.4f}" for each, loss in losses.items())
         log.info("%s, epoch %d: losses a word: %s", name, epoch + 1, text)
         save(checkpoint.state_of(learner, epoch + 1))
     arrays = bert.arrays()
     arrays = quantise(arrays) if options.bits == 8 else arrays
-    scales = options.weight * config.training.margin, options.label_weight * config.labeler.margin
+    scales = WEIGHT * config.training.margin, LABEL_WEIGHT * LABEL_MARGIN
     layers = learner.layers()
-    tags = TagLayer(learner.arrays_of(learner.tags), options.tag_weight) if learner.tags is not None else None
+    tags = TagLayer(learner.arrays_of(learner.tags), TAG_WEIGHT) if learner.tags is not None else None
     return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), layers, *scales, tags)
 
 
 def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence]) -> int:
-    """Return the number of epochs: fewer for large treebanks, so that time is bounded."""
-    return max(1, min(options.epochs, options.words // sum(len(sentence) for sentence in sentences)))
+    """Return the number of epochs: by default fewer for large treebanks, so that time is bounded."""
+    if isinstance(options.epochs, int):
+        return options.epochs
+    return max(1, min(MAX_EPOCHS, MAX_WORDS // sum(map(len, sentences))))
 
 
 def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: Task) -> Iterator[Example]:
@@ -179,20 +201,22 @@ class EncoderLearner:
     ----------
     bert : Bert
     task : Task
+    epochs : int
+        All of them, over which the learning rates fall.
     """
 
-    def __init__(self, bert: Bert, task: Task):
+    def __init__(self, bert: Bert, task: Task, epochs: int = MAX_EPOCHS):
         options = task.config.encoder
         torch.manual_seed(task.config.seed)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.half = options.precision == "half" or (options.precision == "auto" and has_bfloat16(self.device))
-        self.options, self.single_root, self.seed = options, task.single_root, task.config.seed
-        self.types = part_set(task.config.parts) if options.structured else part_set("arc")
+        self.half = has_bfloat16(self.device)
+        self.epochs, self.options, self.single_root, self.seed = epochs, options, task.single_root, task.config.seed
+        self.types = part_set(task.config.parts) if options.losses.endswith(STRUCTURES) else part_set("arc")
         hidden = bert.architecture.hidden
         self.bert = bert.to(self.device)
-        self.heads = Heads(hidden, len(task.labels), options.dropout).to(self.device)
-        self.tags = TagHead(hidden, task.tags, options.dropout).to(self.device) if task.tags else None
-        self.rates = options.learning_rate, options.layer_rate
+        self.heads = Heads(hidden, len(task.labels), DROPOUT).to(self.device)
+        self.tags = TagHead(hidden, task.tags, DROPOUT).to(self.device) if task.tags else None
+        self.rates = options.learning_rate, LAYER_RATE
         layers = [*self.heads.parameters(), *(self.tags.parameters() if self.tags is not None else ())]
         self.parameters = [[p for p in bert.parameters() if p.requires_grad], layers]
         groups: list[dict[str, Any]] = [{"params": each} for each in self.parameters]
@@ -206,7 +230,7 @@ class EncoderLearner:
         batches: list[list[Example]] = [[]]
         words = 0
         for i in np.argsort(length, kind="stable").tolist():
-            if words >= self.options.batch:
+            if words >= BATCH:
                 batches.append([])
                 words = 0
             batches[-1].append(examples[i])
@@ -220,7 +244,7 @@ class EncoderLearner:
                 module.train()
         totals: dict[str, float] = {}
         batches = self.batches(examples, epoch)
-        self.steps = max(self.step + 1, len(batches) * self.options.epochs)
+        self.steps = max(self.step + 1, len(batches) * self.epochs)
         self.given = share_given(examples)
         for batch in progress(batches):
             losses = self.losses(batch)
@@ -253,7 +277,7 @@ class EncoderLearner:
         padded = Padded(*(torch.from_numpy(each).to(self.device) for each in (numbers, mask, words)))
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             found = self.bert(padded, first[-1])
-        return functional.dropout(found.float(), self.options.dropout, self.bert.training), first
+        return functional.dropout(found.float(), DROPOUT, self.bert.training), first
 
     def losses(self, batch: Sequence[Example]) -> dict[str, Tensor]:
         """Return the losses of a batch: those of tags for each word, the others for each given head.
@@ -282,12 +306,12 @@ class EncoderLearner:
                 structures.append(self.hinge(example, scores, own))
         losses["heads"] = torch.stack(arcs).sum() / n_given
         if structured:
-            losses["structures"] = self.options.structured * torch.stack(structures).sum() / n_given
+            losses["structures"] = STRUCTURES_WEIGHT * torch.stack(structures).sum() / n_given
         return losses
 
     def loss_of_arcs(self, scores: Tensor, example: Example) -> Tensor:
         """Return the loss of the heads of a sentence, summed over its words, given the scores of all arcs."""
-        if self.options.arc_loss == "trees":
+        if self.options.losses.startswith("trees"):
             return tree_loss(scores, example.heads, self.single_root, example.allowed)
         return head_loss(scores, example.heads, example.allowed)
 
@@ -307,7 +331,7 @@ class EncoderLearner:
         arcs = candidates(of_arcs.detach().cpu().numpy(), example.heads, self.single_root, example.allowed)
         parts = part_space(arcs, self.types)
         scores = self.scores(parts, of_arcs, factors)
-        delta = difference(parts, scores.detach().cpu().numpy(), example.heads, self.options.margin, example.allowed)
+        delta = difference(parts, scores.detach().cpu().numpy(), example.heads, MARGIN, example.allowed)
         return (scores * torch.from_numpy(delta).to(self.device)).sum()
 
     def scores(self, parts: PartSpace, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:

@@ -16,6 +16,10 @@ from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int32s
 
+WEIGHT, LABEL_WEIGHT, TAG_WEIGHT = 0.7, 0.7, 1.0
+"""Factors of an encoder's scores of parts, labels and tags, in margins of the linear models.  None of eleven others was
+significantly better (``research/results/neural-weights.md``)."""
+
 _MOST_KEPT = 256
 """The most sentences whose vectors a thread keeps."""
 

@@ -148,7 +148,7 @@ def test_the_likelihood_of_a_tree_and_its_gradient(seed, single_root):
 
 
 def test_an_encoder_learns_from_the_likelihood_of_trees(folder, sentences):
-    options = {"encoder.folder": str(folder), "encoder.arc_loss": "trees"}
+    options = {"encoder.folder": str(folder), "encoder.losses": "trees-structures"}
     parser = Parser(train(sentences, Config().with_overrides(SMALL | options)))
     heads = [parser.encode(sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
     words = sum(map(len, sentences))

@@ -88,7 +88,7 @@ def test_the_validator_is_omitted_for_a_model_of_other_tags(tmp_path, noisy_mode
     text = treebank(40)
     for tag in ("NOUN", "VERB", "ADJ", "DET", "PART", "PUNCT"):
         text = text.replace(f"\t{tag}\t", f"\t{tag[:2]}\t")
-    options = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 1, "confidence.epochs": 1}
+    options = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 1}
     train(read(text), Config().with_overrides(options)).save(tmp_path / "other.nonproj")
     path = tmp_path / "trees.conllu"
     path.write_text("# sent_id = 1\n" + text.partition("\n\n")[0] + "\n\n")

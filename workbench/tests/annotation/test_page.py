@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from nonproj.pictures.svg import tree_script, tree_style
+from nonproj.pictures.pages import join_modules, resource
 from nonproj_workbench.annotation.page import SCRIPTS, load_page
 
 TEXT, HEADERS = load_page()
@@ -42,7 +42,10 @@ def test_nothing_is_loaded_from_elsewhere():
 
 
 def test_trees_are_drawn_by_the_shared_script_and_style():
-    assert tree_script() in TEXT and tree_style() in TEXT
+    assert (
+        join_modules([resource("nonproj.pictures", "tree.js")]) in TEXT
+        and resource("nonproj.pictures", "tree.css") in TEXT
+    )
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -18,12 +18,9 @@ and before its `theme.js`:
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import importlib.resources
 import re
 
-from nonproj.pictures.svg import theme_script, tree_script, tree_style
+from nonproj.pictures.pages import headers, join_modules, resource
 
 SCRIPTS = (
     "basics.js",
@@ -48,23 +45,9 @@ def load_page() -> tuple[str, dict[str, str]]:
     >>> text.startswith("<!doctype html>"), "unsafe" in headers["Content-Security-Policy"]
     (True, False)
     """
-    files = importlib.resources.files("nonproj_workbench.annotation.page")
-    read = {
-        name: files.joinpath(name).read_text(encoding="utf-8") for name in ("annotate.html", "annotate.css", *SCRIPTS)
-    }
-    style = tree_style() + read["annotate.css"]
-    script = "\n".join(['\n"use strict";', tree_script(), *(read[name] for name in SCRIPTS), theme_script()])
+    tree, theme = (resource("nonproj.pictures", name) for name in ("tree.js", "theme.js"))
+    style = resource("nonproj.pictures", "tree.css") + resource(__name__, "annotate.css")
+    script = '\n"use strict";\n' + join_modules([tree, *(resource(__name__, name) for name in SCRIPTS), theme])
     parts = {"style": style, "script": script}
-    text = re.sub(r"\{(style|script)\}", lambda match: parts[match[1]], read["annotate.html"])
-    policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; connect-src 'self'"
-    policy += "; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    return text, {
-        "Content-Security-Policy": policy,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cache-Control": "no-store",
-    }
-
-
-def _digest(content: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+    text = re.sub(r"\{(style|script)\}", lambda match: parts[match[1]], resource(__name__, "annotate.html"))
+    return text, headers(script, style) | {"Cache-Control": "no-store"}

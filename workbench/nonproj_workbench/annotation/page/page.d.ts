@@ -11,3 +11,9 @@ interface Element {
 interface EventTarget {
   closest(selectors: string): any;
 }
+
+// The modules of nonproj that the page is joined with.
+type Tree = typeof import("../../../../nonproj/pictures/tree.js");
+declare const FORM: Tree["FORM"], TIP: Tree["TIP"], arcPath: Tree["arcPath"], chooseSize: Tree["chooseSize"], drawTree: Tree["drawTree"];
+declare const shape: Tree["shape"], textWidth: Tree["textWidth"], visible: Tree["visible"];
+declare const nextTheme: typeof import("../../../../nonproj/pictures/theme.js").nextTheme;

@@ -1,0 +1,212 @@
+"""The proof of a sentence's trees, from what a search has recorded; `nonproj.proofs.check_proofs` says what it proves.
+
+A proof is a dictionary of JSON values:
+
+=============== ========================================================================================================
+``format``      `FORMAT`, with ``version``
+``name``        of the sentence
+``single_root`` whether only trees with one word under the root count; ``projective``, only those without crossing arcs
+``price``       what a tree with crossing arcs pays
+``outside``     why other arcs are no candidates: ``"pruned"`` or ``"forbidden"``; ``"nothing"`` if there are none
+``candidates``  for each word its candidate heads, ascending; 0 is the root
+``scores``      of the parts, by type: arcs by modifier and head, others in the order of `nonproj.parts`
+``trees``       best first: ``heads``, ``score`` (less the price), and the gap ``within`` which no other tree is better,
+                null without a certificate
+``multipliers`` pairs of shares of the scores of arcs, in their order: of the automata of their heads, and of those of
+                their modifiers; null for zeros
+``search``      how the trees were divided: see `nonproj.proofs.check_proofs.highest_bound`
+``digest``      of all before it, SHA-256; only in a file
+=============== ========================================================================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from nonproj.dual.domain import normalise_scores
+from nonproj.dual.nodes import Branch
+from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.dual.problem import problem_of
+from nonproj.dual.search import Searched, search
+from nonproj.parts.space import tree_indicators
+from nonproj.trees.projective import is_projective
+from nonproj.types import ArcSpace, Bools, Decoded, Float64s, PartSpace
+
+FORMAT, VERSION = "nonproj proof", 1
+
+PROVABLE = ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
+"""Types of parts that a proof can have."""
+
+
+def proof_of(
+    found: Searched,
+    parts: PartSpace,
+    scores: Float64s,
+    options: DualOptions,
+    price: float = 0.0,
+    name: str = "",
+    outside: str = "pruned",
+) -> dict[str, Any]:
+    """Return the proof of the trees that a search has found.
+
+    Parameters
+    ----------
+    found : Searched
+        Of a search that was recorded.
+    parts : PartSpace
+        All parts over the candidate arcs, those included that the search could leave out because no best tree has them.
+    scores : ndarray of shape (P,), float64
+        Their scores, finite.
+    options : DualOptions
+        Those of the search, with the scale of its problem.
+    price : float
+    name, outside : str
+        See the table above.
+
+    Raises
+    ------
+    ValueError
+        If the search was not recorded, or a part type is not one of `PROVABLE`.
+    """
+    unknown = [part for part in parts.names if part not in PROVABLE]
+    if unknown or found.branch is None:
+        reason = f"cover parts of the types {', '.join(PROVABLE)}, not {', '.join(unknown)}"
+        raise ValueError(f"proofs {reason}" if unknown else "the search was not recorded")
+    arcs = parts.arcs
+    shares = _Shares(found, parts, scores)
+    steps = _steps(found.branch, found.problem.head, found.problem.modifier, shares)
+    tables = zip(parts.names, parts.offsets, parts.offsets[1:], strict=False)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": name,
+        "single_root": bool(options.single_root),
+        "projective": bool(options.projective),
+        "price": 0.0 if options.projective else float(price),
+        "outside": outside if len(arcs.head) < (len(arcs.start) - 2) ** 2 else "nothing",
+        "candidates": [
+            arcs.head[begin:end].tolist() for begin, end in zip(arcs.start[1:], arcs.start[2:], strict=False)
+        ],
+        "scores": {part: scores[begin:end].tolist() for part, begin, end in tables},
+        "trees": [_tree(each, found, parts, scores, options, price) for each in found],
+        "multipliers": shares.pairs(),
+        "search": steps,
+    }
+
+
+def search_with_proof(
+    parts: PartSpace,
+    scores: Float64s,
+    options: DualOptions,
+    limits: SearchOptions,
+    k: int = 1,
+    price: float = 0.0,
+    name: str = "",
+) -> tuple[Searched, dict[str, Any]]:
+    """Return the k best trees, as `nonproj.dual.decoding.k_best` finds them, and their proof.
+
+    Parameters
+    ----------
+    parts, scores, options, limits, k
+        As for `nonproj.dual.decoding.k_best`, but scores are finite.
+    price : float
+        As for `nonproj.dual.decoding.priced_search`.
+    name : str
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "arc")
+    >>> found, proof = search_with_proof(parts, np.array([1.0, 2.0, 4.0, 9.0]), DualOptions(), SearchOptions())
+    >>> proof["candidates"], proof["trees"][0]["heads"], proof["search"]
+    ([[0, 2], [0, 1]], [0, 1], [0])
+    """
+    given = normalise_scores(parts, scores, options, k, price)
+    problem = problem_of(given.parts, given.relative, given.options, given.own)
+    found = search(problem, given.options, limits, k, price, record=True)
+    return found, proof_of(found, parts, scores, given.options, price, name, "forbidden")
+
+
+def _tree(
+    decoded: Decoded, found: Searched, parts: PartSpace, scores: Float64s, options: DualOptions, price: float
+) -> dict[str, Any]:
+    """Return a tree, its exact value, and the gap that its certificate allows."""
+    terms = scores[tree_indicators(parts, decoded.tree) > 0.0].tolist()
+    if price and not options.projective and not is_projective(decoded.tree):
+        terms.append(-price)
+    constant = found.problem.own.constant if found.problem.own is not None else 0.0
+    gap = options.tolerance * (options.scale + abs(decoded.score - constant))
+    return {"heads": decoded.heads.tolist(), "score": math.fsum(terms), "within": gap if decoded.certified else None}
+
+
+class _Shares:
+    """The shares of the scores of arcs that automata have in the sets of trees where a search ended.
+
+    Of arcs that the search has left out, which score too little for any of the best trees, tree and automata have equal
+    shares of what they lack to the best arc into their word.
+    """
+
+    def __init__(self, found: Searched, parts: PartSpace, scores: Float64s):
+        self.above = "grandparent" in parts.names
+        self.many = len(parts.names) > 1
+        self.places, self.left_out = _places(found.problem.head, found.problem.modifier, parts.arcs, scores, self.above)
+        self.copies: dict[int, tuple[int, Float64s, Bools]] = {}
+
+    def number(self, branch: Branch) -> int:
+        """Return the number of a set's shares; sets that were bounded together have the same."""
+        number, copies, keep = self.copies.get(id(branch.copies), (len(self.copies), branch.copies, branch.keep))
+        self.copies[id(branch.copies)] = number, copies, keep | branch.keep
+        return number
+
+    def pairs(self) -> list[list[list[float] | None]]:
+        """Return the pairs of shares, by their numbers."""
+        return [[self.share(1, *own), self.share(2, *own)] for own in self.copies.values()]
+
+    def share(self, copy: int, _: int, copies: Float64s, keep: Bools) -> list[float] | None:
+        """Return the shares of one kind of automaton, None if all are zero."""
+        if not self.many or (copy == 2 and not self.above):
+            return None
+        found = self.left_out.copy()
+        found[self.places] = np.where(keep, copies[copy * len(keep) : (copy + 1) * len(keep)], 0.0)
+        return found.tolist()
+
+
+def _places(
+    head: np.ndarray, modifier: np.ndarray, arcs: ArcSpace, scores: Float64s, above: bool
+) -> tuple[np.ndarray, Float64s]:
+    """Return the places of a problem's arcs among all of them, and the shares of those left out, float64[A]."""
+    n_nodes = len(arcs.start) - 1
+    places = np.searchsorted(arcs.modifier * n_nodes + arcs.head, modifier * n_nodes + head)
+    best = np.full(n_nodes, -np.inf)
+    np.maximum.at(best, arcs.modifier, scores[: len(arcs.head)])
+    return places, (scores[: len(arcs.head)] - best[arcs.modifier]) / (3.0 if above else 2.0)
+
+
+def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shares) -> list[Any]:
+    """Return the steps of a search, each set of trees before its parts."""
+    steps, waiting = list[Any](), [branch]
+    while waiting:
+        each = waiting.pop()
+        if each.division is None:
+            steps.append(shares.number(each))
+            continue
+        part, rest = each.parts
+        if isinstance(each.division, int) and not rest.keep[modifier == modifier[each.division]].any():
+            waiting.append(part)  # the word has no other arc
+            continue
+        waiting += [rest, part]
+        arc = each.division
+        steps.append(arc if isinstance(arc, str) else [int(head[arc]), int(modifier[arc])])
+    return steps
+
+
+def as_line(proof: dict[str, Any]) -> str:
+    """Return a proof as a line of JSON, with its digest."""
+    text = json.dumps(proof)
+    return json.dumps(proof | {"digest": hashlib.sha256(text.encode()).hexdigest()}, ensure_ascii=False)

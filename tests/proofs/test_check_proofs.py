@@ -1,0 +1,287 @@
+"""Proofs: what the checker accepts is true, by enumeration; what is certified is accepted; the rest is refused."""
+
+import copy
+import gzip
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from instances import seeds
+from naive_crossing import value
+from naive_trees import score_of_tree
+from problems import KINDS, draw_problem, trees_over
+
+from nonproj import decode_scores
+from nonproj.cli.main import main
+from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
+from nonproj.dual.proofs import as_line, search_with_proof
+from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.space import part_space
+from nonproj.proofs import check_proofs
+from nonproj.proofs.check_proofs import Refused, check_line
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+SETS = (
+    "arc",
+    "sibling",
+    "grandparent",
+    ["arc", "sibling", "grandparent"],
+    ["arc", "trisibling"],
+    ["arc", "sibling", "trisibling"],
+    ["arc", "sibling", "grandparent", "grandsibling"],
+    ["arc", "sibling", "grandparent", "grandsibling", "trisibling"],
+)
+
+
+def draw_proof(seed):
+    """A proof of one to ten trees of a few words, over all arcs or some, with and without a price of crossing."""
+    rng = np.random.default_rng(seed)
+    kind = SETS[seed % len(SETS)]
+    parts, scores = draw_problem(rng, int(rng.integers(2, 6)), kind, KINDS[seed % len(KINDS)], pruned=bool(seed % 3))
+    options = DualOptions(
+        single_root=bool(rng.integers(2)), projective=seed % 5 == 0, max_iterations=(3, 250)[seed % 2]
+    )
+    k = int(rng.choice([1, 1, 3, 10]))
+    price = 0.0 if options.projective else float(rng.choice([0.0, 0.3, 2.0]))
+    if not trees_over(parts.arcs, options.single_root, options.projective):
+        return None
+    limits = SearchOptions(node_iterations=1 + seed % 30)
+    return search_with_proof(parts, scores, options, limits, k, price, f"seed {seed}")[1]
+
+
+def problem_of(proof):
+    """The parts and scores of a proof, and the value of each of its trees."""
+    candidates = proof["candidates"]
+    mask = np.zeros((len(candidates) + 1,) * 2, np.bool_)
+    for m, heads in enumerate(candidates, 1):
+        mask[heads, m] = True
+    parts = part_space(arc_space_from_mask(mask), list(proof["scores"]))
+    scores = np.concatenate(list(proof["scores"].values()))
+    trees = trees_over(parts.arcs, proof["single_root"], proof["projective"])
+    known = ([int(head) for head in tree] for tree in trees)
+    return {tuple(tree[1:]): value(tree, score_of_tree(tree, parts, scores), proof["price"]) for tree in known}
+
+
+def is_true(proof):
+    """Whether what a proof claims is true."""
+    values = problem_of(proof)
+    listed = [tuple(tree["heads"]) for tree in proof["trees"]]
+    largest = max(map(abs, values.values()), default=0.0)
+    for rank, (heads, tree) in enumerate(zip(listed, proof["trees"], strict=True)):
+        others = [score for other, score in values.items() if other not in listed[: rank + 1]]
+        error = 1e-12 * (1.0 + largest)
+        if abs(values[heads] - tree["score"]) > error:
+            return False
+        if tree["within"] is not None and max(others, default=-np.inf) > values[heads] + tree["within"] + error:
+            return False
+    return True
+
+
+def test_certified_trees_are_proved():
+    """Whatever is certified, of any order, branched, priced, projective or ranked, is accepted, and exactly so."""
+    searched = several = exact = tried = 0
+    for seed in seeds(1500):
+        proof = draw_proof(seed)
+        if proof is not None:
+            _, verdict = check_line(as_line(proof))
+            assert verdict.claimed and is_true(proof), seed
+            searched, several = searched + (len(proof["search"]) > 1), several + (len(proof["trees"]) > 1)
+            exact, tried = exact + verdict.exact, tried + 1
+    assert searched > tried // 10 and several > tried // 10 and exact > 0.9 * tried
+
+
+def places_of(value, path=()):
+    """The path to every value inside a proof, lists and dictionaries included."""
+    yield path
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places_of(inner, (*path, key))
+
+
+def alter(rng, proof):
+    """A copy of a proof, with something at random replaced, removed, doubled or exchanged."""
+    altered = copy.deepcopy(proof)
+    paths = list(places_of(altered))[1:]
+    *path, key = paths[int(rng.integers(len(paths)))]
+    holder = altered
+    for step in path:
+        holder = holder[step]
+    old, kind = holder[key], int(rng.integers(6))
+    if kind == 0:
+        del holder[key]
+    elif kind == 1 and isinstance(holder, list):
+        holder.insert(key, copy.deepcopy(old))
+    elif kind == 2 and isinstance(holder, list) and len(holder) > 1:
+        other = int(rng.integers(len(holder)))
+        holder[key], holder[other] = holder[other], holder[key]
+    elif isinstance(old, bool):
+        holder[key] = not old
+    elif isinstance(old, int | float):
+        holder[key] = rng.choice([old + 1, old - 1, -old, 2 * old, old + rng.normal(), 1e9, -1e9]).item()
+        holder[key] = int(holder[key]) if isinstance(old, int) and kind < 5 else holder[key]
+    else:
+        holder[key] = (None, 0, [], "crossing", {})[int(rng.integers(5))]
+    return altered
+
+
+@pytest.mark.parametrize("count", [2000, pytest.param(100_000, marks=pytest.mark.thorough)])
+def test_altered_proofs_are_refused_or_true(count):
+    """With a digest of its own an altered proof is another proof: it is refused, unless what it claims is true."""
+    proofs = [proof for proof in map(draw_proof, range(60)) if proof is not None]
+    refused = true = 0
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        proof = proofs[seed % len(proofs)]
+        altered = alter(rng, proof)
+        if altered == proof:
+            continue
+        line, text = as_line(proof), json.dumps(altered)[:-1]
+        with pytest.raises(Refused, match=r"altered|malformed"):
+            check_line(text + line[line.index(', "digest"') :])
+        try:
+            check_line(as_line(altered))
+        except Refused:
+            refused += 1
+        else:
+            assert is_true(altered), (seed, altered)
+            true += 1
+    assert refused > true > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda proof: proof["trees"][0].update(heads=[2, 0]), "value of a tree"),
+        (lambda proof: proof["trees"][0].update(heads=[2, 1]), "not a tree"),
+        (lambda proof: proof["scores"].update(arc=[1.0, 2.0, 4.0]), "one score for each arc"),
+        (lambda proof: proof.update(search=[0, 0]), "after its end"),
+        (lambda proof: proof.update(search=[]), "does not reach its end"),
+        (lambda proof: proof.update(search=[[0, 1], 0]), "does not reach its end"),
+        (lambda proof: proof.update(search=[[1, 1], 0, 0]), "none of them has"),
+        (lambda proof: proof.update(search=[3]), "no shares number 3"),
+        (lambda proof: proof.update(version=2), "version 1"),
+        (lambda proof: proof.update(price=-1.0), "price"),
+        (lambda proof: proof["scores"].update(arc=[1.0, 2.0, 4.0, float("nan")]), "nan is not a number"),
+        (lambda proof: proof["scores"].update(other=[]), "type of part"),
+        (lambda proof: proof.update(candidates=[[2, 0], [0, 1]]), "in order"),
+    ],
+)
+def test_reasons(change, reason):
+    """The reason says what is wrong."""
+    parts = part_space(arc_space_from_mask([[0, 1, 1], [0, 0, 1], [0, 1, 0]]), "arc")
+    proof = search_with_proof(parts, np.array([1.0, 2.0, 4.0, 9.0]), DualOptions(), SEARCH)[1]
+    check_line(as_line(proof))
+    change(proof)
+    with pytest.raises(Refused, match=reason):
+        check_line(as_line(proof))
+
+
+def test_a_worse_tree_is_refused():
+    """A tree that is not the best cannot be claimed to be."""
+    refused = 0
+    for seed in range(60):
+        proof = draw_proof(seed)
+        if proof is None or len(proof["trees"]) > 1:
+            continue
+        values = problem_of(proof)
+        best = max(values.values())
+        for heads, score in values.items():
+            if score < best - 1e-6:
+                proof["trees"] = [{"heads": list(heads), "score": score, "within": 1e-7}]
+                with pytest.raises(Refused):
+                    check_line(as_line(proof))
+                refused += 1
+    assert refused > 100
+
+
+def test_arrays():
+    """`decode_scores` returns a line for each sentence: with labels, masks of any size, batches and empty sentences."""
+    rng = np.random.default_rng(5)
+    arcs, labels = rng.normal(size=(3, 6, 6)), rng.normal(size=(3, 6, 6, 2))
+    siblings, grandparents = rng.normal(size=(2, 3, 6, 6, 6))
+    for mask, k, projective in itertools.product((-np.inf, -1e4, -1e9, -1e30), (1, 4), (False, True)):
+        masked = np.where(rng.random(arcs.shape) < 0.4, mask, arcs)
+        masked[:, 0] = arcs[:, 0]
+        given = {"label_scores": labels, "k": k, "projective": projective, "lengths": [5, 0, 3]}
+        found = decode_scores(masked, siblings, grandparents, proofs=True, **given)
+        plain = decode_scores(masked, siblings, grandparents, **given)
+        np.testing.assert_array_equal(found.heads, plain.heads)
+        np.testing.assert_array_equal(found.bounds, plain.bounds)
+        assert found.proofs[1] == ""
+        for b, size in ((0, 5), (2, 3)):
+            trees, verdict = check_line(found.proofs[b])
+            assert trees[0] == found.heads[b, :size].tolist() and verdict.claimed
+            free = (masked[b, : size + 1, : size + 1] > -1e8)[:, 1:].all()
+            assert verdict.outside in (("nothing", "forbidden") if free else ("forbidden",))
+    single = decode_scores(arcs[0], proofs=True)
+    assert check_line(single.proofs)[0][0] == single.heads.tolist()
+
+
+def test_without_a_certificate_nothing_is_claimed():
+    """A search that reached its limit has no proof, and says so."""
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(13, 13)), *rng.normal(size=(2, 13, 13, 13))
+    found = decode_scores(*scores, proofs=True, work_per_word=0)
+    assert not found.certified
+    verdict = check_line(found.proofs)[1]
+    assert not verdict.claimed and check_proofs.describe(verdict) == "no proof is claimed"
+
+
+@pytest.fixture(scope="module")
+def checker(tmp_path_factory):
+    """The checker alone in a folder, run without the packages that are installed here."""
+    file = shutil.copy(check_proofs.__file__, tmp_path_factory.mktemp("alone"))
+
+    def check(*arguments):
+        words = [sys.executable, "-I", "-S", file, *map(str, arguments)]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    return check
+
+
+@pytest.mark.parametrize("more", [[], ["--nbest", "3"], ["--full"], ["--jobs", "2"], ["--projective"]])
+def test_files(more, checker, tmp_path):
+    """``nonproj parse --proofs``: one line for each sentence, in order, that the checker alone confirms."""
+    proofs, parsed = tmp_path / "a.proofs.gz", tmp_path / "a.conll"
+    words = ["parse", GOLDEN / "model.nonproj", GOLDEN / "input.conll", *more, "--proofs", proofs, "-o", parsed]
+    assert main(list(map(str, words))) == 0
+    done = checker(proofs, parsed)
+    lines = gzip.decompress(proofs.read_bytes()).splitlines()
+    assert done.returncode == 0, done.stdout
+    summary = f"{len(lines)} optimal, 0 optimal within a tolerance, 0 without a claim, 0 refused\n"
+    assert len(lines) > 5 and done.stdout.endswith(summary)
+    over = "over all arcs" if "--full" in more else "over its candidate arcs; the others are pruned"
+    assert over in done.stdout and f"{GOLDEN / 'input.conll'}:1: optimal, " in done.stdout
+    text = parsed.read_text(encoding="utf-8").splitlines(keepends=True)
+    place = next(i for i, line in enumerate(text) if line.startswith("2\t"))
+    columns = text[place].split("\t")
+    columns[6] = "1" if columns[6] != "1" else "3"
+    parsed.write_text("".join([*text[:place], "\t".join(columns), *text[place + 1 :]]), encoding="utf-8")
+    done = checker(proofs, parsed)
+    assert done.returncode == 1 and f"{proofs}:1: refused: the parsed file has another tree" in done.stdout
+
+
+def test_files_that_cannot_be_checked(checker, tmp_path):
+    """A missing file and one that is not compressed are one line each; broken lines are refused, one by one."""
+    done = checker(tmp_path / "missing")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "missing" in done.stderr
+    (tmp_path / "a.gz").write_bytes(b"not compressed")
+    done = checker(tmp_path / "a.gz")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    broken = [b'{"format": ', b"\xff\xfe", b"[1]", b'{"digest": 3}', b'{"digest": "", "trees": 7}', b"[" * 10**6]
+    (tmp_path / "b").write_bytes(b"\n".join(broken))
+    done = checker(tmp_path / "b")
+    assert done.returncode == 1 and done.stdout.endswith("0 without a claim, 6 refused\n"), done.stdout
+    assert checker().returncode == 2 and checker("--help").returncode == 0
+
+
+def test_proofs_cannot_be_resumed(tmp_path, capsys):
+    """The two options exclude each other."""
+    words = ["parse", GOLDEN / "model.nonproj", GOLDEN / "input.conll", "--proofs", tmp_path / "p", "--resume"]
+    assert main([*map(str, words), "-o", str(tmp_path / "o")]) == 2
+    assert "--proofs: cannot be continued; leave out --resume" in capsys.readouterr().err
