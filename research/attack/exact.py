@@ -1,6 +1,7 @@
 """Lane of random instances against enumeration: certificates, bounds, lists and probabilities in all of the domain.
 
 Scores of any scale, some arcs masked by numbers from -1e4 to minus infinity, decoded by every decoder that certifies.
+Proofs are checked, too.
 What is expected comes from the rule of forbidden arcs and from all trees, in numbers of more digits.
 """
 
@@ -19,9 +20,11 @@ import numpy as np
 
 from nonproj.dual.arrays import DecodedScores, decode_scores
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
-from nonproj.dual.options import DualOptions
+from nonproj.dual.options import SEARCH, DualOptions
+from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
+from nonproj.proofs.check_proofs import Refused, check_line
 from nonproj.trees.domain import LOW
 from nonproj.trees.marginals import marginals
 from nonproj.types import Decoded
@@ -48,7 +51,7 @@ class Exact(Lane):
 
     def __init__(self, folder: Path):
         super().__init__(folder)
-        self.notes = {"certified": 0, "not certified": 0, "refused": 0}
+        self.notes = {"certified": 0, "not certified": 0, "refused": 0, "proved": 0}
 
     def case(self, rng: random.Random, number: int) -> str:
         """Decode one instance."""
@@ -84,6 +87,8 @@ class Exact(Lane):
             found = decode_scores(own, **higher, **options, k=k, label_scores=labels)
         except ValueError as error:
             return self.refused(error, allowed, draw)
+        proved = decode_scores(own, **higher, **options, k=k, label_scores=labels, proofs=True)
+        self.prove(proved.proofs, proved.certified)
         ranked = found.trees if k > 1 else [found]
         trees = [
             (_whole(tree), *((tree.score, tree.bound, tree.certified) if k > 1 else found[1:4])) for tree in ranked
@@ -125,6 +130,9 @@ class Exact(Lane):
                 ranked = [decode(space, scores, options)]
         except ValueError as error:
             return self.refused(error, allowed, draw)
+        if np.isfinite(scores).all():
+            proved, proof = search_with_proof(space, scores, options, SEARCH, k, draw.number() ** 2)
+            self.prove(as_line(proof), proved[0].certified)
         trees = [(tree.tree, tree.score, tree.bound, tree.certified) for tree in ranked]
         top = np.array([_highest(scores[:n_arcs][space.arcs.modifier == m], is_forbidden) for m in range(1, n + 1)])
         return self.compare(trees, _Expected(heads, used, allowed, top, paid), k) if trees else "no such price"
@@ -146,6 +154,16 @@ class Exact(Lane):
         off = float(np.abs(found - expected).max())
         require(off <= 1e-9, f"a marginal is off by {off}")
         return "equal"
+
+    def prove(self, line: str, certified: bool) -> None:
+        """Check that the checker accepts a proof, and that every tree has one if the first is certified."""
+        try:
+            verdict = check_line(line)[1]
+        except Refused as error:
+            require(False, f"a proof is refused: {error}")
+        else:
+            require(verdict.claimed or not certified, "a certified tree has no proof")
+            self.notes["proved"] += verdict.claimed
 
     def refused(self, error: ValueError, allowed: np.ndarray, draw: _Draw) -> str:
         """Check that there is no tree if none is reported, and that nothing else is refused in the common domain."""
