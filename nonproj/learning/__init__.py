@@ -9,8 +9,7 @@
 - `label_numbers`: numbers of labels, by which few are scored for each arc
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs
-- `network`: the network over arcs and labels, by AdaGrad
-- `network_gradients`: its kernels: losses, their gradients, and steps on the rows of words
+- `network`: the network over arcs and labels: its inputs, losses and steps
 - `encoders`: fine-tuning a pretrained encoder, with PyTorch
 - `confidence`: the classifier of right and wrong arcs, on sentences that a second parser has not seen
 - `additive`: additive models by logistic regression, of which the classifier consists

@@ -5,7 +5,6 @@
 - `perceptron`: the averaged perceptron: lazy averages, mixing, means of several
 - `optimisers`: AdaGrad, Adam, the mean of later epochs, and the loop over epochs
 - `concatenation`: concatenation of large arrays
-- `projection`: rows of words with vectors, which are products with a matrix
 - `logistic`: logistic regression with two classes
 - `component`: what every component of a model has in common; jackknifing, and checks of a stranger's file
 - `word_classes`: a component that predicts an attribute of each word

@@ -42,7 +42,7 @@ DECODING = {"subgradient._descend", "arborescence.counted_arborescence"}
 """The kernel that takes as long to compile as all others of a parse together, and one that it calls."""
 
 NEEDED = """arborescence arc arcs batch compiled contraction domain elimination grandparent hashing label_pairs labels
-marginals network pruning rounding scorer sibling subgradient third tree_labels word_sums workspace"""
+marginals network pruning rounding rows scorer sibling subgradient third tree_labels word_rows workspace"""
 """Modules with kernels that a second-order parse needs: none for projective trees, training, tagging or tables."""
 
 

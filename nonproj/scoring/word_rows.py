@@ -1,17 +1,18 @@
-"""The first layer of the network: for each word the sum of rows for its attributes and those of the words beside it."""
+"""The inputs of the network over arcs: for each word the rows of its attributes and those of the words beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.networks.rows import Rows
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
-from nonproj.types import Float32s, Int16s, Int32s, Int64s, Uint8s
+from nonproj.types import Int32s, Int64s, Uint8s
 
 REACH = {"form": 0, "lemma": 0, "pos": 3, "suffix2": 0, "suffix3": 1, "shape": 0, "key": 2, "morph": 2, VECTOR: 0}
 """The attributes that are looked up, and up to which distance in the words beside a word: 0 is the word alone."""
@@ -69,77 +70,74 @@ def columns_for(vocabularies: Mapping[str, Sequence[str]]) -> list[tuple[str, in
     ]
 
 
-def word_sums(
+def word_rows(
     columns: Columns,
     index: np.ndarray,
-    table: np.ndarray,
     tokens: Tokens | Batch,
     tagged: tuple[Tokens | Batch, np.ndarray] | None = None,
     dropped: np.ndarray | None = None,
-) -> np.ndarray:
-    """Return the sum of the rows of each word, int32 or float32, as wide as the rows.
+) -> Rows:
+    """Return the rows of each word.
 
     Parameters
     ----------
-    columns, index, table
-        See `Columns`, `Network` and `Weights`.
+    columns, index
+        See `Columns` and `Network`.
     tokens : Tokens or Batch
     tagged : tuple of Tokens or Batch and ndarray of int64, optional
         As for `Network.layer`; by default the words themselves.
     dropped : ndarray of shape (N, C + 1), uint8, optional
-        Columns that are left out, the last one for all single morphological features.
+        In training, columns that are left out, the last one for all single morphological features.
     """
     own, word = tagged or (tokens, np.arange(tokens.n_nodes))
-    sums: Any = np.zeros((len(word), table.shape[1]), np.int32 if table.dtype == np.int16 else np.float32)
-    places = (columns.attribute, columns.offset, columns.start)
-    _sum_words(
-        places, columns.feat, index, table, (tokens.atoms, own.atoms, word), (own.feat_start, own.feat), dropped, sums
-    )
-    return sums
+    words = _Words(own.atoms, own.feat_start, own.feat, tokens.atoms, word)
+    start = np.zeros(len(word) + 1, np.int64)
+    row = np.empty(len(word) * len(columns.start) + len(own.feat), np.int32)
+    _find_rows(columns, index, words, dropped, start, row)
+    row = row[: start[-1]]
+    return Rows(start, row, None if dropped is None else np.ones(len(row), np.float32))
 
 
 def sums_before(columns: Columns, table: np.ndarray, tokens: Tokens | Batch) -> np.ndarray:
-    """Return for each node the sum of the rows of the words before it, and last that of all, [N + 1, K]."""
+    """Return for each node the sum of the rows of the words before it, and last that of all, int32[N + 1, K]."""
     tags = tokens.atoms[PADDING : PADDING + tokens.n_nodes, columns.between]
-    sums = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32 if table.dtype == np.int16 else np.float32)
+    sums = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32)
     np.cumsum(table[tags], axis=0, out=sums[1:])
     return sums
 
 
+class _Words(NamedTuple):
+    """Words to look up: what `Tokens` has of them, the attributes of the words beside them, and which word each is."""
+
+    atoms: np.ndarray
+    feat_start: np.ndarray
+    feat: np.ndarray
+    beside: np.ndarray
+    word: np.ndarray
+
+
 @kernel
-def _sum_words(
-    places: tuple[Int32s, Int32s, Int32s],
-    feat_start: int,
-    index: Int32s,
-    table: Int16s | Float32s,
-    atoms: tuple[Int32s, Int32s, Int64s],
-    feats: tuple[Int32s, Int32s],
-    dropped: Uint8s | None,
-    sums: Int32s | Float32s,
+def _find_rows(
+    columns: Columns, index: Int32s, words: _Words, dropped: Uint8s | None, start: Int64s, row: Int32s
 ) -> None:
-    """Add up the rows of each word: of its own attributes, those of the words beside it, and its features."""
-    attribute, offset, start = places
-    beside, own, word = atoms
-    first, feat = feats
-    n_columns, width = attribute.shape[0], table.shape[1]
+    """Write the rows of each word: of its own attributes, those of the words beside it, and its features."""
+    attribute, offset, begin = columns.attribute, columns.offset, columns.start
+    own, first, feat, beside, word = words
+    n_columns, count = attribute.shape[0], 0
     for i in range(word.shape[0]):
-        if own[i + PADDING, attribute[0]] == OUTSIDE:
-            continue
-        for c in range(n_columns):
-            if dropped is not None and dropped[i, c]:
-                continue
-            if offset[c] == 0:
-                value = own[i + PADDING, attribute[c]]
-            else:
-                value = beside[word[i] + PADDING + offset[c], attribute[c]]
-            row = index[start[c] + value]
-            if row:
-                for k in range(width):
-                    sums[i, k] += table[row, k]
-        if dropped is not None and dropped[i, n_columns]:
-            continue
-        for f in range(first[i], first[i + 1]):
-            row = index[feat_start + feat[f]]
-            if row:
-                for k in range(width):
-                    sums[i, k] += table[row, k]
+        if own[i + PADDING, attribute[0]] != OUTSIDE:
+            for c in range(n_columns):
+                if dropped is not None and dropped[i, c]:
+                    continue
+                if offset[c] == 0:
+                    value = own[i + PADDING, attribute[c]]
+                else:
+                    value = beside[word[i] + PADDING + offset[c], attribute[c]]
+                row[count] = index[begin[c] + value]
+                count += row[count] > 0
+            for f in range(first[i], first[i + 1]):
+                if dropped is not None and dropped[i, n_columns]:
+                    break
+                row[count] = index[columns.feat + feat[f]]
+                count += row[count] > 0
+        start[i + 1] = count
