@@ -30,7 +30,7 @@ from nonproj.scoring.network import POSITIONS, ArcWeights, Network, position_cod
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
 from nonproj.scoring.word_rows import Columns, columns_for, word_rows
-from nonproj.types import ArcSpace, Int32s, Int64s, Sentence
+from nonproj.types import ArcSpace, Float32s, Int32s, Int64s, Sentence
 
 RARE = 2
 """Minimum count: rarer values of attributes have no row."""
@@ -175,12 +175,12 @@ class NetworkLearner:
         inputs = self.inputs(example, left_out)
         dropout = Dropout(self.layers.context.draw() if self.layers.context else None, units)
         loss, wrong, (hidden, output, labels) = self.gradient(example, inputs, dropout)
-        rate, words, more = float(self.options.learning_rate), self.steps[0], np.split(hidden.more, [n_nodes])
-        words.step(hidden.vectors, rate, inputs.words)
+        rate = float(self.options.learning_rate)
+        self.steps[0].step(hidden.vectors, rate, inputs.words)
         if self.layers.projection and inputs.vectors is not None:
             self.layers.projection.step(inputs.vectors, hidden.vectors, rate)
-        self.steps[1].step(more[0], rate, Rows.of_table(self._tags(example.tokens)[:, None]))
-        for steps, gradient in zip(self.steps[2:], (more[1], output[None], labels), strict=True):
+        self.steps[1].step(hidden.more[:n_nodes], rate, Rows.of_table(self._tags(example.tokens)[:, None]))
+        for steps, gradient in zip(self.steps[2:], (hidden.more[n_nodes:], output[None], labels), strict=True):
             steps.step(gradient, rate)
         if self.context_steps and hidden.context:
             self.context_steps.follow(hidden.context)
@@ -189,10 +189,7 @@ class NetworkLearner:
     def inputs(self, example: ArcExample, dropped: np.ndarray) -> Inputs:
         """Return what the network is given, without what is dropped: see `nonproj.scoring.word_rows.word_rows`."""
         tokens, arcs = example.tokens, example.arcs
-        start = np.concatenate([[0], np.cumsum(2 + np.abs(arcs.head - arcs.modifier, dtype=np.int64))])
-        row = np.empty(start[-1], np.int32)
-        _find_arc_rows(arcs.head, arcs.modifier, tokens.n_nodes, start, row)
-        items = Rows(start, row, np.ones(len(row), np.float32))
+        items = Rows(*_arc_rows(arcs.head, arcs.modifier, tokens.n_nodes))
         words, vectors = word_rows(self.columns, self.index, tokens, None, dropped), None
         if self.layers.projection:
             numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.attribute[self._vector]]
@@ -273,16 +270,21 @@ def head_loss(arcs: ArcSpace, heads: np.ndarray, scores: np.ndarray) -> tuple[fl
 
 
 @kernel
-def _find_arc_rows(head: Int32s, modifier: Int32s, n_nodes: int, start: Int64s, row: Int32s) -> None:
-    """Write of which rows the hidden layer of each arc is the sum: see `Inputs.items`.
+def _arc_rows(head: Int32s, modifier: Int32s, n_nodes: int) -> tuple[Int64s, Int32s, Float32s]:
+    """Return the `Rows` of which the hidden layer of each arc is the sum: see `Inputs.items`.
 
     Each word adds one as head and one as modifier; then there is one for each word's tag, and one for each position.
     """
+    start = np.zeros(head.shape[0] + 1, np.int64)
+    for a in range(head.shape[0]):
+        start[a + 1] = start[a] + 2 + abs(head[a] - modifier[a])
+    row = np.empty(start[-1], np.int32)
     for a in range(head.shape[0]):
         h, m, i = head[a], modifier[a], start[a]
         row[i], row[i + 1], row[i + 2] = 2 * h, 2 * m + 1, 3 * n_nodes + position_code(h, m, h == 0)
         for between in range(min(h, m) + 1, max(h, m)):
             row[i + 2 + between - min(h, m)] = 2 * n_nodes + between
+    return start, row, np.ones(len(row), np.float32)
 
 
 def learn_network(material: Material, name: str = "network") -> State | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,25 +111,33 @@ class AdaGrad:
         rows : Rows, optional
             Of each item; by default item ``i`` is row ``i``.
         """
-        start, row, factor = rows or Rows.of_table(np.arange(len(self.table))[:, None])
+        start, row, factor = rows or self._each
         assert factor is not None
         _follow_rows(start, row, factor, gradient, rate, self.table, self.squares)
+
+    @cached_property
+    def _each(self) -> Rows:
+        """Each row as an item."""
+        return Rows.of_table(np.arange(len(self.table))[:, None])
 
 
 @kernel
 def _sum_rows(
     start: Int64s, row: Int32s, factor: Float32s | None, table: Int16s | Float32s, sums: Int32s | Float32s
 ) -> None:
-    """Add up the rows of each item."""
+    """Add up the rows of each item.  What the innermost loops need is read before them, so that they are vectorised."""
     width = table.shape[1]
     for i in range(sums.shape[0]):
         for j in range(start[i], start[i + 1]):
+            r = row[j]
             if factor is None:
                 for k in range(width):
-                    sums[i, k] += table[row[j], k]
-            elif factor[j]:
-                for k in range(width):
-                    sums[i, k] += factor[j] * table[row[j], k]
+                    sums[i, k] += table[r, k]
+            else:
+                share = factor[j]
+                if share:
+                    for k in range(width):
+                        sums[i, k] += share * table[r, k]
 
 
 @kernel
@@ -137,9 +146,10 @@ def _spread_rows(start: Int64s, row: Int32s, factor: Float32s, gradient: Float32
     width = gradient.shape[1]
     for i in range(gradient.shape[0]):
         for j in range(start[i], start[i + 1]):
-            if factor[j]:
+            r, share = row[j], factor[j]
+            if share:
                 for k in range(width):
-                    found[row[j], k] += factor[j] * gradient[i, k]
+                    found[r, k] += share * gradient[i, k]
 
 
 @kernel
@@ -157,9 +167,9 @@ def _follow_rows(
             square /= np.float32(size)
             if square > 0.0:
                 for j in range(start[i], start[i + 1]):
-                    share = factor[j]
+                    r, share = row[j], factor[j]
                     if share:
-                        root = root_of_squares(squares[row[j]], piece, share * share * square)
+                        root = root_of_squares(squares[r], piece, share * share * square)
                         change = np.float32(rate * share / root)
                         for k in range(begin, begin + size):
-                            table[row[j], k] += change * gradient[i, k]
+                            table[r, k] += change * gradient[i, k]

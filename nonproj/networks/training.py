@@ -62,15 +62,16 @@ class ForwardPass(NamedTuple):
     context : ContextPass or None
     active : ndarray of shape (M, K), float32
         The factor of each hidden unit, 0 where it is not positive.
-    sizes : list of int
-        How many rows the words add in context, by themselves, and how many there are besides.
+    n_sums, n_more : int
+        How many rows the words add in context, and how many belong to no word.
     """
 
     inputs: Inputs
     vectors: np.ndarray
     context: ContextPass | None
     active: np.ndarray
-    sizes: list[int]
+    n_sums: int
+    n_more: int
 
 
 class Gradient(NamedTuple):
@@ -131,28 +132,28 @@ class HiddenLayers:
         vectors, passed = sum_rows(inputs.words, self.table), None
         if self.projection and inputs.vectors is not None:
             self.projection.add(inputs.vectors, vectors)
-        sums, alone = vectors, vectors[:0]
+        sums = vectors
         if self.context and dropout.context is not None:
             sums, passed = self.context.forward(vectors, inputs.sentences, dropout.context)
-        if self.alone is not None:
-            alone = vectors @ self.alone
-        parts = [part.reshape(-1, more.shape[1]) for part in (sums, alone, more)]
-        hidden = sum_rows(inputs.items, np.concatenate(parts))
+        parts = (sums, more) if self.alone is None else (sums, vectors @ self.alone, more)
+        hidden = sum_rows(inputs.items, np.concatenate([part.reshape(-1, more.shape[1]) for part in parts]))
         active = dropout.units * (hidden > 0)
-        return hidden * active, ForwardPass(inputs, vectors, passed, active, [len(part) for part in parts])
+        hidden *= active
+        return hidden, ForwardPass(inputs, vectors, passed, active, sums.size // more.shape[1], len(more))
 
     def backward(self, gradient: np.ndarray, forward: ForwardPass) -> Gradient:
-        """Return the gradient of all that precedes the hidden layers, given theirs, float32[M, K]."""
-        inputs, vectors, passed, active, sizes = forward
-        found = spread_rows(inputs.items, gradient * active, sum(sizes))
-        of_sums, of_alone, of_more = np.split(found, np.cumsum(sizes[:2]))
-        of_vectors, contribution, of_matrix = of_sums.reshape(len(vectors), -1), None, None
+        """Return the gradient of all that precedes the hidden layers, given theirs, float32[M, K], which is changed."""
+        inputs, vectors, passed, active, n_sums, n_more = forward
+        n_alone = 0 if self.alone is None else len(vectors) * self.alone.shape[1] // active.shape[1]
+        gradient *= active
+        found = spread_rows(inputs.items, gradient, n_sums + n_alone + n_more)
+        of_vectors, contribution, of_alone = found[:n_sums].reshape(len(vectors), -1), None, None
         if self.context and passed:
             of_vectors, contribution = self.context.backward(of_vectors, passed)
         if self.alone is not None:
-            of_alone = of_alone.reshape(len(vectors), -1)
-            of_vectors, of_matrix = of_vectors + of_alone @ self.alone.T, vectors.T @ of_alone
-        return Gradient(of_vectors, of_matrix, of_more, contribution)
+            back = found[n_sums : n_sums + n_alone].reshape(len(vectors), -1)
+            of_vectors, of_alone = of_vectors + back @ self.alone.T, vectors.T @ back
+        return Gradient(of_vectors, of_alone, found[n_sums + n_alone :], contribution)
 
 
 def softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, int, np.ndarray]:
