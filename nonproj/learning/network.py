@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.kernels.threads import one_thread
 from nonproj.learning.material import Made, Material
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State, load
@@ -22,7 +23,7 @@ from nonproj.linear.optimisers import LaterMean, run_epochs
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.networks.context_learning import ContextLayers, ContextSteps, rounded_context
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows
+from nonproj.networks.rows import AdaGrad, Rows, draw_weights
 from nonproj.networks.training import Dropout, Gradient, HiddenLayers, Inputs, softmax_loss
 from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.batch import whole
@@ -129,13 +130,10 @@ class NetworkLearner:
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]
         shapes = (self.index.max() + 1, width or 2 * size), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
         deviations = _CONTEXT_DEVIATION if width else _DEVIATION, _DEVIATION, _DEVIATION
-        drawn = [
-            self.rng.standard_normal(shape, np.float32) * np.float32(deviation)
-            for shape, deviation in zip(shapes, deviations, strict=True)
-        ]
+        drawn = [draw_weights(self.rng, *each) for each in zip(shapes, deviations, strict=True)]
         drawn[0][0] = 0.0
-        output = self.rng.standard_normal(size, np.float32) / np.float32(np.sqrt(size))
-        labels = self.rng.standard_normal((n_labels, size), np.float32) * np.float32(_DEVIATION)
+        output = draw_weights(self.rng, (size,), 1.0 / np.sqrt(size))
+        labels = draw_weights(self.rng, (n_labels, size), _DEVIATION)
         self.weights = ArcWeights(drawn[0], drawn[1], drawn[2], output, labels)
         pieces = 1 if width else 2  # of vectors for heads and for modifiers
         self.steps = [AdaGrad(drawn[0], pieces=pieces), *map(AdaGrad, (*drawn[1:], output[None], labels))]
@@ -143,7 +141,7 @@ class NetworkLearner:
         self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
         projection = None if vectors is None else Projection(vectors, width or 2 * size, pieces, self.rng)
         context = ContextLayers(width, 2 * size, LAYERS, self.rng) if width else None
-        self.layers = HiddenLayers(drawn[0], context, projection=projection)
+        self.layers = HiddenLayers(self.steps[0], context, projection=projection)
         self.context_steps = ContextSteps(context.tables, steps) if context else None
         trained = [*self.weights, *([projection.matrix] if projection else []), *(context.tables if context else ())]
         self._mean = LaterMean(trained, options.epochs)
@@ -176,9 +174,7 @@ class NetworkLearner:
         dropout = Dropout(self.layers.context.draw() if self.layers.context else None, units)
         loss, wrong, (hidden, output, labels) = self.gradient(example, inputs, dropout)
         rate = float(self.options.learning_rate)
-        self.steps[0].step(hidden.vectors, rate, inputs.words)
-        if self.layers.projection and inputs.vectors is not None:
-            self.layers.projection.step(inputs.vectors, hidden.vectors, rate)
+        self.layers.follow(inputs, hidden.vectors, rate, rate)
         self.steps[1].step(hidden.more[:n_nodes], rate, Rows.of_table(self._tags(example.tokens)[:, None]))
         for steps, gradient in zip(self.steps[2:], (hidden.more[n_nodes:], output[None], labels), strict=True):
             steps.step(gradient, rate)
@@ -293,8 +289,6 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
     ``network.label_weight``.  ``name`` is for the log.
     """
-    from threadpoolctl import threadpool_limits
-
     config, vocabularies, chosen = material.config, material.encoder.vocabularies, material.chosen
     factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
     if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
@@ -315,7 +309,7 @@ def learn_network(material: Material, name: str = "network") -> State | None:
         loss, wrong = learner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))
         return f"loss {loss:.4f} a word, {wrong} wrong heads"
 
-    with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
+    with one_thread:  # on some processors, sums of products depend on the number of threads
         run_epochs(name, epochs, run)
         return learner.network(*factors).state(learner.names)
 

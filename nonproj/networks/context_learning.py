@@ -10,6 +10,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam
 from nonproj.networks.context import LARGEST, LEAST, Context, Sentences, neighbours, run_layer, slope
+from nonproj.networks.rows import draw_weights
 from nonproj.types import Float32s, Int32s
 
 DROPPED = 0.2
@@ -90,10 +91,10 @@ class ContextLayers:
     """
 
     def __init__(self, width: int, n_sums: int, layers: int, rng: np.random.Generator):
-        self._rng, self._layers, deviation = rng, layers, np.float32(1 / np.sqrt(3 * width))
-        self.tables = [rng.standard_normal((3 * width, 3 * width), np.float32) * deviation for _ in range(layers)]
+        self._rng, self._layers, deviation = rng, layers, 1 / np.sqrt(3 * width)
+        self.tables = [draw_weights(rng, (3 * width, 3 * width), deviation) for _ in range(layers)]
         self.tables += [np.zeros(3 * width, np.float32) for _ in range(layers)]
-        self.tables.append(rng.standard_normal((width, n_sums), np.float32) * np.float32(_DEVIATION))
+        self.tables.append(draw_weights(rng, (width, n_sums), _DEVIATION))
 
     def draw(self, *shape: int) -> np.ndarray:
         """Return factors of the inputs of each layer, float32[L, *shape, E]: 0 for what is left out."""

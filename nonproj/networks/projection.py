@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.networks.rows import AdaGrad
+from nonproj.networks.rows import AdaGrad, draw_weights
 
 _DEVIATION = 0.03
 
@@ -30,7 +30,7 @@ class Projection:
 
     def __init__(self, table: np.ndarray, width: int, pieces: int, rng: np.random.Generator):
         self.table = table
-        self.matrix = rng.standard_normal((table.shape[1], width), np.float32) * np.float32(_DEVIATION)
+        self.matrix = draw_weights(rng, (table.shape[1], width), _DEVIATION)
         self._steps = AdaGrad(self.matrix, pieces=pieces)
 
     def add(self, numbers: np.ndarray, sums: np.ndarray) -> None:

@@ -121,6 +121,12 @@ class AdaGrad:
         return Rows.of_table(np.arange(len(self.table))[:, None])
 
 
+def draw_weights(rng: np.random.Generator, shape: tuple[int, ...], deviation: float) -> np.ndarray:
+    """Return the first weights of a table, normally distributed, float32."""
+    drawn: np.ndarray = rng.standard_normal(shape, np.float32) * np.float32(deviation)
+    return drawn
+
+
 @kernel
 def _sum_rows(
     start: Int64s, row: Int32s, factor: Float32s | None, table: Int16s | Float32s, sums: Int32s | Float32s

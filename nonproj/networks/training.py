@@ -9,7 +9,7 @@ import numpy as np
 from nonproj.networks.context import Sentences
 from nonproj.networks.context_learning import ContextLayers, ContextPass, Contribution
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import Rows, spread_rows, sum_rows
+from nonproj.networks.rows import AdaGrad, Rows, spread_rows, sum_rows
 
 
 class Inputs(NamedTuple):
@@ -100,8 +100,8 @@ class HiddenLayers:
 
     Parameters
     ----------
-    table : ndarray of shape (R, E), float32
-        The rows of which words' vectors are sums.
+    rows : AdaGrad
+        On the table, float32[R, E], of whose rows the words' vectors are sums.
     context : ContextLayers, optional
         What words add in context; without it, they add their vectors.
     alone : ndarray of shape (E, S), float32, optional
@@ -112,12 +112,12 @@ class HiddenLayers:
 
     def __init__(
         self,
-        table: np.ndarray,
+        rows: AdaGrad,
         context: ContextLayers | None = None,
         alone: np.ndarray | None = None,
         projection: Projection | None = None,
     ):
-        self.table, self.context, self.alone, self.projection = table, context, alone, projection
+        self.rows, self.context, self.alone, self.projection = rows, context, alone, projection
 
     def forward(self, inputs: Inputs, dropout: Dropout, more: np.ndarray) -> tuple[np.ndarray, ForwardPass]:
         """Return the hidden layer of each item, float32[M, K], and what `backward` needs.
@@ -129,7 +129,7 @@ class HiddenLayers:
         more : ndarray of shape (n, K), float32
             Rows of items that belong to no word.
         """
-        vectors, passed = sum_rows(inputs.words, self.table), None
+        vectors, passed = sum_rows(inputs.words, self.rows.table), None
         if self.projection and inputs.vectors is not None:
             self.projection.add(inputs.vectors, vectors)
         sums = vectors
@@ -154,6 +154,18 @@ class HiddenLayers:
             back = found[n_sums : n_sums + n_alone].reshape(len(vectors), -1)
             of_vectors, of_alone = of_vectors + back @ self.alone.T, vectors.T @ back
         return Gradient(of_vectors, of_alone, found[n_sums + n_alone :], contribution)
+
+    def follow(self, inputs: Inputs, gradient: np.ndarray, rate: float, projection_rate: float) -> None:
+        """Make a step of AdaGrad on the rows of each word and on the projection, given the gradient of the vectors."""
+        self.rows.step(gradient, rate, inputs.words)
+        if self.projection and inputs.vectors is not None:
+            self.projection.step(inputs.vectors, gradient, projection_rate)
+
+
+def draw_units(rng: np.random.Generator, shape: tuple[int, ...], dropped: float) -> np.ndarray:
+    """Return factors of hidden units, float32: 0 with this probability, else such that the mean is 1."""
+    found: np.ndarray = (rng.random(shape, np.float32) >= dropped) / np.float32(1.0 - dropped)
+    return found
 
 
 def softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, int, np.ndarray]:

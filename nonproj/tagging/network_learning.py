@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.kernels.threads import one_thread
 from nonproj.linear.optimisers import Adam, run_epochs
 from nonproj.linear.weights import quantise
 from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows
-from nonproj.networks.training import Dropout, HiddenLayers, Inputs, softmax_loss
+from nonproj.networks.rows import AdaGrad, Rows, draw_weights
+from nonproj.networks.training import Dropout, HiddenLayers, Inputs, draw_units, softmax_loss
 from nonproj.scoring.vectors import WordNumbers, WordVectors
 from nonproj.tagging.network import (
     INDEX_BITS,
@@ -97,24 +98,19 @@ class TagNetworkLearner:
         self.index = _index(start, hashes, np.bincount(corpus.form, minlength=len(forms)), forms)
         start = np.concatenate([[0, 1], start[1:] + 1])
         self.forms = form_rows(start, np.concatenate([[OUTSIDE], self.index[hashes]]).astype(np.int32))
-        rows = self._normal((int(self.index.max()) + 1, WIDTH), 0.1) if len(forms) else np.zeros((2, WIDTH), np.float32)
+        rows = draw_weights(self.rng, (max(int(self.index.max()), OUTSIDE) + 1, WIDTH), 0.1)
         rows[0] = 0.0
-        hidden = self._normal((OFFSETS, WIDTH, HIDDEN), 1.4 / np.sqrt(OFFSETS * WIDTH))
+        hidden = draw_weights(self.rng, (OFFSETS, WIDTH, HIDDEN), 1.4 / np.sqrt(OFFSETS * WIDTH))
         bias, output = np.zeros(HIDDEN, np.float32), np.zeros((tags.n_units, HIDDEN), np.float32)
         self.context = ContextLayers(WIDTH, HIDDEN, LAYERS, self.rng)
         alone = np.concatenate(hidden, axis=1)
         self.words = WordNumbers(vectors.words) if vectors else None
         projection = Projection(vectors.table, WIDTH, 1, self.rng) if vectors else None
         self.number = np.concatenate([[-1], self.words.of(forms)]) if self.words else np.full(len(forms) + 1, -1)
-        self.layers = HiddenLayers(rows, self.context, alone, projection)
+        self.layers = HiddenLayers(AdaGrad(rows, _FIRST_SQUARE), self.context, alone, projection)
         self.bias, self.output = bias, output
         self.dense = [alone, bias, output, *self.context.tables]
-        self._adam, self._rows = Adam(self.dense), AdaGrad(rows, _FIRST_SQUARE)
-
-    def _normal(self, shape: tuple[int, ...], deviation: float) -> np.ndarray:
-        """Return normally distributed weights, float32."""
-        drawn: np.ndarray = self.rng.standard_normal(shape, np.float32) * np.float32(deviation)
-        return drawn
+        self._adam = Adam(self.dense)
 
     def epoch(self, number: int, epochs: int) -> tuple[float, int]:
         """Train on all sentences once, as epoch ``number`` from 0; return loss per word, in nats, and wrong tags."""
@@ -132,14 +128,12 @@ class TagNetworkLearner:
         if not len(words):
             return 0.0, 0
         form = np.concatenate([[0], self.corpus.form[words] + 1])
-        units = (self.rng.random((len(words), HIDDEN), np.float32) >= UNITS_DROPPED).astype(np.float32)
+        units = draw_units(self.rng, (len(words), HIDDEN), UNITS_DROPPED)
         inputs, context = self.inputs(form, bounds), self.context.draw(len(words))
-        dropout = Dropout(np.pad(context, ((0, 0), (1, 0), (0, 0))), units / np.float32(1.0 - UNITS_DROPPED))
+        dropout = Dropout(np.pad(context, ((0, 0), (1, 0), (0, 0))), units)
         loss, wrong, gradient, of_vectors = self.gradient(inputs, self.corpus.tag[words], dropout)
         self._adam.step([of_table / np.float32(len(words)) for of_table in gradient], _DENSE_RATE * decay)
-        self._rows.step(of_vectors, _RATE * decay, inputs.words)
-        if self.layers.projection:
-            self.layers.projection.step(self.number[form], of_vectors, _PROJECTION_RATE * decay)
+        self.layers.follow(inputs, of_vectors, _RATE * decay, _PROJECTION_RATE * decay)
         return loss, wrong
 
     def inputs(self, form: np.ndarray, bounds: np.ndarray) -> Inputs:
@@ -192,7 +186,7 @@ class TagNetworkLearner:
 
     def network(self) -> TagNetwork:
         """Return the network, its rows in 16 bits."""
-        rows, projection = self.layers.table, self.layers.projection
+        rows, projection = self.layers.rows.table, self.layers.projection
         if projection:
             rows = np.concatenate([rows, projection.table @ projection.matrix])
         rounded, scale = quantise(rows)
@@ -212,15 +206,13 @@ def learn_tag_network(
     vectors: WordVectors | None = None,
 ) -> TagNetwork:
     """Return a network that has learnt the tags of some words; see `TagNetworkLearner`."""
-    from threadpoolctl import threadpool_limits
-
     learner = TagNetworkLearner(forms, corpus, tags, seed, vectors)
 
     def run(epoch: int) -> str:
         loss, wrong = learner.epoch(epoch, epochs)
         return f"loss {loss:.4f} a word, {wrong} wrong tags"
 
-    with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
+    with one_thread:  # on some processors, sums of products depend on the number of threads
         run_epochs("tagger's network,", progress(range(epochs), "tagger's network"), run)
         return learner.network()
 

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.kernels.threads import one_thread
 from nonproj.linear.optimisers import Adam, LaterMean
 from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
-from nonproj.networks.rows import AdaGrad, Rows, spread_rows
-from nonproj.networks.training import Dropout, HiddenLayers, Inputs
+from nonproj.networks.rows import AdaGrad, Rows, draw_weights, spread_rows
+from nonproj.networks.training import Dropout, HiddenLayers, Inputs, draw_units
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, WRAPPED
 from nonproj.text.sentence_features import N_STATES, at_line_end, brackets_after, state_of
@@ -130,18 +131,13 @@ class SentenceNetworkLearner:
         self.examples, self._rng = examples, np.random.default_rng((seed, 16))
         seen = np.zeros((1 << BITS, 1), np.bool_)
         seen[examples.rows] = True
-        rows = self._normal((1 << BITS, WIDTH), 0.1) * seen
-        self.states, self.output = np.zeros((2 * N_STATES, HIDDEN), np.float32), self._normal((HIDDEN,), 0.2)
+        rows = draw_weights(self._rng, (1 << BITS, WIDTH), 0.1) * seen
+        self.states, self.output = np.zeros((2 * N_STATES, HIDDEN), np.float32), draw_weights(self._rng, (HIDDEN,), 0.2)
         self.bias, context = np.full(1, -1.0, np.float32), ContextLayers(WIDTH, 2 * HIDDEN, LAYERS, self._rng)
-        context.tables[-1][:] = self._normal((WIDTH, 2 * HIDDEN), 1.0 / math.sqrt(2 * WIDTH))
-        self.layers, self.context = HiddenLayers(rows, context), context
+        context.tables[-1][:] = draw_weights(self._rng, (WIDTH, 2 * HIDDEN), 1.0 / math.sqrt(2 * WIDTH))
+        self.layers, self.context = HiddenLayers(AdaGrad(rows, _FIRST_SQUARE), context), context
         self.dense = [self.states, self.output, self.bias, *context.tables]
-        self._adam, self._rows = Adam(self.dense), AdaGrad(rows, _FIRST_SQUARE)
-
-    def _normal(self, shape: tuple[int, ...], deviation: float) -> np.ndarray:
-        """Return normally distributed weights, float32."""
-        drawn: np.ndarray = self._rng.standard_normal(shape, np.float32) * np.float32(deviation)
-        return drawn
+        self._adam = Adam(self.dense)
 
     def learn(self, epochs: int, progress: Callable[[Any], Any] = iter) -> SentenceNetwork:
         """Return the mean of the networks after the epochs of the second half.
@@ -156,7 +152,7 @@ class SentenceNetworkLearner:
         sizes = self.examples.pieces[:, 3] - self.examples.pieces[:, 2]
         factor = min(max(math.ceil(STEPS * _TOKENS / max(epochs * int(sizes.sum()), 1)), 1), MOST_EPOCHS)
         epochs *= factor
-        mean = LaterMean([self.layers.table, *self.dense], epochs)
+        mean = LaterMean([self.layers.rows.table, *self.dense], epochs)
         for epoch in progress(range(epochs)):
             order = self._rng.permutation(len(sizes))
             steps = np.split(order, np.flatnonzero(np.diff(np.cumsum(sizes[order]) // _TOKENS)) + 1)
@@ -172,8 +168,8 @@ class SentenceNetworkLearner:
         places = np.flatnonzero(nodes.own & self.examples.learnt[nodes.token])
         kept = self._rng.random((len(nodes.token), N_ROWS), np.float32)
         kept[:, 0] -= np.float32(FORMS_DROPPED - ROWS_DROPPED)
-        units = (self._rng.random((len(places), HIDDEN), np.float32) >= UNITS_DROPPED).astype(np.float32)
-        dropout = Dropout(self.context.draw(len(nodes.token)), units / np.float32(1.0 - UNITS_DROPPED))
+        units = draw_units(self._rng, (len(places), HIDDEN), UNITS_DROPPED)
+        dropout = Dropout(self.context.draw(len(nodes.token)), units)
         inputs = self.inputs(nodes, places, kept >= ROWS_DROPPED)
         _, gradient, of_vectors = self.gradient(inputs, nodes.token[places], dropout)
         self._adam.step(gradient, _RATE * decay)
@@ -199,7 +195,7 @@ class SentenceNetworkLearner:
         """Make one step on each row, given the gradient of the tokens' vectors."""
         numbers, places = np.unique(words.row, return_inverse=True)
         gradient = spread_rows(words._replace(row=places.astype(np.int32)), of_vectors, len(numbers))
-        self._rows.step(gradient, rate, Rows.of_table(numbers[:, None]))
+        self.layers.rows.step(gradient, rate, Rows.of_table(numbers[:, None]))
 
     def gradient(
         self, inputs: Inputs, token: np.ndarray, dropout: Dropout
@@ -224,14 +220,12 @@ class SentenceNetworkLearner:
     def network(self) -> SentenceNetwork:
         """Return the network, its layers in context with weights of 8 bits."""
         output, context = np.append(self.output, self.bias), rounded_context(self.context.tables, 1.0, UNIT)
-        return SentenceNetwork(self.layers.table, self.states, output, context)
+        return SentenceNetwork(self.layers.rows.table, self.states, output, context)
 
 
 def learn_sentence_network(
     examples: Examples, epochs: int, seed: int, progress: Callable[[Any], Any] = iter
 ) -> SentenceNetwork:
     """Return a network that has learnt where sentences end; see `SentenceNetworkLearner`."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
+    with one_thread:  # on some processors, sums of products depend on the number of threads
         return SentenceNetworkLearner(examples, seed).learn(epochs, progress)

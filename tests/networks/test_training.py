@@ -10,7 +10,7 @@ from naive_network import in_training
 
 from nonproj.networks.context_learning import ContextLayers, gradients
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import Rows, spread_rows
+from nonproj.networks.rows import AdaGrad, Rows, spread_rows
 from nonproj.networks.training import Dropout, HiddenLayers, Inputs, softmax_loss
 
 UNITS = 2
@@ -25,7 +25,7 @@ class Drawn:
         context = ContextLayers(width, 2 * UNITS, 2, rng) if with_context else None
         projection = Projection(rng.normal(size=(3, 5)).astype(np.float32), width, 1, rng) if with_vectors else None
         alone = self._normal(width, 3 * UNITS) if with_alone else None
-        self.layers = HiddenLayers(self._normal(6, width), context, alone, projection)
+        self.layers = HiddenLayers(AdaGrad(self._normal(6, width)), context, alone, projection)
         self.more = self._normal(3, UNITS)
         n_rows = n_words * (2 + 3 * with_alone) + 3
         bounds = np.array([1, 1, 4, 7], np.int32)  # one word before all sentences, and a sentence without words
@@ -46,7 +46,7 @@ class Drawn:
     def tables(self):
         """All weights: rows, what belongs to no word, that of words alone, projection, layers in context."""
         layers = self.layers
-        found = {"rows": layers.table, "more": self.more}
+        found = {"rows": layers.rows.table, "more": self.more}
         found |= {} if layers.alone is None else {"alone": layers.alone}
         found |= {} if layers.projection is None else {"matrix": layers.projection.matrix}
         found |= {} if layers.context is None else {f"context {i}": t for i, t in enumerate(layers.context.tables)}

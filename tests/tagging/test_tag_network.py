@@ -124,7 +124,7 @@ def draw_learner(monkeypatch, seed):
     form = rng.integers(0, len(FORMS), 8)
     tag = rng.integers(-1, len(tags), 8)
     learner = TagNetworkLearner(FORMS, Corpus(np.array([0, 3, 8]), form, tag), tags, (seed,))
-    for table in (learner.layers.table, *learner.dense):
+    for table in (learner.layers.rows.table, *learner.dense):
         table[:] = rng.normal(0.0, 0.4, table.shape)
     return rng, learner
 
@@ -141,7 +141,7 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
     inputs = learner.inputs(form, bounds)
     dropout = Dropout(np.broadcast_to(units, (1, len(form), 3)), mask)
     loss, _, (of_alone, *dense), of_vectors = learner.gradient(inputs, corpus.tag[words], dropout)
-    rows, alone, *tables = (table.astype(float).tolist() for table in (learner.layers.table, *learner.dense))
+    rows, alone, *tables = (table.astype(float).tolist() for table in (learner.layers.rows.table, *learner.dense))
     hidden = np.stack(np.split(np.array(alone), OFFSETS, axis=1)).tolist()
     start, flat, kept = learner.forms.start, learner.forms.row.tolist(), inputs.words.factor > 0
     ends = np.cumsum(np.diff(start)[form])
@@ -178,12 +178,12 @@ def test_steps_lower_the_loss_and_move_only_rows_of_the_words(monkeypatch):
         monkeypatch.setattr(learning, name, 0.0)
     tags, form = draw_tags(np.random.default_rng(0), 6), np.array([0, 1, 2, 3, 4, 0, 1, 2])
     learner = TagNetworkLearner(FORMS, Corpus(np.array([0, 3, 8]), form, form % 3), tags, (0,))
-    before = learner.layers.table.copy()
+    before = learner.layers.rows.table.copy()
     losses = [learner.epoch(k, 30)[0] for k in range(30)]
     assert losses[-1] < 0.5 * losses[0]
     used = np.unique(learner.forms.row)
-    assert not (learner.layers.table[0] != before[0]).any()
-    moved = (learner.layers.table != before).any(axis=1)
+    assert not (learner.layers.rows.table[0] != before[0]).any()
+    moved = (learner.layers.rows.table != before).any(axis=1)
     assert moved.any()
     assert set(np.flatnonzero(moved)) <= set(used.tolist())
 

@@ -264,7 +264,7 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
         monkeypatch.setitem(globals(), name, size)
     learner, nodes, places, kept, dropout = draw_learner(seed)
     loss, dense, of_vectors = learner.gradient(learner.inputs(nodes, places, kept), nodes.token[places], dropout)
-    examples, rows = learner.examples, learner.layers.table.astype(float)
+    examples, rows = learner.examples, learner.layers.rows.table.astype(float)
     vectors = [
         sum(rows[row] for row, there in zip(examples.rows[token], each, strict=True) if there)
         for token, each in zip(nodes.token, kept, strict=True)
@@ -301,7 +301,7 @@ def test_rows_of_the_network_take_one_step_of_adagrad_each(monkeypatch):
     learner, nodes, places, kept, dropout = draw_learner(0)
     inputs = learner.inputs(nodes, places, kept)
     _, _, of_vectors = learner.gradient(inputs, nodes.token[places], dropout)
-    rows = learner.layers.table
+    rows = learner.layers.rows.table
     before, gradient = rows.copy(), np.zeros((256, WIDTH))
     for token, there, of_vector in zip(nodes.token, kept, of_vectors, strict=True):
         for row in learner.examples.rows[token][there]:
