@@ -186,7 +186,7 @@ class NetworkLearner:
         """Return what the network is given, without what is dropped: see `nonproj.scoring.word_rows.word_rows`."""
         tokens, arcs = example.tokens, example.arcs
         items = Rows(*_arc_rows(arcs.head, arcs.modifier, tokens.n_nodes))
-        words, vectors = word_rows(self.columns, self.index, tokens, None, dropped), None
+        words, vectors = word_rows(self.columns, self.index, tokens, dropped), None
         if self.layers.projection:
             numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.attribute[self._vector]]
             vectors = np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))

@@ -63,7 +63,7 @@ def sum_rows(rows: Rows, table: np.ndarray) -> np.ndarray:
     """
     exact = table.dtype == np.int16 and rows.factor is None
     sums: Any = np.zeros((len(rows.start) - 1, table.shape[1]), np.int32 if exact else np.float32)
-    _sum_rows(rows.start, rows.row, rows.factor, table, sums)
+    add_rows(rows.start, rows.row, rows.factor, table, sums)
     return sums
 
 
@@ -128,10 +128,13 @@ def draw_weights(rng: np.random.Generator, shape: tuple[int, ...], deviation: fl
 
 
 @kernel
-def _sum_rows(
+def add_rows(
     start: Int64s, row: Int32s, factor: Float32s | None, table: Int16s | Float32s, sums: Int32s | Float32s
 ) -> None:
-    """Add up the rows of each item.  What the innermost loops need is read before them, so that they are vectorised."""
+    """Add the rows of each item, as `Rows` has them, to its sum.
+
+    What the innermost loops need is read before them, so that they are vectorised.
+    """
     width = table.shape[1]
     for i in range(sums.shape[0]):
         for j in range(start[i], start[i + 1]):

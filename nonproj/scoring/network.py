@@ -21,10 +21,9 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.component import Arrays, Schema
 from nonproj.networks.context import CONTEXT, Context, check_context
-from nonproj.networks.rows import sum_rows
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, ROOT, Tokens
-from nonproj.scoring.word_rows import Columns, sums_before, word_rows
+from nonproj.scoring.word_rows import Columns, sums_before, word_sums
 from nonproj.types import Float64s, Int16s, Int32s
 
 POSITIONS = 30
@@ -130,10 +129,10 @@ class Network:
         word, column = np.asarray(word, np.int64), self.columns.attribute[0]
         roots = (own.atoms[PADDING : PADDING + len(word), column] == ROOT).astype(np.uint8)
         if self.context is None:
-            sums = sum_rows(word_rows(self.columns, self.index, tokens, (own, word)), self.weights.words)
+            sums = word_sums(self.columns, self.index, self.weights.words, tokens, (own, word))
         else:
             sentences = (tokens.first, tokens.end) if isinstance(tokens, Batch) else whole(tokens.n_nodes)
-            vectors = sum_rows(word_rows(self.columns, self.index, tokens), self.weights.words)
+            vectors = word_sums(self.columns, self.index, self.weights.words, tokens)
             sums = self.context.sums(vectors, sentences)[word]
         return Layer(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 

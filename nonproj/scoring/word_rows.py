@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.networks.rows import Rows
+from nonproj.networks.rows import Rows, add_rows
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
-from nonproj.types import Int32s, Int64s, Uint8s
+from nonproj.types import Int16s, Int32s, Int64s, Uint8s
 
 REACH = {"form": 0, "lemma": 0, "pos": 3, "suffix2": 0, "suffix3": 1, "shape": 0, "key": 2, "morph": 2, VECTOR: 0}
 """The attributes that are looked up, and up to which distance in the words beside a word: 0 is the word alone."""
@@ -70,32 +70,41 @@ def columns_for(vocabularies: Mapping[str, Sequence[str]]) -> list[tuple[str, in
     ]
 
 
-def word_rows(
-    columns: Columns,
-    index: np.ndarray,
-    tokens: Tokens | Batch,
-    tagged: tuple[Tokens | Batch, np.ndarray] | None = None,
-    dropped: np.ndarray | None = None,
-) -> Rows:
-    """Return the rows of each word.
+def word_rows(columns: Columns, index: np.ndarray, tokens: Tokens, dropped: np.ndarray) -> Rows:
+    """Return the rows of each word in training.
 
     Parameters
     ----------
     columns, index
         See `Columns` and `Network`.
+    tokens : Tokens
+    dropped : ndarray of shape (N, C + 1), uint8
+        Columns that are left out, the last one for all single morphological features.
+    """
+    start, row = _find_rows(columns, index, _words(tokens), dropped)
+    return Rows(start, row, np.ones(len(row), np.float32))
+
+
+def word_sums(
+    columns: Columns,
+    index: np.ndarray,
+    table: np.ndarray,
+    tokens: Tokens | Batch,
+    tagged: tuple[Tokens | Batch, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Return the sum of the rows of each word, int32, as wide as the rows.
+
+    Parameters
+    ----------
+    columns, index
+        See `Columns` and `Network`.
+    table : ndarray of shape (R, E), int16
     tokens : Tokens or Batch
     tagged : tuple of Tokens or Batch and ndarray of int64, optional
         As for `Network.layer`; by default the words themselves.
-    dropped : ndarray of shape (N, C + 1), uint8, optional
-        In training, columns that are left out, the last one for all single morphological features.
     """
-    own, word = tagged or (tokens, np.arange(tokens.n_nodes))
-    words = _Words(own.atoms, own.feat_start, own.feat, tokens.atoms, word)
-    start = np.zeros(len(word) + 1, np.int64)
-    row = np.empty(len(word) * len(columns.start) + len(own.feat), np.int32)
-    _find_rows(columns, index, words, dropped, start, row)
-    row = row[: start[-1]]
-    return Rows(start, row, None if dropped is None else np.ones(len(row), np.float32))
+    found: np.ndarray = _sum_words(columns, index, _words(tokens, tagged), table)
+    return found
 
 
 def sums_before(columns: Columns, table: np.ndarray, tokens: Tokens | Batch) -> np.ndarray:
@@ -116,14 +125,28 @@ class _Words(NamedTuple):
     word: np.ndarray
 
 
+def _words(tokens: Tokens | Batch, tagged: tuple[Tokens | Batch, np.ndarray] | None = None) -> _Words:
+    """Return the words, or tagged words between them."""
+    own, word = tagged or (tokens, np.arange(tokens.n_nodes))
+    return _Words(own.atoms, own.feat_start, own.feat, tokens.atoms, word)
+
+
 @kernel
-def _find_rows(
-    columns: Columns, index: Int32s, words: _Words, dropped: Uint8s | None, start: Int64s, row: Int32s
-) -> None:
-    """Write the rows of each word: of its own attributes, those of the words beside it, and its features."""
+def _sum_words(columns: Columns, index: Int32s, words: _Words, table: Int16s) -> Int32s:
+    """Return the sums of the rows of each word."""
+    sums = np.zeros((len(words.word), table.shape[1]), np.int32)
+    start, row = _find_rows(columns, index, words, None)
+    add_rows(start, row, None, table, sums)
+    return sums
+
+
+@kernel
+def _find_rows(columns: Columns, index: Int32s, words: _Words, dropped: Uint8s | None) -> tuple[Int64s, Int32s]:
+    """Return where the rows of each word begin, and the rows of its attributes, those beside it, and its features."""
     attribute, offset, begin = columns.attribute, columns.offset, columns.start
     own, first, feat, beside, word = words
     n_columns, count = attribute.shape[0], 0
+    start, row = np.zeros(len(word) + 1, np.int64), np.empty(len(word) * n_columns + len(feat), np.int32)
     for i in range(word.shape[0]):
         if own[i + PADDING, attribute[0]] != OUTSIDE:
             for c in range(n_columns):
@@ -141,3 +164,4 @@ def _find_rows(
                 row[count] = index[columns.feat + feat[f]]
                 count += row[count] > 0
         start[i + 1] = count
+    return start, row[:count]

@@ -24,7 +24,7 @@ from nonproj.linear.hashing import Window, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.linear.weights import check_table
 from nonproj.networks.context import CONTEXT, Context, check_context
-from nonproj.networks.rows import Rows, sum_rows
+from nonproj.networks.rows import add_rows
 from nonproj.text.layout import PARAGRAPH, table_shift
 from nonproj.text.sentence_features import N_STATES, OF_TOKEN, describe_token
 from nonproj.text.token_table import PADDING, TokenTable
@@ -81,11 +81,10 @@ class SentenceNetwork(NamedTuple):
 
     def look(self, table: TokenTable, usage: Usage) -> Seen:
         """Return what is known of the words of a table, and what they add to the hidden units of places."""
-        known, nodes, rows = _look(table, usage, len(self.rows) if self.context else 0)
+        known, nodes, vectors = _look(table, usage, self.rows)
         if self.context:
-            vectors = sum_rows(Rows.of_table(rows[nodes.token]), self.rows)
             return Seen(known, nodes, self.context.sums(vectors, (nodes.first, nodes.end)))
-        return Seen(known, nodes, np.zeros((len(nodes.token), 0), np.int32))
+        return Seen(known, nodes, np.zeros((len(vectors), 0), np.int32))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_network` makes the same; none if there are no hidden units."""
@@ -222,12 +221,15 @@ def token_rows(table: TokenTable, known: KnownWords, shift: np.uint32) -> Int32s
 
 
 @kernel
-def _look(table: TokenTable, usage: Usage, size: int) -> tuple[KnownWords, Nodes, Int32s]:
-    """Return what is known of the words, the nodes of the pieces of paragraphs, and the rows of each token, if any."""
-    known, rows = known_words(table, usage), np.zeros((0, N_ROWS), np.int32)
-    if size:
-        rows = token_rows(table, known, np.uint32(table_shift(size)))
-    return known, nodes_of(pieces_of(table.blanks)), rows
+def _look(table: TokenTable, usage: Usage, rows: Float32s) -> tuple[KnownWords, Nodes, Float32s]:
+    """Return what is known of the words, the nodes of the pieces of paragraphs, and the vector of each node."""
+    known, nodes = known_words(table, usage), nodes_of(pieces_of(table.blanks))
+    n_nodes = len(nodes.token)
+    vectors = np.zeros((n_nodes, rows.shape[1]), np.float32)
+    if rows.shape[1]:
+        places = token_rows(table, known, np.uint32(table_shift(len(rows))))[nodes.token].reshape(-1)
+        add_rows(np.arange(n_nodes + 1) * N_ROWS, places, np.ones(len(places), np.float32), rows, vectors)
+    return known, nodes, vectors
 
 
 @inlined_kernel

@@ -41,7 +41,7 @@ _FROM_PYTHON = {
     "nonproj.scoring.labels._score_labels": 2,
     "nonproj.scoring.label_pairs._score_label_pairs": 2,
     # Tables are int16 in a model, where tags have factors and arcs have none, and float32 in training.
-    "nonproj.networks.rows._sum_rows": 3,
+    "nonproj.networks.rows.add_rows": 3,
     # With and without words that are left out, in training and in a model.
     "nonproj.scoring.word_rows._find_rows": 2,
     # With and without code for projective trees.
