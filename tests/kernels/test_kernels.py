@@ -40,10 +40,6 @@ _FROM_PYTHON = {
     "nonproj.scoring.scorer._score_pairs": 2,
     "nonproj.scoring.labels._score_labels": 2,
     "nonproj.scoring.label_pairs._score_label_pairs": 2,
-    # Tables are int16 in a model, where tags have factors and arcs have none, and float32 in training.
-    "nonproj.networks.rows.add_rows": 3,
-    # With and without words that are left out, in training and in a model.
-    "nonproj.scoring.word_rows._find_rows": 2,
     # With and without code for projective trees.
     "nonproj.trees.marginals._marginals": 2,
     # With and without code for parts of third order.
@@ -59,6 +55,10 @@ _FROM_PYTHON = {
 
 _WITH_PANELS = [f"_{verb}_{side}" for verb in ("eliminate", "restore") for side in ("left", "right")]
 _SIGNATURES = {"nonproj.automata.compiled.score_tree": 3} | _FROM_PYTHON
+# Tables are int16 in a model, where the rows of tags have factors and those of arcs have none, and float32 in training.
+_SIGNATURES["nonproj.networks.rows.add_rows"] = 3
+# With and without attributes that are left out, in training and in a model.
+_SIGNATURES["nonproj.scoring.word_rows._find_rows"] = 2
 _SIGNATURES |= {f"nonproj.trees.elimination.{name}": 2 for name in ("_escape", *_WITH_PANELS)}
 
 
