@@ -110,7 +110,7 @@ def rounded_vector(vector):
 
 
 def in_context(vectors, context):
-    """The sums of each word, by `nonproj.scoring.context.Context` as lists, whose real numbers are float32."""
+    """The sums of each word, by `nonproj.networks.context.Context` as lists, whose real numbers are float32."""
     layers, scales, biases, output, factors, unit = context
     n, width = len(vectors), len(output)
     vectors = [[np.float32(x) * unit[0] for x in vector] for vector in vectors]
@@ -193,6 +193,8 @@ def loss(scores, pairs, heads):
     """Minus the log-probabilities of the gold heads, each among the candidates of its word."""
     total = 0.0
     for m in range(1, len(heads)):
+        if heads[m] < 0:
+            continue
         among = {h: s for (h, modifier), s in zip(pairs, scores, strict=True) if modifier == m}
         total += math.log(sum(math.exp(s) for s in among.values())) - among[int(heads[m])]
     return total

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from nonproj.components.base import Component, FitContext, StoredState
-from nonproj.learning.network import Example, NetworkLearner
+from nonproj.kernels.threads import one_thread
+from nonproj.learning.network import ArcExample, NetworkLearner
 from nonproj.learning.training_data import LazyList
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.state import load
@@ -21,7 +22,7 @@ from nonproj.linear.streams import Stream, generator
 from nonproj.model.model import Model
 from nonproj.scoring.network import Network
 from nonproj.scoring.tree_labels import LABEL_MARGIN
-from nonproj.scoring.word_sums import columns_for
+from nonproj.scoring.word_rows import columns_for
 from nonproj.types import Sentence
 
 
@@ -37,14 +38,12 @@ class NetworkComponent(Component):
         Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
         ``network.label_weight``.
         """
-        from threadpoolctl import threadpool_limits
-
         config, data, title = context.config, context.data, context.title(cls.name)
         vocabularies, chosen, trees = data.encoder.vocabularies, data.chosen, data.trees
         factors = config.network.weight * config.training.margin, config.network.label_weight * LABEL_MARGIN
         if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
             return None
-        examples = LazyList(lambda i: Example(data.tokens[i], trees[i], data.spaces[i], data.gold[i]), chosen)
+        examples = LazyList(lambda i: ArcExample(data.tokens[i], trees[i], data.spaces[i], data.gold[i]), chosen)
         tokens, seed = [data.tokens[i] for i in chosen], (config.seed, Stream.NETWORK)
         vectors = context.files.vectors.table if context.files.vectors else None
         epochs = range(config.network.epochs)
@@ -58,7 +57,7 @@ class NetworkComponent(Component):
             loss, wrong = learner.epoch(examples, context.progress(order, f"{title} {epoch + 1}"))
             return f"loss {loss:.4f} a word, {wrong} wrong heads"
 
-        with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
+        with one_thread:  # on some processors, sums of products depend on the number of threads
             run_epochs(title, epochs, run)
             return StoredState(*learner.network(*factors).state(learner.names))
 

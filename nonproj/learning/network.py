@@ -1,34 +1,36 @@
-"""The feed-forward network over arcs and labels, trained alone.
+"""Training of the network over arcs and labels, apart from the linear model.
 
 Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc.
 AdaGrad takes the steps, with one sum of squares for each row, or for each half of a row of words that consists of two
 vectors; the layers over words in context take those of Adam.  The candidate arcs are those of the jackknifed pruner.
-A share of the hidden units and of the attributes of words is left out at random in each sentence, which keeps the
-network from learning the training sentences by heart (Srivastava et al. 2014).
+A share of the hidden units and of the attributes of words is left out at random in each sentence, against overfitting
+(Srivastava et al. 2014).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.learning.network_gradients import differences, follow_words, propagate, propagate_labels
-from nonproj.linear.optimisers import LaterMean, follow_rows
-from nonproj.linear.projection import Projection
+from nonproj.kernels.kernel import kernel
+from nonproj.linear.optimisers import LaterMean
 from nonproj.linear.weights import quantise, scale_of
+from nonproj.networks.context_learning import ContextLayers, ContextSteps, rounded_context
+from nonproj.networks.projection import Projection
+from nonproj.networks.rows import AdaGrad, Rows, draw_weights
+from nonproj.networks.training import Dropout, Gradient, HiddenLayers, Inputs, softmax_loss
 from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.batch import whole
-from nonproj.scoring.context_learning import ContextLayers, ContextSteps, Contribution, rounded_context
-from nonproj.scoring.network import POSITIONS, Network, Weights, score_arcs
+from nonproj.scoring.network import POSITIONS, ArcWeights, Network, position_code
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
-from nonproj.scoring.word_sums import Columns, columns_for, sums_before, word_sums
-from nonproj.types import ArcSpace
+from nonproj.scoring.word_rows import Columns, columns_for, word_rows
+from nonproj.types import ArcSpace, Float32s, Int32s, Int64s
 
 RARE = 2
-"""A value of an attribute has a row if it occurs so often in training."""
+"""Minimum count: rarer values of attributes have no row."""
 
 LEXICAL = {"form", "lemma", "suffix3"}
 """Attributes with many values, which are left out more often."""
@@ -48,8 +50,8 @@ LEARNING_RATE = 0.03
 _DEVIATION, _CONTEXT_DEVIATION = 0.03, 0.1
 
 
-class Example(NamedTuple):
-    """A sentence to learn from.
+class ArcExample(NamedTuple):
+    """A sentence to learn arcs and labels from.
 
     Attributes
     ----------
@@ -65,6 +67,23 @@ class Example(NamedTuple):
     tokens: Tokens
     heads: np.ndarray
     arcs: ArcSpace
+    labels: np.ndarray
+
+
+class ArcGradient(NamedTuple):
+    """The gradient of minus the loss of a sentence.
+
+    Attributes
+    ----------
+    hidden : Gradient
+        Of what precedes the hidden layers: ``more`` is that of the rows of the words' tags between, float32[N, K], and
+        of the positions, float32[POSITIONS, K].
+    output : ndarray of shape (K,), float32
+    labels : ndarray of shape (n_labels, K), float32
+    """
+
+    hidden: Gradient
+    output: np.ndarray
     labels: np.ndarray
 
 
@@ -87,14 +106,12 @@ class NetworkLearner:
 
     Attributes
     ----------
-    weights : Weights
+    weights : ArcWeights
         float32.
-    projection : Projection or None
-        Of the vectors.
-    context : ContextLayers or None
+    layers : HiddenLayers
     context_steps : ContextSteps or None
-    squares : list of ndarray
-        The sums of squared gradients, of equal pieces of each row of words, and of the rows of the other tables.
+    steps : list of AdaGrad
+        Of each of the weights.
     """
 
     def __init__(
@@ -115,27 +132,23 @@ class NetworkLearner:
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]
         shapes = (self.index.max() + 1, width or 2 * size), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
         deviations = _CONTEXT_DEVIATION if width else _DEVIATION, _DEVIATION, _DEVIATION
-        drawn = [
-            self.rng.standard_normal(shape, np.float32) * np.float32(deviation)
-            for shape, deviation in zip(shapes, deviations, strict=True)
-        ]
+        drawn = [draw_weights(self.rng, *each) for each in zip(shapes, deviations, strict=True)]
         drawn[0][0] = 0.0
-        output = self.rng.standard_normal(size, np.float32) / np.float32(np.sqrt(size))
-        labels = self.rng.standard_normal((n_labels, size), np.float32) * np.float32(_DEVIATION)
-        self.weights = Weights(drawn[0], drawn[1], drawn[2], output, labels)
+        output = draw_weights(self.rng, (size,), 1.0 / np.sqrt(size))
+        labels = draw_weights(self.rng, (n_labels, size), _DEVIATION)
+        self.weights = ArcWeights(drawn[0], drawn[1], drawn[2], output, labels)
         pieces = 1 if width else 2  # of vectors for heads and for modifiers
-        self.squares = [np.zeros((len(table), 1 if k else pieces), np.float32) for k, table in enumerate(drawn)]
-        self.squares += [np.zeros((1, 1), np.float32), np.zeros((n_labels, 1), np.float32)]
+        self.steps = [AdaGrad(drawn[0], pieces=pieces), *map(AdaGrad, (*drawn[1:], output[None], labels))]
         lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
         self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
-        self.projection = None if vectors is None else Projection(vectors, width or 2 * size, pieces, self.rng)
-        self.context = ContextLayers(width, 2 * size, LAYERS, self.rng) if width else None
-        self.context_steps = ContextSteps(self.context.tables, steps) if self.context else None
-        trained = [*self.weights, *([self.projection.matrix] if self.projection else [])]
-        trained += self.context.tables if self.context else []
+        projection = None if vectors is None else Projection(vectors, width or 2 * size, pieces, self.rng)
+        context = ContextLayers(width, 2 * size, LAYERS, self.rng) if width else None
+        self.layers = HiddenLayers(self.steps[0], context, projection=projection)
+        self.context_steps = ContextSteps(context.tables, steps) if context else None
+        trained = [*self.weights, *([projection.matrix] if projection else []), *(context.tables if context else ())]
         self._mean = LaterMean(trained, options.epochs)
 
-    def epoch(self, examples: Sequence[Example], order: Iterable[int]) -> tuple[float, int]:
+    def epoch(self, examples: Sequence[ArcExample], order: Iterable[int]) -> tuple[float, int]:
         """Train on the examples in the given order.
 
         Returns
@@ -153,108 +166,123 @@ class NetworkLearner:
         self._mean.add()
         return loss / max(words, 1), wrong
 
-    def update(self, example: Example) -> tuple[float, int]:
+    def update(self, example: ArcExample) -> tuple[float, int]:
         """Make one step on one sentence; return its words' losses, in nats, and the number of wrong heads."""
-        tokens = example.tokens
-        dropped = (self.rng.random((tokens.n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
+        n_nodes = example.tokens.n_nodes
+        left_out = (self.rng.random((n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
         kept = 1.0 - DROPOUT
-        mask = ((self.rng.random(self.options.size) < kept) / kept).astype(np.float32)
-        units = self.context.draw() if self.context else None
-        loss, wrong, gradient, contribution = self.gradient(example, mask, dropped, units)
-        sums, tags, positions, output, labels = gradient
-        rate = LEARNING_RATE
-        own = tokens.atoms, tokens.feat_start, tokens.feat
-        places = (self.columns.attribute, self.columns.offset, self.columns.start)
-        follow_words(
-            places, self.columns.feat, self.index, own, dropped, sums, rate, self.weights.words, self.squares[0]
-        )
-        if self.projection:
-            self.projection.step(self._with_vectors(tokens, dropped), sums, rate)
-        numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
-        follow_rows(np.ascontiguousarray(numbers), tags, rate, self.weights.between, self.squares[1])
-        follow_rows(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
-        follow_rows(np.zeros(1, np.int32), output[None], rate, self.weights.output[None], self.squares[3])
-        follow_rows(np.arange(len(labels), dtype=np.int32), labels, rate, self.weights.labels, self.squares[4])
-        if self.context_steps and contribution:
-            self.context_steps.follow(contribution)
+        units = ((self.rng.random(self.options.size) < kept) / kept).astype(np.float32)
+        inputs = self.inputs(example, left_out)
+        dropout = Dropout(self.layers.context.draw() if self.layers.context else None, units)
+        loss, wrong, (hidden, output, labels) = self.gradient(example, inputs, dropout)
+        self.layers.follow(inputs, hidden.vectors, LEARNING_RATE, LEARNING_RATE)
+        tags = Rows.of_table(self._tags(example.tokens)[:, None])
+        self.steps[1].step(hidden.more[:n_nodes], LEARNING_RATE, tags)
+        for steps, gradient in zip(self.steps[2:], (hidden.more[n_nodes:], output[None], labels), strict=True):
+            steps.step(gradient, LEARNING_RATE)
+        if self.context_steps and hidden.context:
+            self.context_steps.follow(hidden.context)
         return loss, wrong
 
-    def gradient(
-        self, example: Example, mask: np.ndarray, dropped: np.ndarray, units: np.ndarray | None = None
-    ) -> tuple[float, int, tuple[np.ndarray, ...], Contribution | None]:
-        """Return loss, number of wrong heads, and the gradient of minus the loss.
+    def inputs(self, example: ArcExample, dropped: np.ndarray) -> Inputs:
+        """Return what the network is given, without what is dropped: see `nonproj.scoring.word_rows.word_rows`."""
+        tokens, arcs = example.tokens, example.arcs
+        items = Rows(*_arc_rows(arcs.head, arcs.modifier, tokens.n_nodes))
+        words, vectors = word_rows(self.columns, self.index, tokens, dropped), None
+        if self.layers.projection:
+            numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.attribute[self._vector]]
+            vectors = np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
+        return Inputs(words, whole(tokens.n_nodes), items, vectors)
 
-        Parameters
-        ----------
-        example : Example
-        mask : ndarray of shape (K,), float32
-            Factors of the hidden units.
-        dropped : ndarray of shape (N, C + 1), uint8
-            See `nonproj.scoring.word_sums.word_sums`.
-        units : ndarray, float32, optional
-            Factors of the units of the layers over words in context, as `ContextLayers.draw` returns them.
-
-        Returns
-        -------
-        loss : float
-        wrong : int
-        gradient : tuple of ndarray
-            Of the words' rows, float32[N, E] or [N, 2 * K], of those of the words' tags between, float32[N, K], of the
-            positions, of the output and of the labels.
-        contribution : Contribution or None
-            To the gradient of the layers over words in context.
-        """
+    def gradient(self, example: ArcExample, inputs: Inputs, dropout: Dropout) -> tuple[float, int, ArcGradient]:
+        """Return loss, number of wrong heads, and the gradient of minus the loss."""
         tokens, heads, arcs, gold = example
-        weights, word = self.weights, np.arange(tokens.n_nodes)
-        roots = (word == 0).astype(np.uint8)
-        sums = word_sums(self.columns, self.index, weights.words, tokens, None, dropped)
-        if self.projection:
-            self.projection.add(self._with_vectors(tokens, dropped), sums)
-        passed, contribution = None, None
-        if self.context and units is not None:
-            sums, passed = self.context.forward(sums, whole(tokens.n_nodes), units)
-        before, output = sums_before(self.columns, weights.between, tokens), weights.output * mask
-        scores, delta = np.empty((2, len(arcs.head)))
-        score_arcs(arcs.head, arcs.modifier, (word, roots), sums, before, weights.positions, output, scores)
-        loss, wrong = differences(arcs.head, arcs.modifier, heads, scores, delta)
-        values = sums, before, weights.positions, output
-        found: Any = tuple(np.zeros(table.shape, np.float32) for table in values)
-        propagate((arcs.head, arcs.modifier), delta, values, found)
-        of_labels = np.zeros(weights.labels.shape, np.float32)
-        if len(of_labels) > 1:
-            given = sums, before, weights.positions, weights.labels
-            loss += propagate_labels((heads, gold), given, mask, found[:3], of_labels)
-        tags, of_sums = np.cumsum(found[1][::-1], axis=0)[::-1][1:], found[0]
-        if self.context and passed:
-            of_sums, contribution = self.context.backward(of_sums, passed)
-        return loss, wrong, (of_sums, np.ascontiguousarray(tags), found[2], found[3] * mask, of_labels), contribution
+        _, between, positions, output, labels = self.weights
+        more = np.concatenate([between[self._tags(tokens)], positions])
+        layer, passed = self.layers.forward(inputs, dropout, more)
+        loss, wrong, delta = head_loss(arcs, heads, layer @ output)
+        of_layer, of_labels = delta[:, None] * output, np.zeros_like(labels)
+        if len(labels) > 1:
+            chosen = np.flatnonzero(arcs.head == heads[arcs.modifier])
+            more_loss, _, of_scores = softmax_loss(layer[chosen] @ labels.T, gold[arcs.modifier[chosen] - 1])
+            loss, of_labels = loss + more_loss, of_scores.T @ layer[chosen]
+            of_layer[chosen] += of_scores @ labels
+        return loss, wrong, ArcGradient(self.layers.backward(of_layer, passed), delta @ layer, of_labels)
 
-    def _with_vectors(self, tokens: Tokens, dropped: np.ndarray) -> np.ndarray:
-        """Return the number of each word's vector, -1 for none or one that is left out, int64[N]."""
-        numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.attribute[self._vector]]
-        return np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
+    def _tags(self, tokens: Tokens) -> np.ndarray:
+        """Return the row of each word in the table of tags between head and modifier."""
+        return tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
 
     def network(self, factor: float, label_factor: float) -> Network:
         """Return the network in 16 bits, with the mean of the weights after the epochs of the second half.
 
         This ends training.  The factors are those of its scores of arcs and of labels.  Words with vectors have rows.
         """
-        mean, index = self._mean.tables(), self.index
-        self.weights = Weights(*mean[: len(Weights._fields)])  # so that the last ones are freed
-        mean, rest = mean[: len(Weights._fields)], mean[len(Weights._fields) :]
-        if self.projection:
-            rows, begin = self.projection.table @ rest.pop(0), self.columns.start[self._vector] + FIRST
+        self._mean.apply()
+        (words, *others), index, layers = self.weights, self.index, self.layers
+        if layers.projection:
+            rows, begin = layers.projection.table @ layers.projection.matrix, self.columns.start[self._vector] + FIRST
             index = index.copy()
-            index[begin : begin + len(rows)] = len(mean[0]) + np.arange(len(rows))
-            mean[0] = np.concatenate([mean[0], rows])
-        of_words = scale_of(mean[0])
-        inner = scale_of(*mean[1:3]) if self.context else scale_of(*mean[:3])
-        outer, of_labels = scale_of(mean[3]), scale_of(mean[4])
-        scales = (of_words if self.context else inner, inner, inner, outer, of_labels)
-        rounded = [quantise(table, scale)[0] for table, scale in zip(mean, scales, strict=True)]
+            index[begin : begin + len(rows)] = len(words) + np.arange(len(rows))
+            words = np.concatenate([words, rows])
+        of_words, inner = scale_of(words), scale_of(*others[:2])
+        if not layers.context:
+            of_words = inner = max(of_words, inner)
+        outer, of_labels = scale_of(others[2]), scale_of(others[3])
+        scales = of_words, inner, inner, outer, of_labels
+        rounded = [quantise(table, scale)[0] for table, scale in zip((words, *others), scales, strict=True)]
         factors = factor * inner * outer, label_factor * inner * of_labels
-        context = rounded_context(rest, of_words, inner) if self.context else None
-        return Network(self.columns, index, Weights(*rounded), *factors, context)
+        context = rounded_context(layers.context.tables, of_words, inner) if layers.context else None
+        return Network(self.columns, index, ArcWeights(*rounded), *factors, context)
+
+
+def head_loss(arcs: ArcSpace, heads: np.ndarray, scores: np.ndarray) -> tuple[float, int, np.ndarray]:
+    """Return minus the log-probability of the given heads, each among its word's candidates, and its gradient.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        At least one into each word.
+    heads : ndarray of shape (N,), int32
+        -1 for those that are not given.
+    scores : ndarray of shape (A,), float32
+        Of the arcs.
+
+    Returns
+    -------
+    loss : float
+    wrong : int
+        Words whose best arc is not the given one.
+    gradient : ndarray of shape (A,), float32
+        Gold minus probability, of words whose heads are given.
+    """
+    first, sizes = arcs.start[1:-1], np.diff(arcs.start[1:])
+    scores = scores - np.repeat(np.maximum.reduceat(scores, first), sizes)
+    odds = np.exp(scores)
+    total, given = np.repeat(np.add.reduceat(odds, first), sizes), heads[arcs.modifier]
+    gold = np.flatnonzero(arcs.head == given)
+    loss, wrong = float((np.log(total[gold]) - scores[gold]).sum()), int(np.count_nonzero(scores[gold]))
+    delta = np.where(given < 0, np.float32(0.0), -odds / total)
+    delta[gold] += 1.0
+    return loss, wrong, delta
+
+
+@kernel
+def _arc_rows(head: Int32s, modifier: Int32s, n_nodes: int) -> tuple[Int64s, Int32s, Float32s]:
+    """Return the `Rows` of which the hidden layer of each arc is the sum: see `Inputs.items`.
+
+    Each word adds one as head and one as modifier; then there is one for each word's tag, and one for each position.
+    """
+    start = np.zeros(head.shape[0] + 1, np.int64)
+    for a in range(head.shape[0]):
+        start[a + 1] = start[a] + 2 + abs(head[a] - modifier[a])
+    row = np.empty(start[-1], np.int32)
+    for a in range(head.shape[0]):
+        h, m, i = head[a], modifier[a], start[a]
+        row[i], row[i + 1], row[i + 2] = 2 * h, 2 * m + 1, 3 * n_nodes + position_code(h, m, h == 0)
+        for between in range(min(h, m) + 1, max(h, m)):
+            row[i + 2 + between - min(h, m)] = 2 * n_nodes + between
+    return start, row, np.ones(len(row), np.float32)
 
 
 def count_rows(columns: Columns, tokens: Sequence[Tokens], vector: int = -1) -> np.ndarray:

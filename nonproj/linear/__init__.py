@@ -5,7 +5,6 @@
 - `perceptron`: the averaged perceptron: lazy averages, mixing, means of several
 - `optimisers`: AdaGrad, Adam, the mean of later epochs, and the loop over epochs
 - `concatenation`: concatenation of large arrays
-- `projection`: rows of words with vectors, which are products with a matrix
 - `logistic`: logistic regression with two classes
 - `state`: what a model stores of a component, and the checks of a stranger's file
 - `folds`: cross-fitting

@@ -102,4 +102,5 @@ def _learn(
         order = random.permutation(len(gold)).astype(np.int32)
         _epoch(rows, gold, order, options.rate, weights, squares)
         mean.add()
-    return mean.tables()[0]
+    mean.apply()
+    return weights

@@ -12,9 +12,7 @@
 - `labels`: scores and updates of the labels of arcs, and which labels an arc may have, by tags
 - `label_pairs`: scores and updates of pairs of labels
 - `tree_labels`: the labels of the trees of a batch, the best ones of all arcs together
-- `word_sums`: the first layer of the network, computed once for each word
-- `context`: vectors of words in context, by recurrent layers over the sentence
-- `context_learning`: the training of these layers
+- `word_rows`: the inputs of the network: which rows a word is the sum of, and their sums
 - `network`: scores of arcs and labels by a feed-forward network
 - `bounds`: upper bounds of grandparent scores, for price and cut
 - `encoders`: pretrained encoders, which compute vectors of words

@@ -1,13 +1,13 @@
 """A feed-forward network for arcs and labels, beside the linear model (after Pei, Ge and Chang 2015, section 3).
 
 A word has a vector, the sum of the rows of its attributes and of those of the words beside it, from which layers over
-the words in context (`nonproj.scoring.context`) make one as head and one as modifier; without such layers, rows consist
+words in context (`nonproj.networks.context`) compute one as head and one as modifier; without such layers, rows consist
 of the two.  The hidden layer of an arc is the positive part of the head's vector plus the modifier's, plus that of
 direction and distance, plus those of the tags between the two; the score is its product with the output weights, and
 that of a label its product with the label's.  So a word costs a few dozen rows and these layers, once, and an arc one
 product: sums over the words between are differences of two prefix sums.
 
-Parsers use weights of 16 bits and sum integers, exactly; training uses float32 (`nonproj.learning.network`).
+Parsers use weights of 16 bits and sum integers, exactly; training (`nonproj.learning.network`) uses float32.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.state import Arrays, Schema
-from nonproj.linear.weights import zero_of
+from nonproj.networks.context import CONTEXT, Context, check_context
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.context import CONTEXT, Context, check_context
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, ROOT, Tokens
-from nonproj.scoring.word_sums import Columns, sums_before, word_sums
-from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint8s
+from nonproj.scoring.word_rows import Columns, sums_before, word_sums
+from nonproj.types import Float64s, Int16s, Int32s
 
 POSITIONS = 30
 """Codes of direction and distance: ten distances to the left, to the right, and from the root."""
@@ -40,7 +39,7 @@ _ARRAYS: Arrays = {
 }
 
 
-class Weights(NamedTuple):
+class ArcWeights(NamedTuple):
     """The weights of a network with K hidden units, int16, or float32 in training.
 
     Attributes
@@ -71,7 +70,7 @@ class Layer(NamedTuple):
     roots : ndarray of shape (N,), uint8
         Whether it is a root.
     sums : ndarray of shape (N, 2 * K), int32
-        See `word_sums`.
+        The sums of the words' rows, or of these in context.
     before : ndarray of shape (N + 1, K), int32
         See `sums_before`.
     """
@@ -90,7 +89,7 @@ class Network:
     columns : Columns
     index : ndarray of shape (columns.size,), int32
         The row of each entry, 0 if it has none.
-    weights : Weights
+    weights : ArcWeights
     scale, label_scale : float
         Factors of the scores of arcs and of labels.
     context : Context, optional
@@ -106,7 +105,7 @@ class Network:
         self,
         columns: Columns,
         index: np.ndarray,
-        weights: Weights,
+        weights: ArcWeights,
         scale: float,
         label_scale: float,
         context: Context | None = None,
@@ -133,7 +132,8 @@ class Network:
             sums = word_sums(self.columns, self.index, self.weights.words, tokens, (own, word))
         else:
             sentences = (tokens.first, tokens.end) if isinstance(tokens, Batch) else whole(tokens.n_nodes)
-            sums = self.context.sums(word_sums(self.columns, self.index, self.weights.words, tokens), sentences)[word]
+            vectors = word_sums(self.columns, self.index, self.weights.words, tokens)
+            sums = self.context.sums(vectors, sentences)[word]
         return Layer(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 
     def scores(self, layer: Layer, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
@@ -145,18 +145,16 @@ class Network:
         head, modifier : ndarray of shape (A,), int32
             Numbers of (tagged) words of the same sentence.
         """
-        arcs, words = (np.ascontiguousarray(head), np.ascontiguousarray(modifier)), (layer.word, layer.roots)
-        _, _, positions, output, _ = self.weights
-        scores = np.empty(len(head))
-        score_arcs(*arcs, words, layer.sums, layer.before, positions, output, scores)
+        arcs, scores = (np.ascontiguousarray(head), np.ascontiguousarray(modifier)), np.empty(len(head))
+        _score_arcs(*arcs, layer, self.weights.positions, self.weights.output, scores)
         scores *= self.scale
         return scores
 
     def label_scores(self, layer: Layer, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
         """Return the score of each label of each arc, float64[A, n_labels]; for the parameters see `scores`."""
-        arcs, words = (np.ascontiguousarray(head), np.ascontiguousarray(modifier)), (layer.word, layer.roots)
+        arcs = np.ascontiguousarray(head), np.ascontiguousarray(modifier)
         scores = np.zeros((len(head), self._labels.shape[1]))
-        _score_labels(arcs, words, (layer.sums, layer.before), self.weights.positions, self._labels, scores)
+        _score_labels(*arcs, layer, self.weights.positions, self._labels, scores)
         scores *= self.label_scale
         return scores
 
@@ -196,7 +194,7 @@ class Network:
             raise ModelError("a scale of the network is not a number from 0")
         found = Columns.of(vocabularies, [(name, offset) for name, offset in columns])
         index, *tables = (np.ascontiguousarray(arrays[name]) for name in _ARRAYS)
-        weights = Weights(*tables)
+        weights = ArcWeights(*tables)
         context = check_context(arrays, 2 * len(weights.output))
         width = 0 if context is None else len(context.output)
         tags = vocabularies[[name for name in vocabularies if name != FEAT][found.between]]
@@ -238,36 +236,16 @@ def position_code(h: int, m: int, root: int) -> int:
 
 
 @kernel
-def score_arcs(
-    head: Int32s,
-    modifier: Int32s,
-    words: tuple[Int64s, Uint8s],
-    sums: Int32s | Float32s,
-    before: Int32s | Float32s,
-    positions: Int16s | Float32s,
-    output: Int16s | Float32s,
-    scores: Float64s,
+def _score_arcs(
+    head: Int32s, modifier: Int32s, layer: Layer, positions: Int16s, output: Int16s, scores: Float64s
 ) -> None:
-    """Write the product of each arc's hidden layer with the output weights, which is exact if they are integers.
-
-    Parameters
-    ----------
-    head, modifier : ndarray of shape (A,), int32
-    words : tuple of ndarray of shape (N,), int64 and uint8
-        See `Layer.word` and `Layer.roots`.
-    sums, before : ndarray, int32 or float32
-        From `nonproj.scoring.word_sums.word_sums` and `nonproj.scoring.word_sums.sums_before`.
-    positions, output : ndarray, int16 or float32
-        See `Weights`.
-    scores : ndarray of shape (A,), float64
-        Written.
-    """
-    word, roots = words
+    """Write the product of each arc's hidden layer with the output weights, which is exact."""
+    word, roots, sums, before = layer
     size = output.shape[0]
     for a in range(head.shape[0]):
         h, m = word[head[a]], word[modifier[a]]
         code, last, low = position_code(h, m, roots[head[a]]), max(h, m), min(h, m) + 1
-        total = zero_of(output)
+        total = 0
         for k in range(size):
             x = sums[head[a], k] + sums[modifier[a], size + k] + positions[code, k] + (before[last, k] - before[low, k])
             if x > 0:
@@ -277,25 +255,19 @@ def score_arcs(
 
 @kernel
 def _score_labels(
-    arcs: tuple[Int32s, Int32s],
-    words: tuple[Int64s, Uint8s],
-    sums: tuple[Int32s, Int32s],
-    positions: Int16s,
-    labels: Float64s,
-    scores: Float64s,
+    head: Int32s, modifier: Int32s, layer: Layer, positions: Int16s, labels: Float64s, scores: Float64s
 ) -> None:
     """Add the product of each arc's hidden layer with the weights of the labels, float64[K, n_labels].
 
     These are integers, whose sums are below 2^53 and therefore exact in any order.
     """
-    (head, modifier), (word, roots), (of_words, before) = arcs, words, sums
+    word, roots, sums, before = layer
     size = labels.shape[0]
     for a in range(head.shape[0]):
         h, m = word[head[a]], word[modifier[a]]
         code, last, low = position_code(h, m, roots[head[a]]), max(h, m), min(h, m) + 1
         for k in range(size):
-            x = of_words[head[a], k] + of_words[modifier[a], size + k] + positions[code, k]
-            x += before[last, k] - before[low, k]
+            x = sums[head[a], k] + sums[modifier[a], size + k] + positions[code, k] + (before[last, k] - before[low, k])
             if x > 0:
                 for label in range(labels.shape[1]):
                     scores[a, label] += x * labels[k, label]

@@ -20,13 +20,14 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import codes_of, hash_codes, hash_texts
 from nonproj.linear.state import Arrays
-from nonproj.scoring.context import Context, check_context
+from nonproj.networks.context import Context, check_context
+from nonproj.networks.rows import Rows, sum_rows
 from nonproj.scoring.vectors import WordNumbers
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Text
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.words import Words
-from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
+from nonproj.types import Float32s, Float64s, Int32s, Int64s, Uint32s
 
 REACH = 1
 """Words on either side whose vectors are in the hidden layer."""
@@ -37,13 +38,13 @@ LONGEST = 6
 """Characters of the longest n-grams; the ends of a form count as characters."""
 
 INDEX_BITS = 18
-"""The index has an entry for each of so many highest bits of a hash."""
+"""log2 of the size of the index, in which the highest bits of a hash are looked up."""
 
 UNIT = 2.0**-12
-"""What a one stands for in what the words in context add to a hidden layer."""
+"""The scale of what words in context add to hidden layers, in integers."""
 
 OUTSIDE = 1
-"""The row of what is outside the sentence; row 0 stands for n-grams and forms that are rare in training."""
+"""The row of what is outside the sentence; row 0, for n-grams and forms that are rare in training, does not count."""
 
 _CHARACTERS = 24
 """Characters at either end of a form that have n-grams."""
@@ -61,7 +62,7 @@ VECTOR_WORDS: Arrays = {"network_words": ("uint8", "*")}
 """One more, if there are words with vectors."""
 
 
-class Weights(NamedTuple):
+class TagWeights(NamedTuple):
     """The weights of a network with D numbers in a vector, K hidden units and U parts of tags, float32.
 
     Attributes
@@ -79,25 +80,18 @@ class Weights(NamedTuple):
     output: np.ndarray
 
 
-class FormRows(NamedTuple):
-    """The rows of forms: those of form ``i`` are ``row[start[i]:start[i + 1]]``, that of the whole form first."""
-
-    start: np.ndarray
-    row: np.ndarray
-
-
-class OfForms(NamedTuple):
+class FormLayers(NamedTuple):
     """What the scores of a word's tags need of the forms around it.
 
     Attributes
     ----------
-    layers : ndarray of shape (n_forms, OFFSETS, K), float32
+    hidden : ndarray of shape (n_forms, OFFSETS, K), float32
         What each form contributes to the hidden layers of words around it.
     vectors : ndarray of shape (n_forms, D), float32
         The vectors of forms; of shape (n_forms, 0) without layers over words in context.
     """
 
-    layers: np.ndarray
+    hidden: np.ndarray
     vectors: np.ndarray
 
 
@@ -108,7 +102,7 @@ class TagNetwork:
     ----------
     index : ndarray of shape (2 ** INDEX_BITS,), int32
         The row of each hash.
-    weights : Weights
+    weights : TagWeights
     tags : TagSet
     words : WordNumbers, optional
         The words with vectors, which have the last of the rows.
@@ -119,43 +113,41 @@ class TagNetwork:
     def __init__(
         self,
         index: np.ndarray,
-        weights: Weights,
+        weights: TagWeights,
         tags: TagSet,
         words: WordNumbers | None = None,
         context: Context | None = None,
     ):
         self.index, self.weights, self.words, self.context = index, weights, words, context
         self.output = sum_parts(weights.output, tags)
-        self.outside = self._of_forms(FormRows(np.array([0, 1]), np.array([OUTSIDE], np.int32)))
+        self.outside = self._layers(form_rows(np.array([0, 1]), np.array([OUTSIDE], np.int32)))
 
     @property
     def size(self) -> int:
         """The number of hidden units."""
         return len(self.weights.bias)
 
-    def of_forms(self, forms: Sequence[str]) -> OfForms:
+    def layers(self, forms: Sequence[str]) -> FormLayers:
         """Return what a word's scores need of forms."""
         start, hashes = form_hashes(forms)
-        return self._of_forms(FormRows(start, self.index[hashes]), self.words.of(forms) if self.words else None)
+        return self._layers(form_rows(start, self.index[hashes]), self.words.of(forms) if self.words else None)
 
-    def _of_forms(self, forms: FormRows, numbers: np.ndarray | None = None) -> OfForms:
+    def _layers(self, forms: Rows, numbers: np.ndarray | None = None) -> FormLayers:
         """Return the same of forms given by their rows, and the numbers of their vectors, -1 for none."""
-        n, width = len(forms.start) - 1, self.weights.rows.shape[1]
-        vectors, found = np.zeros((n, width), np.float32), np.zeros((n, OFFSETS, self.size), np.float32)
-        chosen, kept = np.arange(n), np.ones(len(forms.row), np.float32)
-        sum_rows(forms, chosen, kept, self.weights.rows, vectors)
+        vectors = sum_rows(forms, self.weights.rows)
         if numbers is not None and self.words:
             there, first = np.flatnonzero(numbers >= 0), len(self.weights.rows) - len(self.words.words)
             vectors[there] += self.weights.rows[first + numbers[there]]
+        found = np.zeros((len(vectors), OFFSETS, self.size), np.float32)
         _multiply(vectors, self.weights.hidden, found)
-        return OfForms(found, vectors if self.context else vectors[:, :0])
+        return FormLayers(found, vectors if self.context else vectors[:, :0])
 
-    def score(self, forms: OfForms, words: Words, text: Text, factor: float, scores: np.ndarray) -> None:
+    def score(self, forms: FormLayers, words: Words, text: Text, factor: float, scores: np.ndarray) -> None:
         """Add the factor times the scores of all candidates of the words of some sentences.
 
         Parameters
         ----------
-        forms : OfForms
+        forms : FormLayers
             Beside the rows of ``words``, what is outside first.
         words : Words
         text : Text
@@ -166,7 +158,7 @@ class TagNetwork:
         if self.context:
             sentences = text.start[:-1].astype(np.int32), text.start[1:].astype(np.int32)
             added = self.context.sums(forms.vectors[text.form], sentences)
-        _score_text(forms.layers, added, words, text, self.weights.bias, self.output, factor, scores)
+        _score_text(forms.hidden, added, words, text, self.weights.bias, self.output, factor, scores)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_network` makes the same network."""
@@ -180,7 +172,7 @@ def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork 
     if NETWORK.keys().isdisjoint(arrays):
         return None
     index, *tables = (arrays[name] for name in NETWORK)
-    weights = Weights(*tables)
+    weights = TagWeights(*tables)
     if not all(np.isfinite(table).all() for table in weights[1:]):
         raise ModelError("the tagger's network has weights that are not finite")
     if len(weights.rows) <= OUTSIDE or len(weights.output) != tags.n_units:
@@ -259,25 +251,19 @@ def _sum_parts(output: Float32s, start: Int32s, units: Uint32s, found: Float32s)
                 found[t, k] += output[units[u], k]
 
 
-@kernel
-def share_of(start: Int64s, form: int, j: int) -> np.float32:
-    """Return the factor of a form's row: the n-grams count less in long words, the form itself does not."""
-    first, end = start[form], start[form + 1]
-    return np.float32(1.0) if j == first else np.float32(1.0 / np.sqrt(np.float64(end - first - 1)))
+def form_rows(start: np.ndarray, row: np.ndarray) -> Rows:
+    """Return the rows of forms, the form's own first; n-grams count less in long words, the form itself does not.
 
-
-@kernel
-def sum_rows(forms: FormRows, chosen: Int64s, kept: Float32s, rows: Float32s | Int16s, vectors: Float32s) -> None:
-    """Add the rows of the chosen forms, each times its share and its factor in ``kept``, which lists them in turn."""
-    i = 0
-    for w in range(chosen.shape[0]):
-        form = chosen[w]
-        for j in range(forms.start[form], forms.start[form + 1]):
-            row, factor = forms.row[j], kept[i] * share_of(forms.start, form, j)
-            i += 1
-            if row and factor:
-                for k in range(vectors.shape[1]):
-                    vectors[w, k] += factor * rows[row, k]
+    Parameters
+    ----------
+    start : ndarray of shape (n_forms + 1,), int64
+    row : ndarray of int32
+        Those of form ``i`` are ``row[start[i]:start[i + 1]]``.
+    """
+    sizes = np.diff(start)
+    factor = np.repeat((1.0 / np.sqrt(np.maximum(sizes - 1.0, 1.0))).astype(np.float32), sizes)
+    factor[start[:-1]] = 1.0
+    return Rows(start, row, factor * (row > 0))
 
 
 @kernel

@@ -17,14 +17,14 @@ from nonproj.linear.perceptron import Averaged
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import check_table, quantise
+from nonproj.networks.context import CONTEXT
 from nonproj.options.sections import TaggerConfig
-from nonproj.scoring.context import CONTEXT
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import Chain, Text, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.encoded import EncodedTags
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
-from nonproj.tagging.network import NETWORK, VECTOR_WORDS, OfForms, TagNetwork, check_network
+from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwork, check_network
 from nonproj.tagging.network_learning import Corpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
@@ -34,7 +34,7 @@ from nonproj.types import Sentence
 _CACHED_FORMS = 30_000
 _CHUNK = 500
 _OWN = 2.0
-"""A candidate that loses so many times the pruning threshold by its form alone is dropped with the form."""
+"""Candidates whose score by the form alone is this number of pruning thresholds below the best are dropped."""
 
 MARGIN = 20.0
 """Score by which the gold tags must win for each wrong tag, in training."""
@@ -50,7 +50,7 @@ NETWORK_WEIGHT = 0.75
 """Factor of the network's scores, in nats, relative to the margin."""
 
 WITH_VECTORS = 2.0
-"""With word vectors, the network knows more words than the chain does, and its scores count so many times more."""
+"""Factor of the network's scores with word vectors, by which it knows more words than the chain does."""
 
 _NO_TAGS = np.empty(0, np.int32)
 
@@ -73,21 +73,21 @@ class Forms:
     words : Words
     own : ndarray of shape (n_rows, limit), float64
         The scores of each form's candidates by the word alone.
-    network : OfForms
+    network : FormLayers
         What the scores of a network need of each form; sizes are 0 without one.
     """
 
-    def __init__(self, words: Words, network: OfForms):
+    def __init__(self, words: Words, network: FormLayers):
         self.row: dict[Any, int] = {}
         self.used, self.words, self.own, self.network = 1, words, np.zeros(words.tag.shape), network
 
-    def add(self, keys: list[Any], made: Words, scores: np.ndarray, network: OfForms) -> None:
+    def add(self, keys: list[Any], made: Words, scores: np.ndarray, network: FormLayers) -> None:
         """Add the rows of new keys, in arrays that grow by doubling."""
         end = self.used + len(keys)
         if end > len(self.own):
             size = max(end, 2 * len(self.own), 1024)
-            self.words = Words(*(_grown(array, size) for array in self.words))
-            self.own, self.network = _grown(self.own, size), OfForms(*(_grown(array, size) for array in self.network))
+            self.words, self.own = Words(*(_grown(array, size) for array in self.words)), _grown(self.own, size)
+            self.network = FormLayers(*(_grown(array, size) for array in self.network))
         for array, new in zip((*self.words, self.own, *self.network), (*made, scores, *network), strict=True):
             array[self.used : end] = new
         self.row.update(zip(keys, range(self.used, end), strict=True))
@@ -192,13 +192,13 @@ class Tagger:
             rows = list(map(forms.row.get, keys))
         return forms, np.array(rows, np.int32)
 
-    def _describe(self, keys: list[Any]) -> tuple[Words, np.ndarray, OfForms]:
+    def _describe(self, keys: list[Any]) -> tuple[Words, np.ndarray, FormLayers]:
         """Return all that depends on the forms of some keys alone."""
         forms = [key if type(key) is str else key[0] for key in keys]
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
         made, _ = make_words(self.lexicon, forms, self.tags, allowed, self.smoothing, self.table)
         scores = score_words(self.chain, made, self.weights)
-        network = self.network.of_forms(forms) if self.network else _no_network(len(forms))
+        network = self.network.layers(forms) if self.network else _no_network(len(forms))
         return *_drop(made, scores, _OWN * self.pruning.threshold), network
 
     @classmethod
@@ -256,18 +256,18 @@ def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.
     return check_table(arrays["weights"], ("int16",), max(10, n_units.bit_length()), f"the weights of the {name}", 28)
 
 
-def _no_forms(table: ChainTemplates, limit: int, network: OfForms) -> Forms:
+def _no_forms(table: ChainTemplates, limit: int, network: FormLayers) -> Forms:
     """Return empty tables of forms."""
     return Forms(outside(table, limit, 1), network)
 
 
-def _no_network(n: int) -> OfForms:
+def _no_network(n: int) -> FormLayers:
     """Return what there is of forms without a network."""
-    return OfForms(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.float32))
+    return FormLayers(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.float32))
 
 
 def _drop(words: Words, scores: np.ndarray, threshold: float) -> tuple[Words, np.ndarray]:
-    """Drop the candidates that score so much less than the best by the word alone."""
+    """Drop the candidates that score less than the best by more than the threshold, by the word alone."""
     scores[np.arange(scores.shape[1]) >= words.count[:, None]] = -np.inf
     order = np.argsort(-scores, axis=1, kind="stable")
     scores = np.take_along_axis(scores, order, 1)

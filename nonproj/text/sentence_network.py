@@ -1,10 +1,10 @@
 """A small network that scores sentence ends, beside the linear model.
 
-A token has a vector: the sum of the rows of what is known of it, such as its form and its suffix.  Layers over tokens
-in context (`nonproj.scoring.context`) make of them what each token adds to the hidden units of the places before and
-after it.  The hidden layer of a place is the positive part of that and a row for the state
-(`nonproj.text.sentence_features.state_of`).  So forms that are used alike have alike vectors, what is learnt of one
-helps with the others, and an end may depend on tokens far away.
+A token has a vector: the sum of the rows of what is known of it, such as its form and its suffix.  From these vectors
+layers over tokens in context (`nonproj.networks.context`) compute what each token adds to the hidden units of the
+places before and after it.  The hidden layer of a place is the positive part of that and a row for the state
+(`nonproj.text.sentence_features.state_of`).  So forms that are used alike have similar vectors, what is learnt about
+one helps with the others, and an end may depend on tokens far away.
 
 A token's context is its paragraph; long paragraphs are cut into pieces that overlap.  Scores depend on nothing but the
 paragraph.
@@ -23,7 +23,8 @@ from nonproj.linear.hashing import Window, hash_window
 from nonproj.linear.state import Arrays
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.linear.weights import check_table
-from nonproj.scoring.context import CONTEXT, Context, check_context
+from nonproj.networks.context import CONTEXT, Context, check_context
+from nonproj.networks.rows import add_rows
 from nonproj.text.layout import PARAGRAPH, table_shift
 from nonproj.text.sentence_features import N_STATES, OF_TOKEN, describe_token
 from nonproj.text.token_table import PADDING, TokenTable
@@ -47,7 +48,7 @@ NETWORK: Arrays = {**_TABLES, **CONTEXT}
 """The arrays of a `SentenceNetwork` in a model, for schemas."""
 
 UNIT = 2.0**-14
-"""What a one stands for in the sums of the layers in context."""
+"""The scale of what tokens in context add to hidden layers, in integers."""
 
 PIECE, OVERLAP = 192, 32
 """Tokens of a piece of a long paragraph, at most, and those on each side that are only context for them."""
@@ -223,13 +224,11 @@ def token_rows(table: TokenTable, known: KnownWords, shift: np.uint32) -> Int32s
 def _look(table: TokenTable, usage: Usage, rows: Float32s) -> tuple[KnownWords, Nodes, Float32s]:
     """Return what is known of the words, the nodes of the pieces of paragraphs, and the vector of each node."""
     known, nodes = known_words(table, usage), nodes_of(pieces_of(table.blanks))
-    vectors = np.zeros((len(nodes.token), rows.shape[1]), np.float32)
+    n_nodes = len(nodes.token)
+    vectors = np.zeros((n_nodes, rows.shape[1]), np.float32)
     if rows.shape[1]:
-        places = token_rows(table, known, np.uint32(table_shift(len(rows))))
-        for i in range(len(vectors)):
-            for j in range(N_ROWS):
-                for d in range(rows.shape[1]):
-                    vectors[i, d] += rows[places[nodes.token[i], j], d]
+        places = token_rows(table, known, np.uint32(table_shift(len(rows))))[nodes.token].reshape(-1)
+        add_rows(np.arange(n_nodes + 1) * N_ROWS, places, np.ones(len(places), np.float32), rows, vectors)
     return known, nodes, vectors
 
 

@@ -14,16 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import Adam, LaterMean, follow_row
+from nonproj.kernels.threads import one_thread
+from nonproj.linear.optimisers import Adam, LaterMean
 from nonproj.linear.streams import Stream, generator
-from nonproj.scoring.context_learning import ContextLayers, gradients, rounded_context
+from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
+from nonproj.networks.rows import AdaGrad, Rows, draw_weights, spread_rows
+from nonproj.networks.training import Dropout, HiddenLayers, Inputs, draw_units
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, WRAPPED
 from nonproj.text.sentence_features import N_STATES, at_line_end, brackets_after, state_of
 from nonproj.text.sentence_network import N_ROWS, UNIT, Nodes, SentenceNetwork, nodes_of, pieces_of, token_rows
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
-from nonproj.types import Bools, Float32s, Int32s
+from nonproj.types import Bools, Int32s
 
 BITS = 16
 """log2 of the number of rows."""
@@ -35,10 +38,10 @@ FORMS_DROPPED, ROWS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
 """With these probabilities the row of a form, other rows and hidden units are left out."""
 
 STEPS, MOST_EPOCHS = 2000, 10
-"""A treebank that is too small for this number of steps is learnt in more epochs, at most in so many times as many."""
+"""Small treebanks are trained for more epochs, until this number of steps, but not for more than this factor."""
 
 _TOKENS = 256
-"""A step is made after so many tokens."""
+"""Tokens of a step."""
 
 _ROW_RATE, _RATE, _LAST, _FIRST_SQUARE = 0.05, 0.003, 0.1, 1e-4
 
@@ -106,24 +109,6 @@ def joined(several: Sequence[Examples]) -> Examples:
     return Examples(*map(np.concatenate, zip(*moved, strict=True)))
 
 
-class Factors(NamedTuple):
-    """What is left out in a step on N nodes and m places.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (N, N_ROWS), bool
-        Which rows are not left out.
-    inputs : ndarray of shape (LAYERS, N, WIDTH), float32
-        Factors of the inputs of the layers in context: 0 for what is left out.
-    units : ndarray of shape (m, HIDDEN), float32
-        Factors of the hidden units.
-    """
-
-    rows: np.ndarray
-    inputs: np.ndarray
-    units: np.ndarray
-
-
 class SentenceNetworkLearner:
     """A network in training.
 
@@ -135,33 +120,25 @@ class SentenceNetworkLearner:
 
     Attributes
     ----------
-    rows : ndarray of shape (2 ** BITS, WIDTH), float32
-        Of tokens; those that no token has are 0.
+    layers : HiddenLayers
+        The rows of its table that no token has are 0.
     states : ndarray of shape (2 * N_STATES, HIDDEN), float32
     output, bias : ndarray of shape (HIDDEN,) and (1,), float32
-    context : ContextLayers
-        Layers over tokens in context.
     dense : list of ndarray
-        All of these tables but the rows.
+        All tables but that of rows.
     """
 
     def __init__(self, examples: Examples, seed: int):
         self.examples, self._rng = examples, generator(seed, Stream.SENTENCE_NETWORK)
         seen = np.zeros((1 << BITS, 1), np.bool_)
         seen[examples.rows] = True
-        self.rows = self._normal((1 << BITS, WIDTH), 0.1) * seen
-        self.states, self.output = np.zeros((2 * N_STATES, HIDDEN), np.float32), self._normal((HIDDEN,), 0.2)
-        self.bias, self.context = np.full(1, -1.0, np.float32), ContextLayers(WIDTH, 2 * HIDDEN, LAYERS, self._rng)
-        self.context.tables[-1][:] = self._normal((WIDTH, 2 * HIDDEN), 1.0 / math.sqrt(2 * WIDTH))
-        self._squares, self._steps = np.full(1 << BITS, _FIRST_SQUARE, np.float32), 0
-        self._sums = np.zeros_like(self.rows)
-        self.dense = [self.states, self.output, self.bias, *self.context.tables]
-        self._adam = [Adam(table) for table in self.dense]
-
-    def _normal(self, shape: tuple[int, ...], deviation: float) -> np.ndarray:
-        """Return normally distributed weights, float32."""
-        drawn: np.ndarray = self._rng.standard_normal(shape, np.float32) * np.float32(deviation)
-        return drawn
+        rows = draw_weights(self._rng, (1 << BITS, WIDTH), 0.1) * seen
+        self.states, self.output = np.zeros((2 * N_STATES, HIDDEN), np.float32), draw_weights(self._rng, (HIDDEN,), 0.2)
+        self.bias, context = np.full(1, -1.0, np.float32), ContextLayers(WIDTH, 2 * HIDDEN, LAYERS, self._rng)
+        context.tables[-1][:] = draw_weights(self._rng, (WIDTH, 2 * HIDDEN), 1.0 / math.sqrt(2 * WIDTH))
+        self.layers, self.context = HiddenLayers(AdaGrad(rows, _FIRST_SQUARE), context), context
+        self.dense = [self.states, self.output, self.bias, *context.tables]
+        self._adam = Adam(self.dense)
 
     def learn(self, epochs: int, progress: Callable[[Any], Any] = iter) -> SentenceNetwork:
         """Return the mean of the networks after the epochs of the second half.
@@ -176,15 +153,14 @@ class SentenceNetworkLearner:
         sizes = self.examples.pieces[:, 3] - self.examples.pieces[:, 2]
         factor = min(max(math.ceil(STEPS * _TOKENS / max(epochs * int(sizes.sum()), 1)), 1), MOST_EPOCHS)
         epochs *= factor
-        mean = LaterMean([self.rows, *self.dense], epochs)
+        mean = LaterMean([self.layers.rows.table, *self.dense], epochs)
         for epoch in progress(range(epochs)):
             order = self._rng.permutation(len(sizes))
             steps = np.split(order, np.flatnonzero(np.diff(np.cumsum(sizes[order]) // _TOKENS)) + 1)
             for number, chosen in enumerate(steps):
                 self._step(chosen, 1.0 - (1.0 - _LAST) * (epoch + number / len(steps)) / epochs)
             mean.add()
-        for table, found in zip([self.rows, *self.dense], mean.tables(), strict=True):
-            table[:] = found
+        mean.apply()
         return self.network()
 
     def _step(self, chosen: np.ndarray, decay: float) -> None:
@@ -193,90 +169,64 @@ class SentenceNetworkLearner:
         places = np.flatnonzero(nodes.own & self.examples.learnt[nodes.token])
         kept = self._rng.random((len(nodes.token), N_ROWS), np.float32)
         kept[:, 0] -= np.float32(FORMS_DROPPED - ROWS_DROPPED)
-        units = (self._rng.random((len(places), HIDDEN), np.float32) >= UNITS_DROPPED).astype(np.float32)
-        inputs = self.context.draw(len(nodes.token))
-        factors = Factors(kept >= ROWS_DROPPED, inputs, units / np.float32(1.0 - UNITS_DROPPED))
-        _, gradient, of_vectors = self.gradient(nodes, places, factors)
-        self._steps += 1
-        for adam, of_table in zip(self._adam, gradient, strict=True):
-            adam.step(of_table, _RATE * decay, self._steps)
-        self.follow(nodes, factors, of_vectors, _ROW_RATE * decay)
+        units = draw_units(self._rng, (len(places), HIDDEN), UNITS_DROPPED)
+        dropout = Dropout(self.context.draw(len(nodes.token)), units)
+        inputs = self.inputs(nodes, places, kept >= ROWS_DROPPED)
+        _, gradient, of_vectors = self.gradient(inputs, nodes.token[places], dropout)
+        self._adam.step(gradient, _RATE * decay)
+        self.follow(inputs.words, of_vectors, _ROW_RATE * decay)
 
-    def follow(self, nodes: Nodes, factors: Factors, of_vectors: np.ndarray, rate: float) -> None:
-        """Make a step of AdaGrad on the rows of some nodes, given the gradient of their vectors."""
-        rows = self.examples.rows[nodes.token]
-        _follow(rows, factors.rows, of_vectors, rate, self.rows, self._squares, self._sums)
-
-    def gradient(
-        self, nodes: Nodes, places: np.ndarray, factors: Factors
-    ) -> tuple[float, list[np.ndarray], np.ndarray]:
-        """Return the loss, the gradient of minus the loss, and that of the vectors, float32[N, WIDTH].
+    def inputs(self, nodes: Nodes, places: np.ndarray, kept: np.ndarray) -> Inputs:
+        """Return what the network is given.
 
         Parameters
         ----------
         nodes : Nodes
         places : ndarray of shape (m,), int64
             The nodes before the places that are learnt.
-        factors : Factors
+        kept : ndarray of shape (N, N_ROWS), bool
+            The rows of tokens that are not left out.
         """
-        token, vectors = nodes.token[places], np.zeros((len(nodes.token), WIDTH), np.float32)
-        _sum_rows(self.examples.rows[nodes.token], factors.rows, self.rows, vectors)
-        sums, passed = self.context.forward(vectors, (nodes.first, nodes.end), factors.inputs)
-        state, gold = self.examples.state[token], self.examples.gold[token]
-        hidden = sums[places, :HIDDEN] + sums[places + 1, HIDDEN:] + self.states[state]
-        mask = factors.units * (hidden > 0)
-        layer = hidden * mask
-        scores = layer @ self.output + self.bias
+        words = Rows.of_table(self.examples.rows[nodes.token]).scaled(kept.reshape(-1).astype(np.float32))
+        state = 2 * len(nodes.token) + self.examples.state[nodes.token[places]]
+        items = Rows.of_table(np.column_stack([2 * places, 2 * places + 3, state]))
+        return Inputs(words, (nodes.first, nodes.end), items)
+
+    def follow(self, words: Rows, of_vectors: np.ndarray, rate: float) -> None:
+        """Make one step on each row, given the gradient of the tokens' vectors."""
+        numbers, places = np.unique(words.row, return_inverse=True)
+        gradient = spread_rows(words._replace(row=places.astype(np.int32)), of_vectors, len(numbers))
+        self.layers.rows.step(gradient, rate, Rows.of_table(numbers[:, None]))
+
+    def gradient(
+        self, inputs: Inputs, token: np.ndarray, dropout: Dropout
+    ) -> tuple[float, list[np.ndarray], np.ndarray]:
+        """Return the loss, the gradient of minus the loss, and that of the vectors, float32[N, WIDTH].
+
+        Parameters
+        ----------
+        inputs : Inputs
+        token : ndarray of shape (m,), int64
+            The tokens before the places that are learnt.
+        dropout : Dropout
+        """
+        layer, passed = self.layers.forward(inputs, dropout, self.states)
+        scores, gold = layer @ self.output + self.bias, self.examples.gold[token]
         delta = gold - 1.0 / (1.0 + np.exp(-np.clip(scores, -30.0, 30.0)))
-        back = delta[:, None] * self.output * mask
-        of_sums = np.zeros_like(sums)
-        of_sums[places, :HIDDEN] = back
-        of_sums[places + 1, HIDDEN:] = back
-        of_vectors, contribution = self.context.backward(of_sums, passed)
-        of_states = np.zeros_like(self.states)
-        np.add.at(of_states, state, back)
+        of_vectors, _, of_states, contribution = self.layers.backward(delta[:, None] * self.output, passed)
+        assert contribution is not None
         loss = float(np.logaddexp(0.0, np.where(gold, -scores, scores)).sum())
         return loss, [of_states, delta @ layer, delta.sum(keepdims=True), *gradients([contribution])], of_vectors
 
     def network(self) -> SentenceNetwork:
         """Return the network, its layers in context with weights of 8 bits."""
-        output = np.append(self.output, self.bias)
-        return SentenceNetwork(self.rows, self.states, output, rounded_context(self.context.tables, 1.0, UNIT))
+        output, context = np.append(self.output, self.bias), rounded_context(self.context.tables, 1.0, UNIT)
+        return SentenceNetwork(self.layers.rows.table, self.states, output, context)
 
 
 def learn_sentence_network(
     examples: Examples, epochs: int, seed: int, progress: Callable[[Any], Any] = iter
 ) -> SentenceNetwork:
     """Return a network that has learnt where sentences end; see `SentenceNetworkLearner`."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, "blas"):  # on some processors, sums of products depend on the number of threads
+    with one_thread:  # on some processors, sums of products depend on the number of threads
         return SentenceNetworkLearner(examples, seed).learn(epochs, progress)
-
-
-@kernel
-def _sum_rows(places: Int32s, kept: Bools, rows: Float32s, vectors: Float32s) -> None:
-    """Add up the rows of each token that are not left out."""
-    for i in range(places.shape[0]):
-        for j in range(places.shape[1]):
-            if kept[i, j]:
-                for d in range(rows.shape[1]):
-                    vectors[i, d] += rows[places[i, j], d]
-
-
-@kernel
-def _follow(
-    places: Int32s, kept: Bools, gradient: Float32s, rate: float, rows: Float32s, squares: Float32s, sums: Float32s
-) -> None:
-    """Make a step of AdaGrad on each row that is not left out; ``sums``, zeros, is a buffer of the size of ``rows``."""
-    for i in range(places.shape[0]):
-        for j in range(places.shape[1]):
-            if kept[i, j]:
-                for d in range(rows.shape[1]):
-                    sums[places[i, j], d] += gradient[i, d]
-    for i in range(places.shape[0]):
-        for j in range(places.shape[1]):
-            if kept[i, j]:
-                row = places[i, j]
-                follow_row(sums[row], rate, rows[row], squares[row : row + 1])
-                sums[row] = np.float32(0.0)  # so that the row does not move again

@@ -42,7 +42,7 @@ DECODING = {"subgradient._descend"}
 """The kernel that takes longest to compile, with all that it calls."""
 
 NEEDED = """arborescence arc arcs batch compiled domain grandparent hashing label_pairs labels marginals network pruning
-scorer sibling subgradient tree_labels word_sums workspace"""
+scorer sibling subgradient tree_labels word_rows workspace"""
 """Modules with kernels that a second-order parse needs: none for projective trees, training, tagging or tables."""
 
 

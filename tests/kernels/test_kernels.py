@@ -40,9 +40,7 @@ _FROM_PYTHON = {
     "nonproj.scoring.scorer._score_pairs": 2,
     "nonproj.scoring.labels._score_labels": 2,
     "nonproj.scoring.label_pairs._score_label_pairs": 2,
-    "nonproj.scoring.word_sums._sum_words": 2,
-    "nonproj.scoring.network.score_arcs": 2,
-    "nonproj.tagging.network.sum_rows": 2,
+    "nonproj.networks.rows.add_rows": 2,
     # With and without code for projective trees.
     "nonproj.trees.marginals._marginals": 2,
     # With and without code for parts of third order.

@@ -22,6 +22,7 @@ LEVELS = (
     "io parts",
     "options pictures trees",
     "linear",
+    "networks",
     "scoring",
     "automata text tagging",
     "dual model",

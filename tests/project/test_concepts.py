@@ -11,7 +11,8 @@ SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8"
 LEARNT = {
     name: text
     for name, text in SOURCES.items()
-    if name.split("/")[0] in ("components", "confidence", "learning", "linear", "scoring", "tagging", "text")
+    if name.split("/")[0]
+    in ("components", "confidence", "learning", "linear", "networks", "scoring", "tagging", "text")
 }
 """The files of models that are learnt, and of their learning."""
 
@@ -58,7 +59,7 @@ def test_one_averaged_perceptron():
 
 
 def test_optimisers_are_in_one_place():
-    """The steps of AdaGrad for a weight and for the two kinds of rows, Adam's, and the loop over epochs that logs."""
+    """What AdaGrad divides its steps by, for weights and for rows, the steps of Adam, and the loop over epochs."""
     assert containing(r"squares\[\w+\] \+=") == {"linear/optimisers.py"}
     assert containing(r"square\[\w+\] = |def _?adam") == {"linear/optimisers.py"}
     assert containing(r"epoch %d: %.1f s") == {"linear/optimisers.py"}
@@ -71,6 +72,18 @@ def test_one_component_protocol():
     assert containing(r"def (cross_fit|blocks)\b") == {"linear/folds.py"}
     assert containing(r"def jackknife\b") == {"components/base.py"}
     assert containing(r"default_rng\(\(") == {"linear/streams.py"}
+
+
+def test_one_network_over_words():
+    """Steps on rows, the gradient of rows, the positive part in training, the loss of classes, and rounded layers."""
+    assert containing(r"\broot_of_squares\(squares") == {"linear/optimisers.py", "networks/rows.py"}
+    assert containing(r"\[r, k\] \+= ") == {"networks/rows.py"}
+    assert containing(r"\* \(\w+ > 0\)\n") == {"networks/training.py"}
+    assert containing(r"scores\.max\(axis=1, keepdims") == {"networks/training.py"}
+    assert containing(r"def _?rounded_context|def _?run_layer") == {
+        "networks/context.py",
+        "networks/context_learning.py",
+    }
 
 
 def test_one_rounding_of_weights():

@@ -1,4 +1,4 @@
-"""The network over arcs and labels: scores, gradients and steps against their definitions; its place in the parser."""
+"""The network over arcs and labels: scores, gradients and steps against their definitions, and the parser with it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from toy import draw_sentence, sentences
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.learning import network as network_learning
-from nonproj.learning.network import Example, NetworkLearner, count_rows
+from nonproj.learning.network import ArcExample, NetworkLearner, count_rows
 from nonproj.linear.state import load
 from nonproj.model.model import Model
+from nonproj.networks import context as context_layers
+from nonproj.networks.context import CONTEXT, Context
+from nonproj.networks.context_learning import gradients
+from nonproj.networks.training import Dropout
 from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring import context as context_layers
 from nonproj.scoring.batch import join
-from nonproj.scoring.context import CONTEXT, Context
-from nonproj.scoring.context_learning import gradients
-from nonproj.scoring.network import Network, Weights
+from nonproj.scoring.network import ArcWeights, Network
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
-from nonproj.scoring.word_sums import Columns, columns_for
+from nonproj.scoring.word_rows import Columns, columns_for
 from nonproj.types import Sentence
 
 FILES = load_templates()
@@ -71,7 +72,7 @@ def draw_network(rng, vocabularies, size, width=0):
     index = rng.integers(0, columns.size, columns.size).astype(np.int32) * (rng.random(columns.size) < 0.8)
     tags = 5 + len(vocabularies["pos"])
     shapes = (columns.size, width or 2 * size), (tags, size), (naive_network.POSITIONS, size), (size,), (3, size)
-    weights = Weights(*(rng.integers(-32767, 32768, shape).astype(np.int16) for shape in shapes))
+    weights = ArcWeights(*(rng.integers(-32767, 32768, shape).astype(np.int16) for shape in shapes))
     context = draw_context(rng, width, size) if width else None
     return Network(columns, index.astype(np.int32), weights, 0.25, 0.5, context)
 
@@ -172,11 +173,12 @@ def draw_learner(seed, size=3, **options):
     mask[arcs.head, arcs.modifier] = mask[heads[1:], np.arange(1, n + 1)] = True
     options = NetworkConfig(size=size, **options)
     learner = NetworkLearner(encoder.vocabularies, [tokens, tokens], options, (seed,), 4, steps=10)
-    for table in (*learner.weights, *(learner.context.tables if learner.context else ())):
+    for table in (*learner.weights, *(learner.layers.context.tables if learner.layers.context else ())):
         table[:] = rng.normal(size=table.shape)
     learner.weights.words[0] = 0.0
     dropped = (rng.random((n + 1, len(learner.names) + 1)) < 0.3).astype(np.uint8)
-    example = Example(tokens, heads, arc_space_from_mask(mask), rng.integers(0, 4, n))
+    heads[1:][rng.random(n) < 0.2] = -1  # not given, and not learnt from
+    example = ArcExample(tokens, heads, arc_space_from_mask(mask), rng.integers(-1, 4, n))
     return learner, example, sentence, encoder.vocabularies, dropped
 
 
@@ -184,7 +186,7 @@ def draw_learner(seed, size=3, **options):
 def test_gradients_are_those_of_the_loss(seed):
     width = 2 * (seed % 2)
     learner, example, sentence, vocabularies, dropped = draw_learner(seed, context=width)
-    units = learner.context.draw() if width else None
+    units = learner.layers.context.draw() if width else None
     _, heads, arcs, labels = example
     pairs, mask = naive_trees.pairs_of(arcs), [2.0, 0.0, 1.25]
 
@@ -195,22 +197,24 @@ def test_gradients_are_those_of_the_loss(seed):
         scores = [naive_network.score(*arguments, pair, dropped=dropped, mask=mask, sums=sums) for pair in pairs]
         total = naive_network.loss(scores, pairs, heads)
         for m, label in enumerate(labels.tolist(), 1):
+            if heads[m] < 0 or label < 0:
+                continue
             pair = int(heads[m]), m
             found = naive_network.label_scores(*arguments, pair, dropped=dropped, mask=mask, sums=sums)
             total += naive_network.label_loss(found, label)
         return total
 
-    tables = [table.astype(float) for table in (*learner.weights, *(learner.context.tables if width else ()))]
-    loss, _, (of_sums, of_tags, of_positions, of_output, of_labels), contribution = learner.gradient(
-        example, np.float32(mask), dropped, units
-    )
+    tables = [table.astype(float) for table in (*learner.weights, *(learner.layers.context.tables if width else ()))]
+    inputs = learner.inputs(example, dropped)
+    loss, _, (hidden, of_output, of_labels) = learner.gradient(example, inputs, Dropout(units, np.float32(mask)))
+    of_tags, of_positions = np.split(hidden.more, [len(heads)])
     assert loss == pytest.approx(loss_at(tables), abs=1e-4)
     wanted = [np.zeros_like(table) for table in tables]
     for node in range(len(heads)):
         for row in naive_network.rows_of(sentence, vocabularies, learner.index, node, None, dropped[node]):
-            wanted[0][row] += of_sums[node]
+            wanted[0][row] += hidden.vectors[node]
         wanted[1][example[0].atoms[3 + node, learner.columns.between]] += of_tags[node]
-    wanted[2:] = of_positions, of_output, of_labels, *(gradients([contribution]) if width else ())
+    wanted[2:] = of_positions, of_output, of_labels, *(gradients([hidden.context]) if width else ())
     rng, compared = np.random.default_rng(seed), 0
     for number, table in enumerate(tables):
         places = np.argwhere(wanted[number] != 0).tolist() + np.argwhere(wanted[number] == 0).tolist()[:3]
@@ -234,10 +238,13 @@ def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed, monkeypatch)
     learner._rates[:] = 0.0
     size, nothing = 2, np.zeros((len(example[1]), len(learner.names) + 1), np.uint8)
     before = [table.astype(float) for table in learner.weights]
-    squares = [np.abs(np.random.default_rng(seed).normal(size=s.shape)).astype(np.float32) for s in learner.squares]
-    learner.squares = [s.copy() for s in squares]
-    gradient = learner.gradient(example, np.ones(2, np.float32), nothing)[2]
-    of_sums, of_tags, of_positions, of_output, of_labels = gradient
+    rng = np.random.default_rng(seed)
+    for steps in learner.steps:
+        steps.squares[:] = np.abs(rng.normal(size=steps.squares.shape))
+    squares = [steps.squares.copy() for steps in learner.steps]
+    inputs = learner.inputs(example, nothing)
+    _, _, (hidden, of_output, of_labels) = learner.gradient(example, inputs, Dropout(None, np.ones(2, np.float32)))
+    of_sums, (of_tags, of_positions) = hidden.vectors, np.split(hidden.more, [len(example[1])])
     learner.update(example)
 
     def step(table, square, piece, gradient):
@@ -268,7 +275,9 @@ def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart(monkeyp
     encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
     names = sorted({label for s in given for label in s.labels})
     gold = [np.array([names.index(label) for label in s.labels]) for s in given]
-    examples = [Example(encoder.encode(s), s.tree, full_arc_space(len(s)), g) for s, g in zip(given, gold, strict=True)]
+    examples = [
+        ArcExample(encoder.encode(s), s.tree, full_arc_space(len(s)), g) for s, g in zip(given, gold, strict=True)
+    ]
     options = NetworkConfig(size=32, epochs=40)
     learner = NetworkLearner(encoder.vocabularies, [e.tokens for e in examples], options, (0,), len(names))
     learner._rates[:] = 0.0
@@ -287,19 +296,20 @@ def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart(monkeyp
 
 def test_the_layers_in_context_take_steps_of_adam_on_eight_sentences():
     learner, example, *_ = draw_learner(2, context=2)
-    before, total = [table.copy() for table in learner.context.tables], 0.0
+    context = learner.layers.context
+    before, total = [table.copy() for table in context.tables], 0.0
     rng, sentences = np.random.default_rng(0), (np.array([0], np.int32), np.array([5], np.int32))
     for _ in range(8):
-        for table, old in zip(learner.context.tables, before, strict=True):
+        for table, old in zip(context.tables, before, strict=True):
             assert (table == old).all()
         vectors, of_sums = (rng.normal(size=(5, n)).astype(np.float32) for n in (2, 6))
-        passed = learner.context.forward(vectors, sentences, learner.context.draw())[1]
-        contribution = learner.context.backward(of_sums, passed)[1]
+        passed = context.forward(vectors, sentences, context.draw())[1]
+        contribution = context.backward(of_sums, passed)[1]
         learner.context_steps.follow(contribution)
         total = total + gradients([contribution])[0].astype(float)
     # The first step of Adam is the rate times the sign: the first of 100 steps of warming up, 8 of 10 sentences seen.
     rate = 0.003 * 0.01 * (1 - 0.9 * 0.8)
-    np.testing.assert_allclose(learner.context.tables[0] - before[0], rate * np.sign(total), rtol=1e-2, atol=1e-7)
+    np.testing.assert_allclose(context.tables[0] - before[0], rate * np.sign(total), rtol=1e-2, atol=1e-7)
 
 
 def test_rows_are_for_what_occurs_twice():
@@ -351,7 +361,9 @@ def test_its_weight_is_a_fraction_of_the_margin(model):
     half = train(SENTENCES, config(network__label_weight=0.25)).components["network"]
     expected = model.components["network"] | {"label_scale": 0.5 * model.components["network"]["label_scale"]}
     assert half == expected
-    assert all((model.weights[f"network.{name}"] == other.weights[f"network.{name}"]).all() for name in Weights._fields)
+    assert all(
+        (model.weights[f"network.{name}"] == other.weights[f"network.{name}"]).all() for name in ArcWeights._fields
+    )
 
 
 def test_saved_models_parse_alike_and_resumed_training_gives_the_same(model, tmp_path):

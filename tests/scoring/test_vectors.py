@@ -16,8 +16,8 @@ from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
 from nonproj.io.objects import from_words
 from nonproj.learning.network import NetworkLearner
-from nonproj.linear.projection import Projection
 from nonproj.model.model import Model
+from nonproj.networks.projection import Projection
 from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig
 from nonproj.pipeline.parser import Parser
@@ -163,8 +163,8 @@ def test_words_with_vectors_have_rows():
     begin = network.columns.start[column] + 5
     assert not learner.index[begin : begin + len(words)].any()
     rows = network.index[begin : begin + len(words)]
-    scale = np.abs(table @ learner.projection.matrix).max() / np.abs(network.weights.words[rows]).max()
-    np.testing.assert_allclose(network.weights.words[rows] * scale, table @ learner.projection.matrix, atol=1e-4)
+    scale = np.abs(table @ learner.layers.projection.matrix).max() / np.abs(network.weights.words[rows]).max()
+    np.testing.assert_allclose(network.weights.words[rows] * scale, table @ learner.layers.projection.matrix, atol=1e-4)
     assert naive_network.rows_of(sentence, encoder.vocabularies, network.index, 1).count(rows[0]) == 1
 
 
@@ -202,8 +202,8 @@ def test_models_with_vectors_need_no_file(trained, tmp_path, capsys):
     network, words = loaded.analyzer.tagger.network, loaded.model.vocabularies[VECTOR]
     assert network.words.words == words and words[-2:] == ["qqxqz", "other"]
     forms = ["qqxqz", "QQXQZ", "unknown"]
-    without = type(network)(network.index, network.weights, loaded.analyzer.tags).of_forms(forms).layers
-    assert (np.abs(network.of_forms(forms).layers - without).max(axis=(1, 2)) > 0.0).tolist() == [True, True, False]
+    without = type(network)(network.index, network.weights, loaded.analyzer.tags).layers(forms).hidden
+    assert (np.abs(network.layers(forms).hidden - without).max(axis=(1, 2)) > 0.0).tolist() == [True, True, False]
 
 
 def test_a_word_with_a_vector_is_known_without_a_treebank(trained):

@@ -1,4 +1,4 @@
-"""The tagger's network: scores and gradients against their definitions, its rows, and its place in the tagger."""
+"""The tagger's network: scores and gradients against their definitions, its rows, and its use in the tagger."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from threadpoolctl import threadpool_limits
 from nonproj.errors import ModelError
 from nonproj.linear.hashing import hash_texts
 from nonproj.linear.state import load
+from nonproj.networks.context import Context
+from nonproj.networks.training import Dropout
 from nonproj.options.sections import TaggerConfig
-from nonproj.scoring.context import Context
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging import network_learning as learning
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.chain import Text
-from nonproj.tagging.network import INDEX_BITS, OFFSETS, UNIT, OfForms, TagNetwork, Weights, form_hashes
+from nonproj.tagging.network import INDEX_BITS, OFFSETS, UNIT, FormLayers, TagNetwork, TagWeights, form_hashes
 from nonproj.tagging.network_learning import Corpus, TagNetworkLearner, learn_tag_network
 from nonproj.tagging.words import Words
 from nonproj.types import Sentence
@@ -39,7 +40,7 @@ def draw_network(rng, tags, width=3, size=9, context=True):
     rows = rng.integers(-300, 300, (20, width)).astype(np.int16)
     rows[0] = 999  # a row that must not count
     shapes = (OFFSETS, width, size), (size,), (tags.n_units, size)
-    weights = Weights(rows, *(rng.normal(0, 0.1, shape).astype(np.float32) for shape in shapes))
+    weights = TagWeights(rows, *(rng.normal(0, 0.1, shape).astype(np.float32) for shape in shapes))
     return TagNetwork(index, weights, tags, None, draw_context(rng, width, size) if context else None)
 
 
@@ -61,8 +62,8 @@ def naive_context(network):
 
 def forms_of(network, forms):
     """What the scores of words need of forms, the first row of what is outside."""
-    pairs = zip(network.outside, network.of_forms(forms), strict=True)
-    return OfForms(*(np.concatenate(pair) for pair in pairs))
+    pairs = zip(network.outside, network.layers(forms), strict=True)
+    return FormLayers(*(np.concatenate(pair) for pair in pairs))
 
 
 def rows_of(network, form):
@@ -93,7 +94,7 @@ def test_scores_equal_their_definition(seed):
         vectors = [naive.vector(rows_of(network, f), rows) for f in forms] + [naive.vector([1], rows)]
         sums = None
         if context:
-            exact = network.of_forms(forms).vectors
+            exact = network.layers(forms).vectors
             np.testing.assert_allclose(exact, vectors[:-1], rtol=1e-4, atol=1e-2)
             sums = in_context(exact, context)
         for i in range(end - first):
@@ -123,28 +124,26 @@ def draw_learner(monkeypatch, seed):
     form = rng.integers(0, len(FORMS), 8)
     tag = rng.integers(-1, len(tags), 8)
     learner = TagNetworkLearner(FORMS, Corpus(np.array([0, 3, 8]), form, tag), tags, (seed,))
-    for table in (*learner.weights, *learner.context.tables):
+    for table in (learner.layers.rows.table, *learner.dense):
         table[:] = rng.normal(0.0, 0.4, table.shape)
     return rng, learner
 
 
-def gradient_of(learner, rng):
-    """What the learner finds for its second sentence, some rows and hidden units left out, and these."""
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
+    """That of the second sentence, some rows and hidden units left out."""
+    rng, learner = draw_learner(monkeypatch, seed)
     corpus = learner.corpus
-    words, around = learning._around(corpus.start, np.array([1]))
+    words, bounds = learning._words_of(corpus.start, np.array([1]))
     form = np.concatenate([[0], corpus.form[words] + 1])
     mask = rng.integers(0, 3, (len(words), 4)).astype(np.float32)
     units = rng.integers(0, 3, (1, 1, 3)).astype(np.float32)  # the same for all words, as in the naive twin
-    factors = learning.Factors(learner._keep(form), mask, np.broadcast_to(units, (1, len(words), 3)))
-    return learner.gradient(form, around, corpus.tag[words], factors), form, factors
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
-    rng, learner = draw_learner(monkeypatch, seed)
-    (loss, _, dense, of_vectors), form, (kept, mask, units) = gradient_of(learner, rng)
-    rows, *tables = (table.astype(float).tolist() for table in (*learner.weights, *learner.context.tables))
-    start, flat = learner.forms.start, learner.forms.row.tolist()
+    inputs = learner.inputs(form, bounds)
+    dropout = Dropout(np.broadcast_to(units, (1, len(form), 3)), mask)
+    loss, _, (of_alone, *dense), of_vectors = learner.gradient(inputs, corpus.tag[words], dropout)
+    rows, alone, *tables = (table.astype(float).tolist() for table in (learner.layers.rows.table, *learner.dense))
+    hidden = np.stack(np.split(np.array(alone), OFFSETS, axis=1)).tolist()
+    start, flat, kept = learner.forms.start, learner.forms.row.tolist(), inputs.words.factor > 0
     ends = np.cumsum(np.diff(start)[form])
     vectors = [
         naive.vector(flat[start[f] : start[f + 1]], rows, kept[end - (start[f + 1] - start[f]) : end].tolist())
@@ -157,14 +156,15 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
         added = in_training(vectors[:-1], ([layer], [of_layer], of_context), units[:, 0].tolist())
         return naive.loss(vectors, hidden, bias, output, learner.tags, gold, mask.tolist(), added)
 
-    assert loss == pytest.approx(value(vectors, *tables), rel=1e-4)
-    found = [np.concatenate([of_vectors[1:], of_vectors[:1]]), *dense]
+    assert loss == pytest.approx(value(vectors, hidden, *tables), rel=1e-4)
+    of_hidden = np.stack(np.split(of_alone, OFFSETS, axis=1))
+    found = [np.concatenate([of_vectors[1:], of_vectors[:1]]), of_hidden, dense[0][0], *dense[1:]]
     for number, gradient in enumerate(found):
         places = np.argwhere(np.ones(gradient.shape))
         for place in rng.permutation(places)[:12].tolist():
             sides = []
             for change in (1e-5, -1e-5):
-                changed = copy.deepcopy([vectors, *tables])
+                changed = copy.deepcopy([vectors, hidden, *tables])
                 inner = changed[number]
                 for k in place[:-1]:
                     inner = inner[k]
@@ -178,12 +178,12 @@ def test_steps_lower_the_loss_and_move_only_rows_of_the_words(monkeypatch):
         monkeypatch.setattr(learning, name, 0.0)
     tags, form = draw_tags(np.random.default_rng(0), 6), np.array([0, 1, 2, 3, 4, 0, 1, 2])
     learner = TagNetworkLearner(FORMS, Corpus(np.array([0, 3, 8]), form, form % 3), tags, (0,))
-    before = learner.weights.rows.copy()
+    before = learner.layers.rows.table.copy()
     losses = [learner.epoch(k, 30)[0] for k in range(30)]
     assert losses[-1] < 0.5 * losses[0]
     used = np.unique(learner.forms.row)
-    assert not (learner.weights.rows[0] != before[0]).any()
-    moved = (learner.weights.rows != before).any(axis=1)
+    assert not (learner.layers.rows.table[0] != before[0]).any()
+    moved = (learner.layers.rows.table != before).any(axis=1)
     assert moved.any()
     assert set(np.flatnonzero(moved)) <= set(used.tolist())
 

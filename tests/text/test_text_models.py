@@ -16,8 +16,9 @@ from toy import raw_treebank
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.linear.logistic import Options, fit
+from nonproj.networks.context import Context
+from nonproj.networks.training import Dropout
 from nonproj.options.sections import SegmenterConfig
-from nonproj.scoring.context import Context
 from nonproj.text import sentence_network_learning
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text
@@ -32,7 +33,6 @@ from nonproj.text.sentence_network_learning import (
     LAYERS,
     WIDTH,
     Examples,
-    Factors,
     SentenceNetworkLearner,
     joined,
     network_examples,
@@ -254,7 +254,7 @@ def draw_learner(seed: int):
     inputs = (random.random((LAYERS, 1, WIDTH)) < 0.8) / 0.8
     units = (random.random((len(places), HIDDEN)) < 0.7) / 0.7
     kept = random.random((len(nodes.token), N_ROWS)) < 0.8
-    return learner, nodes, places, Factors(kept, inputs.astype(np.float32), units.astype(np.float32))
+    return learner, nodes, places, kept, Dropout(inputs.astype(np.float32), units.astype(np.float32))
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -262,23 +262,23 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
     for name, size in (("WIDTH", 4), ("HIDDEN", 3), ("BITS", 8)):
         monkeypatch.setattr(sentence_network_learning, name, size)
         monkeypatch.setitem(globals(), name, size)
-    learner, nodes, places, factors = draw_learner(seed)
-    loss, dense, of_vectors = learner.gradient(nodes, places, factors)
-    examples, rows = learner.examples, learner.rows.astype(float)
+    learner, nodes, places, kept, dropout = draw_learner(seed)
+    loss, dense, of_vectors = learner.gradient(learner.inputs(nodes, places, kept), nodes.token[places], dropout)
+    examples, rows = learner.examples, learner.layers.rows.table.astype(float)
     vectors = [
-        sum(rows[row] for row, there in zip(examples.rows[token], kept, strict=True) if there)
-        for token, kept in zip(nodes.token, factors.rows, strict=True)
+        sum(rows[row] for row, there in zip(examples.rows[token], each, strict=True) if there)
+        for token, each in zip(nodes.token, kept, strict=True)
     ]
 
     def value(vectors, states, output, bias, *context):
         total, tables = 0.0, (context[:2], context[2:4], context[4])
         for first, end in zip(nodes.first, nodes.end, strict=True):
-            sums = in_training(vectors[first:end], tables, factors.inputs[:, 0].astype(float))
+            sums = in_training(vectors[first:end], tables, dropout.context[:, 0].astype(float))
             for number, i in enumerate(places):
                 if first <= i < end:
                     before, after, token = sums[i - first][:3], sums[i - first + 1][3:], nodes.token[i]
                     hidden = np.maximum(np.add(before, after) + states[examples.state[token]], 0)
-                    p = 1 / (1 + math.exp(-((hidden * factors.units[number]) @ output + bias[0])))
+                    p = 1 / (1 + math.exp(-((hidden * dropout.units[number]) @ output + bias[0])))
                     total -= math.log(p if examples.gold[token] else 1 - p)
         return total
 
@@ -298,16 +298,18 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
 def test_rows_of_the_network_take_one_step_of_adagrad_each(monkeypatch):
     """By the sum of the gradients of their tokens; rows that are left out everywhere do not move."""
     monkeypatch.setattr(sentence_network_learning, "BITS", 8)
-    learner, nodes, places, factors = draw_learner(0)
-    _, _, of_vectors = learner.gradient(nodes, places, factors)
-    before, gradient = learner.rows.copy(), np.zeros((256, WIDTH))
-    for token, kept, of_vector in zip(nodes.token, factors.rows, of_vectors, strict=True):
-        for row in learner.examples.rows[token][kept]:
+    learner, nodes, places, kept, dropout = draw_learner(0)
+    inputs = learner.inputs(nodes, places, kept)
+    _, _, of_vectors = learner.gradient(inputs, nodes.token[places], dropout)
+    rows = learner.layers.rows.table
+    before, gradient = rows.copy(), np.zeros((256, WIDTH))
+    for token, there, of_vector in zip(nodes.token, kept, of_vectors, strict=True):
+        for row in learner.examples.rows[token][there]:
             gradient[row] += of_vector
-    learner.follow(nodes, factors, of_vectors, 0.1)
+    learner.follow(inputs.words, of_vectors, 0.1)
     squares = 1e-4 + np.square(gradient).mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(learner.rows - before, 0.1 * gradient / np.sqrt(squares), rtol=1e-2, atol=1e-5)
-    assert 0 < np.count_nonzero((learner.rows == before).all(axis=1)) < 256
+    np.testing.assert_allclose(rows - before, 0.1 * gradient / np.sqrt(squares), rtol=1e-2, atol=1e-5)
+    assert 0 < np.count_nonzero((rows == before).all(axis=1)) < 256
 
 
 def test_a_small_treebank_is_learnt_in_more_epochs(monkeypatch):

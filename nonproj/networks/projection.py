@@ -1,10 +1,10 @@
-"""Rows for words with vectors: a network learns the matrix that projects vectors to its rows."""
+"""Rows for words with pretrained vectors: a network learns the matrix that projects vectors to its rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from nonproj.linear.optimisers import follow_rows
+from nonproj.networks.rows import AdaGrad, draw_weights
 
 _DEVIATION = 0.03
 
@@ -30,9 +30,8 @@ class Projection:
 
     def __init__(self, table: np.ndarray, width: int, pieces: int, rng: np.random.Generator):
         self.table = table
-        self.matrix = rng.standard_normal((table.shape[1], width), np.float32) * np.float32(_DEVIATION)
-        self._squares = np.zeros((table.shape[1], pieces), np.float32)
-        self._rows = np.arange(table.shape[1], dtype=np.int32)
+        self.matrix = draw_weights(rng, (table.shape[1], width), _DEVIATION)
+        self._steps = AdaGrad(self.matrix, pieces=pieces)
 
     def add(self, numbers: np.ndarray, sums: np.ndarray) -> None:
         """Add the row of each word, -1 for one without a vector, to its sum, float32[n, width]."""
@@ -41,7 +40,7 @@ class Projection:
 
     def step(self, numbers: np.ndarray, gradient: np.ndarray, rate: float) -> None:
         """Make a step of AdaGrad, given the gradients of the sums."""
-        follow_rows(self._rows, self.gradient(numbers, gradient), rate, self.matrix, self._squares)
+        self._steps.step(self.gradient(numbers, gradient), rate)
 
     def gradient(self, numbers: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return the gradient of the matrix, given those of the sums."""

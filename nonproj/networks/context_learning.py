@@ -1,4 +1,4 @@
-"""Training of the network's layers over words in context (`nonproj.scoring.context`): gradients, and steps of Adam."""
+"""Training of the layers over words in context (`nonproj.networks.context`): gradients, and steps of Adam."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam
-from nonproj.scoring.context import LARGEST, LEAST, Context, Sentences, neighbours, run_layer, slope
+from nonproj.networks.context import LARGEST, LEAST, Context, Sentences, neighbours, run_layer, slope
+from nonproj.networks.rows import draw_weights
 from nonproj.types import Float32s, Int32s
 
 DROPPED = 0.2
@@ -20,7 +21,7 @@ _RATE, _LAST, _WARM_UP = 0.003, 0.1, 100
 _DEVIATION = 0.03
 
 
-class Passed(NamedTuple):
+class ContextPass(NamedTuple):
     """What the backward pass needs of the forward pass over some sentences.
 
     Attributes
@@ -30,7 +31,7 @@ class Passed(NamedTuple):
     inputs : list of ndarray of shape (N, 3 * E), float32
         Of each layer, without what is left out.
     products, gates, cells : list of ndarray, float32
-        Of each layer; see `nonproj.scoring.context.run_layer`.
+        Of each layer; see `nonproj.networks.context.run_layer`.
     factors : ndarray of shape (L, E) or (L, N, E), float32
         Of each layer's inputs: 0 for what is left out.
     vectors : ndarray of shape (N, E), float32
@@ -90,17 +91,17 @@ class ContextLayers:
     """
 
     def __init__(self, width: int, n_sums: int, layers: int, rng: np.random.Generator):
-        self._rng, self._layers, deviation = rng, layers, np.float32(1 / np.sqrt(3 * width))
-        self.tables = [rng.standard_normal((3 * width, 3 * width), np.float32) * deviation for _ in range(layers)]
+        self._rng, self._layers, deviation = rng, layers, 1 / np.sqrt(3 * width)
+        self.tables = [draw_weights(rng, (3 * width, 3 * width), deviation) for _ in range(layers)]
         self.tables += [np.zeros(3 * width, np.float32) for _ in range(layers)]
-        self.tables.append(rng.standard_normal((width, n_sums), np.float32) * np.float32(_DEVIATION))
+        self.tables.append(draw_weights(rng, (width, n_sums), _DEVIATION))
 
     def draw(self, *shape: int) -> np.ndarray:
         """Return factors of the inputs of each layer, float32[L, *shape, E]: 0 for what is left out."""
         width, kept = self.tables[-1].shape[0], np.float32(1.0 - DROPPED)
         return (self._rng.random((self._layers, *shape, width), np.float32) < kept) / kept
 
-    def forward(self, vectors: np.ndarray, sentences: Sentences, factors: np.ndarray) -> tuple[np.ndarray, Passed]:
+    def forward(self, vectors: np.ndarray, sentences: Sentences, factors: np.ndarray) -> tuple[np.ndarray, ContextPass]:
         """Return the sums of the words of some sentences, float32[N, S], and what `backward` needs.
 
         Parameters
@@ -111,7 +112,7 @@ class ContextLayers:
         factors : ndarray of shape (L, E) or (L, N, E), float32
             As `draw` returns them.
         """
-        passed = Passed(sentences, [], [], [], [], factors, vectors)
+        passed = ContextPass(sentences, [], [], [], [], factors, vectors)
         for layer in range(self._layers):
             inputs = _windows(vectors * factors[layer], sentences)
             products = inputs @ self.tables[layer] + self.tables[self._layers + layer]
@@ -121,17 +122,15 @@ class ContextLayers:
                 kept.append(new)
         return vectors @ self.tables[-1], passed._replace(vectors=vectors)
 
-    def backward(self, gradient: np.ndarray, passed: Passed) -> tuple[np.ndarray, Contribution]:
+    def backward(self, gradient: np.ndarray, passed: ContextPass) -> tuple[np.ndarray, Contribution]:
         """Return the gradient of the vectors, float32[N, E], given that of the sums, and what `gradients` needs."""
         of_vectors, of_products = gradient @ self.tables[-1].T, [gradient]
         for layer in reversed(range(self._layers)):
             products = passed.products[layer]
-            back = np.empty_like(products)
+            back = np.zeros_like(products)
             _differentiate(of_vectors, *passed.sentences, products, passed.gates[layer], passed.cells[layer], back)
             of_products.append(back)
-            of_windows = back @ self.tables[layer].T
-            of_inputs = np.zeros_like(of_vectors)
-            _add_windows(of_windows, *passed.sentences, of_inputs)
+            of_inputs = _add_windows(back @ self.tables[layer].T, passed.sentences)
             of_vectors = of_vectors + of_inputs * passed.factors[layer]
         return of_vectors, Contribution([*passed.inputs, passed.vectors], of_products[::-1])
 
@@ -148,7 +147,7 @@ class ContextSteps:
     """
 
     def __init__(self, tables: list[np.ndarray], sentences: int):
-        self._adam, self._sentences = [Adam(table) for table in tables], max(sentences, 1)
+        self._adam, self._sentences = Adam(tables), max(sentences, 1)
         self._waiting: list[Contribution] = []
         self._seen = 0
 
@@ -159,16 +158,12 @@ class ContextSteps:
         if self._seen % _BATCH == 0:
             number, share = self._seen // _BATCH, min(1.0, self._seen / self._sentences)
             rate = _RATE * min(1.0, number / _WARM_UP) * (1.0 - (1.0 - _LAST) * share)
-            for adam, gradient in zip(self._adam, gradients(self._waiting), strict=True):
-                adam.step(gradient, rate, number)
+            self._adam.step(gradients(self._waiting), rate)
             self._waiting.clear()
 
 
-def rounded_context(tables: list[np.ndarray], unit: float, unit_of_sums: float) -> Context:
-    """Return the layers with weights of 8 bits, given the `ContextLayers.tables`, float32.
-
-    The units are the numbers that a one stands for in vectors and in sums.
-    """
+def rounded_context(tables: list[np.ndarray], scale: float, scale_of_sums: float) -> Context:
+    """Return the layers with weights of 8 bits, given `ContextLayers.tables`, and the scales of vectors and sums."""
     layers = len(tables) // 2
     hidden, biases, output = tables[:layers], tables[layers:-1], tables[-1]
     rounded = [_round(table) for table in hidden]
@@ -179,8 +174,8 @@ def rounded_context(tables: list[np.ndarray], unit: float, unit_of_sums: float) 
         np.stack([scales for _, scales in rounded]),
         np.stack(biases),
         integers,
-        factors / np.float32(unit_of_sums),
-        np.array([unit], np.float32),
+        factors / np.float32(scale_of_sums),
+        np.array([scale], np.float32),
     )
 
 
@@ -192,35 +187,21 @@ def _round(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _windows(vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
     """Return the vectors of each word's neighbours to the left, itself and to the right, [N, 3 * E]; zeros outside."""
-    found = np.zeros((len(vectors), 3 * vectors.shape[1]), np.float32)
-    _write_windows(vectors, *sentences, found)
+    width, (first, end) = vectors.shape[1], sentences
+    found = np.zeros((len(vectors), 3 * width), np.float32)
+    found[1:, :width], found[:, width : 2 * width], found[:-1, 2 * width :] = vectors[:-1], vectors, vectors[1:]
+    found[first, :width] = found[end - 1, 2 * width :] = 0.0
     return found
 
 
-@kernel
-def _write_windows(vectors: Float32s, first: Int32s, end: Int32s, found: Float32s) -> None:
-    """Write the windows of all words."""
-    width = vectors.shape[1]
-    for s in range(first.shape[0]):
-        for i in range(first[s], end[s]):
-            for side in range(3):
-                j = i + side - 1
-                if first[s] <= j < end[s]:
-                    for k in range(width):
-                        found[i, side * width + k] = vectors[j, k]
-
-
-@kernel
-def _add_windows(gradient: Float32s, first: Int32s, end: Int32s, found: Float32s) -> None:
-    """Add the gradients of all windows to those of their words."""
-    width = found.shape[1]
-    for s in range(first.shape[0]):
-        for i in range(first[s], end[s]):
-            for side in range(3):
-                j = i + side - 1
-                if first[s] <= j < end[s]:
-                    for k in range(width):
-                        found[j, k] += gradient[i, side * width + k]
+def _add_windows(gradient: np.ndarray, sentences: Sentences) -> np.ndarray:
+    """Return the gradient of the vectors, [N, E], given that of their windows, which is changed."""
+    width, (first, end) = gradient.shape[1] // 3, sentences
+    gradient[first, :width] = gradient[end - 1, 2 * width :] = 0.0
+    found: np.ndarray = gradient[:, width : 2 * width].copy()
+    found[:-1] += gradient[1:, :width]
+    found[1:] += gradient[:-1, 2 * width :]
+    return found
 
 
 @kernel

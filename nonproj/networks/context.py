@@ -1,7 +1,7 @@
-"""Vectors of words in context: gated recurrences over the words of a sentence, for networks over words.
+"""Recurrent layers over words in context: gated recurrences over the words of a sentence.
 
-A word has a vector, the sum of the rows of its attributes.  Each layer adds to it what quasi-recurrent units (Bradbury
-et al. 2017) find.  A unit has three products with the vectors of the word and the two beside it: the word's own part of
+A word has a vector, the sum of its rows.  Each layer adds to it the outputs of quasi-recurrent units (Bradbury et al.
+2017).  A unit has three products with the vectors of the word and the two beside it: the word's own part of
 a cell, how much remains of the cell of the word before, and how much of the cell is added.  Half of the units run from
 left to right and half from right to left, so a vector depends on the whole sentence, and nearly all of the work is in
 products of matrices.  A last matrix gives what is added to the sums of a network's hidden layer.
@@ -81,7 +81,7 @@ class Context(NamedTuple):
     factors : ndarray of shape (S,), float32
         By which the products of the output are multiplied.
     unit : ndarray of shape (1,), float32
-        What a one stands for in vectors.
+        The scale of vectors that are integers.
     """
 
     hidden: np.ndarray
@@ -176,7 +176,7 @@ def _blocks(sentences: Sentences) -> Iterator[Sentences]:
 
 @kernel
 def _quantise(vectors: Float32s, integers: Float32s, sizes: Float32s) -> None:
-    """Cut vectors off, and write them as integers of 8 bits, and what a one stands for in each."""
+    """Cut vectors off, and write them as integers of 8 bits, with the scale of each."""
     n, width = vectors.shape
     limit, zero, most, least = np.float32(LIMIT), np.float32(0.0), np.float32(LARGEST), np.float32(LEAST)
     for i in range(n):

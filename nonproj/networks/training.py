@@ -1,0 +1,197 @@
+"""The forward and the backward pass of a network in training, from sparse rows to hidden layers, and a loss."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.networks.context import Sentences
+from nonproj.networks.context_learning import ContextLayers, ContextPass, Contribution
+from nonproj.networks.projection import Projection
+from nonproj.networks.rows import AdaGrad, Rows, spread_rows, sum_rows
+
+
+class Inputs(NamedTuple):
+    """What a network with K hidden units is given about some sentences.
+
+    Attributes
+    ----------
+    words : Rows
+        Of each of N words, in the table of rows.
+    sentences : tuple of two ndarrays, int32
+        The first word and the end of each sentence.
+    items : Rows
+        What the hidden layer of each scored item is the sum of: rows of K numbers.  First are those that the words add
+        by layers over words in context (or those of which their vectors consist, without such layers), as many for each
+        word, one word after the other; then those that they add by themselves, in the same order; then ``more`` of
+        `HiddenLayers.forward`.
+    vectors : ndarray of shape (N,), int64, or None
+        The number of each word's pretrained vector, -1 for a word without one.
+    """
+
+    words: Rows
+    sentences: Sentences
+    items: Rows
+    vectors: np.ndarray | None = None
+
+
+class Dropout(NamedTuple):
+    """Factors of what may be left out in a step: 0 for what is.
+
+    Attributes
+    ----------
+    context : ndarray, float32, or None
+        Of the inputs of the layers over words in context; see `ContextLayers.draw`.
+    units : ndarray of shape (M, K) or (K,), float32
+        Of the hidden units.
+    """
+
+    context: np.ndarray | None
+    units: np.ndarray
+
+
+class ForwardPass(NamedTuple):
+    """What the backward pass needs of the forward pass.
+
+    Attributes
+    ----------
+    inputs : Inputs
+    vectors : ndarray of shape (N, E), float32
+        Of the words.
+    context : ContextPass or None
+    active : ndarray of shape (M, K), float32
+        The factor of each hidden unit, 0 where it is not positive.
+    n_sums, n_more : int
+        How many rows the words add in context, and how many belong to no word.
+    """
+
+    inputs: Inputs
+    vectors: np.ndarray
+    context: ContextPass | None
+    active: np.ndarray
+    n_sums: int
+    n_more: int
+
+
+class Gradient(NamedTuple):
+    """The gradient of what precedes the hidden layers.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (N, E), float32
+        Of the words' vectors.
+    alone : ndarray or None
+        Of `HiddenLayers.alone`.
+    more : ndarray, float32
+        Of the rows that were given to `HiddenLayers.forward`.
+    context : Contribution or None
+        To the gradient of the layers over words in context.
+    """
+
+    vectors: np.ndarray
+    alone: np.ndarray | None
+    more: np.ndarray
+    context: Contribution | None
+
+
+class HiddenLayers:
+    """The layers of a network in training up to the hidden layers of what it scores.
+
+    Parameters
+    ----------
+    rows : AdaGrad
+        On the table, float32[R, E], of whose rows the words' vectors are sums.
+    context : ContextLayers, optional
+        What words add in context; without it, they add their vectors.
+    alone : ndarray of shape (E, S), float32, optional
+        By which vectors are multiplied to what words add by themselves.
+    projection : Projection, optional
+        Of pretrained vectors, which are added to the words' vectors.
+    """
+
+    def __init__(
+        self,
+        rows: AdaGrad,
+        context: ContextLayers | None = None,
+        alone: np.ndarray | None = None,
+        projection: Projection | None = None,
+    ):
+        self.rows, self.context, self.alone, self.projection = rows, context, alone, projection
+
+    def forward(self, inputs: Inputs, dropout: Dropout, more: np.ndarray) -> tuple[np.ndarray, ForwardPass]:
+        """Return the hidden layer of each item, float32[M, K], and what `backward` needs.
+
+        Parameters
+        ----------
+        inputs : Inputs
+        dropout : Dropout
+        more : ndarray of shape (n, K), float32
+            Rows of items that belong to no word.
+        """
+        vectors, passed = sum_rows(inputs.words, self.rows.table), None
+        if self.projection and inputs.vectors is not None:
+            self.projection.add(inputs.vectors, vectors)
+        sums = vectors
+        if self.context and dropout.context is not None:
+            sums, passed = self.context.forward(vectors, inputs.sentences, dropout.context)
+        parts = (sums, more) if self.alone is None else (sums, vectors @ self.alone, more)
+        hidden = sum_rows(inputs.items, np.concatenate([part.reshape(-1, more.shape[1]) for part in parts]))
+        active = dropout.units * (hidden > 0)
+        hidden *= active
+        return hidden, ForwardPass(inputs, vectors, passed, active, sums.size // more.shape[1], len(more))
+
+    def backward(self, gradient: np.ndarray, forward: ForwardPass) -> Gradient:
+        """Return the gradient of all that precedes the hidden layers, given theirs, float32[M, K], which is changed."""
+        inputs, vectors, passed, active, n_sums, n_more = forward
+        n_alone = 0 if self.alone is None else len(vectors) * self.alone.shape[1] // active.shape[1]
+        gradient *= active
+        found = spread_rows(inputs.items, gradient, n_sums + n_alone + n_more)
+        of_vectors, contribution, of_alone = found[:n_sums].reshape(len(vectors), -1), None, None
+        if self.context and passed:
+            of_vectors, contribution = self.context.backward(of_vectors, passed)
+        if self.alone is not None:
+            back = found[n_sums : n_sums + n_alone].reshape(len(vectors), -1)
+            of_vectors, of_alone = of_vectors + back @ self.alone.T, vectors.T @ back
+        return Gradient(of_vectors, of_alone, found[n_sums + n_alone :], contribution)
+
+    def follow(self, inputs: Inputs, gradient: np.ndarray, rate: float, projection_rate: float) -> None:
+        """Make a step of AdaGrad on the rows of each word and on the projection, given the gradient of the vectors."""
+        self.rows.step(gradient, rate, inputs.words)
+        if self.projection and inputs.vectors is not None:
+            self.projection.step(inputs.vectors, gradient, projection_rate)
+
+
+def draw_units(rng: np.random.Generator, shape: tuple[int, ...], dropped: float) -> np.ndarray:
+    """Return factors of hidden units, float32: 0 with this probability, else such that the mean is 1."""
+    found: np.ndarray = (rng.random(shape, np.float32) >= dropped) / np.float32(1.0 - dropped)
+    return found
+
+
+def softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, int, np.ndarray]:
+    """Return minus the log-probability of the gold classes, the wrong ones, and minus the gradient of the scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (M, C), float32
+    gold : ndarray of shape (M,), int64
+        The number of each item's class, -1 for one that is not learnt from.
+
+    Returns
+    -------
+    loss : float
+    wrong : int
+        Items whose best class is not the gold one, those that are not learnt from among them.
+    gradient : ndarray of shape (M, C), float32
+        Gold minus probability.
+    """
+    places = np.flatnonzero(gold >= 0)
+    scores = scores - scores.max(axis=1, keepdims=True)
+    odds = np.exp(scores)
+    total = odds.sum(axis=1, keepdims=True)
+    loss = float((np.log(total[places, 0]) - scores[places, gold[places]]).sum())
+    wrong = int((scores.argmax(axis=1) != gold).sum())
+    odds /= -total
+    odds[places, gold[places]] += 1.0
+    odds[gold < 0] = 0.0
+    return loss, wrong, odds
