@@ -9,6 +9,7 @@
 - `nodes`, `search`: branch and bound, the k best trees and the price of non-projective trees, over any problem
 - `decoding`: the decoders
 - `proofs`: the proof of what a search has found
+- `check_proofs`: its checker, a file that shares nothing with the rest and needs no other
 - `arrays`, `batches`: trees from the caller's own scores, in arrays
 - `course`: each iteration on one sentence, to be looked at
 """

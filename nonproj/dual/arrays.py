@@ -46,7 +46,7 @@ class DecodedScores(NamedTuple):
     labels : ndarray of shape (B, n), int32, or None
         The index of the label of each word's arc in the best tree, if there are label scores; -1 for padding.
     proofs : list of str or None
-        A proof for each sentence, if requested: a line for a file that `nonproj.proofs.check_proofs` checks; an empty
+        A proof for each sentence, if requested: a line for a file that `nonproj.dual.check_proofs` checks; an empty
         string for a sentence without words.
     """
 
@@ -111,7 +111,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         Maximum work of the search, in Viterbi transitions per word (and tree): by default 100 million, which take
         about 50 milliseconds; 0: dual decomposition only.  See `nonproj.dual.options.SearchOptions`.
     proofs : bool
-        Whether to return proofs, which anyone can check: see `nonproj.proofs.check_proofs`.
+        Whether to return proofs, which anyone can check: see `nonproj.dual.check_proofs`.
 
     Returns
     -------

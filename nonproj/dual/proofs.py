@@ -1,4 +1,4 @@
-"""The proof of a sentence's trees, from what a search has recorded; `nonproj.proofs.check_proofs` says what it proves.
+"""The proof of a sentence's trees, from what a search has recorded; `nonproj.dual.check_proofs` says what it proves.
 
 A proof is a dictionary of JSON values:
 
@@ -14,7 +14,7 @@ A proof is a dictionary of JSON values:
                 null without a certificate
 ``multipliers`` pairs of shares of the scores of arcs, in their order: of the automata of their heads, and of those of
                 their modifiers; null for zeros
-``search``      how the trees were divided: see `nonproj.proofs.check_proofs.highest_bound`
+``search``      how the trees were divided: see `nonproj.dual.check_proofs.highest_bound`
 ``digest``      of all before it, SHA-256; only in a file
 =============== ========================================================================================================
 """

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from nonproj.dual.arrays import DecodedScores, decode_scores
+from nonproj.dual.check_proofs import Refused, check_line
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
 from nonproj.dual.options import SEARCH, DualOptions
 from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.proofs.check_proofs import Refused, check_line
 from nonproj.trees.domain import LOW
 from nonproj.trees.marginals import marginals
 from nonproj.types import Decoded

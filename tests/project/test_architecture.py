@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
-    "__init__ errors kernels proofs types",
+    "__init__ errors kernels types",
     "io parts",
     "options pictures trees",
     "linear",

@@ -18,12 +18,12 @@ from problems import KINDS, draw_problem, trees_over
 
 from nonproj import decode_scores
 from nonproj.cli.main import main
+from nonproj.dual import check_proofs
+from nonproj.dual.check_proofs import Refused, check_line
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
 from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space
-from nonproj.proofs import check_proofs
-from nonproj.proofs.check_proofs import Refused, check_line
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 SETS = (
