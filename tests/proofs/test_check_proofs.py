@@ -20,7 +20,7 @@ from nonproj import decode_scores
 from nonproj.cli.main import main
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
 from nonproj.dual.proofs import as_line, search_with_proof
-from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.proofs import check_proofs
 from nonproj.proofs.check_proofs import Refused, check_line
@@ -173,7 +173,7 @@ def test_altered_proofs_are_refused_or_true(count):
 )
 def test_reasons(change, reason):
     """The reason says what is wrong."""
-    parts = part_space(arc_space_from_mask([[0, 1, 1], [0, 0, 1], [0, 1, 0]]), "arc")
+    parts = part_space(full_arc_space(2), "arc")
     proof = search_with_proof(parts, np.array([1.0, 2.0, 4.0, 9.0]), DualOptions(), SEARCH)[1]
     check_line(as_line(proof))
     change(proof)
@@ -206,7 +206,8 @@ def test_arrays():
     siblings, grandparents = rng.normal(size=(2, 3, 6, 6, 6))
     for mask, k, projective in itertools.product((-np.inf, -1e4, -1e9, -1e30), (1, 4), (False, True)):
         masked = np.where(rng.random(arcs.shape) < 0.4, mask, arcs)
-        masked[:, 0] = arcs[:, 0]
+        chain = slice(None), range(5), range(1, 6)
+        masked[chain] = arcs[chain]
         given = {"label_scores": labels, "k": k, "projective": projective, "lengths": [5, 0, 3]}
         found = decode_scores(masked, siblings, grandparents, proofs=True, **given)
         plain = decode_scores(masked, siblings, grandparents, **given)
