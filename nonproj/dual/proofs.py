@@ -79,7 +79,8 @@ def proof_of(
         raise ValueError(f"proofs {reason}" if unknown else "the search was not recorded")
     arcs = parts.arcs
     shares = _Shares(found, parts, scores)
-    steps = _steps(found.branch, found.problem.head, found.problem.modifier, shares)
+    left_out = np.delete(arcs.modifier, shares.places)
+    steps = _steps(found.branch, found.problem.head, found.problem.modifier, set(left_out.tolist()), shares)
     tables = zip(parts.names, parts.offsets, parts.offsets[1:], strict=False)
     return {
         "format": FORMAT,
@@ -188,21 +189,22 @@ def _places(
     return places, (scores[: len(arcs.head)] - best[arcs.modifier]) / (3.0 if above else 2.0)
 
 
-def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shares) -> list[Any]:
-    """Return the steps of a search, each set of trees before its parts."""
+def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, left_out: set[int], shares: _Shares) -> list[Any]:
+    """Return the steps of a search, each set of trees before its parts; ``left_out`` are words that have more arcs."""
     steps, waiting = list[Any](), [branch]
     while waiting:
         each = waiting.pop()
         if each.division is None:
             steps.append(shares.number(each))
             continue
-        part, rest = each.parts
-        if isinstance(each.division, int) and not rest.keep[modifier == modifier[each.division]].any():
-            waiting.append(part)  # the word has no other arc
-            continue
+        arc, (part, rest) = each.division, each.parts
         waiting += [rest, part]
-        arc = each.division
-        steps.append(arc if isinstance(arc, str) else [int(head[arc]), int(modifier[arc])])
+        if isinstance(arc, str):
+            steps.append(arc)
+        elif rest.keep[modifier == modifier[arc]].any() or int(modifier[arc]) in left_out:
+            steps.append([int(head[arc]), int(modifier[arc])])
+        else:
+            waiting.pop(-2)  # the word has no other arc
     return steps
 
 

@@ -95,7 +95,10 @@ STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wro
         (change_weights("pruner", lambda a: np.tile(a, 2)), "the weights of 'pruner' are not a table of 1024"),
         (change_weights("tag_columns", lambda a: a[:-4]), "it has the tags of other sentences"),
         (lambda saved: saved.weights.pop("tag_columns"), "it has the tags of other sentences"),
-        (lambda saved: saved.components["tagger"].clear(), "the component 'tagger' has no 'options' of type dict"),
+        (
+            lambda saved: saved.components["tagger"].clear(),
+            "the component 'tagger' has 'tagger.weights', which is not its own",
+        ),
         (lambda saved: saved.components["network"].update(scale=-1.0), "a scale of the network is not a number"),
         (lambda saved: saved.weights.pop("labeler"), "the weights of 'labeler' are not a table of 4096"),
         (lambda saved: saved.weights.pop("unfinished.total1"), "the weights of 'total1' are not a table of 1024"),
