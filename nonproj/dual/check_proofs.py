@@ -124,6 +124,8 @@ class Problem:
         self.own = given.pop("arc")
         require(len(self.own) == len(self.arcs), "there is not one score for each arc")
         self.higher = set(given)
+        # Each node has two sides, and a tree has at most one part of a type for each word and for the end of each side.
+        self.most = sum(3 * size * max(0, max(scores, default=0)) for scores in given.values())
         left = {name: iter(scores) for name, scores in given.items()}
         self.tables = [self.tables_of(h, left) for h in range(size)]
         require(all(next(scores, None) is None for scores in left.values()), "there are more scores than parts")
@@ -322,16 +324,25 @@ def best_projective(size: int, scores: dict[Arc, int], single_root: bool) -> int
 # -- the proof ---------------------------------------------------------------------------------------------------------
 
 
+def bound_of_excluded(problem: Problem, excluded: list[int]) -> int:
+    """Return a bound on the scores of all trees with one of these arcs, which score so much less than the best ones."""
+    best = [max(problem.own[problem.place[arc]] for arc in arcs) for arcs in problem.entering[1:]]
+    return sum(best) + problem.most - min(best[problem.arcs[i][1] - 1] - problem.own[i] for i in excluded)
+
+
 def highest_bound(
-    problem: Problem, shares: list[Shares], search: list[Any], listed: set[tuple[int, ...]]
+    problem: Problem, excluded: list[int], shares: list[Shares], search: list[Any], listed: set[tuple[int, ...]]
 ) -> int | None:
     """Return a bound on the values of all trees that are not listed; None if there are no others.
 
+    First come the trees with an excluded arc; the search is about the others.
     ``search`` is a list of steps, each for one set of trees, from all of them on: ``[h, m]`` divides the set into the
     trees with this arc and those without it, ``"crossing"`` into those whose arcs cross and those whose do not, and a
     number bounds it, by the shares of this number.  The steps for the first part come before those for the second.
     """
-    bounds, waiting = list[int](), [(frozenset(problem.arcs), "")]
+    require(all(type(i) is int and 0 <= i < len(problem.arcs) for i in excluded), "an excluded arc is unknown")
+    bounds = [bound_of_excluded(problem, excluded)] if excluded else []
+    waiting = [(frozenset(problem.arcs) - {problem.arcs[i] for i in excluded}, "")]
     for step in search:
         require(waiting, "the search goes on after its end")
         kept, kind = waiting.pop()
@@ -386,7 +397,7 @@ def check(record: dict[str, Any]) -> Verdict:
     for tree, value in zip(trees, values, strict=True):
         stated, own = tree["score"], units.number(value)
         require(type(stated) is float and stated == own, f"the value of a tree is {own}, not {stated}")
-    others = highest_bound(problem, shares, record["search"], set(listed))
+    others = highest_bound(problem, record["excluded"], shares, record["search"], set(listed))
     exact, largest = True, 0
     for rank, (tree, value) in enumerate(zip(trees, values, strict=True), 1):
         gap = max([value, *values[rank:], value if others is None else others]) - value

@@ -12,6 +12,7 @@ A proof is a dictionary of JSON values:
 ``scores``      of the parts, by type: arcs by modifier and head, others in the order of `nonproj.parts`
 ``trees``       best first: ``heads``, ``score`` (less the price), and the gap ``within`` which no other tree is better,
                 null without a certificate
+``excluded``    numbers of the arcs that the search left out: with one of them, no tree scores as much as those listed
 ``multipliers`` pairs of shares of the scores of arcs, in their order: of the automata of their heads, and of those of
                 their modifiers; null for zeros
 ``search``      how the trees were divided: see `nonproj.dual.check_proofs.highest_bound`
@@ -28,14 +29,14 @@ from typing import Any
 
 import numpy as np
 
-from nonproj.dual.domain import normalise_scores
+from nonproj.dual.domain import normalise_scores, with_scale
 from nonproj.dual.nodes import Branch
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
 from nonproj.dual.search import Searched, search
 from nonproj.parts.space import tree_indicators
 from nonproj.trees.projective import is_projective
-from nonproj.types import ArcSpace, Bools, Decoded, Float64s, PartSpace
+from nonproj.types import Bools, Decoded, Float64s, PartSpace
 
 FORMAT, VERSION = "nonproj proof", 1
 
@@ -78,9 +79,8 @@ def proof_of(
         reason = f"cover parts of the types {', '.join(PROVABLE)}, not {', '.join(unknown)}"
         raise ValueError(f"proofs {reason}" if unknown else "the search was not recorded")
     arcs = parts.arcs
-    shares = _Shares(found, parts, scores)
-    left_out = np.delete(arcs.modifier, shares.places)
-    steps = _steps(found.branch, found.problem.head, found.problem.modifier, set(left_out.tolist()), shares)
+    shares = _Shares(found, parts)
+    steps = _steps(found.branch, found.problem.head, found.problem.modifier, shares)
     tables = zip(parts.names, parts.offsets, parts.offsets[1:], strict=False)
     return {
         "format": FORMAT,
@@ -95,6 +95,7 @@ def proof_of(
         ],
         "scores": {part: scores[begin:end].tolist() for part, begin, end in tables},
         "trees": [_tree(each, found, parts, scores, options, price) for each in found],
+        "excluded": np.delete(np.arange(len(arcs.head)), shares.places).tolist(),
         "multipliers": shares.pairs(),
         "search": steps,
     }
@@ -131,7 +132,9 @@ def search_with_proof(
     given = normalise_scores(parts, scores, options, k, price)
     problem = problem_of(given.parts, given.relative, given.options, given.own)
     found = search(problem, given.options, limits, k, price, record=True)
-    return found, proof_of(found, parts, scores, given.options, price, name, "forbidden")
+    # Sums of a list's largest scores may have lost digits that rank its first trees.
+    options = given.options if k == 1 else with_scale(given.options, problem.instance.scores)
+    return found, proof_of(found, parts, scores, options, price, name, "forbidden")
 
 
 def _tree(
@@ -147,16 +150,14 @@ def _tree(
 
 
 class _Shares:
-    """The shares of the scores of arcs that automata have in the sets of trees where a search ended.
+    """The shares of the scores of arcs that automata have in the sets of trees where a search ended."""
 
-    Of arcs that the search has left out, which score too little for any of the best trees, tree and automata have equal
-    shares of what they lack to the best arc into their word.
-    """
-
-    def __init__(self, found: Searched, parts: PartSpace, scores: Float64s):
-        self.above = "grandparent" in parts.names
-        self.many = len(parts.names) > 1
-        self.places, self.left_out = _places(found.problem.head, found.problem.modifier, parts.arcs, scores, self.above)
+    def __init__(self, found: Searched, parts: PartSpace):
+        self.above, self.many = "grandparent" in parts.names, len(parts.names) > 1
+        head, modifier, n_nodes = found.problem.head, found.problem.modifier, len(parts.arcs.start) - 1
+        self.n_arcs = len(parts.arcs.head)
+        order = parts.arcs.modifier.astype(np.int64) * n_nodes + parts.arcs.head
+        self.places = np.searchsorted(order, modifier.astype(np.int64) * n_nodes + head)
         self.copies: dict[int, tuple[int, Float64s, Bools]] = {}
 
     def number(self, branch: Branch) -> int:
@@ -173,24 +174,13 @@ class _Shares:
         """Return the shares of one kind of automaton, None if all are zero."""
         if not self.many or (copy == 2 and not self.above):
             return None
-        found = self.left_out.copy()
+        found = np.zeros(self.n_arcs)
         found[self.places] = np.where(keep, copies[copy * len(keep) : (copy + 1) * len(keep)], 0.0)
         return found.tolist()
 
 
-def _places(
-    head: np.ndarray, modifier: np.ndarray, arcs: ArcSpace, scores: Float64s, above: bool
-) -> tuple[np.ndarray, Float64s]:
-    """Return the places of a problem's arcs among all of them, and the shares of those left out, float64[A]."""
-    n_nodes = len(arcs.start) - 1
-    places = np.searchsorted(arcs.modifier * n_nodes + arcs.head, modifier * n_nodes + head)
-    best = np.full(n_nodes, -np.inf)
-    np.maximum.at(best, arcs.modifier, scores[: len(arcs.head)])
-    return places, (scores[: len(arcs.head)] - best[arcs.modifier]) / (3.0 if above else 2.0)
-
-
-def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, left_out: set[int], shares: _Shares) -> list[Any]:
-    """Return the steps of a search, each set of trees before its parts; ``left_out`` are words that have more arcs."""
+def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shares) -> list[Any]:
+    """Return the steps of a search, each set of trees before its parts."""
     steps, waiting = list[Any](), [branch]
     while waiting:
         each = waiting.pop()
@@ -201,7 +191,7 @@ def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, left_out: set
         waiting += [rest, part]
         if isinstance(arc, str):
             steps.append(arc)
-        elif rest.keep[modifier == modifier[arc]].any() or int(modifier[arc]) in left_out:
+        elif rest.keep[modifier == modifier[arc]].any():
             steps.append([int(head[arc]), int(modifier[arc])])
         else:
             waiting.pop(-2)  # the word has no other arc

@@ -130,7 +130,7 @@ class Exact(Lane):
                 ranked = [decode(space, scores, options)]
         except ValueError as error:
             return self.refused(error, allowed, draw)
-        if np.isfinite(scores).all():
+        if ranked and np.isfinite(scores).all():
             proved, proof = search_with_proof(space, scores, options, SEARCH, k, draw.number() ** 2)
             self.prove(as_line(proof), proved[0].certified)
         trees = [(tree.tree, tree.score, tree.bound, tree.certified) for tree in ranked]
