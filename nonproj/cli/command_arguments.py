@@ -190,7 +190,7 @@ def add_parse(parser: Arguments) -> None:
         action="store_true",
         help="with --min-confidence: keep such heads and labels and mark them in MISC, as in Unsure=Head",
     )
-    text = "write a proof of each sentence's trees, a line of JSON, for 'python -m nonproj.dual.check_proofs FILE OUT'"
+    text = "write a proof of each sentence's trees, a line of JSON; 'nonproj-check-proofs FILE OUT' checks them"
     add("--proofs", metavar="FILE", help=text)
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")

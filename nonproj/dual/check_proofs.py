@@ -30,6 +30,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import math
@@ -355,7 +356,7 @@ def highest_bound(
             waiting += [(kept, "projective"), (kept, "crossing")]
         else:
             h, m = step
-            require((h, m) in kept, f"a set of trees is divided by {h} -> {m}, which none of them has")
+            require((h, m) in kept, f"a set of trees is divided by {h!r} -> {m!r}, which none of them has")
             waiting += [(kept - {(h, m)}, kind), (kept - {arc for arc in problem.entering[m] if arc[0] != h}, kind)]
     require(not waiting, "the search does not reach its end")
     return max(bounds, default=None)
@@ -396,7 +397,7 @@ def check(record: dict[str, Any]) -> Verdict:
     values = [problem.value(heads) for heads in listed]
     for tree, value in zip(trees, values, strict=True):
         stated, own = tree["score"], units.number(value)
-        require(type(stated) is float and stated == own, f"the value of a tree is {own}, not {stated}")
+        require(type(stated) is float and stated == own, f"the value of a tree is {own}, not {stated!r}")
     others = highest_bound(problem, record["excluded"], shares, record["search"], set(listed))
     exact, largest = True, 0
     for rank, (tree, value) in enumerate(zip(trees, values, strict=True), 1):
@@ -406,7 +407,12 @@ def check(record: dict[str, Any]) -> Verdict:
             require(gap <= within, f"another tree may be better by {units.number(gap)}, not {tree['within']}")
             exact, largest = exact and gap < problem.unit, max(largest, gap)
     claimed = all(tree["within"] is not None for tree in trees)
-    return Verdict(str(record["name"]), exact, units.number(largest), claimed, str(record["outside"]))
+    return Verdict(shown(record["name"]), exact, units.number(largest), claimed, shown(record["outside"]))
+
+
+def shown(text: Any) -> str:
+    """Return a text from a file without characters that could not be printed, or would change what is seen."""
+    return "".join(character if character.isprintable() else "?" for character in str(text))
 
 
 def check_line(line: str) -> tuple[list[list[int]], Verdict]:
@@ -465,6 +471,8 @@ def open_text(name: str) -> contextlib.AbstractContextManager[TextIO]:
 def main(arguments: list[str] | None = None) -> int:
     """Check a file, print a line for each sentence and a summary, and return the exit code."""
     names, counts = sys.argv[1:] if arguments is None else arguments, {"optimal": 0, "near": 0, "open": 0, "refused": 0}
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file name may have bytes that are no characters
     if len(names) not in (1, 2) or names[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if names[:1] in (["-h"], ["--help"]) else 2

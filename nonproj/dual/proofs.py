@@ -158,19 +158,23 @@ class _Shares:
         self.n_arcs = len(parts.arcs.head)
         order = parts.arcs.modifier.astype(np.int64) * n_nodes + parts.arcs.head
         self.places = np.searchsorted(order, modifier.astype(np.int64) * n_nodes + head)
-        self.copies: dict[int, tuple[int, Float64s, Bools]] = {}
+        self.numbers: dict[int, int] = {}
+        self.bounded: list[tuple[Float64s, Bools]] = []
 
     def number(self, branch: Branch) -> int:
         """Return the number of a set's shares; sets that were bounded together have the same."""
-        number, copies, keep = self.copies.get(id(branch.copies), (len(self.copies), branch.copies, branch.keep))
-        self.copies[id(branch.copies)] = number, copies, keep | branch.keep
+        number = self.numbers.setdefault(id(branch.copies), len(self.numbers))
+        if number == len(self.bounded):
+            self.bounded.append((branch.copies, branch.keep))
+        copies, keep = self.bounded[number]
+        self.bounded[number] = copies, keep | branch.keep
         return number
 
     def pairs(self) -> list[list[list[float] | None]]:
         """Return the pairs of shares, by their numbers."""
-        return [[self.share(1, *own), self.share(2, *own)] for own in self.copies.values()]
+        return [[self.share(1, *own), self.share(2, *own)] for own in self.bounded]
 
-    def share(self, copy: int, _: int, copies: Float64s, keep: Bools) -> list[float] | None:
+    def share(self, copy: int, copies: Float64s, keep: Bools) -> list[float] | None:
         """Return the shares of one kind of automaton, None if all are zero."""
         if not self.many or (copy == 2 and not self.above):
             return None
@@ -201,4 +205,4 @@ def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shar
 def as_line(proof: dict[str, Any]) -> str:
     """Return a proof as a line of JSON, with its digest."""
     text = json.dumps(proof)
-    return json.dumps(proof | {"digest": hashlib.sha256(text.encode()).hexdigest()}, ensure_ascii=False)
+    return f'{text[:-1]}, "digest": "{hashlib.sha256(text.encode()).hexdigest()}"}}'

@@ -4,6 +4,7 @@ import copy
 import gzip
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -279,6 +280,16 @@ def test_files_that_cannot_be_checked(checker, tmp_path):
     done = checker(tmp_path / "b")
     assert done.returncode == 1 and done.stdout.endswith("0 without a claim, 6 refused\n"), done.stdout
     assert checker().returncode == 2 and checker("--help").returncode == 0
+
+
+def test_names_that_cannot_be_printed(checker, tmp_path):
+    """Bytes that are no characters, and control characters, neither stop the checker nor reach the terminal."""
+    source = tmp_path / os.fsdecode(b"a\xff\x1b[31m.conll")
+    shutil.copy(GOLDEN / "input.conll", source)
+    words = ["parse", GOLDEN / "model.nonproj", source, "--proofs", tmp_path / "p", "-o", tmp_path / "o"]
+    assert main(list(map(str, words))) == 0
+    done = checker(tmp_path / "p", tmp_path / "o")
+    assert done.returncode == 0 and "a??[31m.conll:1: optimal" in done.stdout and "\x1b" not in done.stdout
 
 
 def test_proofs_cannot_be_resumed(tmp_path, capsys):
