@@ -34,7 +34,7 @@ from nonproj.learning.memory import release_memory
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.vectors import VECTOR
-from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
+from nonproj.scoring.vocabulary import FEAT, FIRST, TokenEncoder, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import encoded_tags
 from nonproj.text.corpus import paragraphs, raw_text
@@ -180,7 +180,7 @@ def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[P
     model = assemble(
         apart.having(
             fitted={name: each for name, each in fitted.items() if name not in ("tagger", "segmenter")},
-            data=data._replace(encoder=Encoder(strings)),
+            data=data._replace(encoder=TokenEncoder(strings)),
             meta={key: context.meta[key] for key in ("multi_root", "projective", "coarse_tags")},
         )
     )

@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.dual.options import DualOptions
 from nonproj.linear.streams import Stream, generator
 from nonproj.scoring.labels import AllowedLabels
-from nonproj.scoring.vocabulary import Encoder, Tokens
+from nonproj.scoring.vocabulary import TokenEncoder, Tokens
 from nonproj.types import ArcSpace, Bools, Int32s, Sentence
 
 _T = TypeVar("_T")
@@ -115,7 +115,7 @@ class TrainingData(NamedTuple):
         Which of the sentences are learnt from.
     labels : list of str
         In the order of their numbers.
-    encoder : Encoder
+    encoder : TokenEncoder
     lines : AllowedLabels or None
         The labels of arcs, where they are scored with the arcs.
     tokens, gold : sequence of Tokens and of ndarray
@@ -139,7 +139,7 @@ class TrainingData(NamedTuple):
     decoding: DualOptions = DualOptions()
     chosen: np.ndarray = np.zeros(0, np.int64)
     labels: list[str] = []
-    encoder: Encoder = Encoder({})
+    encoder: TokenEncoder = TokenEncoder({})
     lines: AllowedLabels | None = None
     tokens: Sequence[Tokens] = ()
     gold: Sequence[np.ndarray] = ()

@@ -160,7 +160,7 @@ def lay_out(picture: Picture) -> Layout:
 
     Examples
     --------
-    >>> layout = lay_out(Picture(["Det", "regner"], ["PRON", "VERB"], [TreeArc(2, 1, "nsubj"), TreeArc(0, 2, "root")], []))
+    >>> layout = lay_out(Picture(["Det", "regner"], ["", ""], [TreeArc(2, 1, "nsubj"), TreeArc(0, 2, "root")], []))
     >>> [arc.level for arc in layout.arcs], layout.centers[0] < layout.centers[1] < layout.width
     ([2, 1], True)
     """

@@ -66,7 +66,8 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
     Examples
     --------
     >>> from nonproj.pictures.content import TreeArc
-    >>> print(to_terminal(Picture(["Det", "regner"], ["PRON", "VERB"], [TreeArc(2, 1, "nsubj"), TreeArc(0, 2, "root")], [])))
+    >>> arcs = [TreeArc(2, 1, "nsubj"), TreeArc(0, 2, "root")]
+    >>> print(to_terminal(Picture(["Det", "regner"], ["PRON", "VERB"], arcs, [])))
     ┌─>  1 Det     PRON  nsubj of 2 regner
     └─   2 regner  VERB  root
     """

@@ -85,12 +85,12 @@ def grandparent_bounds(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) 
 
     Examples
     --------
-    >>> from nonproj.scoring.vocabulary import Encoder
+    >>> from nonproj.scoring.vocabulary import TokenEncoder
     >>> from nonproj.scoring.hashing import hash_tokens
     >>> from nonproj.scoring.templates import part_templates
     >>> from nonproj.types import Sentence
     >>> rows = [[str(i), "_", "_", "_", tag, "_", "_", "_", "_", "_"] for i, tag in enumerate("NVN", 1)]
-    >>> encoder = Encoder.from_sentences([Sentence(rows)], ["pos"], rare=1)
+    >>> encoder = TokenEncoder.from_sentences([Sentence(rows)], ["pos"], rare=1)
     >>> spec = {"part": "grandparent", "codes": ["none"], "templates": ["g.pos m.pos"]}
     >>> table = part_templates(spec, ["pos"])
     >>> hashed = hash_tokens(encoder.encode(Sentence(rows)), table, 16)

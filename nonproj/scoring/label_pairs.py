@@ -148,7 +148,7 @@ def _sibling_position(h: int, s: int, m: int, none: int) -> int:
     return 5 + (1 if s > h else 0) + (1 if m > h else 0)
 
 
-class Candidates(NamedTuple):
+class CandidateLabels(NamedTuple):
     """Some labels of each node, best first; the root, START and END have one, 0.
 
     Attributes
@@ -165,7 +165,7 @@ class Candidates(NamedTuple):
 
 def candidates(
     scores: np.ndarray, most: int, beam: float, gold: np.ndarray | None = None, tree: LabelledTree | None = None
-) -> Candidates:
+) -> CandidateLabels:
     """Return the best labels of each arc.
 
     Parameters
@@ -189,7 +189,7 @@ def candidates(
     """
     words = np.arange(1, len(scores) + 1, dtype=np.int32) if tree is None else tree.words
     shape = (len(scores) + 1 if tree is None else len(tree.heads)) + 2, min(most, scores.shape[1])
-    found = Candidates(np.zeros(shape, np.int64), np.ones(shape[0], np.int64), np.zeros(shape))
+    found = CandidateLabels(np.zeros(shape, np.int64), np.ones(shape[0], np.int64), np.zeros(shape))
     wanted = np.full(len(words), -1, np.int64) if gold is None else gold
     _choose_candidates(np.ascontiguousarray(scores, np.float64), words, beam, wanted, *found)
     return found
@@ -245,7 +245,12 @@ class PairScorer:
         return cls(files, attributes) if LABEL_PAIRS[0] in files else None
 
     def score(
-        self, tokens: Tokens | Batch, tree: LabelledTree, found: Candidates, weights: np.ndarray, scale: float = 1.0
+        self,
+        tokens: Tokens | Batch,
+        tree: LabelledTree,
+        found: CandidateLabels,
+        weights: np.ndarray,
+        scale: float = 1.0,
     ) -> list[np.ndarray]:
         """Return the scores of the pairs of candidates, of siblings and of grandparents, float64[P, K, K] each.
 

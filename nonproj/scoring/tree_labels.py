@@ -17,7 +17,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch, join_heads, split_heads
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.label_pairs import Candidates, LabelledTree, PairScorer, candidates, labelled_tree
+from nonproj.scoring.label_pairs import CandidateLabels, LabelledTree, PairScorer, candidates, labelled_tree
 from nonproj.scoring.labels import label_parts, label_scores, two_best
 from nonproj.scoring.scorer import Known, Scorer
 from nonproj.scoring.templates import part_templates
@@ -176,14 +176,14 @@ def label_tree(
 
 
 def decode_labels(
-    tree: LabelledTree, found: Candidates, pairs: Sequence[np.ndarray], margins: np.ndarray | None = None
+    tree: LabelledTree, found: CandidateLabels, pairs: Sequence[np.ndarray], margins: np.ndarray | None = None
 ) -> tuple[np.ndarray, float]:
     """Return the best label of each arc, int64[n], and the score of the best labelling, of all trees of a batch.
 
     Parameters
     ----------
     tree : LabelledTree
-    found : Candidates
+    found : CandidateLabels
         The labels to choose from, and their scores.
     pairs : sequence of ndarray of shape (P, K, K), float64
         The scores of the pairs of siblings and of grandparents, from `nonproj.scoring.label_pairs.PairScorer.score`.
@@ -227,7 +227,7 @@ class Chart(NamedTuple):
 @kernel
 def _decode_labels(
     tree: LabelledTree,
-    found: Candidates,
+    found: CandidateLabels,
     siblings: Float64s,
     grandparents: Float64s,
     labels: Int64s,
@@ -252,7 +252,7 @@ def _decode_labels(
 
 @kernel
 def _fill_chart(
-    tree: LabelledTree, found: Candidates, siblings: Float64s, grandparents: Float64s, chart: Chart
+    tree: LabelledTree, found: CandidateLabels, siblings: Float64s, grandparents: Float64s, chart: Chart
 ) -> None:
     """Fill the chart from the leaves up."""
     _, _, order, start, modifiers, first, _, _ = tree
@@ -301,7 +301,7 @@ def _read_labels(tree: LabelledTree, counts: Int64s, siblings: Float64s, forward
 @kernel
 def _fill_margins(
     tree: LabelledTree,
-    found: Candidates,
+    found: CandidateLabels,
     siblings: Float64s,
     grandparents: Float64s,
     chart: Chart,

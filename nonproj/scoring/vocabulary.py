@@ -153,7 +153,7 @@ def _features_of(feats: str) -> list[str]:
     return [] if feats == "_" else feats.split("|")
 
 
-class _Met:
+class _WordCache:
     """The words that a thread has met: their numbers, their rows of integers, and their features."""
 
     def __init__(self, n_attributes: int):
@@ -162,7 +162,7 @@ class _Met:
         self.feats: list[list[int]] = []
 
 
-class Encoder:
+class TokenEncoder:
     """Turns sentences into `Tokens`; threads may share it.
 
     Parameters
@@ -178,7 +178,7 @@ class Encoder:
     --------
     >>> from nonproj.types import Sentence
     >>> row = ["1", "Hus", "_", "N", "NC", "num=sg|gen=n", "0", "ROOT", "_", "_"]
-    >>> encoder = Encoder.from_sentences([Sentence([row])], ["form", "pos"], rare=1)
+    >>> encoder = TokenEncoder.from_sentences([Sentence([row])], ["form", "pos"], rare=1)
     >>> encoder.encode(Sentence([row])).atoms[3:5].tolist()
     [[4, 4], [5, 5]]
     """
@@ -189,7 +189,7 @@ class Encoder:
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
         self._of_sentence = [name for name in OF_SENTENCE if name in vocabularies]
-        self._met = PerThread(partial(_Met, len(self.attributes)))
+        self._met = PerThread(partial(_WordCache, len(self.attributes)))
 
     @classmethod
     def from_sentences(
@@ -200,7 +200,7 @@ class Encoder:
         clusters: Clusters | None = None,
         coarse: bool = False,
         vectors: Sequence[str] = (),
-    ) -> Encoder:
+    ) -> TokenEncoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
@@ -262,7 +262,7 @@ class Encoder:
             readings.atoms[PADDING : PADDING + len(nodes), column] = tokens.atoms[PADDING + nodes, column]
         return readings
 
-    def _add(self, met: _Met, columns: tuple[str, str, str, str, str]) -> int:
+    def _add(self, met: _WordCache, columns: tuple[str, str, str, str, str]) -> int:
         number = len(met.row)
         if number == len(met.table):
             met.table = np.concatenate([met.table, np.zeros_like(met.table)])

@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.linear.hashing import add_shares, hash_numbers, hash_texts
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.lexicon import (
-    Candidates,
+    CandidateTags,
     Lexicon,
     Smoothing,
     find_forms,
@@ -85,7 +85,7 @@ def make_words(
     allowed: list[np.ndarray],
     smoothing: Smoothing,
     table: ChainTemplates,
-) -> tuple[Words, Candidates]:
+) -> tuple[Words, CandidateTags]:
     """Return the tables of some forms, without the row for what is outside; see `list_candidates` for ``allowed``."""
     groups = tags.levels[:-1, 1] - 1
     found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing)

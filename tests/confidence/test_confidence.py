@@ -237,13 +237,13 @@ def test_held_out_sentences_are_spread_in_blocks(count, copies, share):
 
 
 def test_strings_of_held_out_sentences_become_unknown():
-    from nonproj.scoring.vocabulary import FIRST, UNKNOWN, Encoder
+    from nonproj.scoring.vocabulary import FIRST, UNKNOWN, TokenEncoder
     from nonproj.types import Sentence
 
     row = ["1", "Hus", "_", "N", "NC", "num=sg", "0", "ROOT", "_", "_"]
     other = ["1", "Regn", "_", "N", "NX", "num=pl", "0", "ROOT", "_", "_"]
-    encoder = Encoder.from_sentences([Sentence([row]), Sentence([other])], ["form", "cpos", "pos"], 1)
-    seen = Encoder(known_strings(encoder.vocabularies, [encoder.encode(Sentence([row]))]))
+    encoder = TokenEncoder.from_sentences([Sentence([row]), Sentence([other])], ["form", "cpos", "pos"], 1)
+    seen = TokenEncoder(known_strings(encoder.vocabularies, [encoder.encode(Sentence([row]))]))
     known, unknown = seen.encode(Sentence([row])), seen.encode(Sentence([other]))
     assert known.atoms.tolist() == encoder.encode(Sentence([row])).atoms.tolist()
     assert unknown.atoms[4].tolist() == [UNKNOWN, FIRST, UNKNOWN]

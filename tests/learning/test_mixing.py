@@ -22,7 +22,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.workers import cluster as dask_cluster
 from nonproj.workers import pool
 
@@ -55,7 +55,7 @@ class Material:
     def __init__(self, count: int, parts: str = "sibling", **options):
         sentences = toy.sentences(count)
         files = load_templates()
-        encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
+        encoder = TokenEncoder.from_sentences(sentences, attributes_of(files), 1)
         config = Config().with_overrides({"parts": parts})
         decoding = dual_options(config.decoding, True)
         self.learner = Learner(files, encoder.attributes, config.parts, 14, 30.0, decoding, True)

@@ -33,7 +33,7 @@ from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.workers import pool
 
 BITS = 12
@@ -72,7 +72,7 @@ def draw(seed, name, n, share=0.5, **options):
     """A perceptron of random weights, and a sentence of which some heads are given."""
     rng = np.random.default_rng(seed)
     sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     space = draw_arcs(rng, n)
     mask = np.zeros((n + 1, n + 1), bool)
     mask[space.head, space.modifier] = True
@@ -201,7 +201,7 @@ def test_the_pruner_follows_the_likelihood_of_all_obeying_trees(seed, single_roo
 def test_the_labeler_learns_given_labels_alone():
     rng = np.random.default_rng(0)
     sentence, heads = draw_sentence(rng, 4), draw_tree(rng, 4)
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     tokens, table = encoder.encode(sentence), part_templates(FILES["label"], encoder.attributes)
     labeler = Labeler(table, 3, BITS, margin=1.0)
     assert labeler.update(tokens, heads, np.array([-1, 2, -1, -1])) == 1

@@ -16,7 +16,7 @@ from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space, tree_indicators
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 
 BITS = 12
 FILES = load_templates(parts="third")
@@ -26,7 +26,7 @@ def draw(seed, name, n, **options):
     """A perceptron of random weights, a sentence with its example, and the rest that the twin needs."""
     rng = np.random.default_rng(seed)
     sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     arcs = draw_arcs(rng, n)
     mask = np.zeros((n + 1, n + 1), bool)
     mask[arcs.head, arcs.modifier] = True
@@ -121,7 +121,7 @@ def test_indicators_of_z_score_at_least_as_high_as_any_tree(seed, name, tau):
 
 def toy_examples(name, count=20):
     sentences = toy.sentences(count)
-    encoder = Encoder.from_sentences(sentences, attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences(sentences, attributes_of(FILES), 1)
     examples = []
     for sentence in sentences:
         parts = part_space(full_arc_space(len(sentence)), name)

@@ -15,12 +15,12 @@ from containers import a_model
 from nonproj.errors import ModelError
 from nonproj.model.installed import Installed, default, installed, is_name, located
 from nonproj.model.model import Model
-from nonproj.model.wheel import Contents, is_version, write_wheel
+from nonproj.model.wheel import WheelContents, is_version, write_wheel
 
 
 def contents(name="danish", version="1.2.0", requires=(), summary='A "test" \\ model'):
     card = "# danish\n\nÆøå: a card.\n"
-    return Contents(name, version, summary, "CC BY-SA 4.0", card, requires, a_model().to_bytes())
+    return WheelContents(name, version, summary, "CC BY-SA 4.0", card, requires, a_model().to_bytes())
 
 
 def install(wheel, folder):

@@ -30,7 +30,7 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.batch import join
 from nonproj.scoring.network import ArcWeights, Network
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.scoring.word_rows import Columns, columns_for
 from nonproj.types import Sentence
 
@@ -55,7 +55,7 @@ def draw_encoder(rng, n):
     """A sentence, and an encoder that knows some of its words."""
     sentence = draw_sentence(rng, n)
     known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
-    return sentence, Encoder.from_sentences(known, attributes_of(FILES), rare=1)
+    return sentence, TokenEncoder.from_sentences(known, attributes_of(FILES), rare=1)
 
 
 def draw_context(rng, width, size):
@@ -110,7 +110,7 @@ def test_sentences_of_a_batch_score_as_each_alone(monkeypatch, block):
     monkeypatch.setattr(context_layers, "_BLOCK", block)
     rng = np.random.default_rng(0)
     given = [draw_sentence(rng, n) for n in (3, 1, 7, 12)]
-    encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences(given, attributes_of(FILES), rare=1)
     network, tokens = draw_network(rng, encoder.vocabularies, 5, 3), [encoder.encode(s) for s in given]
     batch, spaces = join(tokens), [draw_arcs(rng, len(s)) for s in given]
     head, modifier = (np.concatenate([a[i] + k for a, k in zip(spaces, batch.first, strict=True)]) for i in (0, 1))
@@ -146,7 +146,7 @@ def test_vectors_of_zeros_or_next_to_it_have_no_products():
 def test_scores_between_tagged_words_equal_the_definition(seed):
     rng = np.random.default_rng(seed)
     sentence, counts, rows = draw_candidates(rng, 5)
-    encoder = Encoder.from_sentences([sentence, Sentence(rows[::2])], attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences([sentence, Sentence(rows[::2])], attributes_of(FILES), rare=1)
     network = draw_network(rng, encoder.vocabularies, 4, 2 * (seed % 2))
     sums = naive_context(network, sentence, encoder.vocabularies)
     word = np.repeat(np.arange(6), counts)
@@ -272,7 +272,7 @@ def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed, monkeypatch)
 def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart(monkeypatch):
     monkeypatch.setattr(network_learning, "DROPOUT", 0.0)
     given = SENTENCES[:12]
-    encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences(given, attributes_of(FILES), rare=1)
     names = sorted({label for s in given for label in s.labels})
     gold = [np.array([names.index(label) for label in s.labels]) for s in given]
     examples = [
@@ -315,7 +315,7 @@ def test_the_layers_in_context_take_steps_of_adam_on_eight_sentences():
 def test_rows_are_for_what_occurs_twice():
     rng = np.random.default_rng(0)
     drawn = [draw_sentence(rng, 4) for _ in range(3)]
-    encoder = Encoder.from_sentences(drawn, attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences(drawn, attributes_of(FILES), rare=1)
     seen: dict[int, int] = {}
     for sentence in drawn:
         for node in range(5):
