@@ -17,7 +17,7 @@ from nonproj.errors import DataError
 from nonproj.io.checks import BLANKS, BOM, LINE_COST, Rules
 from nonproj.io.conll import sentences_of
 from nonproj.io.files import Source, open_input, stream_error, unpacked
-from nonproj.io.layouts import Layout
+from nonproj.io.layouts import ColumnLayout
 from nonproj.io.splitting import Piece, layout_of_bytes
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
@@ -121,7 +121,7 @@ def split_units(source: Source, size: int, rules: Rules) -> Iterator[Piece | Bro
     lines: list[bytes] = []
     repeated: list[int] = []
     first = length = 0
-    layout: Layout | None = None
+    layout: ColumnLayout | None = None
     with closing:
         for block in _blocks(stream, name, rules):
             layout = block.layout
@@ -149,7 +149,7 @@ class _Block(NamedTuple):
     worded: bool = True
     repeated: tuple[int, ...] = ()
     problem: tuple[int, str] | None = None
-    layout: Layout | None = None
+    layout: ColumnLayout | None = None
 
 
 def _units(block: _Block, name: str, rules: Rules) -> Iterator[Sentence | Broken | str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
-from nonproj.io.layouts import Layout
+from nonproj.io.layouts import ColumnLayout
 from nonproj.io.strict import violations
 from nonproj.types import Sentence
 
@@ -59,7 +59,7 @@ class Rules(NamedTuple):
 DEFAULT_RULES = Rules()
 
 
-def checked(block: list[str], name: str, first: int, rules: Rules, layout: Layout | None = None) -> Sentence:
+def checked(block: list[str], name: str, first: int, rules: Rules, layout: ColumnLayout | None = None) -> Sentence:
     """Return the sentence with these lines, the first of which is line ``first`` of the file; raise if malformed."""
     if layout is not None:
         block = _standard(block, name, first, layout)
@@ -93,7 +93,7 @@ def checked(block: list[str], name: str, first: int, rules: Rules, layout: Layou
     return Sentence(rows, heads, block, word_lines, name, first, order=layout.order if layout else None)
 
 
-def _standard(block: list[str], name: str, first: int, layout: Layout) -> list[str]:
+def _standard(block: list[str], name: str, first: int, layout: ColumnLayout) -> list[str]:
     """Return lines with the columns of CoNLL-U first."""
     lines = []
     for number, line in enumerate(block, first):

@@ -25,7 +25,7 @@ import numpy as np
 from nonproj.errors import DataError, NonprojError
 from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, Rules, checked
 from nonproj.io.files import Source, open_input, open_output, stream_error, text_lines
-from nonproj.io.layouts import Layout, layout_of, restored
+from nonproj.io.layouts import ColumnLayout, layout_of, restored
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
 
@@ -121,7 +121,7 @@ def sentences_of(
     rules: Rules,
     number: int = 0,
     repeated: tuple[int, ...] = (),
-    layout: Layout | None = None,
+    layout: ColumnLayout | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a stream whose first line has the number ``number + 1``; see `read`.
 
@@ -164,7 +164,7 @@ def sentences_of(
         sentence.lines.extend(block)
 
 
-def _layout(block: list[str], name: str) -> Layout | None:
+def _layout(block: list[str], name: str) -> ColumnLayout | None:
     """Return the layout that the first sentence of a file shows."""
     try:
         return layout_of(block)

@@ -17,7 +17,7 @@ import numpy as np
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ConfigError
 from nonproj.learning.partial import completion_of
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.learning.training_data import LazyList, TrainingData
 from nonproj.linear.perceptron import Sparse, Update, mix, sparse
 from nonproj.options.config import Config
@@ -82,7 +82,7 @@ def make_examples(
     parts: tuple[str, ...],
     labels: Sequence[np.ndarray | None] | None = None,
     allowed: Sequence[Bools | None] | None = None,
-) -> list[Example]:
+) -> list[PartExample]:
     """Return the examples of some sentences; called on the worker that keeps them."""
     none = [None] * len(tokens)
     columns = zip(tokens, heads, arcs, labels or none, allowed or none, strict=True)
@@ -91,12 +91,12 @@ def make_examples(
 
 def _example(
     tokens: Tokens, heads: np.ndarray, parts: PartSpace, labels: np.ndarray | None, allowed: Bools | None
-) -> Example:
+) -> PartExample:
     """Return the example of a sentence."""
-    return Example(tokens, heads, parts, labels, None if allowed is None else completion_of(parts, allowed))
+    return PartExample(tokens, heads, parts, labels, None if allowed is None else completion_of(parts, allowed))
 
 
-def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Example], order: np.ndarray) -> Update:
+def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[PartExample], order: np.ndarray) -> Update:
     """Train one epoch on a shard.
 
     Parameters
@@ -106,7 +106,7 @@ def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Exampl
         float32: the weights to start from; those not listed are zero.
     step : int
         Number of the first step.
-    shard : list of Example
+    shard : list of PartExample
     order : ndarray of int
         Order of the examples.
     """
@@ -186,7 +186,7 @@ class Mixing:
     shards : int
         Sentence ``i`` is in shard ``i % shards``; see `check_shards`.
     labels : list of ndarray, optional
-        Of each sentence; see `Example`.
+        Of each sentence; see `PartExample`.
     allowed : list of ndarray or None, optional
         The arcs that can be in the tree of each partial sentence, bool[N, N].
     """
@@ -257,7 +257,7 @@ class Mixing:
 class Serial:
     """Training in this process, on one sentence after the other; the interface is that of `Mixing`."""
 
-    def __init__(self, examples: Sequence[Example]):
+    def __init__(self, examples: Sequence[PartExample]):
         self.examples = examples
 
     def epoch(self, perceptron: Perceptron, order: np.ndarray, progress: Callable[..., Any]) -> int:
@@ -272,18 +272,18 @@ def columns_of(data: TrainingData, parts: tuple[str, ...]) -> tuple[Any, ...]:
     return tokens, heads, spaces, parts, gold, allowed
 
 
-def examples_of(data: TrainingData, parts: tuple[str, ...]) -> Sequence[Example]:
+def examples_of(data: TrainingData, parts: tuple[str, ...]) -> Sequence[PartExample]:
     """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time."""
     types, trees = part_set(parts), data.trees
     partial = np.array([i for i in data.chosen if data.allowed[i] is not None], np.int64)
     completed = make_examples(*columns_of(data.subset(partial), parts))
     examples = dict(zip(partial.tolist(), completed, strict=True))
 
-    def make(i: int) -> Example:
+    def make(i: int) -> PartExample:
         """Return the example of a sentence; what completes a partial tree is kept."""
         if i in examples:
             return examples[i]
-        return Example(data.tokens[i], trees[i], part_space(data.spaces[i], types), data.gold[i])
+        return PartExample(data.tokens[i], trees[i], part_space(data.spaces[i], types), data.gold[i])
 
     return LazyList(make, data.chosen)
 

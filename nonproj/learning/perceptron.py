@@ -25,7 +25,7 @@ _LEAST_TAU = 0.01
 """Completions are trees if the heads' automata see a smaller share of the scores, because they cannot be forced."""
 
 
-class Example(NamedTuple):
+class PartExample(NamedTuple):
     """One sentence in training: its words, its gold tree, and the parts over the arcs that its pruner left.
 
     ``labels``, int64[n], are the numbers of the gold labels, needed where labels are scored with the arcs.  Of a
@@ -74,7 +74,7 @@ class Perceptron(Averaged):
         self.relaxed = relaxed
         self.label_margin = label_margin
 
-    def update(self, example: Example) -> int:
+    def update(self, example: PartExample) -> int:
         """Learn from one sentence; return the number of words whose gold arc its decoding missed."""
         tokens, heads, parts, labels, completion = example
         gold_labels = np.empty(0, np.int64) if labels is None else labels
@@ -108,7 +108,7 @@ class Perceptron(Averaged):
         self.step += 1
         return int(np.count_nonzero((delta[:n_arcs] > 0) & given))
 
-    def _complete(self, example: Example, scores: np.ndarray, of_labels: np.ndarray | None) -> np.ndarray:
+    def _complete(self, example: PartExample, scores: np.ndarray, of_labels: np.ndarray | None) -> np.ndarray:
         """Return the indicators of the best structure that obeys the given heads and labels, float64[P].
 
         It is of the same kind as the prediction.  ``scores``, float64[P], are those of parts without labels.

@@ -14,7 +14,7 @@ from nonproj.dual.decoding import DualOptions
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.copies import with_rows
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -256,7 +256,7 @@ def perceptron_and_examples(parts="grandparent", margin=0.0):
     examples = []
     for sentence in sentences:
         space = part_space(full_arc_space(len(sentence)), parts)
-        examples.append(Example(encoder.encode(sentence), sentence.tree, space))
+        examples.append(PartExample(encoder.encode(sentence), sentence.tree, space))
     return perceptron, examples
 
 

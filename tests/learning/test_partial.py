@@ -21,7 +21,7 @@ from nonproj.io import conll
 from nonproj.io.partial import with_given
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.partial import allowed_by, completion_of
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.training_data import TrainingData
 from nonproj.model.model import Model
@@ -86,7 +86,7 @@ def draw(seed, name, n, share=0.5, **options):
     margin, relaxed = options.pop("margin", 0.0), options.pop("relaxed", True)
     perceptron = Perceptron(Scorer(FILES, encoder.attributes, name), BITS, margin, DualOptions(**options), relaxed)
     perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
-    example = Example(encoder.encode(sentence), given, parts, None, completion_of(parts, allowed))
+    example = PartExample(encoder.encode(sentence), given, parts, None, completion_of(parts, allowed))
     return perceptron, example, sentence, encoder
 
 

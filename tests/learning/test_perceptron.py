@@ -11,7 +11,7 @@ from toy import draw_sentence
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.learning.partial import relaxed_indicators
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space, tree_indicators
 from nonproj.scoring.scorer import Scorer
@@ -36,7 +36,7 @@ def draw(seed, name, n, **options):
     perceptron = Perceptron(Scorer(FILES, encoder.attributes, name), BITS, margin, DualOptions(**options), relaxed)
     # Multiples of 1/64 are exact in float32, and ties between sums of dozens of them are rare.
     perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
-    return perceptron, Example(encoder.encode(sentence), heads, part_space(arcs, name)), sentence, encoder
+    return perceptron, PartExample(encoder.encode(sentence), heads, part_space(arcs, name)), sentence, encoder
 
 
 def twin_scores(perceptron, example, sentence, encoder, margin):
@@ -125,7 +125,7 @@ def toy_examples(name, count=20):
     examples = []
     for sentence in sentences:
         parts = part_space(full_arc_space(len(sentence)), name)
-        examples.append(Example(encoder.encode(sentence), sentence.tree, parts))
+        examples.append(PartExample(encoder.encode(sentence), sentence.tree, parts))
     return Scorer(FILES, encoder.attributes, name), examples
 
 

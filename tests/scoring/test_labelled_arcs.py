@@ -22,7 +22,7 @@ from nonproj.components.trainer import train
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
 from nonproj.learning.label_numbers import MAX_TAGS, allowed_labels, arrange_labels, line_table
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
@@ -58,7 +58,7 @@ def draw(seed, name, n, **options):
     perceptron = Perceptron(scorer, BITS, **arguments)
     perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
     parts = part_space(arc_space_from_mask(mask), name)
-    example = Example(encoder.encode(sentence), heads, parts, rng.integers(0, LABELS, n))
+    example = PartExample(encoder.encode(sentence), heads, parts, rng.integers(0, LABELS, n))
     return perceptron, example, sentence, encoder.vocabularies
 
 

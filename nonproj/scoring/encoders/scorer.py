@@ -10,7 +10,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread, one_thread
 from nonproj.linear.state import Schema, State, add_nested, nested
-from nonproj.scoring.encoders.heads import Heads, Hidden
+from nonproj.scoring.encoders.heads import BiaffineLayers, NodeLayers
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.vocabulary import Tokens
@@ -30,7 +30,7 @@ class EncoderScorer:
     Parameters
     ----------
     encoder : Encoder
-    heads : Heads
+    heads : BiaffineLayers
     scale, label_scale : float
         Factors of the scores of parts and of labels where they are added to those of the linear models.
     tags : TagLayer or None
@@ -39,7 +39,7 @@ class EncoderScorer:
 
     name: ClassVar[str] = "encoder"
     schema: ClassVar[Schema] = Schema(
-        {"scale": float, "label_scale": float, "encoder": Encoder.schema, "heads": Heads.schema},
+        {"scale": float, "label_scale": float, "encoder": Encoder.schema, "heads": BiaffineLayers.schema},
         {},
         (Schema({"tags": TagLayer.schema}, {}),),
     )
@@ -47,7 +47,7 @@ class EncoderScorer:
     def __init__(
         self,
         encoder: Encoder,
-        heads: Heads,
+        heads: BiaffineLayers,
         scale: float = 1.0,
         label_scale: float = 1.0,
         tags: TagLayer | None = None,
@@ -100,7 +100,7 @@ class EncoderScorer:
         encoder, of_tags = Encoder.from_state(*of_encoder), nested(values, arrays, "tags")
         hidden = encoder.architecture.hidden
         tags = TagLayer.from_state(*of_tags, hidden) if of_tags else None
-        return cls(encoder, Heads.from_state(*of_heads, n_labels, hidden), *scales, tags)
+        return cls(encoder, BiaffineLayers.from_state(*of_heads, n_labels, hidden), *scales, tags)
 
 
 class Encoded:
@@ -109,11 +109,11 @@ class Encoded:
     Parameters
     ----------
     scorer : EncoderScorer
-    hidden : Hidden
+    hidden : NodeLayers
         The hidden layers of its nodes.
     """
 
-    def __init__(self, scorer: EncoderScorer, hidden: Hidden):
+    def __init__(self, scorer: EncoderScorer, hidden: NodeLayers):
         self.scorer, self.hidden = scorer, hidden
         self.of_arcs = scorer.heads.arcs(hidden)
 
@@ -125,7 +125,7 @@ class Encoded:
         return scores
 
     def parts(self, name: str, nodes: np.ndarray) -> Float64s:
-        """Return the scores of parts of a type by their words, float64[P]: see `Heads.parts`."""
+        """Return the scores of parts of a type by their words, float64[P]: see `BiaffineLayers.parts`."""
         found: Float64s = self.scorer.scale * self.scorer.heads.parts(self.hidden, self.of_arcs, name, nodes)
         return found
 

@@ -20,7 +20,7 @@ from nonproj.evaluation.calibration import judge  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.learning.encoders import checkpoint  # noqa: E402
 from nonproj.learning.encoders.losses import difference, tree_loss  # noqa: E402
-from nonproj.learning.encoders.module import Heads, TagHead  # noqa: E402
+from nonproj.learning.encoders.module import BiaffineModule, TagHead  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.arcs import full_arc_space  # noqa: E402
 from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
@@ -64,13 +64,13 @@ def test_vectors_are_those_of_the_runtime(folder):
 
 @pytest.mark.parametrize("name", ["arc", "sibling", "grandparent"])
 def test_scores_are_those_of_the_runtime(name):
-    rng, layers = np.random.default_rng(0), Heads(16, 3, 0.0)
+    rng, layers = np.random.default_rng(0), BiaffineModule(16, 3, 0.0)
     with torch.no_grad():
         for parameter in layers.parameters():
             parameter.normal_(0.0, 0.3)
     vectors, parts = rng.normal(size=(5, 16)).astype(np.float32), part_space(full_arc_space(4), name)
     own = {key: value.detach().numpy() for key, value in layers.named_parameters()}
-    from nonproj.scoring.encoders.heads import Heads as Runtime
+    from nonproj.scoring.encoders.heads import BiaffineLayers as Runtime
 
     runtime, tensor = Runtime(own), torch.from_numpy(vectors)
     hidden = runtime.hidden(vectors)
