@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 
 from nonproj.cli.common import optional_output, progress_bar, worker_pool
 from nonproj.cli.several import make_folder, report
-from nonproj.cli.targets import Target
+from nonproj.cli.targets import ParseTarget
 from nonproj.errors import ConfigError, FileError
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
 from nonproj.io.broken import SKIP, STOP, Broken
@@ -51,7 +51,7 @@ def parse(
 
     ``source`` is the only file, for the progress bar; None if there are several.
     """
-    targets = options.targets or [Target(options.input, options.output)]
+    targets = options.targets or [ParseTarget(options.input, options.output)]
     files = [_File.of(target, bool(options.stats)) for target in targets]
     reference = ModelRef.of(options.model, decoding, options.tags)
     keep(reference, model)
@@ -81,7 +81,7 @@ class _File(NamedTuple):
 
     Attributes
     ----------
-    target : Target
+    target : ParseTarget
     digest : str
         The digest of its contents.
     key : str
@@ -90,13 +90,13 @@ class _File(NamedTuple):
         What changes if somebody writes to it.
     """
 
-    target: Target
+    target: ParseTarget
     digest: str
     key: str
     age: tuple[int, int]
 
     @classmethod
-    def of(cls, target: Target, statistics: bool) -> _File:
+    def of(cls, target: ParseTarget, statistics: bool) -> _File:
         """Return a file with its digests; its name belongs to its statistics, but not to its parses."""
         age = _age(target.source)  # before it is read, so that a later change is noticed
         digest = file_digest(target.source)

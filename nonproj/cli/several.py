@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from nonproj.cli.common import optional_output, progress_bar, worker_pool
-from nonproj.cli.targets import Target
+from nonproj.cli.targets import ParseTarget
 from nonproj.errors import FileError, one_line
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
 from nonproj.io.broken import Broken
@@ -67,7 +67,7 @@ def make_folder(folder: str) -> None:
         raise FileError(folder, f"cannot be made: {reason(error)}") from None
 
 
-def report(target: Target, counts: ParseLog) -> None:
+def report(target: ParseTarget, counts: ParseLog) -> None:
     """Say that a file is finished."""
     log.info("%s: %d sentences, %d words", one_line(target.output), counts.sentences, counts.words)
 

@@ -150,7 +150,7 @@ def _with_text(sentence: Sentence, between: str, within: str) -> str:
     return "".join(lines) + "\n"
 
 
-class _Spaces(WordClasses):
+class _BlankAfter(WordClasses):
     """Predicts whether a blank follows, as components of the user's own predict what is in MISC."""
 
     name, misc, absent = "spaces", "SpaceAfter", True
@@ -160,7 +160,7 @@ class _Spaces(WordClasses):
 
 def classify(treebank: list[Sentence]) -> None:
     """Call the kernels of components of the user's own."""
-    found = _Spaces.fit(treebank, FitContext(Config()))
+    found = _BlankAfter.fit(treebank, FitContext(Config()))
     assert found is not None
     found.predict(treebank[0])
 

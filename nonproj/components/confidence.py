@@ -29,7 +29,7 @@ from nonproj.confidence.classifier import Classifier
 from nonproj.confidence.evidence import FEATURES, ConfidenceInput, Evidence
 from nonproj.evaluation.alignment import judge_text
 from nonproj.io.partial import given_words, is_partial
-from nonproj.learning.additive import Outcome, fit_classifier
+from nonproj.learning.additive import GradedSentence, fit_classifier
 from nonproj.learning.memory import release_memory
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -126,7 +126,7 @@ class Examined(NamedTuple):
 
     Attributes
     ----------
-    outcomes : list of Outcome
+    outcomes : list of GradedSentence
     wrong : int
         Heads that are wrong with gold tags.
     limit : float
@@ -135,7 +135,7 @@ class Examined(NamedTuple):
         Of a non-projective tree; None if none is to be learnt.
     """
 
-    outcomes: list[Outcome]
+    outcomes: list[GradedSentence]
     wrong: int
     limit: float
     price: float | None
@@ -211,7 +211,7 @@ def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) 
     }
 
 
-def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list[Outcome]:
+def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list[GradedSentence]:
     """Parse sentences with gold trees; return what is known about their words, and what is right.
 
     Of a partial tree, words without a given head or label do not count.
@@ -231,7 +231,7 @@ def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list
             features, numbers, tags, kind = evidence
             evidence = Evidence(features[given], numbers[given], tags[given], kind)
             right, labels = right[given], labels[given]
-        outcomes.append(Outcome(evidence, right, labels, bool(right.all())))
+        outcomes.append(GradedSentence(evidence, right, labels, bool(right.all())))
     return outcomes
 
 
@@ -253,7 +253,9 @@ def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
     return float(np.median(np.concatenate([parser.evidence(case, -np.inf).features[:, column] for case in cases])))
 
 
-def examine_text(parser: Parser, fitted: Mapping[str, Any], gold: Sequence[Sentence], limit: float) -> list[Outcome]:
+def examine_text(
+    parser: Parser, fitted: Mapping[str, Any], gold: Sequence[Sentence], limit: float
+) -> list[GradedSentence]:
     """Segment, tag and parse the plain text of consecutive gold sentences; return what is known, and what is right.
 
     A word that is not in the gold standard is wrong, and so is a tree whose sentence is not: see
@@ -265,7 +267,7 @@ def examine_text(parser: Parser, fitted: Mapping[str, Any], gold: Sequence[Sente
     cases = [_case(parser, sentence) for sentence in tagged]
     labels = [[parser.model.labels[i] for i in case.labels] for case in cases]
     verdicts = judge_text(gold, tagged, [case.decoded.heads for case in cases], labels)
-    return [Outcome(parser.evidence(case, limit), *each) for case, each in zip(cases, verdicts, strict=True)]
+    return [GradedSentence(parser.evidence(case, limit), *each) for case, each in zip(cases, verdicts, strict=True)]
 
 
 def tag(parser: Parser, tagger: Analyzer, sentences: Sequence[Sentence]) -> list[Sentence]:

@@ -25,7 +25,7 @@ from nonproj.learning.candidate_arcs import (
     unpack_trees,
 )
 from nonproj.learning.pruner import Pruner
-from nonproj.learning.training_data import Spaces, TrainingData, trees_of
+from nonproj.learning.training_data import ArcSpaces, TrainingData, trees_of
 from nonproj.linear.folds import cross_fit
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.streams import Stream
@@ -67,7 +67,9 @@ class PrunerComponent(TableComponent):
 
         found = cross_fit(folds, fit, apply) + apply(own, np.arange(len(treebank.chosen), len(data.sentences)))
         context.meta["pruning_training"] = pruning_figures("training", data.sentences, [each.arcs for each in found])
-        return data._replace(spaces=Spaces(each.with_gold for each in found), completed=[each.tree for each in found])
+        return data._replace(
+            spaces=ArcSpaces(each.with_gold for each in found), completed=[each.tree for each in found]
+        )
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
@@ -80,7 +82,7 @@ class PrunerComponent(TableComponent):
         data = context.data
         try:
             spaces, trees = unpack_trees(saved.weights.get("arcs"), data), saved.weights.get("trees")
-            return data._replace(spaces=Spaces(spaces), completed=unpack_completed(trees, data))
+            return data._replace(spaces=ArcSpaces(spaces), completed=unpack_completed(trees, data))
         except ValueError as error:
             raise ModelError(f"its arcs are wrong: {error}") from None
 

@@ -17,7 +17,7 @@ from nonproj.automata.general import general_automata, restrict_automata
 from nonproj.automata.workspace import NO_PARTS, Starts, first_copies
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
-from nonproj.dual.subgradient import AGREED, Descent, Outcome, Trace, descend
+from nonproj.dual.subgradient import AGREED, Descent, DescentResult, Trace, descend
 from nonproj.dual.subproblems import Instance
 from nonproj.parts.arcs import subset
 from nonproj.parts.automaton import HeadAutomata
@@ -62,7 +62,7 @@ class Bounded(NamedTuple):
 
     Attributes
     ----------
-    found : Outcome
+    found : DescentResult
         Its bound is rounded outward, see `nonproj.trees.rounding`.
     tree : ndarray of shape (N,), int32
         The best tree, if the subproblems agreed or its score is above the incumbent's: see `descend`.
@@ -70,7 +70,7 @@ class Bounded(NamedTuple):
         The copies of the scores where the bound was lowest, and disagreements: see `Descent`.
     """
 
-    found: Outcome
+    found: DescentResult
     tree: Int32s
     copies: Float64s
     disputes: Int64s
@@ -242,7 +242,7 @@ class ArcsProblem(PartsProblem):
             score = math.fsum(instance.scores[heads[arcs.modifier] == arcs.head].tolist())
             alone = np.concatenate([instance.scores, np.zeros(2 * len(instance.scores))])
             bound = score + rounding_error(arcs, instance.scores, alone, instance.scores[:0], 0, score)
-        found = Outcome(-status or AGREED, 0, score, bound, 0, 0)
+        found = DescentResult(-status or AGREED, 0, score, bound, 0, 0)
         return Bounded(found, heads, self.copies.copy(), np.zeros(len(self.head), np.int64))
 
 

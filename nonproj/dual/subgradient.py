@@ -84,7 +84,7 @@ class Descent(NamedTuple):
     budget: int
 
 
-class Outcome(NamedTuple):
+class DescentResult(NamedTuple):
     """How the subgradient method ended.
 
     ``outcome`` is `AGREED`, `CLOSED`, `STOPPED`, or minus a status of `nonproj.trees.checks`; ``score`` is that of the
@@ -116,14 +116,14 @@ def _tree_work(n_nodes: int, n_arcs: int, options: DualOptions) -> int:
     return work
 
 
-def descend(instance: Instance, options: DualOptions, descent: Descent, trace: Trace, best: Int32s) -> Outcome:
+def descend(instance: Instance, options: DualOptions, descent: Descent, trace: Trace, best: Int32s) -> DescentResult:
     """Run the subgradient method.
 
     ``best`` int32[N] is written when a tree is better than the incumbent, or when the subproblems agree.
     """
     # None and True are of different types, so each kind of tree has compiled code without the other.
     projective = True if options.projective else None
-    return Outcome(*_descend(*instance, options, projective, descent, trace, best))
+    return DescentResult(*_descend(*instance, options, projective, descent, trace, best))
 
 
 @kernel

@@ -30,7 +30,7 @@ class Instance(NamedTuple):
     scores: np.ndarray
 
 
-class Work(NamedTuple):
+class SubproblemWorkspace(NamedTuple):
     """Arrays of the subproblems.
 
     ``y`` int8[A] marks the arcs of the tree, ``choice`` has what each automaton chooses; ``moved`` bool[N] and
@@ -47,10 +47,10 @@ class Work(NamedTuple):
 
 
 @kernel
-def new_work(arcs: ArcSpace, starts: Starts) -> Work:
+def new_work(arcs: ArcSpace, starts: Starts) -> SubproblemWorkspace:
     """Return the arrays of the subproblems."""
     n_arcs, size = arcs.head.shape[0], arcs.start.shape[0] - 1
-    return Work(
+    return SubproblemWorkspace(
         new_workspace(arcs, starts),
         np.zeros(n_arcs, np.int8),
         Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError, DependencyError, FileError, ModelError, needs
-from nonproj.evaluation.alignment import Verdict, judge_text
+from nonproj.evaluation.alignment import CorrectArcs, judge_text
 from nonproj.io.files import check_folder
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
@@ -106,13 +106,13 @@ def judge(parses: Iterable[tuple[Sentence, Parse]], path: str = "the model") -> 
     ModelError
         A parse has no confidence; ``path`` is the model's name.
     """
-    rows: list[tuple[Parse, Verdict]] = []
+    rows: list[tuple[Parse, CorrectArcs]] = []
     for sentence, parse in parses:
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
         heads = parse.decoded.heads == sentence.heads
         labels = heads & np.array([a == b for a, b in zip(parse.labels, sentence.labels, strict=True)], np.bool_)
-        rows.append((parse, Verdict(heads, labels, bool(heads.all()))))
+        rows.append((parse, CorrectArcs(heads, labels, bool(heads.all()))))
     return _judged(rows, path)
 
 
@@ -131,7 +131,7 @@ def judge_from_text(parser: Parser, gold: Sequence[Sentence], path: str = "the m
     return _judged([(parse, verdict) for (_, parse), verdict in zip(pairs, verdicts, strict=True)], path)
 
 
-def _judged(rows: Sequence[tuple[Parse, Verdict]], path: str) -> dict[str, Judged]:
+def _judged(rows: Sequence[tuple[Parse, CorrectArcs]], path: str) -> dict[str, Judged]:
     """Return probabilities and correctness of all parses."""
     if not rows:
         raise ValueError("there are no sentences")

@@ -102,7 +102,7 @@ def _indicators(numbers: np.ndarray, size: int) -> np.ndarray:
     return rows[numbers]
 
 
-class Outcome(NamedTuple):
+class GradedSentence(NamedTuple):
     """A held-out sentence of ``n`` words.
 
     Attributes
@@ -120,12 +120,12 @@ class Outcome(NamedTuple):
     tree: bool
 
 
-def fit_classifier(outcomes: Sequence[Outcome], limit: float) -> Classifier:
+def fit_classifier(outcomes: Sequence[GradedSentence], limit: float) -> Classifier:
     """Train the models of each kind of evidence.
 
     Parameters
     ----------
-    outcomes : sequence of Outcome
+    outcomes : sequence of GradedSentence
     limit : float
         That of the evidence.
     """
@@ -137,7 +137,7 @@ def fit_classifier(outcomes: Sequence[Outcome], limit: float) -> Classifier:
     return Classifier(limit, **models)
 
 
-def fit_models(outcomes: Sequence[Outcome]) -> Models:
+def fit_models(outcomes: Sequence[GradedSentence]) -> Models:
     """Train the models of heads, of the labels of right heads, and of trees, from evidence of one kind."""
     kind = outcomes[0].evidence.kind
     features, *categories = (np.concatenate([o.evidence[k] for o in outcomes]) for k in range(3))

@@ -19,7 +19,7 @@ from nonproj.linear.optimisers import LaterMean
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.networks.context_learning import ContextLayers, ContextSteps, rounded_context
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows, draw_weights
+from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
 from nonproj.networks.training import Dropout, Gradient, HiddenLayers, Inputs, softmax_loss
 from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.batch import whole
@@ -176,7 +176,7 @@ class NetworkLearner:
         dropout = Dropout(self.layers.context.draw() if self.layers.context else None, units)
         loss, wrong, (hidden, output, labels) = self.gradient(example, inputs, dropout)
         self.layers.follow(inputs, hidden.vectors, LEARNING_RATE, LEARNING_RATE)
-        tags = Rows.of_table(self._tags(example.tokens)[:, None])
+        tags = SparseRows.of_table(self._tags(example.tokens)[:, None])
         self.steps[1].step(hidden.more[:n_nodes], LEARNING_RATE, tags)
         for steps, gradient in zip(self.steps[2:], (hidden.more[n_nodes:], output[None], labels), strict=True):
             steps.step(gradient, LEARNING_RATE)
@@ -187,7 +187,7 @@ class NetworkLearner:
     def inputs(self, example: ArcExample, dropped: np.ndarray) -> Inputs:
         """Return what the network is given, without what is dropped: see `nonproj.scoring.word_rows.word_rows`."""
         tokens, arcs = example.tokens, example.arcs
-        items = Rows(*_arc_rows(arcs.head, arcs.modifier, tokens.n_nodes))
+        items = SparseRows(*_arc_rows(arcs.head, arcs.modifier, tokens.n_nodes))
         words, vectors = word_rows(self.columns, self.index, tokens, dropped), None
         if self.layers.projection:
             numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.attribute[self._vector]]
@@ -269,7 +269,7 @@ def head_loss(arcs: ArcSpace, heads: np.ndarray, scores: np.ndarray) -> tuple[fl
 
 @kernel
 def _arc_rows(head: Int32s, modifier: Int32s, n_nodes: int) -> tuple[Int64s, Int32s, Float32s]:
-    """Return the `Rows` of which the hidden layer of each arc is the sum: see `Inputs.items`.
+    """Return the `SparseRows` of which the hidden layer of each arc is the sum: see `Inputs.items`.
 
     Each word adds one as head and one as modifier; then there is one for each word's tag, and one for each position.
     """

@@ -63,7 +63,7 @@ class LazyList(Sequence[_T]):
         return self._make(int(self._numbers[place]))
 
 
-class Spaces(Sequence[ArcSpace]):
+class ArcSpaces(Sequence[ArcSpace]):
     """The candidate arcs of sentences, each in one block of memory: five arrays would take nearly twice as much.
 
     Parameters
@@ -73,7 +73,7 @@ class Spaces(Sequence[ArcSpace]):
     Examples
     --------
     >>> from nonproj.parts.arcs import full_arc_space
-    >>> spaces = Spaces([full_arc_space(1), full_arc_space(2)])
+    >>> spaces = ArcSpaces([full_arc_space(1), full_arc_space(2)])
     >>> spaces[1].head
     array([0, 2, 0, 1], dtype=int32)
     """

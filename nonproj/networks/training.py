@@ -9,7 +9,7 @@ import numpy as np
 from nonproj.networks.context import Sentences
 from nonproj.networks.context_learning import ContextLayers, ContextPass, Contribution
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows, spread_rows, sum_rows
+from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows, sum_rows
 
 
 class Inputs(NamedTuple):
@@ -17,11 +17,11 @@ class Inputs(NamedTuple):
 
     Attributes
     ----------
-    words : Rows
+    words : SparseRows
         Of each of N words, in the table of rows.
     sentences : tuple of two ndarrays, int32
         The first word and the end of each sentence.
-    items : Rows
+    items : SparseRows
         What the hidden layer of each scored item is the sum of: rows of K numbers.  First are those that the words add
         by layers over words in context (or those of which their vectors consist, without such layers), as many for each
         word, one word after the other; then those that they add by themselves, in the same order; then ``more`` of
@@ -30,9 +30,9 @@ class Inputs(NamedTuple):
         The number of each word's pretrained vector, -1 for a word without one.
     """
 
-    words: Rows
+    words: SparseRows
     sentences: Sentences
-    items: Rows
+    items: SparseRows
     vectors: np.ndarray | None = None
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.networks.rows import Rows, add_rows
+from nonproj.networks.rows import SparseRows, add_rows
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
@@ -70,7 +70,7 @@ def columns_for(vocabularies: Mapping[str, Sequence[str]]) -> list[tuple[str, in
     ]
 
 
-def word_rows(columns: Columns, index: np.ndarray, tokens: Tokens, dropped: np.ndarray) -> Rows:
+def word_rows(columns: Columns, index: np.ndarray, tokens: Tokens, dropped: np.ndarray) -> SparseRows:
     """Return the rows of each word in training.
 
     Parameters
@@ -82,7 +82,7 @@ def word_rows(columns: Columns, index: np.ndarray, tokens: Tokens, dropped: np.n
         Columns that are left out, the last one for all single morphological features.
     """
     start, row = _find_rows(columns, index, _words(tokens), dropped)
-    return Rows(start, row, np.ones(len(row), np.float32))
+    return SparseRows(start, row, np.ones(len(row), np.float32))
 
 
 def word_sums(

@@ -37,7 +37,7 @@ _REASONS = {
 log = logging.getLogger("nonproj")
 
 
-class Workers:
+class ServerWorkers:
     """Worker processes; an asynchronous context manager.
 
     Parameters
@@ -79,7 +79,7 @@ class Workers:
         self._current = Preparation(prepare, descriptors, self._threads)
         self._others: list[Preparation] = []  # the one before, and the next one
 
-    async def __aenter__(self) -> Workers:
+    async def __aenter__(self) -> ServerWorkers:
         try:
             await self._add()  # the others find its compiled kernels
             await asyncio.gather(*(self._add() for _ in range(self.size - 1)))
@@ -107,7 +107,7 @@ class Workers:
         Parameters
         ----------
         prepare, descriptors : tuple and sequence of int
-            See `Workers`.
+            See `ServerWorkers`.
 
         Raises
         ------

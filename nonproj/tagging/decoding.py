@@ -11,7 +11,7 @@ from nonproj.linear.hashing import share
 from nonproj.linear.perceptron import Averaged, move
 from nonproj.tagging.chain import (
     Chain,
-    Text,
+    FormRows,
     _score_own,
     _viterbi,
     hash_context,
@@ -19,7 +19,7 @@ from nonproj.tagging.chain import (
     score_local,
     score_pairs,
 )
-from nonproj.tagging.words import Words
+from nonproj.tagging.words import FormTables
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 Table: TypeAlias = tuple[Float32s, Float64s]
@@ -62,7 +62,7 @@ class Observations(NamedTuple):
     Attributes
     ----------
     form : ndarray of shape (n,), int32
-        The row of each word in `Words`.
+        The row of each word in `FormTables`.
     keys : ndarray of shape (n, n_templates), uint32
         Hashes of each word's context.
     own : ndarray of shape (n, width), float64
@@ -74,7 +74,7 @@ class Observations(NamedTuple):
     own: np.ndarray
 
 
-def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
+def score_words(chain: Chain, words: FormTables, weights: np.ndarray) -> np.ndarray:
     """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
     scores = np.zeros(words.tag.shape)
     _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, scores)
@@ -82,7 +82,7 @@ def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
 
 
 def tag_text(
-    chain: Chain, words: Words, own: np.ndarray, text: Text, weights: np.ndarray, pruning: Pruning
+    chain: Chain, words: FormTables, own: np.ndarray, text: FormRows, weights: np.ndarray, pruning: Pruning
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the tag of each word of some sentences, int32, and its margin, float64.
 
@@ -97,7 +97,7 @@ def tag_text(
 
 
 def train_text(
-    chain: Chain, words: Words, text: Text, order: np.ndarray, gold: Gold, limit: int, averaged: Averaged
+    chain: Chain, words: FormTables, text: FormRows, order: np.ndarray, gold: Gold, limit: int, averaged: Averaged
 ) -> int:
     """Train on some sentences in the given order; return the number of wrong tags.
 
@@ -110,7 +110,7 @@ def train_text(
 
 
 @kernel
-def _score_words(chain: Chain, words: Words, forms: Int32s, weights: Float32s | Int16s, scores: Float64s) -> None:
+def _score_words(chain: Chain, words: FormTables, forms: Int32s, weights: Float32s | Int16s, scores: Float64s) -> None:
     """Fill the scores of the candidates of some forms."""
     for i in range(forms.shape[0]):
         for c in range(words.count[forms[i]]):
@@ -120,7 +120,7 @@ def _score_words(chain: Chain, words: Words, forms: Int32s, weights: Float32s | 
 @kernel
 def _decode(
     chain: Chain,
-    words: Words,
+    words: FormTables,
     observations: Observations,
     weights: Float32s | Int16s,
     gold: Gold,
@@ -164,9 +164,9 @@ def _decode(
 @kernel
 def _tag_text(
     chain: Chain,
-    words: Words,
+    words: FormTables,
     own: Float64s,
-    text: Text,
+    text: FormRows,
     weights: Float32s | Int16s,
     pruning: Pruning,
     tags: Int32s,
@@ -194,7 +194,14 @@ def _tag_text(
 
 @kernel
 def _train(
-    chain: Chain, words: Words, text: Text, order: Int64s, gold: Gold, pruning: Pruning, step: float, table: Table
+    chain: Chain,
+    words: FormTables,
+    text: FormRows,
+    order: Int64s,
+    gold: Gold,
+    pruning: Pruning,
+    step: float,
+    table: Table,
 ) -> int:
     """Train on sentences in the given order; return the number of wrong tags."""
     wrong, weights = 0, table[0]
@@ -219,7 +226,7 @@ def _train(
 
 @kernel
 def _update(
-    chain: Chain, words: Words, observations: Observations, gold: Int32s, path: Int64s, step: float, table: Table
+    chain: Chain, words: FormTables, observations: Observations, gold: Int32s, path: Int64s, step: float, table: Table
 ) -> None:
     """Add the features of the gold sequence, subtract those of the other, where the two differ."""
     (form, keys, _), (weights, total) = observations, table

@@ -18,7 +18,7 @@ from nonproj.linear.optimisers import Adam, run_epochs
 from nonproj.linear.weights import quantise
 from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows, draw_weights
+from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
 from nonproj.networks.training import Dropout, HiddenLayers, Inputs, draw_units, softmax_loss
 from nonproj.scoring.vectors import WordNumbers, WordVectors
 from nonproj.tagging.network import (
@@ -240,7 +240,7 @@ def _words_of(start: np.ndarray, sentences: np.ndarray) -> tuple[np.ndarray, np.
     return words, (1 + bounds).astype(np.int32)
 
 
-def _items(bounds: np.ndarray) -> Rows:
+def _items(bounds: np.ndarray) -> SparseRows:
     """Return which rows the hidden layer of each word is the sum of: see `Inputs.items`.
 
     They are what it adds in context, what the words around add by themselves or else what is outside, and the bias.
@@ -251,7 +251,7 @@ def _items(bounds: np.ndarray) -> Rows:
     inside = (around >= np.repeat(bounds[:-1], sizes)[:, None]) & (around < np.repeat(bounds[1:], sizes)[:, None])
     alone = n_nodes + OFFSETS * np.where(inside, around, 0) + np.arange(OFFSETS)
     bias = np.full(len(word), (1 + OFFSETS) * n_nodes)
-    return Rows.of_table(np.column_stack([word, alone, bias]))
+    return SparseRows.of_table(np.column_stack([word, alone, bias]))
 
 
 @kernel

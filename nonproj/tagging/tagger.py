@@ -20,7 +20,7 @@ from nonproj.linear.weights import check_table, quantise
 from nonproj.networks.context import CONTEXT
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
-from nonproj.tagging.chain import Chain, Text, make_chain
+from nonproj.tagging.chain import Chain, FormRows, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.encoded import EncodedTags
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
@@ -28,7 +28,7 @@ from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwor
 from nonproj.tagging.network_learning import Corpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
-from nonproj.tagging.words import WORD_ATTRIBUTES, Words, make_words, outside
+from nonproj.tagging.words import WORD_ATTRIBUTES, FormTables, make_words, outside
 from nonproj.types import Sentence
 
 _CACHED_FORMS = 30_000
@@ -70,23 +70,23 @@ class Forms:
         The row of each key in the tables.
     used : int
         Rows used; row 0 stands for what is outside the sentence.
-    words : Words
+    words : FormTables
     own : ndarray of shape (n_rows, limit), float64
         The scores of each form's candidates by the word alone.
     network : FormLayers
         What the scores of a network need of each form; sizes are 0 without one.
     """
 
-    def __init__(self, words: Words, network: FormLayers):
+    def __init__(self, words: FormTables, network: FormLayers):
         self.row: dict[Any, int] = {}
         self.used, self.words, self.own, self.network = 1, words, np.zeros(words.tag.shape), network
 
-    def add(self, keys: list[Any], made: Words, scores: np.ndarray, network: FormLayers) -> None:
+    def add(self, keys: list[Any], made: FormTables, scores: np.ndarray, network: FormLayers) -> None:
         """Add the rows of new keys, in arrays that grow by doubling."""
         end = self.used + len(keys)
         if end > len(self.own):
             size = max(end, 2 * len(self.own), 1024)
-            self.words, self.own = Words(*(_grown(array, size) for array in self.words)), _grown(self.own, size)
+            self.words, self.own = FormTables(*(_grown(array, size) for array in self.words)), _grown(self.own, size)
             self.network = FormLayers(*(_grown(array, size) for array in self.network))
         for array, new in zip((*self.words, self.own, *self.network), (*made, scores, *network), strict=True):
             array[self.used : end] = new
@@ -161,13 +161,13 @@ class Tagger:
         as for `score`.
         """
         forms, rows = self.look_up(keys)
-        text = Text(np.cumsum([0, *lengths], dtype=np.int64), rows)
+        text = FormRows(np.cumsum([0, *lengths], dtype=np.int64), rows)
         own = self.score(forms, text, encoded)
         found, margins = tag_text(self.chain, forms.words, own, text, self.weights, self.pruning)
         tags = self.tags.tags
         return [tags[i] for i in found.tolist()], margins * self.scale
 
-    def score(self, forms: Forms, text: Text, encoded: Encoded | None = None) -> np.ndarray:
+    def score(self, forms: Forms, text: FormRows, encoded: Encoded | None = None) -> np.ndarray:
         """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit].
 
         ``encoded`` are what a pretrained encoder adds, and the hidden layers of the words.
@@ -192,7 +192,7 @@ class Tagger:
             rows = list(map(forms.row.get, keys))
         return forms, np.array(rows, np.int32)
 
-    def _describe(self, keys: list[Any]) -> tuple[Words, np.ndarray, FormLayers]:
+    def _describe(self, keys: list[Any]) -> tuple[FormTables, np.ndarray, FormLayers]:
         """Return all that depends on the forms of some keys alone."""
         forms = [key if type(key) is str else key[0] for key in keys]
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
@@ -224,7 +224,7 @@ class Tagger:
         fold = np.repeat(blocks(len(sentences), LEXICON_FOLDS), sizes)
         table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
         words, rows = _training_words(counter, list(forms), form, fold, tags, table)
-        text = Text(np.cumsum([0, *sizes], dtype=np.int64), rows)
+        text = FormRows(np.cumsum([0, *sizes], dtype=np.int64), rows)
         weights = _train(words, text, tag, tags, table, options, seed, progress)
         table16, scale = quantise(weights)
         network = None
@@ -266,7 +266,7 @@ def _no_network(n: int) -> FormLayers:
     return FormLayers(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.float32))
 
 
-def _drop(words: Words, scores: np.ndarray, threshold: float) -> tuple[Words, np.ndarray]:
+def _drop(words: FormTables, scores: np.ndarray, threshold: float) -> tuple[FormTables, np.ndarray]:
     """Drop the candidates that score less than the best by more than the threshold, by the word alone."""
     scores[np.arange(scores.shape[1]) >= words.count[:, None]] = -np.inf
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -286,8 +286,8 @@ def _grown(array: np.ndarray, size: int) -> np.ndarray:
 
 def _training_words(
     counter: Counter, forms: list[str], form: np.ndarray, fold: np.ndarray, tags: TagSet, table: ChainTemplates
-) -> tuple[Words, np.ndarray]:
-    """Return `Words` with a row for each form in each fold, by the lexicon of the other folds, and each word's row.
+) -> tuple[FormTables, np.ndarray]:
+    """Return tables with a row for each form in each fold, by the lexicon of the other folds, and each word's row.
 
     So training sees forms as little known as they are in new text.
     """
@@ -301,12 +301,12 @@ def _training_words(
         parts.append(make_words(lexicon, chosen, tags, [_NO_TAGS] * len(chosen), smoothing, table)[0])
         rows[inside] = used + inverse
         used += len(chosen)
-    return Words(*concatenated_columns(parts)), rows
+    return FormTables(*concatenated_columns(parts)), rows
 
 
 def _train(
-    words: Words,
-    text: Text,
+    words: FormTables,
+    text: FormRows,
     tag: np.ndarray,
     tags: TagSet,
     table: ChainTemplates,
@@ -325,8 +325,8 @@ def _train(
 
 def _train_once(
     chain: Chain,
-    words: Words,
-    text: Text,
+    words: FormTables,
+    text: FormRows,
     gold: Gold,
     options: TaggerConfig,
     seed: tuple[int, int],
@@ -347,7 +347,7 @@ def _train_once(
     return averaged.mean()
 
 
-def _nearest(words: Words, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:
+def _nearest(words: FormTables, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:
     """Return the number of each word's tag among its candidates, or of the candidate that shares most parts with it."""
     pairs, inverse = np.unique(rows.astype(np.int64) << 32 | tag, return_inverse=True)
     found = np.zeros(len(pairs), np.int32)

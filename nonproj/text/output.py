@@ -64,7 +64,7 @@ def _unescape(match: re.Match[str]) -> str:
     return _CHARACTERS.get(match[3], match[0])
 
 
-class _Spaces(dict[str, Any]):
+class _SpaceAttributes(dict[str, Any]):
     """From what follows a token to its attribute in MISC; the usual ones are remembered."""
 
     def __missing__(self, blanks: str) -> str:
@@ -74,7 +74,7 @@ class _Spaces(dict[str, Any]):
         return value
 
 
-_SPACES = _Spaces({" ": "_", "": "SpaceAfter=No"})
+_SPACES = _SpaceAttributes({" ": "_", "": "SpaceAfter=No"})
 
 
 def split_blanks(blanks: str) -> int:

@@ -28,7 +28,7 @@ from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED
 from nonproj.text.multiword import BITS, Multiwords
 from nonproj.text.output import CERTAIN, Origin, Segments, add_log_odds, forms_of, one_line, to_sentences
 from nonproj.text.rules import UnicodeRules
-from nonproj.text.tokens import Tokens
+from nonproj.text.tokens import TokenSpans
 from nonproj.text.training import Trained, train
 from nonproj.types import Float64s, Sentence
 
@@ -161,7 +161,7 @@ class Segmenter:
             add_log_odds(found, log_odds, certain if options.format == LINES else scores, words, ends)
         return found
 
-    def _find(self, text: str, layout: Text, options: TextInput) -> tuple[Tokens, np.ndarray]:
+    def _find(self, text: str, layout: Text, options: TextInput) -> tuple[TokenSpans, np.ndarray]:
         """Return tokens and the scores of sentence ends after them."""
         if options.format in GIVEN_WORDS:
             tokens = _certain(layout.start, layout.end)
@@ -234,9 +234,9 @@ def _described(rules: UnicodeRules) -> str:
     return f"rules for {rules.language.name}" if rules.language.name else "rules over Unicode's characters"
 
 
-def _certain(start: np.ndarray, end: np.ndarray) -> Tokens:
+def _certain(start: np.ndarray, end: np.ndarray) -> TokenSpans:
     """Return tokens without a doubt about them."""
-    return Tokens(start, end, np.full(len(start), np.inf, np.float32))
+    return TokenSpans(start, end, np.full(len(start), np.inf, np.float32))
 
 
 def _words_of(forms: Sequence[str], words: Mapping[int, Sequence[str]]) -> list[Sequence[str]]:

@@ -18,7 +18,7 @@ from nonproj.kernels.threads import one_thread
 from nonproj.linear.optimisers import Adam, LaterMean
 from nonproj.linear.streams import Stream, generator
 from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
-from nonproj.networks.rows import AdaGrad, Rows, draw_weights, spread_rows
+from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights, spread_rows
 from nonproj.networks.training import Dropout, HiddenLayers, Inputs, draw_units
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, WRAPPED
@@ -187,16 +187,16 @@ class SentenceNetworkLearner:
         kept : ndarray of shape (N, N_ROWS), bool
             The rows of tokens that are not left out.
         """
-        words = Rows.of_table(self.examples.rows[nodes.token]).scaled(kept.reshape(-1).astype(np.float32))
+        words = SparseRows.of_table(self.examples.rows[nodes.token]).scaled(kept.reshape(-1).astype(np.float32))
         state = 2 * len(nodes.token) + self.examples.state[nodes.token[places]]
-        items = Rows.of_table(np.column_stack([2 * places, 2 * places + 3, state]))
+        items = SparseRows.of_table(np.column_stack([2 * places, 2 * places + 3, state]))
         return Inputs(words, (nodes.first, nodes.end), items)
 
-    def follow(self, words: Rows, of_vectors: np.ndarray, rate: float) -> None:
+    def follow(self, words: SparseRows, of_vectors: np.ndarray, rate: float) -> None:
         """Make one step on each row, given the gradient of the tokens' vectors."""
         numbers, places = np.unique(words.row, return_inverse=True)
         gradient = spread_rows(words._replace(row=places.astype(np.int32)), of_vectors, len(numbers))
-        self.layers.rows.step(gradient, rate, Rows.of_table(numbers[:, None]))
+        self.layers.rows.step(gradient, rate, SparseRows.of_table(numbers[:, None]))
 
     def gradient(
         self, inputs: Inputs, token: np.ndarray, dropout: Dropout

@@ -62,7 +62,7 @@ class Beginnings(NamedTuple):
     mass: np.ndarray
 
 
-class Model(NamedTuple):
+class SentenceEndModel(NamedTuple):
     """The templates without and with the beginning of the sentence, their weights, the tables of the network, and the
     threshold of an end."""
 
@@ -74,7 +74,7 @@ class Model(NamedTuple):
     threshold: float
 
 
-class Work(NamedTuple):
+class SentenceEndWorkspace(NamedTuple):
     """What tokens add to the hidden units (`nonproj.text.sentence_network.sums_of`), and buffers: attributes and places
     of a window; the probability of an end in each state and, after the states, for each beginning; and for each state
     the row for which it was computed."""
@@ -122,7 +122,9 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, c
 
 
 @kernel
-def _score_around(table: TokenTable, known: KnownWords, t: int, model: Model, work: Work) -> float:
+def _score_around(
+    table: TokenTable, known: KnownWords, t: int, model: SentenceEndModel, work: SentenceEndWorkspace
+) -> float:
     """Return the score of a sentence end after row ``t`` by the tokens around, in the linear model."""
     look_around(table, known, t, work.atoms)
     hash_window(model.around, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
@@ -133,7 +135,9 @@ def _score_around(table: TokenTable, known: KnownWords, t: int, model: Model, wo
 
 
 @kernel
-def _probability(t: int, state: int, score: float, side: int, model: Model, work: Work) -> float:
+def _probability(
+    t: int, state: int, score: float, side: int, model: SentenceEndModel, work: SentenceEndWorkspace
+) -> float:
     """Return the probability of a sentence end after row ``t``, given its score by the tokens around."""
     look_back(state, work.atoms)
     hash_window(model.back, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
@@ -145,7 +149,13 @@ def _probability(t: int, state: int, score: float, side: int, model: Model, work
 
 @kernel
 def _find_endings(
-    table: TokenTable, t: int, score: float, active: Beginnings, count: int, model: Model, work: Work
+    table: TokenTable,
+    t: int,
+    score: float,
+    active: Beginnings,
+    count: int,
+    model: SentenceEndModel,
+    work: SentenceEndWorkspace,
 ) -> None:
     """Compute the probability of an end after row ``t`` for the state of each beginning."""
     for k in range(count):
@@ -208,10 +218,10 @@ def _add_stretch(stretches: Stretches, begin: int, end: int, mass: float) -> Non
 def _find_sentences(
     table: TokenTable,
     known: KnownWords,
-    model: Model,
+    model: SentenceEndModel,
     cost: float,
     active: Beginnings,
-    work: Work,
+    work: SentenceEndWorkspace,
     found: Sentences,
     stretches: Stretches,
 ) -> None:
@@ -257,13 +267,17 @@ def _decide(found: Sentences, blanks: Uint8s, scores: Float32s) -> None:
 
 
 @kernel
-def _distribution(table: TokenTable, seen: Seen, model: Model, cost: float, stretches: Stretches) -> Sentences:
+def _distribution(
+    table: TokenTable, seen: Seen, model: SentenceEndModel, cost: float, stretches: Stretches
+) -> Sentences:
     """Return what `_find_sentences` finds."""
     n = len(table.word) - 2 * PADDING
     counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
     active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
     atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
-    work = Work(sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
+    work = SentenceEndWorkspace(
+        sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1)
+    )
     found = Sentences(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
     found.ended[0] = 1.0
     _find_sentences(table, seen.known, model, cost, active, work, found, stretches)
@@ -271,7 +285,7 @@ def _distribution(table: TokenTable, seen: Seen, model: Model, cost: float, stre
 
 
 @kernel
-def _score_ends(table: TokenTable, seen: Seen, model: Model, cost: float) -> Float32s:
+def _score_ends(table: TokenTable, seen: Seen, model: SentenceEndModel, cost: float) -> Float32s:
     """Return what `score_ends` returns."""
     places = np.zeros(0, np.int64)
     none = Stretches(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
@@ -307,7 +321,7 @@ def score_ends(
         Its scores are added to those of the weights.
     """
     network = network or empty_network()
-    model = Model(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
+    model = SentenceEndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
     found: np.ndarray = _score_ends(table, network.look(table, usage), model, float(cost))
     return found
 
@@ -334,7 +348,7 @@ def alternatives(
     places = np.zeros((2, room), np.int64)
     stretches = Stretches(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
     network = network or empty_network()
-    model = Model(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
+    model = SentenceEndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
     found = _distribution(table, network.look(table, usage), model, COST, stretches)
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)

@@ -38,7 +38,7 @@ from nonproj.text.tokens import (
     SOMETIMES,
     WINDOWS,
     TokenModel,
-    Tokens,
+    TokenSpans,
     token_examples,
     tokenize,
 )
@@ -97,7 +97,7 @@ class Trained:
         self.sentence_weights, self.threshold = tables["sentences"], threshold
         self.network = check_network(tables)
 
-    def tokens(self, layout: Text) -> Tokens:
+    def tokens(self, layout: Text) -> TokenSpans:
         """Return the tokens of a text."""
         units = tokenize(layout, self.token_model)
         if self.words is None:
@@ -106,7 +106,7 @@ class Trained:
         allowed = open_places(table, self.token_model.candidate, self.blanks)
         scores = score_joins(table, allowed, *self.words)
         first, last = join_units(units.start, units.end, scores)
-        return Tokens(units.start[first], units.end[last], word_log_odds(units.log_odds, first, scores))
+        return TokenSpans(units.start[first], units.end[last], word_log_odds(units.log_odds, first, scores))
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""

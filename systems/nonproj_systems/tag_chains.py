@@ -7,10 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.tagging.chain import Chain, Text, hash_context, prune_candidates, score_local, score_pairs, score_triple
+from nonproj.tagging.chain import (
+    Chain,
+    FormRows,
+    hash_context,
+    prune_candidates,
+    score_local,
+    score_pairs,
+    score_triple,
+)
 from nonproj.tagging.decoding import Pruning
 from nonproj.tagging.tagger import Encoded, Tagger
-from nonproj.tagging.words import Words
+from nonproj.tagging.words import FormTables
 from nonproj.types import Float64s, Int16s
 
 
@@ -49,7 +57,7 @@ def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int], encoded: Enc
         n, k = length, tagger.pruning.limit
         shapes = (n,), (n, k), (n, k), (n, k, k), (n, k, k, k)
         chain = TagChain(*(np.zeros(shape, kind) for shape, kind in zip(shapes, _KINDS, strict=True)))
-        text = Text(np.array([0, n]), rows[begin : begin + n])
+        text = FormRows(np.array([0, n]), rows[begin : begin + n])
         own = tagger.score(forms, text, encoded and (encoded[0], encoded[1][begin : begin + n]))
         _fill_chain(tagger.chain, forms.words, own, text, weights, tagger.pruning, chain)
         begin += n
@@ -66,9 +74,9 @@ _KINDS = (np.int64, np.int32, np.float64, np.float64, np.float64)
 @kernel
 def _fill_chain(
     chain: Chain,
-    words: Words,
+    words: FormTables,
     own: Float64s,
-    text: Text,
+    text: FormRows,
     weights: Int16s,
     pruning: Pruning,
     found: TagChain,

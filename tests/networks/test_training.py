@@ -10,7 +10,7 @@ from naive_network import in_training
 
 from nonproj.networks.context_learning import ContextLayers, gradients
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows, spread_rows
+from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows
 from nonproj.networks.training import Dropout, HiddenLayers, Inputs, softmax_loss
 
 UNITS = 2
@@ -40,7 +40,7 @@ class Drawn:
 
     def _rows(self, n_items, n_rows):
         """Three rows of each item, of which some are left out."""
-        rows = Rows.of_table(self.rng.integers(0, n_rows, (n_items, 3)))
+        rows = SparseRows.of_table(self.rng.integers(0, n_rows, (n_items, 3)))
         return rows.scaled((self.rng.random(len(rows.row)) < 0.8).astype(np.float32))
 
     def tables(self):

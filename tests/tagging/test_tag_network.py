@@ -22,10 +22,10 @@ from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging import network_learning as learning
 from nonproj.tagging.analyzer import Analyzer
-from nonproj.tagging.chain import Text
+from nonproj.tagging.chain import FormRows
 from nonproj.tagging.network import INDEX_BITS, OFFSETS, UNIT, FormLayers, TagNetwork, TagWeights, form_hashes
 from nonproj.tagging.network_learning import Corpus, TagNetworkLearner, learn_tag_network
-from nonproj.tagging.words import Words
+from nonproj.tagging.words import FormTables
 from nonproj.types import Sentence
 
 FORMS = ["hus", "Huset", "husene", "x", "ΟΔΟΣ", "A-1"]
@@ -76,7 +76,7 @@ def candidates(rng, tags, forms, limit=4):
     count = np.concatenate([[0], rng.integers(1, limit + 1, len(forms))]).astype(np.int32)
     tag = np.stack([rng.permutation(len(tags))[:limit] for _ in count]).astype(np.int32)
     empty = np.zeros((len(count), 0), np.uint32)
-    return Words(empty, empty[:, :, None], count, tag, empty[:, :, None])
+    return FormTables(empty, empty[:, :, None], count, tag, empty[:, :, None])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -85,7 +85,7 @@ def test_scores_equal_their_definition(seed):
     tags = draw_tags(rng, 8)
     network, words = draw_network(rng, tags, context=seed % 2), candidates(rng, tags, FORMS)
     form = rng.integers(1, len(FORMS) + 1, 7).astype(np.int32)
-    text, scores = Text(np.array([0, 3, 3, 7]), form), np.ones((7, 4))
+    text, scores = FormRows(np.array([0, 3, 3, 7]), form), np.ones((7, 4))
     network.score(forms_of(network, FORMS), words, text, 0.5, scores)
     rows, hidden, bias, output = (table.tolist() for table in network.weights)
     context = naive_context(network)
@@ -210,7 +210,7 @@ def test_unknown_words_get_tags_by_their_ngrams():
     words = candidates(rng, tags, new)._replace(
         count=np.full(21, 2, np.int32), tag=np.tile(np.arange(2, dtype=np.int32), (21, 1))
     )
-    network.score(forms_of(network, new), words, Text(np.arange(21), np.arange(1, 21, dtype=np.int32)), 1.0, scores)
+    network.score(forms_of(network, new), words, FormRows(np.arange(21), np.arange(1, 21, dtype=np.int32)), 1.0, scores)
     assert (scores.argmax(axis=1) == np.arange(20) % 2).mean() > 0.9
 
 
