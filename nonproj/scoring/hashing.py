@@ -105,7 +105,7 @@ def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) ->
 
 def list_places(hashed: Hashed, parts: PartRows) -> Places:
     """Return the places of the features of some parts: plain templates, code by code, then those over sets."""
-    return _list_places(hashed, parts.nodes, parts.codes)
+    return make_places(hashed, parts.nodes, parts.codes)
 
 
 @kernel
@@ -195,15 +195,15 @@ def _count_distinct(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) 
 
 
 @kernel
-def _list_places(hashed: Hashed, nodes: Int32s, codes: Uint8s) -> Places:
+def make_places(hashed: Hashed, nodes: Int32s, codes: Uint8s) -> Places:
     """Return the `Places` of all parts."""
-    block = _new_block(hashed, nodes.shape[0])
-    _write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
+    block = new_block(hashed, nodes.shape[0])
+    write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
     return Places(block.start, block.places[: block.start[-1]])
 
 
 @kernel
-def _new_block(hashed: Hashed, size: int) -> Places:
+def new_block(hashed: Hashed, size: int) -> Places:
     """Return `Places` with room for ``size`` parts, whatever words they have."""
     feat_start, firsts, n_templates = hashed.sets.feat_start, hashed.sets.firsts, hashed.plain.shares.shape[2]
     most = 1
@@ -216,7 +216,7 @@ def _new_block(hashed: Hashed, size: int) -> Places:
 
 
 @kernel
-def _write_places(
+def write_places(
     hashed: Hashed, nodes: Int32s, codes: Uint8s, first: int, block: Places, memory: Uint8s, width: int
 ) -> int:
     """Write the places of the parts from ``first`` on, as many as a block holds; return their number.

@@ -22,7 +22,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.perceptron import move
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
+from nonproj.scoring.hashing import BLOCK, Hashed, Places, list_places, new_block, write_places
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
@@ -150,10 +150,10 @@ def _score_labels(
 
     ``line`` is `LINE`, as an argument because the compiler unrolls a loop of known length and does not vectorise it.
     """
-    block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
+    block = new_block(hashed, min(BLOCK, nodes.shape[0]))
     start, places = block
     for arc in range(0, nodes.shape[0], BLOCK):
-        count = _write_places(hashed, nodes, codes, arc, block, np.empty(0, np.uint8), 0)
+        count = write_places(hashed, nodes, codes, arc, block, np.empty(0, np.uint8), 0)
         _fetch_lines(block, 0, lines[arc], scores.shape[1], weights)
         for p in range(count):
             if p + 1 < count:

@@ -17,7 +17,7 @@ from nonproj.linear.weights import zero_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.parts.registry import part_set
 from nonproj.scoring.batch import Batch, join, join_rows
-from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, hash_tokens, list_places
+from nonproj.scoring.hashing import BLOCK, Hashed, Places, hash_tokens, list_places, new_block, write_places
 from nonproj.scoring.labels import AllowedLabels, add_labelled, best_label_scores, label_scores
 from nonproj.scoring.network import Layer, Network
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
@@ -311,11 +311,11 @@ def _score_parts(
     scores: Float64s,
 ) -> None:
     """Sum the weights at each part's places."""
-    block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
+    block = new_block(hashed, min(BLOCK, nodes.shape[0]))
     start, places = block
     memory = weights.view(np.uint8)
     for first in range(0, nodes.shape[0], BLOCK):
-        for p in range(_write_places(hashed, nodes, codes, first, block, memory, weights.itemsize)):
+        for p in range(write_places(hashed, nodes, codes, first, block, memory, weights.itemsize)):
             total = zero_of(weights)
             for i in range(start[p], start[p + 1]):
                 total += weights[places[i]]
@@ -333,7 +333,7 @@ def _score_pairs(
 ) -> None:
     """Sum the weights at the places of the arcs between all words of each sentence, and write them by head."""
     nodes, codes, filled = np.empty((BLOCK, 2), np.int32), np.zeros((BLOCK, 3), np.uint8), np.empty(BLOCK, np.int64)
-    block, memory, row = _new_block(hashed, BLOCK), weights.view(np.uint8), 0
+    block, memory, row = new_block(hashed, BLOCK), weights.view(np.uint8), 0
     start, places = block
     for s in range(begin.shape[0]):
         h, m, n_nodes = begin[s], begin[s], end[s] - begin[s]
@@ -351,7 +351,7 @@ def _score_pairs(
                 row, m = row + 1, m + 1
                 if m == end[s]:
                     h, m = h + 1, begin[s]
-            for p in range(_write_places(hashed, nodes[:count], codes, 0, block, memory, weights.itemsize)):
+            for p in range(write_places(hashed, nodes[:count], codes, 0, block, memory, weights.itemsize)):
                 total = zero_of(weights)
                 for i in range(start[p], start[p + 1]):
                     total += weights[places[i]]

@@ -117,7 +117,7 @@ def _sum_units(
 
 
 @kernel
-def _score_own(chain: Chain, words: FormTables, form: int, c: int, weights: Float32s | Int16s) -> float:
+def score_own(chain: Chain, words: FormTables, form: int, c: int, weights: Float32s | Int16s) -> float:
     """Return the score of a candidate by the templates about the word alone, the prior included."""
     tag, own, shift = words.tag[form, c], words.own[form], chain.shift
     first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
@@ -248,7 +248,7 @@ def prune_candidates(
 
 
 @kernel
-def _viterbi(
+def viterbi(
     chain: Chain,
     keys: Uint32s,
     tags: Int32s,

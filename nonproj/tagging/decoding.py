@@ -12,12 +12,12 @@ from nonproj.linear.perceptron import Averaged, move
 from nonproj.tagging.chain import (
     Chain,
     FormRows,
-    _score_own,
-    _viterbi,
     hash_context,
     prune_candidates,
     score_local,
+    score_own,
     score_pairs,
+    viterbi,
 )
 from nonproj.tagging.words import FormTables
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
@@ -114,7 +114,7 @@ def _score_words(chain: Chain, words: FormTables, forms: Int32s, weights: Float3
     """Fill the scores of the candidates of some forms."""
     for i in range(forms.shape[0]):
         for c in range(words.count[forms[i]]):
-            scores[i, c] = _score_own(chain, words, forms[i], c, weights)
+            scores[i, c] = score_own(chain, words, forms[i], c, weights)
 
 
 @kernel
@@ -155,7 +155,7 @@ def _decode(
             tags[i, c], of_kept[i, c] = words.tag[form[i], kept[i, c]], local[i, kept[i, c]]
             for b in range(left[i - 1] if i > 0 else 1):
                 between[i, b, c] = pairs[i, kept[i - 1, b] if i > 0 else 0, kept[i, c]]
-    path = _viterbi(chain, keys, tags, left, of_kept, between, weights)
+    path = viterbi(chain, keys, tags, left, of_kept, between, weights)
     for i in range(n):
         path[i] = kept[i, path[i]]
     return path
