@@ -16,7 +16,8 @@ from nonproj.io.checks import Rules
 from nonproj.io.files import Opened, unpacked
 from nonproj.io.masking import HINT, MASK, NOTABLE, masked_share
 from nonproj.model.model import Model
-from nonproj.text.input import TextInput, read_text_units
+from nonproj.text.formats import TextInput
+from nonproj.text.input import read_text_units
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 

@@ -35,7 +35,8 @@ from nonproj.io.tables import format_of, open_table
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import BATCH, Parser
-from nonproj.text.input import TextInput, read_text, read_text_units
+from nonproj.text.formats import TextInput
+from nonproj.text.input import read_text, read_text_units
 from nonproj.workers.parsing import ModelRef, keep, parse_text
 from nonproj.workers.units import UnitWriter, parse_units
 

@@ -38,7 +38,7 @@ from nonproj.scoring.vocabulary import FEAT, FIRST, TokenEncoder, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import encoded_tags
 from nonproj.text.corpus import paragraphs, raw_text
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
 from nonproj.workers.processes import run_apart
 

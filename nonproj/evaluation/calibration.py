@@ -14,7 +14,7 @@ from nonproj.io.files import check_folder
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.text.corpus import paragraphs, raw_text
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
 
 BINS = 10

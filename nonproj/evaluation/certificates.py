@@ -12,7 +12,7 @@ from nonproj.io.broken import STOP, Broken
 from nonproj.io.checks import Rules
 from nonproj.io.conll import DROP
 from nonproj.pipeline.parses import Parse
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
 
 

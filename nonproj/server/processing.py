@@ -15,7 +15,7 @@ from nonproj.io import conll
 from nonproj.nlp.text_parser import TextParser
 from nonproj.server import formats
 from nonproj.server.memory import is_exhausted, limit_memory
-from nonproj.text.input import LINES, TEXT, TextInput
+from nonproj.text.formats import LINES, TEXT, TextInput
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
 

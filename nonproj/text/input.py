@@ -7,70 +7,18 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
-from nonproj.errors import ConfigError, DataError, FileError
+from nonproj.errors import DataError, FileError
 from nonproj.io.broken import Broken
 from nonproj.io.files import Source, open_input, stream_error, unpacked
+from nonproj.text.formats import TextInput
 from nonproj.text.output import BLANKS
 from nonproj.text.pieces import MAX_PARAGRAPH, Splitter, TextPiece
+from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 
-if TYPE_CHECKING:
-    from nonproj.text.segmenter import Segmenter
-
-TEXT, LINES, WORDS, TOKENS = FORMATS = ("text", "lines", "words", "tokens")
-"""Running text; a sentence on each line; the same, its words separated by blanks; running text of such words."""
-
-RUNNING, GIVEN_WORDS = (TEXT, TOKENS), (WORDS, TOKENS)
-"""The formats of running text, rather than a sentence on each line; those of words that blanks separate."""
-
-MAX_LINE_WORDS = 1000
-"""Words of a line after which a sentence is cut where the input has one on each line."""
-
 _BLOCK = 1 << 16
-
-
-class TextInput(NamedTuple):
-    """How text is read.
-
-    Attributes
-    ----------
-    format : str
-        One of `FORMATS`.
-    ranges : bool
-        Whether the characters of each token are written to MISC, as ``TokenRange=first:last``.
-    max_words : int
-        Longest sentence, in words; longer ones are cut where the segmenter is surest of a sentence end.
-    breaks : bool
-        Whether a line break always ends a sentence of running text; a line may still hold several.
-    """
-
-    format: str = TEXT
-    ranges: bool = False
-    max_words: int = MAX_LINE_WORDS
-    breaks: bool = False
-
-    def within(self, cut_words: int, max_words: int) -> TextInput:
-        """Return these options with sentences of at most this many words: running text is cut, lines only if need be.
-
-        Parameters
-        ----------
-        cut_words, max_words : int
-            As in `nonproj.options.sections.DecodingConfig`.
-        """
-        limit = min(self.max_words, max_words)
-        return self._replace(max_words=min(limit, cut_words) if self.format in RUNNING else limit)
-
-    def check(self) -> TextInput:
-        """Return these options, or raise ConfigError."""
-        if self.format not in FORMATS:
-            raise ConfigError("format", f"{self.format} is invalid, one of {', '.join(FORMATS)} expected")
-        if self.breaks and self.format not in RUNNING:
-            raise ConfigError("breaks", f"is about running text; in the format {self.format} each line is a sentence")
-        if self.max_words < 2:
-            raise ConfigError("max_words", f"{self.max_words} is invalid, an integer of at least 2 expected")
-        return self
 
 
 def read_text(source: Source, segmenter: Segmenter, options: TextInput | None = None) -> Iterator[Sentence]:

@@ -11,16 +11,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nonproj.errors import DataError
 from nonproj.text.characters import characters
+from nonproj.text.formats import LINES, WORDS, TextInput
 from nonproj.text.output import BLANKS, Origin, count_newlines, split_blanks
+from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
-
-if TYPE_CHECKING:
-    from nonproj.text.input import TextInput
-    from nonproj.text.segmenter import Segmenter
 
 MAX_PARAGRAPH = 1 << 20
 """Longest paragraph, in characters; longer ones are cut."""
@@ -34,7 +32,7 @@ _CUT_WINDOW = 1 << 16
 _ALL = re.escape(BLANKS)
 _OTHERS = re.escape(BLANKS.replace("\n", ""))
 _SOLID = re.compile(f"[^{_ALL}]")
-_ON_LINES = ("lines", "words")
+_ON_LINES = (LINES, WORDS)
 """The formats with a sentence on each line."""
 
 _PARAGRAPH_END = re.compile(f"\n[{_OTHERS}]*\n[{_ALL}]*")  # a literal first character is found fast

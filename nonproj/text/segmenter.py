@@ -21,8 +21,8 @@ from nonproj.options.sections import SegmenterConfig
 from nonproj.text import corpus
 from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.characters import characters
+from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput
 from nonproj.text.from_spacy import add_exceptions, from_spacy
-from nonproj.text.input import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput
 from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import BITS, Multiwords

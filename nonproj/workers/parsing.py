@@ -28,7 +28,8 @@ from nonproj.model.container import checksum_of
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import Parser
-from nonproj.text.input import TextInput, split_text, split_text_units
+from nonproj.text.formats import TextInput
+from nonproj.text.input import split_text, split_text_units
 from nonproj.text.output import renumber
 from nonproj.text.pieces import TextPiece
 from nonproj.types import Sentence

@@ -15,7 +15,7 @@ from nonproj.confidence.evidence import KINDS
 from nonproj.errors import DataError, ModelError
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
-from nonproj.text.input import WORDS, TextInput
+from nonproj.text.formats import WORDS, TextInput
 from research.attack import forgery, material
 from research.attack.campaign import Lane
 from research.attack.parses import check_parsing

@@ -26,7 +26,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.text.corpus import paragraphs, raw_text
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.workers.pool import InProcess
 
 SMALL = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2, "labeler.epochs": 2}

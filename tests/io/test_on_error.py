@@ -20,6 +20,7 @@ from nonproj.io import broken, conll
 from nonproj.io.checks import Rules
 from nonproj.io.splitting import Piece
 from nonproj.text import input as text_input
+from nonproj.text.formats import FORMATS, TextInput
 from nonproj.workers import parsing
 
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
@@ -215,7 +216,7 @@ LINES = ["Den hund ser.", "Mand jager kat.", "Den kat kender hus.", "Hus ser.", 
 
 
 @pytest.mark.parametrize("words", WHERE, ids=" ".join)
-@pytest.mark.parametrize("form", text_input.FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_broken_line_of_text_is_left_out_or_becomes_a_comment(here, capsys, form, words):
     lines = (LINES * 12)[:70]
     bad = "Bl\xe5 \\ hund.".encode("latin-1")
@@ -270,11 +271,11 @@ def test_a_treebank_given_as_text_is_no_broken_line(here, capsys):
         st.sampled_from([b"En to.", b" ", b"\n", b"\n\n", b"\xe5", b"tre", b"\r", "\u2029".encode(), b" " * 9]),
         max_size=25,
     ),
-    form=st.sampled_from(text_input.FORMATS),
+    form=st.sampled_from(FORMATS),
     size=st.integers(1, 40),
 )
 def test_pieces_of_broken_text_do_not_matter(parts, form, size):
-    segmenter, options = _segmenter(), text_input.TextInput(form)
+    segmenter, options = _segmenter(), TextInput(form)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nonproj.text.pieces.MAX_BLANKS", 12)
         data = b"".join(parts)

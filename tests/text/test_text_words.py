@@ -16,7 +16,7 @@ from nonproj.linear.state import load
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text, surface
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.text.layout import ONE_BLANK, WRAPPED, lay_out, spans
 from nonproj.text.output import CERTAIN, restore
 from nonproj.text.segmenter import Segmenter
