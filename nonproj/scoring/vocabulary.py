@@ -23,7 +23,7 @@ from nonproj.scoring.vectors import VECTOR
 from nonproj.types import Int32s, Sentence
 
 if TYPE_CHECKING:
-    from nonproj.scoring.encoders.scorer import Encoded
+    from nonproj.scoring.encoders.heads import EncodedSentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
 """Reserved numbers of every attribute: beyond the ends of the sentence, an unknown string, the two ends of a sequence
@@ -53,14 +53,14 @@ class Tokens(NamedTuple):
         The morphological features of node ``i`` are ``feat[feat_start[i]:feat_start[i + 1]]``.
     feat : ndarray, int32
         Numbers of morphological features.
-    encoded : nonproj.scoring.encoders.scorer.Encoded or None
+    encoded : nonproj.scoring.encoders.heads.EncodedSentence or None
         What a pretrained encoder says of the nodes, if the model has one.
     """
 
     atoms: np.ndarray
     feat_start: np.ndarray
     feat: np.ndarray
-    encoded: Encoded | None = None
+    encoded: EncodedSentence | None = None
 
     @property
     def n_nodes(self) -> int:

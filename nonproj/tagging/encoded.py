@@ -18,7 +18,7 @@ from nonproj.tagging.words import FormTables
 from nonproj.types import Float32s, Float64s, Int32s
 
 
-class EncodedTags:
+class EncoderTagScorer:
     """Scores the tags of a tagger; threads may share it.
 
     Parameters
@@ -69,11 +69,11 @@ class EncodedTags:
         add_scores(hidden, self.of_tags, words.count, words.tag, text.form, self.layer.scale * factor, scores)
 
 
-def encoded_tags(scorer: EncoderScorer | None, tags: TagSet | None, longest: int) -> EncodedTags | None:
+def encoded_tags(scorer: EncoderScorer | None, tags: TagSet | None, longest: int) -> EncoderTagScorer | None:
     """Return what scores tags by an encoder; None if there is no encoder with a layer of tags, or no tagger."""
     if scorer is None or scorer.tags is None or tags is None:
         return None
-    return EncodedTags(scorer, tags, longest)
+    return EncoderTagScorer(scorer, tags, longest)
 
 
 @kernel

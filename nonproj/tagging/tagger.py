@@ -22,7 +22,7 @@ from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import Chain, FormRows, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
-from nonproj.tagging.encoded import EncodedTags
+from nonproj.tagging.encoded import EncoderTagScorer
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
 from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwork, check_network
 from nonproj.tagging.network_learning import Corpus, learn_tag_network
@@ -54,7 +54,7 @@ WITH_VECTORS = 2.0
 
 _NO_TAGS = np.empty(0, np.int32)
 
-Encoded: TypeAlias = tuple[EncodedTags, np.ndarray]
+EncodedWords: TypeAlias = tuple[EncoderTagScorer, np.ndarray]
 """What scores tags by a pretrained encoder, and the hidden layers of words."""
 
 Progress: TypeAlias = Callable[..., Any]
@@ -153,7 +153,7 @@ class Tagger:
         return self.tag_with_margins(keys, lengths)[0]
 
     def tag_with_margins(
-        self, keys: list[Any], lengths: list[int], encoded: Encoded | None = None
+        self, keys: list[Any], lengths: list[int], encoded: EncodedWords | None = None
     ) -> tuple[list[tuple[str, str, str]], np.ndarray]:
         """Return the tag of each word, and how much more the best sequence with it scores than with another, float64.
 
@@ -167,7 +167,7 @@ class Tagger:
         tags = self.tags.tags
         return [tags[i] for i in found.tolist()], margins * self.scale
 
-    def score(self, forms: Forms, text: FormRows, encoded: Encoded | None = None) -> np.ndarray:
+    def score(self, forms: Forms, text: FormRows, encoded: EncodedWords | None = None) -> np.ndarray:
         """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit].
 
         ``encoded`` are what a pretrained encoder adds, and the hidden layers of the words.

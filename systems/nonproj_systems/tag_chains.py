@@ -17,7 +17,7 @@ from nonproj.tagging.chain import (
     score_triple,
 )
 from nonproj.tagging.decoding import Pruning
-from nonproj.tagging.tagger import Encoded, Tagger
+from nonproj.tagging.tagger import EncodedWords, Tagger
 from nonproj.tagging.words import FormTables
 from nonproj.types import Float64s, Int16s
 
@@ -46,7 +46,9 @@ class TagChain(NamedTuple):
     triple: np.ndarray
 
 
-def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int], encoded: Encoded | None = None) -> list[TagChain]:
+def tag_chains(
+    tagger: Tagger, keys: list[Any], lengths: list[int], encoded: EncodedWords | None = None
+) -> list[TagChain]:
     """Return the candidates that the tagger's own first-order pass leaves, with their scores.
 
     The best sequence of a chain is what `Tagger.tag_with_margins` returns; for the parameters see there.

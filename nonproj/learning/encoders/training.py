@@ -158,12 +158,12 @@ def fine_tune(
     bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
     epochs = epochs_of(options, sentences)
     learner = EncoderLearner(bert, task, epochs)
-    done = checkpoint.restore(learner, *unfinished) if unfinished else 0
+    done = learner.restore(*unfinished) if unfinished else 0
     for epoch in range(done, epochs):
         losses = learner.epoch(examples, epoch, lambda items, epoch=epoch: progress(items, f"{name} {epoch + 1}"))
         text = ", ".join(f"{each} {loss:.4f}" for each, loss in losses.items())
         log.info("%s, epoch %d: losses a word: %s", name, epoch + 1, text)
-        save(checkpoint.state_of(learner, epoch + 1))
+        save(learner.state(epoch + 1))
     arrays = bert.arrays()
     arrays = quantise(arrays) if options.bits == 8 else arrays
     scales = WEIGHT * config.training.margin, LABEL_WEIGHT * LABEL_MARGIN
@@ -222,6 +222,15 @@ class EncoderLearner:
         groups: list[dict[str, Any]] = [{"params": each} for each in self.parameters]
         self.optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
         self.step, self.steps, self.given = 0, 1, 1.0
+
+    def state(self, epochs: int) -> State:
+        """Return the state after some epochs."""
+        return checkpoint.state_of(sum(self.parameters, []), self.optimiser, epochs, self.step)
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> int:
+        """Continue from a state; return the number of epochs done.  Raise `ModelError` if it is of another learner."""
+        epochs, self.step = checkpoint.restore(sum(self.parameters, []), self.optimiser, values, arrays)
+        return epochs
 
     def batches(self, examples: Sequence[EncoderExample], epoch: int) -> list[list[EncoderExample]]:
         """Return batches of sentences of similar length, in random order."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
+from nonproj.kernels.threads import one_thread
 from nonproj.linear.state import Arrays, Schema
 from nonproj.scoring.encoders.architecture import LARGEST_NUMBER
 from nonproj.types import Float32s, Float64s, Int32s
@@ -169,6 +170,41 @@ class NodeLayers(NamedTuple):
     label_head: np.ndarray
     label_modifier: np.ndarray
     factors: dict[str, np.ndarray]
+
+
+class EncodedSentence:
+    """The scores of a sentence's parts and labels by an encoder.
+
+    Parameters
+    ----------
+    layers : BiaffineLayers
+    hidden : NodeLayers
+        The hidden layers of its nodes.
+    scale, label_scale : float
+        Factors of the scores of parts and of labels.
+    """
+
+    def __init__(self, layers: BiaffineLayers, hidden: NodeLayers, scale: float, label_scale: float):
+        self.layers, self.hidden, self.scale, self.label_scale = layers, hidden, scale, label_scale
+        self.of_arcs = layers.arcs(hidden)
+
+    def first_order(self) -> Float64s:
+        """Return the score of every arc in nats, float64[N, N]; minus infinity on the diagonal and in column 0."""
+        scores: Float64s = self.of_arcs.copy()
+        np.fill_diagonal(scores, -np.inf)
+        scores[:, 0] = -np.inf
+        return scores
+
+    def parts(self, name: str, nodes: np.ndarray) -> Float64s:
+        """Return the scores of parts of a type by their words, float64[P]: see `BiaffineLayers.parts`."""
+        found: Float64s = self.scale * self.layers.parts(self.hidden, self.of_arcs, name, nodes)
+        return found
+
+    def labels(self, heads: Int32s) -> Float64s:
+        """Return the score of each label of each arc of a tree, float64[n, n_labels]."""
+        with one_thread:
+            found: Float64s = self.label_scale * self.layers.labels(self.hidden, heads)
+        return found
 
 
 @kernel
