@@ -62,7 +62,7 @@ def counting_kernels() -> Iterator[None]:
         while compiling.seconds - began < 1.0:
             if done.wait(0.1):
                 return
-        compiling.told = True
+        compiling.silence()
         while not done.wait(0.25):
             sys.stderr.write(f"\r{NOTICE}: {count_cached() - before} done")
             sys.stderr.flush()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
 from nonproj.cli import resumable, several
+from nonproj.cli.arguments import with_values
 from nonproj.cli.common import (
     check_outputs,
     compile_ahead,
@@ -51,8 +52,8 @@ def run(options: argparse.Namespace) -> int:
 
     Return 1 if ``--on-error`` skipped or copied anything, else 0.
     """
-    options.targets = targets_of(options) if are_several(options.inputs, options.output) else []
-    options.format = table_format(options)
+    targets = targets_of(options) if are_several(options.inputs, options.output) else []
+    options = with_values(options, targets=targets, format=table_format(options, bool(targets)))
     _check_files(options)
     model = load_model(options.model, options.targets[0].source if options.targets else options.input)
     decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
@@ -100,9 +101,9 @@ def _check_files(options: argparse.Namespace) -> None:
         several.make_folder(options.output)
 
 
-def table_format(options: argparse.Namespace) -> str:
-    """Return the format of the output; an error, if it cannot hold what the options ask for."""
-    form = options.format or "conllu" if options.targets else format_of(options.output, options.format)
+def table_format(options: argparse.Namespace, several: bool) -> str:
+    """Return the format of the output, or of several; an error, if it cannot hold what the options ask for."""
+    form = options.format or "conllu" if several else format_of(options.output, options.format)
     if form != "conllu" and options.on_error == COPY:
         raise ConfigError("--on-error", "copies lines of the input, which only CoNLL files can contain")
     return form

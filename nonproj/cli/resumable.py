@@ -211,7 +211,7 @@ class _Job:
                 tasks = []
             else:
                 self.log.restore(self._log_of(state).state())
-                self.joined.numbered, self.joined.pending = int(state["numbered"]), str(state["pending"])
+                self.joined.continue_from(int(state["numbered"]), str(state["pending"]))
                 self.is_complete = bool(state["is_complete"])
         except (KeyError, TypeError, ValueError):
             raise FileError(str(self.partial.path), "is damaged; remove it") from None

@@ -72,7 +72,7 @@ class WordClasses(Component):
             order = generator(context.config.seed, Stream.WORD_CLASSES, epoch).permutation(len(sentences))
             for i in context.progress(order, f"{cls.name} {epoch + 1}"):
                 learn_classes(places[i], gold[i], len(classes), float(averaged.step), averaged.weights, averaged.total)
-                averaged.step += 1
+                averaged.advance()
         return cls(classes, quantise(averaged.mean())[0])
 
     def apply(self, batch: Sequence[Sentence]) -> list[Sentence]:

@@ -323,16 +323,16 @@ class _Search:
 
     def learn(self, node: Node, bounded: Bounded, incumbent: float) -> None:
         """Remember what was found over a node, and keep it open unless it is fathomed."""
-        outcome, score, found = bounded.found.outcome, bounded.found.score, bounded.found
+        outcome, score = bounded.found.outcome, bounded.found.score
         if outcome == AGREED or score > incumbent:
-            node.best, node.score = bounded.tree, score
+            node = replace(node, best=bounded.tree, score=score)
             self.remember(bounded.tree, score)
         paid = self.price if node.kind == CROSSING else 0.0
-        bound = min(node.bound, found.bound - paid)
+        bound = min(node.bound, bounded.found.bound - paid)
         solved = outcome == AGREED or (outcome == CLOSED and node.score >= score)
         node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
         if node.branch is not None:
-            node.branch.copies = bounded.copies
+            node.branch.end(bounded.copies)
         if outcome == CLOSED and not solved:
             self.fathomed = max(self.fathomed, bound)
         elif node.kind == ALL and _must_pay(node.best, self.price):
@@ -357,7 +357,7 @@ class _Search:
         iterations = self.limits.node_iterations
         part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations, branch=branch)
         if node.best is not None and keep[self.problem.used_arcs(node.best)].all():
-            part.best, part.score = node.best, node.score
+            part = replace(part, best=node.best, score=node.score)
         self.push(part)
 
     def split(self, node: Node) -> None:

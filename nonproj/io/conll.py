@@ -13,6 +13,7 @@ and leaves every other byte unchanged.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 import sys
 import zlib
@@ -106,12 +107,8 @@ def read_all(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> li
 
 
 def interned(sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Return sentences whose equal strings are stored once, in place of their own."""
-    found = []
-    for sentence in sentences:
-        sentence.rows = [list(map(sys.intern, row)) for row in sentence.rows]
-        found.append(sentence)
-    return found
+    """Return sentences whose equal strings are stored once."""
+    return [dataclasses.replace(each, rows=[list(map(sys.intern, row)) for row in each.rows]) for each in sentences]
 
 
 def sentences_of(

@@ -77,6 +77,11 @@ class KernelFiles:
         name = Path(package) / f"{Path(self._path).stem}.{function.__qualname__}-{line}"
         self._name, self._folder, self._shipped = name, folder, shipped
 
+    @classmethod
+    def ignore_shipped(cls) -> None:
+        """Compile for this processor from now on."""
+        cls.use_shipped = False
+
     def load(self, key: object) -> object | None:
         """Return the data saved for a key, else those shipped for it, or None; a damaged file counts as missing."""
         found = self._load_own(key)

@@ -66,7 +66,7 @@ class Labeler(Averaged):
             if self.pairs is not None:
                 tree, step = labelled_tree(heads), float(self.step)
                 self.pairs.add(tokens, tree, gold, predicted, step, self.weights, self.total)
-        self.step += 1
+        self.advance()
         return int((predicted != gold)[given].sum())
 
     def _complete(self, tokens: Tokens, heads: np.ndarray, scores: np.ndarray, gold: np.ndarray) -> np.ndarray:

@@ -105,7 +105,7 @@ class Perceptron(Averaged):
             self.scorer.add(features, delta, float(self.step), self.weights, self.total)
         if features.labelled:
             self._add_labels(features, gold[:n_arcs], gold_labels, best, predicted[:n_arcs])
-        self.step += 1
+        self.advance()
         return int(np.count_nonzero((delta[:n_arcs] > 0) & given))
 
     def _complete(self, example: PartExample, scores: np.ndarray, of_labels: np.ndarray | None) -> np.ndarray:

@@ -58,6 +58,10 @@ class Averaged:
         """Continue with the weights, the sum of updates and the number of the next step of an interrupted training."""
         self.weights, self.total, self.step = weights, total, step
 
+    def advance(self, steps: int = 1) -> None:
+        """Count steps, whether or not they have changed weights."""
+        self.step += steps
+
     def mean(self) -> Float32s:
         """Return the mean of the weights over all steps since the average was started, float32."""
         return mean_of([self])
@@ -165,4 +169,4 @@ def mix(averaged: Averaged, updates: Sequence[Update]) -> None:
         change[places] += values.astype(np.float64) - averaged.weights[places]
         averaged.total[update.total.places] += update.total.values / len(updates)
     averaged.weights[:] = averaged.weights + change / len(updates)
-    averaged.step += max(update.steps for update in updates)
+    averaged.advance(max(update.steps for update in updates))

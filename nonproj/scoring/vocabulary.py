@@ -161,6 +161,16 @@ class _WordCache:
         self.table = np.zeros((1024, n_attributes), np.int32)
         self.feats: list[list[int]] = []
 
+    def add(self, columns: tuple[Any, ...], atoms: list[int], feats: list[int]) -> int:
+        """Add a word; return its number."""
+        number = len(self.row)
+        if number == len(self.table):
+            self.table = np.concatenate([self.table, np.zeros_like(self.table)])
+        self.table[number] = atoms
+        self.feats.append(feats)
+        self.row[columns] = number
+        return number
+
 
 class TokenEncoder:
     """Turns sentences into `Tokens`; threads may share it.
@@ -263,20 +273,16 @@ class TokenEncoder:
         return readings
 
     def _add(self, met: _WordCache, columns: tuple[str, str, str, str, str]) -> int:
-        number = len(met.row)
-        if number == len(met.table):
-            met.table = np.concatenate([met.table, np.zeros_like(met.table)])
-        for j, name in enumerate(self.attributes):
+        atoms = []
+        for name in self.attributes:
             known, value = self._numbers[name], _value(name, columns, self.clusters)
             if name == MORPH:
                 value = reduce(value, self._informative)
             elif isinstance(value, tuple):
                 value = next((string for string in value if string in known), None)
-            met.table[number, j] = UNKNOWN if value is None else known.get(value, UNKNOWN)
+            atoms.append(UNKNOWN if value is None else known.get(value, UNKNOWN))
         numbers = self._numbers[FEAT]
-        met.feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
-        met.row[columns] = number
-        return number
+        return met.add(columns, atoms, [numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
 
 
 def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Clusters | None) -> Any:

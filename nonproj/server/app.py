@@ -136,9 +136,7 @@ async def _process(request: Request) -> Response:
     gone = functools.partial(until_gone, request)
     outcome = await service.pool.call(respond, name, task, kind=kind, size=len(task.data), gone=gone)
     answer: Answer = outcome.value
-    facts = facts_of(request.scope)
-    facts.model, facts.sentences, facts.words = name, answer.sentences, answer.words
-    facts.waited, facts.worked = outcome.waited, outcome.seconds
+    facts_of(request.scope).record(name, answer.sentences, answer.words, outcome.waited, outcome.seconds)
     return Response(answer.body, media_type="application/json; charset=utf-8")
 
 

@@ -47,6 +47,10 @@ class Facts:
     waited: float = 0.0
     worked: float = 0.0
 
+    def record(self, model: str, sentences: int, words: int, waited: float, worked: float) -> None:
+        """Fill in the facts."""
+        self.model, self.sentences, self.words, self.waited, self.worked = model, sentences, words, waited, worked
+
 
 def facts_of(scope: Scope) -> Facts:
     """Return the facts of a request, to be filled in later."""

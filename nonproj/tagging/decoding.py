@@ -105,7 +105,7 @@ def train_text(
     """
     table = averaged.weights, averaged.total
     wrong = int(_train(chain, words, text, order, gold, Pruning(1e30, limit), float(averaged.step), table))
-    averaged.step += len(order)
+    averaged.advance(len(order))
     return wrong
 
 

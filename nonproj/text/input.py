@@ -13,7 +13,6 @@ from nonproj.errors import DataError, FileError
 from nonproj.io.broken import Broken
 from nonproj.io.files import Source, open_input, stream_error, unpacked
 from nonproj.text.formats import TextInput
-from nonproj.text.output import BLANKS
 from nonproj.text.pieces import MAX_PARAGRAPH, Splitter, TextPiece
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
@@ -107,7 +106,7 @@ def split_text(source: Source, options: TextInput | None = None, size: int = _BL
                     break
         except UnicodeDecodeError as error:
             before = error.object[: error.start].decode()
-            splitter.buffer += before[: before.rfind("\n") + 1]
+            splitter.append(before[: before.rfind("\n") + 1])
             line = splitter.line + splitter.buffer.count("\n")
             byte = f"byte 0x{error.object[error.start]:02x}"
             failure = DataError(name, line, f"{byte} is not UTF-8; recode the file to UTF-8 first")
@@ -178,7 +177,7 @@ def split_text_units(
         with closing:
             for line in _decodable(stream):
                 if isinstance(line, str):
-                    yield from _added(splitter, line)
+                    yield from splitter.add_units(line)
                 else:
                     yield from splitter.flush()
                     text = line.decode("utf-8", "surrogateescape")
@@ -194,26 +193,6 @@ def split_text_units(
         yield Broken(name, failure.line, failure.line, failure.line, failure.message)
         return
     yield from splitter.finish()
-
-
-def _added(splitter: Splitter, block: str) -> Iterator[TextPiece | Broken]:
-    """Yield the pieces that are complete after a block, and long stretches of blanks, which are left out."""
-    while True:
-        if splitter.in_blanks:
-            rest = block.lstrip(BLANKS)
-            splitter.leave_out(block[: len(block) - len(rest)])
-            splitter.in_blanks, block = not rest, rest
-            if not block:
-                return
-        yield from splitter.add(block)
-        failure, splitter.failure = splitter.failure, None
-        if failure is None:
-            return
-        if splitter.wrong_format:
-            raise failure
-        yield from splitter.flush()
-        yield Broken(splitter.name, failure.line, failure.line, failure.line, failure.message)
-        block, splitter.in_blanks = splitter.rest, True
 
 
 def _decodable(stream: Any) -> Iterator[str | bytes]:

@@ -26,7 +26,7 @@ from nonproj.text.from_spacy import add_exceptions, from_spacy
 from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import BITS, Multiwords
-from nonproj.text.output import CERTAIN, Origin, Segments, add_log_odds, forms_of, one_line, to_sentences
+from nonproj.text.output import CERTAIN, Origin, Segments, boundary_margins, forms_of, one_line, to_sentences
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.tokens import TokenSpans
 from nonproj.text.training import Trained, train
@@ -153,13 +153,13 @@ class Segmenter:
             stretches = self.finder.alternatives(bounded, start, end)
             decide_by_trees(scores, stretches, _words_of(forms, words), options.max_words, self.tree_scores)
         ends = _limited(scores, words, options.max_words)
-        found = to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin)
+        margins = None
         if self.with_margins and options.format not in GIVEN_WORDS:
             for token, score in doubts.items():
                 log_odds[token] = min(log_odds[token], abs(score))
             certain = np.where(scores > 0, np.float32(CERTAIN), np.float32(-CERTAIN))
-            add_log_odds(found, log_odds, certain if options.format == LINES else scores, words, ends)
-        return found
+            margins = boundary_margins(log_odds, certain if options.format == LINES else scores, words, ends)
+        return to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin, margins)
 
     def _find(self, text: str, layout: Text, options: TextInput) -> tuple[TokenSpans, np.ndarray]:
         """Return tokens and the scores of sentence ends after them."""

@@ -271,6 +271,10 @@ class Joined:
     def __init__(self, plain: bool):
         self.plain, self.numbered, self.pending = plain, 0, ""
 
+    def continue_from(self, numbered: int, pending: str) -> None:
+        """Continue after pieces of an interrupted job."""
+        self.numbered, self.pending = numbered, pending
+
     def add(self, parsed: ParsedPiece) -> str:
         """Return the text of the next piece, ready to be written."""
         text = renumber(parsed.text, self.numbered) if self.plain else parsed.text
