@@ -211,13 +211,13 @@ def _table_size(arcs: ArcSpace, third: Third | None) -> np.int64:
     most = longest = np.int64(0)
     for h in range(arcs.start.shape[0] - 1):
         first, middle, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 1], arcs.out_start[2 * h + 2]
-        most = max(most, transitions(middle - first) + transitions(end - middle))
+        most = max(most, count_transitions(middle - first) + count_transitions(end - middle))
         longest = max(longest, end - first)
     return 2 * most + longest + 2
 
 
 @kernel
-def transitions(k: int | np.int64) -> np.int64:
+def count_transitions(k: int | np.int64) -> np.int64:
     """Return the number of transitions over k candidates."""
     size = np.int64(k)
     return (size + 1) * (size + 2) // 2

@@ -20,7 +20,7 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
-from nonproj.cli.fitting import beginning_of, warn_of_misfit
+from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import Treebanks
 from nonproj.errors import ModelError
 from nonproj.evaluation.errors import error_tables
@@ -89,7 +89,7 @@ def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> None:
     compile_ahead(options, model, decoding)
     source = open_input(options.gold)
     with source.closing:
-        warn_of_misfit(model, source.name, beginning_of(source, model), options.tags)
+        warn_of_misfit(model, source.name, peek_sentences(source, model), options.tags)
         gold = progress_bar(options, source)(treebanks.read(source, require_heads=True), "evaluate")
         parser = Parser(model, decoding, options.tags)
         if options.from_text:
@@ -131,10 +131,10 @@ def _text_errors(
     from nonproj.evaluation.universal import universal_features
 
     gold, *systems = [list(conll.read(_opened(*content))) for content in contents]
-    return text_errors(gold, systems, known_words(options.train, treebanks), universal_features())
+    return text_errors(gold, systems, training_words(options.train, treebanks), universal_features())
 
 
-def known_words(path: str | None, treebanks: Treebanks) -> set[str] | None:
+def training_words(path: str | None, treebanks: Treebanks) -> set[str] | None:
     """Return the words of a training file; None without one."""
     return {form for sentence in treebanks.read(path) for form in sentence.forms} if path else None
 
@@ -174,7 +174,7 @@ def _evaluate_model(options: argparse.Namespace, treebanks: Treebanks) -> Evalua
     compile_ahead(options, model, decoding)
     progress = progress_bar(options, source)
     with source.closing, worker_pool(options) as workers:
-        warn_of_misfit(model, source.name, beginning_of(source, model), options.tags)
+        warn_of_misfit(model, source.name, peek_sentences(source, model), options.tags)
         if workers:
             rules = reading_rules(options, require_heads=True)
             reference, on_broken = ModelRef.of(options.model, decoding, options.tags), treebanks.add

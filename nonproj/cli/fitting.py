@@ -59,7 +59,7 @@ def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags:
     return True
 
 
-def beginning_of(source: Opened, model: Model, plain: TextInput | None = None) -> list[Sentence]:
+def peek_sentences(source: Opened, model: Model, plain: TextInput | None = None) -> list[Sentence]:
     """Return the first sentences of an input that has not been read yet, as far as they can be read.
 
     A file is opened a second time.  Of a pipe, only what has arrived is looked at.

@@ -178,7 +178,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     parser = build_parser([named] if named else [])
     commands = parser.commands
     if named in plugins.WORKBENCH and commands[named].get_default("plugin") is None:
-        parser.exit(EXIT_ERROR, f"nonproj: {plugins.absent(named)}\n")
+        parser.exit(EXIT_ERROR, f"nonproj: {plugins.how_to_install(named)}\n")
     parser.check_options(words)
     options, extra = parser.parse_known_args(words)
     if options.command in ("parse", "evaluate"):  # argparse puts files after options into ``extra``

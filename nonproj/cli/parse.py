@@ -22,7 +22,7 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
-from nonproj.cli.fitting import beginning_of, warn_of_misfit
+from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import list_broken
 from nonproj.cli.targets import are_several, targets_of
 from nonproj.errors import ConfigError, ModelError, NonprojError
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
     first = options.targets[0].source if options.targets else options.input
     with (source := open_input(first)).closing:
-        unfit = warn_of_misfit(model, source.name, beginning_of(source, model, plain), options.tags)
+        unfit = warn_of_misfit(model, source.name, peek_sentences(source, model, plain), options.tags)
         if not options.targets:
             parse_one = resumable.parse if options.resume else _parse
             totals = parse_one(options, model, decoding, text, source)

@@ -14,7 +14,7 @@ from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError, one_line
 from nonproj.evaluation.search.absent import absent
-from nonproj.evaluation.search.output import Hit, as_conllu, count_groups, search, table_head, table_rows
+from nonproj.evaluation.search.output import Hit, count_groups, lines_with_matches, search, table_head, table_rows
 from nonproj.evaluation.search.patterns import OF_BOTH
 from nonproj.evaluation.search.query import MOST_STEPS, Query
 from nonproj.evaluation.search.syntax import parse_fields
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
             _write_rows(stream, (row for hit in hits for row in table_rows(query, fields, hit)))
         else:
             for hit in hits:
-                stream.write(as_conllu(query, hit))
+                stream.write(lines_with_matches(query, hit))
     _report(options, totals)
     if not totals.found and "-" not in options.files:
         _explain(options)

@@ -21,7 +21,7 @@ from nonproj.components.base import FitContext, Table, TableComponent, assemble,
 from nonproj.components.checkpoint import check_history
 from nonproj.components.pruner import pruning_figures
 from nonproj.evaluation.parsing import evaluate_parser, tested_tags
-from nonproj.learning.mixing import Mixing, Serial, columns_of, learner_of, train_apart, training_on
+from nonproj.learning.mixing import Mixing, Serial, example_arguments, learner_of, train_apart, training_on
 from nonproj.linear.perceptron import rounded_mean, start_epoch
 from nonproj.linear.state import State
 from nonproj.linear.streams import Stream
@@ -108,7 +108,7 @@ class Perceptrons:
         orders = [data.order(epoch, Stream.PARSER, number) for number in range(len(several))]
         orders = [np.searchsorted(data.chosen, order) for order in orders]
         if context.processes and not context.shards:
-            columns = columns_of(data, self.learner.parts)
+            columns = example_arguments(data, self.learner.parts)
             return train_apart(context.processes, self.learner, several, orders, columns) // len(several)
         missed, title = 0, context.title(f"epoch {epoch + 1}")
         for number, (perceptron, order) in enumerate(zip(several, orders, strict=True), 1):

@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.components.base import Component, FitContext
 from nonproj.errors import ModelError
 from nonproj.io.copies import with_misc
-from nonproj.io.strings import LABEL, check
+from nonproj.io.strings import LABEL, check_strings
 from nonproj.linear.hashing import Window, hash_texts
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.state import Schema, State
@@ -105,7 +105,7 @@ class WordClasses(Component):
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> WordClasses:
         """Return the model of a state; raise `ModelError` if classes or weights are not such."""
-        classes = check(values["classes"], LABEL, f"the component '{cls.name}'")
+        classes = check_strings(values["classes"], LABEL, f"the component '{cls.name}'")
         if not 1 <= len(classes) <= _MOST:
             raise ModelError(f"the component '{cls.name}' has {len(classes)} classes; 1 to {_MOST} are expected")
         return cls(classes, check_table(arrays["weights"], ("int16",), 8, f"the component '{cls.name}'", 28))

@@ -93,7 +93,7 @@ def problem(values: object, kind: Kind) -> str | None:
     return next(filter(None, (_problem(value, kind) for value in values)), None)
 
 
-def check(values: object, kind: Kind, owner: str) -> list[str]:
+def check_strings(values: object, kind: Kind, owner: str) -> list[str]:
     """Return a list of strings of a kind; raise `ModelError`, whose message begins with the owner, if it is invalid."""
     found = problem(values, kind)
     if found:

@@ -24,7 +24,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
 from nonproj.kernels.shipped import Shipped
-from nonproj.kernels.trust import UntrustedError, check
+from nonproj.kernels.trust import UntrustedError, check_trusted
 
 ENDING = ".nbc"
 _dumps: Callable[[object], bytes] = dumps
@@ -98,10 +98,10 @@ class KernelFiles:
         digest = self._digest(key)
         path = self._file(digest, self._folder)
         try:
-            check(path.parent, os.lstat(path.parent), own=True)
+            check_trusted(path.parent, os.lstat(path.parent), own=True)
             # A link is an error, and a pipe is empty.
             with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-                check(path, os.fstat(stream.fileno()), own=True)
+                check_trusted(path, os.fstat(stream.fileno()), own=True)
                 return _read(stream, digest, key)
         except UntrustedError as error:
             self._report(error)
@@ -117,7 +117,7 @@ class KernelFiles:
         try:
             for folder in (self._folder, path.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
-            check(path.parent, os.lstat(path.parent), own=True)
+            check_trusted(path.parent, os.lstat(path.parent), own=True)
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
                 stream.write(digest + _dumps((key, data)))
             os.replace(temporary, path)

@@ -265,7 +265,7 @@ class Serial:
         return sum(perceptron.update(self.examples[i]) for i in progress(order))
 
 
-def columns_of(data: TrainingData, parts: tuple[str, ...]) -> tuple[Any, ...]:
+def example_arguments(data: TrainingData, parts: tuple[str, ...]) -> tuple[Any, ...]:
     """Return the arguments of `make_examples` for the chosen sentences."""
     columns = (data.tokens, data.trees, data.spaces, data.gold, data.allowed)
     tokens, heads, spaces, gold, allowed = ([column[i] for i in data.chosen] for column in columns)
@@ -276,7 +276,7 @@ def examples_of(data: TrainingData, parts: tuple[str, ...]) -> Sequence[PartExam
     """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time."""
     types, trees = part_set(parts), data.trees
     partial = np.array([i for i in data.chosen if data.allowed[i] is not None], np.int64)
-    completed = make_examples(*columns_of(data.subset(partial), parts))
+    completed = make_examples(*example_arguments(data.subset(partial), parts))
     examples = dict(zip(partial.tolist(), completed, strict=True))
 
     def make(i: int) -> PartExample:
@@ -292,6 +292,6 @@ def training_on(data: TrainingData, learner: Learner, shards: Shards | None) -> 
     """Return the training of perceptrons on the chosen sentences, by workers if there are any."""
     if shards is None:
         return Serial(examples_of(data, learner.parts))
-    tokens, heads, spaces, _, gold, allowed = columns_of(data, learner.parts)
+    tokens, heads, spaces, _, gold, allowed = example_arguments(data, learner.parts)
     number = min(shards.number, len(tokens))
     return Mixing(shards.workers, learner, tokens, heads, spaces, number, gold, allowed)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import descend
+from nonproj.linear.optimisers import adagrad_step
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
@@ -98,4 +98,4 @@ def _adagrad(listed: Places, gradient: Float64s, learning_rate: float, weights: 
     for p in range(gradient.shape[0]):
         g = gradient[p]
         for i in range(start[p], start[p + 1]):
-            descend(weights, squares, places[i], g, learning_rate)
+            adagrad_step(weights, squares, places[i], g, learning_rate)

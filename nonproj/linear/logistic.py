@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import LaterMean, descend
+from nonproj.linear.optimisers import LaterMean, adagrad_step
 from nonproj.types import Float32s, Int32s, Uint8s
 
 
@@ -53,7 +53,7 @@ def _epoch(
         probability = 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
         loss -= math.log(max(probability if target else 1.0 - probability, 1e-12))
         for j in range(len(row)):
-            descend(weights, squares, row[j], probability - target, rate)
+            adagrad_step(weights, squares, row[j], probability - target, rate)
     return loss
 
 

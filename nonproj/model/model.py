@@ -17,7 +17,7 @@ from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import escaped
 from nonproj.linear.state import KNOWN, SentenceComponent, State, Stored, add_nested, load, nested
 from nonproj.model import container
-from nonproj.model.checks import problem_of
+from nonproj.model.checks import defect_of
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.vocabulary import TokenEncoder
@@ -201,7 +201,7 @@ def _model(contents: container.Contents, path: str) -> Model:
         raise ModelError(f"{path}: has options unknown to this version: {error}") from None
     first = (header["vocabularies"], header["templates"], header["labels"])
     model = Model(config, *first, contents.arrays, header["meta"], header["components"])
-    problem = problem_of(model)
+    problem = defect_of(model)
     if problem:
         raise ModelError(f"{path}: cannot be used: {problem}")
     return model

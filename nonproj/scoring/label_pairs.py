@@ -163,7 +163,7 @@ class CandidateLabels(NamedTuple):
     scores: np.ndarray
 
 
-def candidates(
+def candidate_labels(
     scores: np.ndarray, most: int, beam: float, gold: np.ndarray | None = None, tree: LabelledTree | None = None
 ) -> CandidateLabels:
     """Return the best labels of each arc.
@@ -183,7 +183,7 @@ def candidates(
 
     Examples
     --------
-    >>> found = candidates(np.array([[1.0, 5.0, 4.0], [9.0, 0.0, 1.0]]), 3, 2.0)
+    >>> found = candidate_labels(np.array([[1.0, 5.0, 4.0], [9.0, 0.0, 1.0]]), 3, 2.0)
     >>> found.counts.tolist(), found.labels[1].tolist()
     ([1, 2, 1, 1, 1], [1, 2, 0])
     """

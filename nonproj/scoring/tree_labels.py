@@ -17,7 +17,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch, join_heads, split_heads
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.label_pairs import CandidateLabels, LabelledTree, PairScorer, candidates, labelled_tree
+from nonproj.scoring.label_pairs import CandidateLabels, LabelledTree, PairScorer, candidate_labels, labelled_tree
 from nonproj.scoring.labels import label_parts, label_scores, two_best
 from nonproj.scoring.scorer import Known, Scorer
 from nonproj.scoring.templates import part_templates
@@ -168,10 +168,10 @@ def label_tree(
     margin : float
         That with which the labeler was trained; see `BEAM`.
     gold, margins : ndarray, optional
-        As for `nonproj.scoring.label_pairs.candidates` and `decode_labels`.
+        As for `nonproj.scoring.label_pairs.candidate_labels` and `decode_labels`.
     """
     tree = labelled_tree(heads, tokens if isinstance(tokens, Batch) else None)
-    found = candidates(scores, MOST, BEAM * margin if margin else np.inf, gold, tree)
+    found = candidate_labels(scores, MOST, BEAM * margin if margin else np.inf, gold, tree)
     return decode_labels(tree, found, scorer.score(tokens, tree, found, *table), margins)[0]
 
 
@@ -192,9 +192,9 @@ def decode_labels(
 
     Examples
     --------
-    >>> from nonproj.scoring.label_pairs import candidates, labelled_tree
+    >>> from nonproj.scoring.label_pairs import candidate_labels, labelled_tree
     >>> tree = labelled_tree(np.array([-1, 2, 0, 2], np.int32))
-    >>> found = candidates(np.array([[3.0, 2.0], [1.0, 0.0], [3.0, 1.5]]), 2, 9.0)
+    >>> found = candidate_labels(np.array([[3.0, 2.0], [1.0, 0.0], [3.0, 1.5]]), 2, 9.0)
     >>> siblings, grandparents = np.zeros((5, 2, 2)), np.zeros((3, 2, 2))
     >>> siblings[3, 0, 0] = -2.0  # not label 0 twice
     >>> margins = np.empty(3)

@@ -127,7 +127,7 @@ def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, ModelIn
     return _infos
 
 
-def check(name: str) -> int:
+def check_health(name: str) -> int:
     """Parse a sentence with a model, as a health check, and return its number of words."""
     return len(_parser(_models[name]).parse(["a", "b", "c", "."]).heads)
 

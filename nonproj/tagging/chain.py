@@ -131,7 +131,7 @@ def score_own(chain: Chain, words: FormTables, form: int, c: int, weights: Float
 
 
 @kernel
-def score_pairs(
+def score_tag_pairs(
     chain: Chain,
     words: FormTables,
     before: int,

@@ -16,7 +16,7 @@ from nonproj.tagging.chain import (
     prune_candidates,
     score_local,
     score_own,
-    score_pairs,
+    score_tag_pairs,
     viterbi,
 )
 from nonproj.tagging.words import FormTables
@@ -140,7 +140,7 @@ def _decode(
             for c in range(count[i]):
                 local[i, c] += gold.margin if c != gold.candidate[i] else 0.0
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
-            score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
+            score_tag_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
     left = prune_candidates(count, local, pairs, pruning.threshold, pruning.limit, kept, margins)
     limit = pruning.limit
     tags, of_kept, between = np.zeros((n, limit), np.int32), np.zeros((n, limit)), np.zeros((n, limit, limit))

@@ -18,7 +18,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.hashing import codes_of, hash_codes, hash_texts
+from nonproj.linear.hashing import code_points_of, hash_codes, hash_texts
 from nonproj.linear.state import Arrays
 from nonproj.networks.context import Context, check_context
 from nonproj.networks.rows import SparseRows, sum_rows
@@ -201,7 +201,7 @@ def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         for piece in _pieces(f"<{lower}>"):
             pieces.append(piece)
             whose.append(i)
-    codes, ends = codes_of(pieces)
+    codes, ends = code_points_of(pieces)
     owner, count = np.array(whose, np.int64), _count_ngrams(np.diff(ends))
     start = np.concatenate(([0], np.cumsum(2 + np.bincount(owner, count, len(forms)).astype(np.int64))))
     keys = np.empty(start[-1], np.uint32)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check, fits
+from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check_strings, fits
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.hashing import hash_texts
 from nonproj.linear.logistic import Options, fit
@@ -289,7 +289,7 @@ def _rows(rows: list[Any], types: tuple[type, ...]) -> list[list[Any]]:
 
 def _words(words: list[Any], others: tuple[str, ...], least: int) -> tuple[str, ...]:
     """Return the words of a token; raise `ModelError` if they, or the other strings beside them, do not fit."""
-    check([*others, *words], MULTIWORD, _OWNER)
+    check_strings([*others, *words], MULTIWORD, _OWNER)
     if not least <= len(words) <= MOST_WORDS or sum(map(len, words)) > LONGEST_EXPANSION:
         limits = f"{least} to {MOST_WORDS} words of up to {LONGEST_EXPANSION} characters together are allowed"
         raise ModelError(f"{_OWNER}: {len(words)} words of {sum(map(len, words))} characters; {limits}")

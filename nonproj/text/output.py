@@ -141,12 +141,12 @@ class Origin(NamedTuple):
     number: int = 1
 
 
-def one_line(form: str) -> str:
+def single_blanks(form: str) -> str:
     """Return a token with a single blank for each run of blanks in it; a no-break space remains.
 
     Examples
     --------
-    >>> one_line("thành\\n  phố"), one_line("10\u00a0000")
+    >>> single_blanks("thành\\n  phố"), single_blanks("10\u00a0000")
     ('thành phố', '10\\xa0000')
     """
     return _BLANKS.sub(lambda match: match[0] if match[0] == "\u00a0" else " ", form)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.strings import NAME, check
+from nonproj.io.strings import NAME, check_strings
 from nonproj.linear.state import Schema
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
@@ -26,7 +26,7 @@ from nonproj.text.from_spacy import add_exceptions, from_spacy
 from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import BITS, Multiwords
-from nonproj.text.output import CERTAIN, Origin, Segments, boundary_margins, forms_of, one_line, to_sentences
+from nonproj.text.output import CERTAIN, Origin, Segments, boundary_margins, forms_of, single_blanks, to_sentences
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.tokens import TokenSpans
 from nonproj.text.training import Trained, train
@@ -145,7 +145,7 @@ class Segmenter:
         segments = Segments(text, start.tolist(), end.tolist(), [], paragraphs, {})
         written = forms = forms_of(segments)
         if isinstance(self.finder, Trained) and self.finder.blanks:
-            forms = [one_line(form) for form in forms]
+            forms = [single_blanks(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
         words, doubts = self.multiwords.expand_with_scores(forms) if options.format not in GIVEN_WORDS else ({}, {})
@@ -203,7 +203,7 @@ class Segmenter:
         ModelError
             The values are not those of a segmenter; kernels rely on all that is checked here.
         """
-        check([meta["description"]], NAME, "the segmenter's description")
+        check_strings([meta["description"]], NAME, "the segmenter's description")
         weights = check_table(arrays["multiwords"], ("float32",), BITS, "the segmenter's 'multiwords'", BITS)
         multiwords = Multiwords.from_state(meta["multiwords"], weights)
         if meta["kind"] == "trained" and "tokens" in arrays:

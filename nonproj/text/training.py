@@ -172,7 +172,7 @@ def _learn_tokens(
     """Return the tables of the model of tokens, and whether words contain blanks."""
     plain = TrainingText(raw_text(paragraphs))
     varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(COPIES)]
-    tables = {"candidate": candidates([plain, *varied])}
+    tables = {"candidate": possible_ends([plain, *varied])}
     for corpus in (plain, *varied):
         corpus.divide(tables["candidate"])
     tables["known"] = known_tokens(plain)
@@ -183,7 +183,7 @@ def _learn_tokens(
     return tables, plain.has_words_with_blanks()
 
 
-def candidates(corpora: Sequence[TrainingText]) -> np.ndarray:
+def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
     """Return whether tokens end between two kinds, uint8: see `nonproj.text.tokens.tokenize`.
 
     They may where they do in a share of all cases; where that does not occur, between all but letters and digits.  In

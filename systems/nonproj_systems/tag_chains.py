@@ -13,7 +13,7 @@ from nonproj.tagging.chain import (
     hash_context,
     prune_candidates,
     score_local,
-    score_pairs,
+    score_tag_pairs,
     score_triple,
 )
 from nonproj.tagging.decoding import Pruning
@@ -95,7 +95,7 @@ def _fill_chain(
         count[i] = words.count[form[i]]
         score_local(chain, words, form[i], keys[i], own[i], weights, local[i])
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
-            score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
+            score_tag_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
     left = prune_candidates(count, local, pairs, pruning.threshold, pruning.limit, kept, np.empty(n))
     for i in range(n):
         found.count[i] = left[i]

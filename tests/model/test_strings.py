@@ -17,7 +17,7 @@ from nonproj.io.strings import (
     TAG,
     VOCABULARY,
     Kind,
-    check,
+    check_strings,
     escaped,
     fits,
     problem,
@@ -60,7 +60,7 @@ def test_lengths_and_counts():
     for values in (None, "ab", ("a",), [1], {"a": "b"}):
         assert problem(values, kind) == "a list of strings expected, each a name"
     with pytest.raises(ModelError, match="the owner: a name is empty"):
-        check([""], kind, "the owner")
+        check_strings([""], kind, "the owner")
 
 
 def test_records():

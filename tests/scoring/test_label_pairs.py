@@ -20,7 +20,7 @@ from nonproj.learning.labeler import Labeler
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.label_pairs import CandidateLabels, PairScorer, candidates, labelled_tree
+from nonproj.scoring.label_pairs import CandidateLabels, PairScorer, candidate_labels, labelled_tree
 from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, load_templates, part_templates
 from nonproj.scoring.tree_labels import decode_labels
 from nonproj.scoring.vocabulary import TokenEncoder
@@ -69,7 +69,7 @@ def test_candidates_are_the_best_labels(ties, most):
     scores = rng.integers(0, 4, (40, 5)).astype(float) if ties else rng.normal(0.0, 2.0, (40, 5))
     gold = rng.integers(-1, 5, 40)
     for given in (None, gold):
-        found = candidates(scores, most, 2.0, given)
+        found = candidate_labels(scores, most, 2.0, given)
         for i, row in enumerate(scores.tolist()):
             expected = sorted(range(5), key=lambda label, row=row: -row[label])
             expected = [label for label in expected if row[label] >= max(row) - 2.0][:most]
@@ -87,7 +87,7 @@ def test_scores_and_updates_equal_the_twin(seed, dtype):
     rng, sentence, heads, encoder, scorer = draw(seed, 5)
     tokens, tree, n_labels = encoder.encode(sentence), labelled_tree(heads), 40
     weights = rng.integers(-9, 10, 1 << BITS).astype(dtype)
-    found = candidates(rng.normal(size=(5, n_labels)), 4, 0.4)
+    found = candidate_labels(rng.normal(size=(5, n_labels)), 4, 0.4)
     assert 1 in found.counts[1:6]
     assert found.counts.max() > 1
     scores = scorer.score(tokens, tree, found, weights, 0.5)

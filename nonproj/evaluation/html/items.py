@@ -123,7 +123,7 @@ def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[Item]:
         yield Item(number, sentence, parse.decoded.heads, parse.labels, confidence, statistics(parse))
 
 
-def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> Iterator[Item]:
+def add_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> Iterator[Item]:
     """Yield the items with the trees of another file as ``gold`` or ``other``; raise `DataError` if words differ."""
     items = iter(items)
     kept: list[Item] = []

@@ -70,7 +70,7 @@ def _with_heads(sentence: Sentence) -> Sentence:
     return dataclasses.replace(sentence, tree=tree)
 
 
-def as_conllu(query: Query, hit: Hit) -> str:
+def lines_with_matches(query: Query, hit: Hit) -> str:
     """Return the lines of a sentence with a comment that names the words of each match, and a blank line.
 
     Examples
@@ -78,7 +78,7 @@ def as_conllu(query: Query, hit: Hit) -> str:
     >>> import io
     >>> sentence = next(conll.read(io.StringIO("1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n")))
     >>> query = Query("{}=a")
-    >>> as_conllu(query, next(search(query, [sentence]))).splitlines()[0]
+    >>> lines_with_matches(query, next(search(query, [sentence]))).splitlines()[0]
     '# nonproj matches = 1 a=1'
     """
     words, matches = hit.words, [match_text(query.names, match) for match in hit.matches]

@@ -23,7 +23,7 @@ from torch.nn import functional
 from nonproj.io.conll import FEATS, UPOS, XPOS
 from nonproj.io.partial import allowed_arcs, is_partial
 from nonproj.learning.encoders import checkpoint
-from nonproj.learning.encoders.losses import candidates, difference, head_loss, tree_loss
+from nonproj.learning.encoders.losses import difference, head_loss, likely_arcs, tree_loss
 from nonproj.learning.encoders.module import Bert, BiaffineModule, PaddedWindows, TagHead
 from nonproj.learning.label_numbers import number_labels
 from nonproj.learning.training_data import trees_of
@@ -337,7 +337,7 @@ class EncoderLearner:
 
     def hinge(self, example: EncoderExample, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:
         """Return the hinge loss of a sentence over the relaxed set Z, but for a constant."""
-        arcs = candidates(of_arcs.detach().cpu().numpy(), example.heads, self.single_root, example.allowed)
+        arcs = likely_arcs(of_arcs.detach().cpu().numpy(), example.heads, self.single_root, example.allowed)
         parts = part_space(arcs, self.types)
         scores = self.scores(parts, of_arcs, factors)
         delta = difference(parts, scores.detach().cpu().numpy(), example.heads, MARGIN, example.allowed)
