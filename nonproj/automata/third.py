@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.automata.workspace import Choice, SplitScores, Starts, Third, Workspace, count_transitions
+from nonproj.automata.workspace import Choice, PartStarts, SplitScores, ThirdOrderStarts, Workspace, count_transitions
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.grandsibling import list_grandsiblings
 from nonproj.parts.trisibling import list_trisiblings
@@ -22,7 +22,7 @@ STATE_WORK = 3
 
 
 @kernel
-def count_states(arcs: ArcSpace, third: Third | None, h: int) -> np.int64:
+def count_states(arcs: ArcSpace, third: ThirdOrderStarts | None, h: int) -> np.int64:
     """Return the work of head h under one grandparent; 0 where there are no parts of third order."""
     if third is None:
         return np.int64(0)
@@ -36,7 +36,7 @@ def count_states(arcs: ArcSpace, third: Third | None, h: int) -> np.int64:
 
 
 @kernel
-def list_third(arcs: ArcSpace, third: Third | None, y: Int8s, numbers: Int64s, count: int) -> int:
+def list_third(arcs: ArcSpace, third: ThirdOrderStarts | None, y: Int8s, numbers: Int64s, count: int) -> int:
     """Write the third-order parts of a tree to ``numbers[count:]``; return the new count."""
     if third is None:
         return count
@@ -50,8 +50,8 @@ def list_third(arcs: ArcSpace, third: Third | None, y: Int8s, numbers: Int64s, c
 @kernel
 def decode_third(
     arcs: ArcSpace,
-    starts: Starts,
-    third: Third,
+    starts: PartStarts,
+    third: ThirdOrderStarts,
     scores: Float64s,
     split: SplitScores,
     h: int,

@@ -29,7 +29,7 @@ from nonproj.evaluation.report import comparison_report, error_report, text_erro
 from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
-from nonproj.io.files import Opened, byte_lines, open_input, stream_error
+from nonproj.io.files import OpenedInput, byte_lines, open_input, stream_error
 from nonproj.pipeline.parser import Parser
 from nonproj.workers.parsing import ModelRef, evaluate_text
 
@@ -153,9 +153,9 @@ def _content(path: str, treebanks: Treebanks) -> tuple[str, bytes]:
     return name, b"".join(lines)
 
 
-def _opened(name: str, content: bytes) -> Opened:
+def _opened(name: str, content: bytes) -> OpenedInput:
     """Return a file that has been read."""
-    return Opened(io.BytesIO(content), name, contextlib.nullcontext())
+    return OpenedInput(io.BytesIO(content), name, contextlib.nullcontext())
 
 
 def _evaluate_files(options: argparse.Namespace, treebanks: Treebanks) -> tuple[Evaluation, Evaluation, bool]:

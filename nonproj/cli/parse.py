@@ -31,7 +31,7 @@ from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
 from nonproj.io.broken import COPY, STOP, read_units
-from nonproj.io.files import Opened, open_input
+from nonproj.io.files import OpenedInput, open_input
 from nonproj.io.tables import format_of, open_table
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -110,7 +110,7 @@ def table_format(options: argparse.Namespace, several: bool) -> str:
 
 
 def _parse(
-    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: Opened
+    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: OpenedInput
 ) -> ParseLog:
     """Parse by workers, or in this process: a file in batches, a stream sentence by sentence."""
     progress = progress_bar(options, source)
@@ -147,7 +147,7 @@ def _parse(
     return totals
 
 
-def _units(parser: Parser, source: Opened, text: TextOptions) -> Iterable[Any]:
+def _units(parser: Parser, source: OpenedInput, text: TextOptions) -> Iterable[Any]:
     """Return the sentences of the input, including malformed ones unless errors stop the run."""
     if text.plain:
         read = read_text if text.on_error == STOP else read_text_units

@@ -20,7 +20,7 @@ from nonproj.automata.general import best_paths
 from nonproj.components.base import FitContext
 from nonproj.components.trainer import train
 from nonproj.components.word_classes import WordClasses
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
+from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
 from nonproj.confidence.evidence import KINDS, ConfidenceInput, gather, two_best
 from nonproj.dual.arrays import decode_scores
 from nonproj.dual.decoding import branch_and_bound, decode_trusted
@@ -42,7 +42,7 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import add_scores
 from nonproj.text.layout import MAX_TOKEN
 from nonproj.text.segmenter import Segmenter
-from nonproj.text.training import Trained
+from nonproj.text.training import SegmentationModels
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.elimination import LARGE
 from nonproj.trees.marginals import marginals
@@ -131,7 +131,7 @@ def segment(treebank: list[Sentence]) -> None:
     for between, within, copies in ((" ", "_", 1), ("", "_", _OFTEN), (" ", " ", _OFTEN)):
         raw = "".join(_with_text(sentence, between, within) for sentence in treebank)
         segmenter = Segmenter.fit(list(conll.read(io.StringIO(raw * copies))), options)
-        assert isinstance(segmenter.finder, Trained) and (segmenter.finder.words is None) == (copies == 1)
+        assert isinstance(segmenter.finder, SegmentationModels) and (segmenter.finder.words is None) == (copies == 1)
         for tree_scores in (None, lambda stretches: np.zeros(sum(1 for _ in stretches))):
             segmenter.using(True, tree_scores).segment(text)
     Segmenter.unicode().segment(text)
@@ -201,7 +201,7 @@ def estimate() -> None:
     """Call the kernels of confidence, without and with projective trees and parts of third order."""
     tokens = Tokens(np.zeros((4 + 2 * PADDING, 1), np.int32), np.zeros(5, np.int32), np.zeros(0, np.int32))
     sizes = len(KINDS["text"]), len(TREE_FEATURES)
-    heads, trees = (Additive(*np.zeros((2, size, 1)), *np.zeros((3, 1))) for size in sizes)
+    heads, trees = (AdditiveModel(*np.zeros((2, size, 1)), *np.zeros((3, 1))) for size in sizes)
     labels = two_best(np.zeros((3, 2)))
     for name, projective in product(("grandparent", "third"), (False, True)):
         parts, options = part_space(full_arc_space(3), name), DualOptions(projective=projective)
@@ -209,7 +209,7 @@ def estimate() -> None:
         marginal = np.zeros(len(parts.arcs.head))
         case = ConfidenceInput(tokens, found.problem, found.copies, marginal, found[0], *labels)
         case = case._replace(tag_margins=np.zeros(3), boundary_margins=np.zeros((4, 2), np.float32))
-        Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
+        Classifier(0.0, text=ConfidenceModels(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
 
 
 def branch() -> None:

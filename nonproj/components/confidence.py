@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.components.base import Component, FitContext, Unfinished, assemble
+from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble
 from nonproj.components.crossing import learn_price
 from nonproj.components.encoder import EncoderComponent
 from nonproj.components.labeler import LabelerComponent
@@ -121,7 +121,7 @@ def held_out(count: int, copies: int, share: float) -> np.ndarray:
 # -- the second parser
 
 
-class Examined(NamedTuple):
+class HeldOutParses(NamedTuple):
     """What the second parser makes of the held-out sentences.
 
     Attributes
@@ -141,7 +141,7 @@ class Examined(NamedTuple):
     price: float | None
 
 
-def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: FitContext) -> Examined:
+def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: FitContext) -> HeldOutParses:
     """Return what a second parser, which learns from the chosen sentences, makes of the others; all else is freed."""
     rest, held = ([s for s, own in zip(sentences, out, strict=True) if own == wanted] for wanted in (False, True))
     parser, fitted = second_parser(rest, context)
@@ -161,13 +161,13 @@ def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: Fi
         edges = np.flatnonzero(np.diff(np.concatenate([[False], whole_trees, [False]]).astype(np.int8)))
         for first, end in edges.reshape(-1, 2).tolist():
             outcomes += examine_text(parser, fitted, sentences[first:end], limit)
-    return Examined(outcomes, wrong, limit, price)
+    return HeldOutParses(outcomes, wrong, limit, price)
 
 
 def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[Parser, dict[str, Any]]:
     """Train a parser on the chosen sentences; return it and its components, those of which the model has one."""
     config = config_of_second(context.config)
-    apart = context.having(config=config, processes=None, meta={}, part_of="confidence", unfinished=Unfinished())
+    apart = context.having(config=config, processes=None, meta={}, part_of="confidence", unfinished=UnfinishedFit())
     fitted: dict[str, Any] = {"clusters": context.files.clusters, "tagger": None, "segmenter": None}
     absent = {name for name in ("tagger", "segmenter") if not (context.fitted["tagger"] and context.fitted[name])}
     for component in SECOND:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.components.base import FitContext, Table, TableComponent
+from nonproj.components.base import FitContext, TableComponent, WeightTable
 from nonproj.errors import ModelError
 from nonproj.learning.candidate_arcs import (
     TrainingArcs,
@@ -42,9 +42,9 @@ class PrunerComponent(TableComponent):
     name, needs, figures = "pruner", ("vocabulary",), ("pruning_training",)
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Table:
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WeightTable:
         """Learn from the chosen sentences of the treebank."""
-        return Table(fit_pruner(of_treebank(context.data), context, context.title(cls.name)).weights)
+        return WeightTable(fit_pruner(of_treebank(context.data), context, context.title(cls.name)).weights)
 
     @classmethod
     def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:

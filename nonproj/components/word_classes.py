@@ -16,7 +16,7 @@ from nonproj.errors import ModelError
 from nonproj.io.copies import with_misc
 from nonproj.io.strings import LABEL, check_strings
 from nonproj.linear.hashing import Window, hash_texts
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.state import Schema, State
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.templates import Grammar, compile_templates, window_of
@@ -67,7 +67,7 @@ class WordClasses(Component):
             return None
         number = {value: i for i, value in enumerate(classes)}
         gold = [np.array([-1 if v is None else number.get(v, -1) for v in row], np.int64) for row in values]
-        places, averaged = [cls._places(sentence, 1 << cls.bits) for sentence in sentences], Averaged(cls.bits)
+        places, averaged = [cls._places(sentence, 1 << cls.bits) for sentence in sentences], AveragedWeights(cls.bits)
         for epoch in range(cls.epochs):
             order = generator(context.config.seed, Stream.WORD_CLASSES, epoch).permutation(len(sentences))
             for i in context.progress(order, f"{cls.name} {epoch + 1}"):

@@ -84,7 +84,7 @@ class Node:
     branch: Branch | None = None
 
 
-class Ranked(NamedTuple):
+class RankedTree(NamedTuple):
     """One of the best trees: its value, and the numbers of iterations, decoded automata and nodes until then."""
 
     tree: Int32s

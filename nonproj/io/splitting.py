@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, Rules
+from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, ReadingRules
 from nonproj.io.conll import sentences_of
 from nonproj.io.files import Source, byte_lines, open_input, stream_error
 from nonproj.io.layouts import ColumnLayout, layout_of
@@ -44,7 +44,7 @@ class Piece(NamedTuple):
     repeated: tuple[int, ...] = ()
     layout: ColumnLayout | None = None
 
-    def read(self, rules: Rules = DEFAULT_RULES) -> Iterator[Sentence]:
+    def read(self, rules: ReadingRules = DEFAULT_RULES) -> Iterator[Sentence]:
         """Yield the sentences like `nonproj.io.conll.read` on the file: same line numbers, same errors."""
         stream, left_open = io.BytesIO(self.text), contextlib.nullcontext()
         return sentences_of(stream, self.path, left_open, rules, self.line - 1, self.repeated, self.layout)
@@ -64,7 +64,7 @@ def layout_of_bytes(lines: list[bytes]) -> ColumnLayout | None:
         return None
 
 
-def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> Iterator[Piece]:
+def split(source: Source, size: int = 1 << 16, rules: ReadingRules = DEFAULT_RULES) -> Iterator[Piece]:
     """Split a treebank at sentence boundaries, without parsing its columns.
 
     Parameters
@@ -73,7 +73,7 @@ def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> 
         As for `nonproj.io.conll.read`.
     size : int
         A piece ends with the first sentence that brings it to this number of bytes.
-    rules : Rules
+    rules : ReadingRules
         Its limits on lines and sentences are enforced here, too, so that memory is bounded.
 
     Yields

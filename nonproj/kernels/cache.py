@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, ClassVar
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
-from nonproj.kernels.shipped import Shipped
+from nonproj.kernels.shipped import ShippedKernels
 from nonproj.kernels.trust import UntrustedError, check_trusted
 
 ENDING = ".nbc"
@@ -39,11 +39,11 @@ class KernelCache(FunctionCache):
         The compiled function.
     folder : Path
         The folder of all kernels; its name covers everything they depend on besides their own source.
-    shipped : Shipped, optional
+    shipped : ShippedKernels, optional
         Kernels to use where the folder has none.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path, shipped: Shipped | None = None):
+    def __init__(self, function: Callable[..., Any], folder: Path, shipped: ShippedKernels | None = None):
         # The attributes of numba's class, whose methods compute keys and serialize compiled code.
         self._name, self._py_func = repr(function), function
         self._impl, self._cache_path, self._enabled = _Packing(function, folder), str(folder), True
@@ -71,7 +71,7 @@ class KernelFiles:
     use_shipped: ClassVar[bool] = True
     """Whether this process uses shipped kernels; else it compiles for its own processor."""
 
-    def __init__(self, function: Callable[..., Any], folder: Path, shipped: Shipped | None = None):
+    def __init__(self, function: Callable[..., Any], folder: Path, shipped: ShippedKernels | None = None):
         self._path, line = inspect.getfile(function), function.__code__.co_firstlineno
         package = function.__module__.rpartition(".")[0] or "others"
         name = Path(package) / f"{Path(self._path).stem}.{function.__qualname__}-{line}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
@@ -18,7 +18,7 @@ _FORBIDDEN = 1e9
 """Minus the score of a label that is not the given one."""
 
 
-class Labeler(Averaged):
+class Labeler(AveragedWeights):
     """An averaged perceptron over labels, or over labellings of trees.
 
     Parameters

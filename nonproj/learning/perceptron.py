@@ -15,7 +15,7 @@ import numpy as np
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.learning.partial import Completion, relaxed_indicators
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.parts.space import tree_indicators
 from nonproj.scoring.scorer import Features, Scorer
 from nonproj.scoring.vocabulary import Tokens
@@ -39,7 +39,7 @@ class PartExample(NamedTuple):
     completion: Completion | None = None
 
 
-class Perceptron(Averaged):
+class Perceptron(AveragedWeights):
     """The perceptron of all parts: its scorer, its inference, and the update.
 
     Parameters

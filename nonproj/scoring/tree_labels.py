@@ -19,7 +19,7 @@ from nonproj.scoring.batch import Batch, join_heads, split_heads
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import CandidateLabels, LabelledTree, PairScorer, candidate_labels, labelled_tree
 from nonproj.scoring.labels import label_parts, label_scores, two_best
-from nonproj.scoring.scorer import Known, Scorer
+from nonproj.scoring.scorer import CachedLabelScores, Scorer
 from nonproj.scoring.templates import part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int64s, PartRows
@@ -70,7 +70,7 @@ class TreeLabeler:
         self.table = part_templates(files["label"], attributes)
         self.pairs = PairScorer.of(files, attributes)
 
-    def scores(self, batch: Batch, trees: np.ndarray, known: Known | None = None) -> np.ndarray:
+    def scores(self, batch: Batch, trees: np.ndarray, known: CachedLabelScores | None = None) -> np.ndarray:
         """Return the score of each label of each arc, float64[n, n_labels].
 
         It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with
@@ -82,7 +82,7 @@ class TreeLabeler:
             Of sentences of ``n`` words, all told.
         trees : ndarray, int32
             From `nonproj.scoring.batch.join_heads`.
-        known : Known, optional
+        known : CachedLabelScores, optional
             The scores with which arcs were scored, the trees' among them.
         """
         (weights, scale), (parser_weights, parser_scale) = self.tables
@@ -110,7 +110,7 @@ class TreeLabeler:
         self,
         batch: Batch,
         heads: Sequence[np.ndarray],
-        known: Known | None = None,
+        known: CachedLabelScores | None = None,
         demanded: Mapping[int, int] | None = None,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the labels of the tree of each sentence.
@@ -120,7 +120,7 @@ class TreeLabeler:
         batch : Batch
         heads : sequence of ndarray of shape (N,), int32
             A tree for each sentence.
-        known : Known, optional
+        known : CachedLabelScores, optional
             See `scores`.
         demanded : mapping of int to int, optional
             The nodes that must have a label, and its number.
@@ -208,7 +208,7 @@ def decode_labels(
     return labels, _decode_labels(tree, found, siblings, grandparents, labels, wanted)
 
 
-class Chart(NamedTuple):
+class LabelChart(NamedTuple):
     """What the pass from the leaves to the root computes.
 
     Attributes
@@ -235,7 +235,7 @@ def _decode_labels(
 ) -> float:
     """Write labels, and margins if there is memory for them; return the score of the labelling."""
     n_nodes, most = tree.heads.shape[0], found.labels.shape[1]
-    chart = Chart(np.empty((n_nodes, most)), np.empty((n_nodes, most, most)))
+    chart = LabelChart(np.empty((n_nodes, most)), np.empty((n_nodes, most, most)))
     _fill_chart(tree, found, siblings, grandparents, chart)
     chosen = np.zeros(n_nodes, np.int64)
     _read_labels(tree, found.counts, siblings, chart.forward, chosen)
@@ -252,7 +252,7 @@ def _decode_labels(
 
 @kernel
 def _fill_chart(
-    tree: LabelledTree, found: CandidateLabels, siblings: Float64s, grandparents: Float64s, chart: Chart
+    tree: LabelledTree, found: CandidateLabels, siblings: Float64s, grandparents: Float64s, chart: LabelChart
 ) -> None:
     """Fill the chart from the leaves up."""
     _, _, order, start, modifiers, first, _, _ = tree
@@ -304,7 +304,7 @@ def _fill_margins(
     found: CandidateLabels,
     siblings: Float64s,
     grandparents: Float64s,
-    chart: Chart,
+    chart: LabelChart,
     chosen: Int64s,
     margins: Float64s,
 ) -> None:

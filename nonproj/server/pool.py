@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nonproj.errors import ClusterError, NonprojError
 from nonproj.server.admission import Admission, Ticket
-from nonproj.server.limits import GoneError, Limits, MemoryLimitError, TimeLimitError
+from nonproj.server.limits import GoneError, MemoryLimitError, PoolLimits, TimeLimitError
 from nonproj.server.starting import Reply
 from nonproj.server.workers import ServerWorkers
 from nonproj.workers.processes import WorkerProcess
@@ -37,7 +37,7 @@ class WorkerPool:
     ----------
     size : int
         Number of processes.
-    limits : Limits
+    limits : PoolLimits
     prepare : tuple
         The first call of every process, a function and its arguments.  Calls find what it has loaded by name, so that a
         waiting call can run in any process.
@@ -50,7 +50,7 @@ class WorkerPool:
         The processes.
     """
 
-    def __init__(self, size: int, limits: Limits, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()):
+    def __init__(self, size: int, limits: PoolLimits, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()):
         self.limits = limits
         self._admission = Admission(limits.waiting, limits.seconds)
         self._queue: dict[Ticket, asyncio.Future[WorkerProcess]] = {}

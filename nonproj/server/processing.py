@@ -67,7 +67,7 @@ class Task(NamedTuple):
     certificates: bool = False
 
 
-class Result(NamedTuple):
+class ProcessingResult(NamedTuple):
     """The output, statistics of each sentence (see `nonproj.evaluation.certificates.statistics`), and numbers.
 
     If the model has a confidence classifier, they include the probabilities of each sentence and of its words.
@@ -195,7 +195,7 @@ def in_words_of_http(message: str) -> str:
     return message
 
 
-def process(reference: ModelRef, task: Task) -> Result:
+def process(reference: ModelRef, task: Task) -> ProcessingResult:
     """Return the result of a request.
 
     Parameters
@@ -218,8 +218,8 @@ def process(reference: ModelRef, task: Task) -> Result:
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
         if task.output == "conllu":
             texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
-            return Result("".join(texts), certificates, *counts)
-    return Result(_write(sentences, task.output), certificates, *counts)
+            return ProcessingResult("".join(texts), certificates, *counts)
+    return ProcessingResult(_write(sentences, task.output), certificates, *counts)
 
 
 def _read(nlp: TextParser, task: Task) -> list[Sentence]:

@@ -19,7 +19,7 @@ from nonproj.tagging.words import FormTables
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 
-class Labels(Protocol):
+class ChainLabels(Protocol):
     """What a chain is over: the arrays of a `TagSet`."""
 
     unit_start: np.ndarray
@@ -68,7 +68,7 @@ class FormRows(NamedTuple):
     form: np.ndarray
 
 
-def make_chain(tags: Labels, table: ChainTemplates, bits: int) -> Chain:
+def make_chain(tags: ChainLabels, table: ChainTemplates, bits: int) -> Chain:
     """Return tags and templates as the kernels read them, for a table of ``2 ** bits`` weights."""
     n_levels = tags.levels.shape[1]
     products = table.levels[:, :, None, :n_levels] * tags.levels.astype(np.uint64)

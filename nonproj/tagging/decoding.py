@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
-from nonproj.linear.perceptron import Averaged, move
+from nonproj.linear.perceptron import AveragedWeights, move
 from nonproj.tagging.chain import (
     Chain,
     FormRows,
@@ -23,7 +23,7 @@ from nonproj.tagging.words import FormTables
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 Table: TypeAlias = tuple[Float32s, Float64s]
-"""The weights of a perceptron and their running total, see `nonproj.linear.perceptron.Averaged`."""
+"""The weights of a perceptron and their running total, see `nonproj.linear.perceptron.AveragedWeights`."""
 
 
 class Pruning(NamedTuple):
@@ -41,7 +41,7 @@ class Pruning(NamedTuple):
     limit: int
 
 
-class Gold(NamedTuple):
+class GoldTags(NamedTuple):
     """What training aims at.
 
     Attributes
@@ -97,7 +97,13 @@ def tag_text(
 
 
 def train_text(
-    chain: Chain, words: FormTables, text: FormRows, order: np.ndarray, gold: Gold, limit: int, averaged: Averaged
+    chain: Chain,
+    words: FormTables,
+    text: FormRows,
+    order: np.ndarray,
+    gold: GoldTags,
+    limit: int,
+    averaged: AveragedWeights,
 ) -> int:
     """Train on some sentences in the given order; return the number of wrong tags.
 
@@ -123,7 +129,7 @@ def _decode(
     words: FormTables,
     observations: Observations,
     weights: Float32s | Int16s,
-    gold: Gold,
+    gold: GoldTags,
     pruning: Pruning,
     margins: Float64s,
 ) -> Int64s:
@@ -173,7 +179,7 @@ def _tag_text(
     margins: Float64s,
 ) -> None:
     """Fill the tag of each word and its margin."""
-    gold = Gold(np.empty(text.form.shape[0], np.int32), 0.0)
+    gold = GoldTags(np.empty(text.form.shape[0], np.int32), 0.0)
     for i in range(text.form.shape[0]):
         gold.candidate[i] = -1
     for s in range(text.start.shape[0] - 1):
@@ -198,7 +204,7 @@ def _train(
     words: FormTables,
     text: FormRows,
     order: Int64s,
-    gold: Gold,
+    gold: GoldTags,
     pruning: Pruning,
     step: float,
     table: Table,
@@ -214,7 +220,7 @@ def _train(
         hash_context(words, text, s, keys)
         own = np.zeros((end - first, words.tag.shape[1]))
         _score_words(chain, words, form, weights, own)
-        target = Gold(gold.candidate[first:end], gold.margin)
+        target = GoldTags(gold.candidate[first:end], gold.margin)
         observations = Observations(form, keys, own)
         path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first))
         for i in range(end - first):

@@ -18,14 +18,14 @@ from nonproj.kernels.threads import PerThread
 from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.folds import blocks
 from nonproj.linear.hashing import hash_numbers, hash_texts
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import quantise
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Chain, FormRows, make_chain
-from nonproj.tagging.decoding import Gold, score_words, train_text
+from nonproj.tagging.decoding import GoldTags, score_words, train_text
 from nonproj.tagging.lexicon import (
     LEXICON,
     Counter,
@@ -307,9 +307,9 @@ def _train(
     rows, target = (pairs >> 32).astype(np.int32), pairs & 0xFFFFFFFF
     match = (words.tag[rows] == target[:, None]) & (np.arange(words.tag.shape[1]) < words.count[rows][:, None])
     usable = match.any(axis=1)
-    gold = Gold(match[usable].argmax(axis=1).astype(np.int32), MARGIN)
+    gold = GoldTags(match[usable].argmax(axis=1).astype(np.int32), MARGIN)
     text = FormRows(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
-    averaged = Averaged(bits)
+    averaged = AveragedWeights(bits)
     for epoch in range(options.epochs):
         order = generator(seed, Stream.LEMMATIZER, epoch).permutation(len(text.form))
         for first in progress(range(0, len(order), 5000), f"lemmatizer {epoch + 1}"):

@@ -20,7 +20,7 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import code_points_of, hash_codes, hash_texts
 from nonproj.linear.state import Arrays
-from nonproj.networks.context import Context, check_context
+from nonproj.networks.context import ContextWeights, check_context
 from nonproj.networks.rows import SparseRows, sum_rows
 from nonproj.scoring.vectors import WordNumbers
 from nonproj.scoring.vocabulary import ATTRIBUTES
@@ -40,7 +40,7 @@ LONGEST = 6
 INDEX_BITS = 18
 """log2 of the size of the index, in which the highest bits of a hash are looked up."""
 
-UNIT = 2.0**-12
+CONTEXT_SCALE = 2.0**-12
 """The scale of what words in context add to hidden layers, in integers."""
 
 OUTSIDE = 1
@@ -106,7 +106,7 @@ class TagNetwork:
     tags : TagSet
     words : WordNumbers, optional
         The words with vectors, which have the last of the rows.
-    context : Context, optional
+    context : ContextWeights, optional
         Layers over words in context.
     """
 
@@ -116,7 +116,7 @@ class TagNetwork:
         weights: TagWeights,
         tags: TagSet,
         words: WordNumbers | None = None,
-        context: Context | None = None,
+        context: ContextWeights | None = None,
     ):
         self.index, self.weights, self.words, self.context = index, weights, words, context
         self.output = sum_parts(weights.output, tags)
@@ -299,7 +299,7 @@ def _score_text(
             for k in range(size):
                 hidden[k] = bias[k]
             for k in range(added.shape[1]):
-                hidden[k] += np.float32(UNIT * added[i, k])
+                hidden[k] += np.float32(CONTEXT_SCALE * added[i, k])
             for offset in range(-REACH, REACH + 1):
                 j = i + offset
                 layer = layers[text.form[j] if first <= j < end else 0, offset + REACH]

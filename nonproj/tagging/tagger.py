@@ -13,7 +13,7 @@ from nonproj.kernels.threads import PerThread
 from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.folds import blocks
 from nonproj.linear.optimisers import run_epochs
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import check_table, quantise
@@ -21,11 +21,11 @@ from nonproj.networks.context import CONTEXT
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import Chain, FormRows, make_chain
-from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.decoding import GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.encoded import EncoderTagScorer
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
 from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwork, check_network
-from nonproj.tagging.network_learning import Corpus, learn_tag_network
+from nonproj.tagging.network_learning import TagCorpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import WORD_ATTRIBUTES, FormTables, make_words, outside
@@ -61,7 +61,7 @@ Progress: TypeAlias = Callable[..., Any]
 """``progress(iterable, description)``, which wraps the long loops."""
 
 
-class Forms:
+class FormCache:
     """The forms that a thread has met, and all that depends on a form alone.
 
     Attributes
@@ -167,7 +167,7 @@ class Tagger:
         tags = self.tags.tags
         return [tags[i] for i in found.tolist()], margins * self.scale
 
-    def score(self, forms: Forms, text: FormRows, encoded: EncodedWords | None = None) -> np.ndarray:
+    def score(self, forms: FormCache, text: FormRows, encoded: EncodedWords | None = None) -> np.ndarray:
         """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit].
 
         ``encoded`` are what a pretrained encoder adds, and the hidden layers of the words.
@@ -180,7 +180,7 @@ class Tagger:
             tags.add(hidden, forms.words, text, self.margin, scores)
         return scores
 
-    def look_up(self, keys: list[Any]) -> tuple[Forms, np.ndarray]:
+    def look_up(self, keys: list[Any]) -> tuple[FormCache, np.ndarray]:
         """Return tables of forms, and the row in them of each key, int32; see `tag`."""
         forms = self._forms.own
         if forms.used + len(keys) > _CACHED_FORMS:
@@ -229,7 +229,7 @@ class Tagger:
         table16, scale = quantise(weights)
         network = None
         if options.network_epochs:
-            corpus = Corpus(text.start, form, gold)
+            corpus = TagCorpus(text.start, form, gold)
             texts, epochs = list(forms), options.network_epochs
             network = learn_tag_network(texts, corpus, tags, epochs, (seed, Stream.TAG_NETWORK), progress, vectors)
         return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, network)
@@ -256,9 +256,9 @@ def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.
     return check_table(arrays["weights"], ("int16",), max(10, n_units.bit_length()), f"the weights of the {name}", 28)
 
 
-def _no_forms(table: ChainTemplates, limit: int, network: FormLayers) -> Forms:
+def _no_forms(table: ChainTemplates, limit: int, network: FormLayers) -> FormCache:
     """Return empty tables of forms."""
-    return Forms(outside(table, limit, 1), network)
+    return FormCache(outside(table, limit, 1), network)
 
 
 def _no_network(n: int) -> FormLayers:
@@ -316,7 +316,7 @@ def _train(
 ) -> np.ndarray:
     """Return averaged weights, float32."""
     chain = make_chain(tags, table, options.bits)
-    gold = Gold(_nearest(words, text.form, tag, tags), MARGIN)
+    gold = GoldTags(_nearest(words, text.form, tag, tags), MARGIN)
     mean = np.zeros(1 << options.bits, np.float32)
     for run in range(options.restarts):
         mean += _train_once(chain, words, text, gold, options, (seed, run), progress) / options.restarts
@@ -327,13 +327,13 @@ def _train_once(
     chain: Chain,
     words: FormTables,
     text: FormRows,
-    gold: Gold,
+    gold: GoldTags,
     options: TaggerConfig,
     seed: tuple[int, int],
     progress: Progress,
 ) -> np.ndarray:
     """Return averaged weights of one run, float32; ``seed`` is followed by the number of the run."""
-    averaged, n, name = Averaged(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
+    averaged, n, name = AveragedWeights(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
 
     def run(epoch: int) -> str:
         """Learn for an epoch; return its figures for the log."""

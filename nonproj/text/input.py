@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from nonproj.errors import DataError, FileError
-from nonproj.io.broken import Broken
+from nonproj.io.broken import MalformedUnit
 from nonproj.io.files import Source, open_input, stream_error, unpacked
 from nonproj.text.formats import TextInput
 from nonproj.text.pieces import MAX_PARAGRAPH, Splitter, TextPiece
@@ -138,11 +138,11 @@ def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
     yield from iter(lambda: read(_BLOCK), b"")
 
 
-def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) -> Iterator[Sentence | Broken]:
+def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) -> Iterator[Sentence | MalformedUnit]:
     """Read plain text like `read_text`; lines that are broken are left out, and reported in their place."""
     number = 0
     for piece in split_text_units(source, options, 0):
-        if isinstance(piece, Broken):
+        if isinstance(piece, MalformedUnit):
             yield piece
             continue
         for sentence in piece.read(segmenter, options, number + 1):
@@ -152,7 +152,7 @@ def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) ->
 
 def split_text_units(
     source: Source, options: TextInput | None = None, size: int = _BLOCK
-) -> Iterator[TextPiece | Broken]:
+) -> Iterator[TextPiece | MalformedUnit]:
     """Divide a text into pieces like `split_text`; lines that are broken are left out, and reported in their place.
 
     Broken is a line that is not UTF-8, a long stretch of blanks, and all that follows damaged gzip data.
@@ -183,14 +183,14 @@ def split_text_units(
                     text = line.decode("utf-8", "surrogateescape")
                     byte = next(c for c in text if "\udc80" <= c <= "\udcff").encode("utf-8", "surrogateescape")
                     reason = f"byte 0x{byte.hex()} is not UTF-8; recode the file to UTF-8 first"
-                    yield Broken(name, splitter.line, splitter.line, splitter.line, reason, text)
+                    yield MalformedUnit(name, splitter.line, splitter.line, splitter.line, reason, text)
                     splitter.leave_out(text)
     except (EOFError, zlib.error, OSError) as error:
         yield from splitter.flush()
         failure = stream_error(error, name, splitter.line - 1)
         if not isinstance(failure, DataError):
             raise failure from None
-        yield Broken(name, failure.line, failure.line, failure.line, failure.message)
+        yield MalformedUnit(name, failure.line, failure.line, failure.line, failure.message)
         return
     yield from splitter.finish()
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nonproj.errors import DataError
-from nonproj.io.broken import Broken
+from nonproj.io.broken import MalformedUnit
 from nonproj.text.characters import characters
 from nonproj.text.formats import LINES, WORDS, TextInput
 from nonproj.text.output import BLANKS, Origin, count_newlines, split_blanks
@@ -133,7 +133,7 @@ class Splitter:
                 return
         yield from self._pieces(final=False)
 
-    def add_units(self, block: str) -> Iterator[TextPiece | Broken]:
+    def add_units(self, block: str) -> Iterator[TextPiece | MalformedUnit]:
         """Add a text like `add`, but leave out long stretches of blanks, and yield these, too."""
         while True:
             if self.in_blanks:
@@ -149,7 +149,7 @@ class Splitter:
             if self.wrong_format:
                 raise failure
             yield from self.flush()
-            yield Broken(self.name, failure.line, failure.line, failure.line, failure.message)
+            yield MalformedUnit(self.name, failure.line, failure.line, failure.line, failure.message)
             block, self.in_blanks = self.rest, True
 
     def finish(self) -> Iterator[TextPiece]:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nonproj.io.strings import NAME, TOKEN, Kind, check_strings
+from nonproj.io.strings import NAME, TOKEN, StringKind, check_strings
 from nonproj.linear.state import Schema
 from nonproj.text.characters import (
     APOSTROPHE,
@@ -56,7 +56,7 @@ _NUMERAL = re.compile(r"\d+|[IVXLCM]+")
 _ORDINAL = re.compile(r"\d+\.")
 _LONGEST = 30
 _MAX_LEXICON = 50_000
-_ENTRY = Kind("token", 60, 50_000)
+_ENTRY = StringKind("token", 60, 50_000)
 """Tokens of a language: blanks separate those that are written together."""
 
 _GROUPS = ("words", "tokens", "abbreviations", "before_numbers", "patterns")

@@ -31,7 +31,7 @@ from nonproj.text.sentence_features import (
     look_back,
     state_of,
 )
-from nonproj.text.sentence_network import Seen, SentenceNetwork, empty_network, network_score, sums_of
+from nonproj.text.sentence_network import EncodedText, SentenceNetwork, empty_network, network_score, sums_of
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb
 from nonproj.types import Float32s, Uint8s
@@ -42,7 +42,7 @@ MIN_SHARE = 1 / 256
 _MOST_BEGINNINGS = round(1 / MIN_SHARE) + 3
 
 
-class Beginnings(NamedTuple):
+class SentenceBeginnings(NamedTuple):
     """Where the current sentence may have begun.
 
     Attributes
@@ -86,7 +86,7 @@ class SentenceEndWorkspace(NamedTuple):
     met: np.ndarray
 
 
-class Sentences(NamedTuple):
+class SentenceEnds(NamedTuple):
     """What is found at the place before the first token, and at those after each token.
 
     Attributes
@@ -105,7 +105,7 @@ class Sentences(NamedTuple):
 
 
 @kernel
-def _enter(active: Beginnings, count: int, token: int, mass: float) -> int:
+def _enter(active: SentenceBeginnings, count: int, token: int, mass: float) -> int:
     """Add a beginning; return the number of beginnings."""
     active.token[count], active.mass[count] = token, mass
     active.brackets[count], active.quotes[count], active.verbs[count] = 0, 0, 0
@@ -113,7 +113,7 @@ def _enter(active: Beginnings, count: int, token: int, mass: float) -> int:
 
 
 @kernel
-def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, count: int) -> None:
+def _advance(table: TokenTable, known: KnownWords, t: int, active: SentenceBeginnings, count: int) -> None:
     """Count the brackets, quotation marks and verbs of the token in row ``t``."""
     for k in range(count):
         active.brackets[k] = brackets_after(table.first[t], active.brackets[k])
@@ -152,7 +152,7 @@ def _find_endings(
     table: TokenTable,
     t: int,
     score: float,
-    active: Beginnings,
+    active: SentenceBeginnings,
     count: int,
     model: SentenceEndModel,
     work: SentenceEndWorkspace,
@@ -168,7 +168,7 @@ def _find_endings(
 
 
 @kernel
-def _prune(active: Beginnings, count: int, ended: float) -> int:
+def _prune(active: SentenceBeginnings, count: int, ended: float) -> int:
     """Keep the beginnings that are probable enough, so that all and the end have mass 1; return their number."""
     total, best, kept = ended, 0, 0
     for k in range(count):
@@ -183,7 +183,7 @@ def _prune(active: Beginnings, count: int, ended: float) -> int:
     return kept
 
 
-class Stretches(NamedTuple):
+class SentenceSpans(NamedTuple):
     """The stretches of tokens that are a sentence with at least some probability, as far as there is room for them.
 
     Attributes
@@ -206,7 +206,7 @@ class Stretches(NamedTuple):
 
 
 @kernel
-def _add_stretch(stretches: Stretches, begin: int, end: int, mass: float) -> None:
+def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) -> None:
     """Add a stretch if it is probable enough and there is room."""
     number = stretches.size[0]
     if mass >= stretches.least and number < len(stretches.begin):
@@ -220,10 +220,10 @@ def _find_sentences(
     known: KnownWords,
     model: SentenceEndModel,
     cost: float,
-    active: Beginnings,
+    active: SentenceBeginnings,
     work: SentenceEndWorkspace,
-    found: Sentences,
-    stretches: Stretches,
+    found: SentenceEnds,
+    stretches: SentenceSpans,
 ) -> None:
     """Write the probability of a sentence end after each token, and where the best sentence that ends there begins."""
     count, entering = 0, 1.0
@@ -251,7 +251,7 @@ def _find_sentences(
 
 
 @kernel
-def _decide(found: Sentences, blanks: Uint8s, scores: Float32s) -> None:
+def _decide(found: SentenceEnds, blanks: Uint8s, scores: Float32s) -> None:
     """Write the log-odds of a sentence end after each token, with the sign of the decision."""
     n = len(scores)
     for i in range(n):
@@ -268,27 +268,27 @@ def _decide(found: Sentences, blanks: Uint8s, scores: Float32s) -> None:
 
 @kernel
 def _distribution(
-    table: TokenTable, seen: Seen, model: SentenceEndModel, cost: float, stretches: Stretches
-) -> Sentences:
+    table: TokenTable, seen: EncodedText, model: SentenceEndModel, cost: float, stretches: SentenceSpans
+) -> SentenceEnds:
     """Return what `_find_sentences` finds."""
     n = len(table.word) - 2 * PADDING
     counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
-    active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
+    active = SentenceBeginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
     atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
     work = SentenceEndWorkspace(
         sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1)
     )
-    found = Sentences(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
+    found = SentenceEnds(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
     found.ended[0] = 1.0
     _find_sentences(table, seen.known, model, cost, active, work, found, stretches)
     return found
 
 
 @kernel
-def _score_ends(table: TokenTable, seen: Seen, model: SentenceEndModel, cost: float) -> Float32s:
+def _score_ends(table: TokenTable, seen: EncodedText, model: SentenceEndModel, cost: float) -> Float32s:
     """Return what `score_ends` returns."""
     places = np.zeros(0, np.int64)
-    none = Stretches(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
+    none = SentenceSpans(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
     found = _distribution(table, seen, model, cost, none)
     scores = np.empty(len(table.word) - 2 * PADDING, np.float32)
     _decide(found, table.blanks[PADDING:], scores)
@@ -322,7 +322,7 @@ def score_ends(
     """
     network = network or empty_network()
     model = SentenceEndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
-    found: np.ndarray = _score_ends(table, network.look(table, usage), model, float(cost))
+    found: np.ndarray = _score_ends(table, network.encode(table, usage), model, float(cost))
     return found
 
 
@@ -346,10 +346,10 @@ def alternatives(
     n = len(table.word) - 2 * PADDING
     room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
     places = np.zeros((2, room), np.int64)
-    stretches = Stretches(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
+    stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
     network = network or empty_network()
     model = SentenceEndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
-    found = _distribution(table, network.look(table, usage), model, COST, stretches)
+    found = _distribution(table, network.encode(table, usage), model, COST, stretches)
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
     masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))

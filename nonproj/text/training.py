@@ -10,7 +10,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes
-from nonproj.linear.logistic import Options, fit
+from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.state import Schema
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
@@ -24,7 +24,7 @@ from nonproj.text.characters import (
     UPPER,
     WORD_KINDS,
 )
-from nonproj.text.corpus import Surface, raw_text
+from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.layout import MAX_HASHED, Text, table_shift
 from nonproj.text.sentence_network import NETWORK, check_network
 from nonproj.text.sentence_training import COPIES, LEARNING_RATE, learn_sentences
@@ -62,7 +62,7 @@ _LEAST_PAIRS, _MIN_SEPARATED = 1000, 0.1
 """Pairs of letters in a treebank, and the share of them between words, from which its text has no blanks."""
 
 
-class Trained:
+class SegmentationModels:
     """The models.
 
     Attributes
@@ -129,7 +129,7 @@ class Trained:
         return {"threshold": self.threshold, "blanks": self.blanks, "templates": model.templates}, tables
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> Trained:
+    def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> SegmentationModels:
         """Return the inverse of `state`.
 
         Raises
@@ -150,24 +150,24 @@ class Trained:
 
 
 def train(
-    paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
-) -> Trained:
+    paragraphs: Sequence[list[list[SurfaceToken]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
+) -> SegmentationModels:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
     bits, epochs = options.bits, options.epochs
     tables, blanks = _learn_tokens(paragraphs, options, seed, progress)
     if blanks or (tables["candidate"] == ALWAYS).any():
         examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        tables["words"] = _fit(examples, Options(bits, epochs, LEARNING_RATE), seed, progress, "words")
+        tables["words"] = _fit(examples, LogisticOptions(bits, epochs, LEARNING_RATE), seed, progress, "words")
     sentences = learn_sentences(
         paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
     )
     tables |= sentences.usage._asdict() | {"sentences": sentences.weights} | sentences.network.arrays()
-    return Trained(tables, blanks, 0.0)
+    return SegmentationModels(tables, blanks, 0.0)
 
 
 def _learn_tokens(
-    paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
+    paragraphs: Sequence[list[list[SurfaceToken]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
 ) -> tuple[dict[str, np.ndarray], bool]:
     """Return the tables of the model of tokens, and whether words contain blanks."""
     plain = TrainingText(raw_text(paragraphs))
@@ -178,7 +178,7 @@ def _learn_tokens(
     tables["known"] = known_tokens(plain)
     lexicon = tables["candidate"], tables["known"]
     found = (token_examples(text.layout, text.raw.token_ends, *lexicon, options.bits) for text in (plain, *varied))
-    steps = Options(options.bits, options.epochs, LEARNING_RATE, N_OF_CLASSES)
+    steps = LogisticOptions(options.bits, options.epochs, LEARNING_RATE, N_OF_CLASSES)
     tables["tokens"] = _fit(found, steps, seed, progress, "tokens")
     return tables, plain.has_words_with_blanks()
 
@@ -224,7 +224,7 @@ def _count_tokens(codes: Uint32s, start: Int64s, end: Int64s, counts: Int64s) ->
 
 
 def _word_examples(
-    paragraphs: Sequence[list[list[Surface]]], candidate: np.ndarray, blanks: bool, bits: int
+    paragraphs: Sequence[list[list[SurfaceToken]]], candidate: np.ndarray, blanks: bool, bits: int
 ) -> tuple[Iterator[tuple[np.ndarray, np.ndarray]], np.ndarray]:
     """Return features and gold decisions of each fold, and the counts of words, from text as it is."""
     folds = [TrainingText(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
@@ -243,7 +243,7 @@ def _word_examples(
 
 def _fit(
     parts: Iterable[tuple[np.ndarray, np.ndarray]],
-    options: Options,
+    options: LogisticOptions,
     seed: int,
     progress: Callable[..., Any],
     name: str,

@@ -17,7 +17,7 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.io import broken, conll
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.io.splitting import Piece
 from nonproj.text import input as text_input
 from nonproj.text.formats import FORMATS, TextInput
@@ -190,7 +190,7 @@ def test_units_are_those_of_the_pieces(lines, latin, size, strict):
     """The other units are those that a reader finds in the file without the malformed ones."""
     data = "".join(lines).encode()
     data = data[:latin] + b"\xe5" + data[latin:] if latin < len(data) else data
-    rules = Rules(max_line=100, strict=strict, ignore_heads=True)
+    rules = ReadingRules(max_line=100, strict=strict, ignore_heads=True)
     whole = [_facts(unit) for unit in broken.read_units(io.BytesIO(data), rules)]
     found = []
     for piece in broken.split_units(io.BytesIO(data), size, rules):
@@ -207,7 +207,7 @@ def test_units_are_those_of_the_pieces(lines, latin, size, strict):
 def _facts(unit) -> tuple:
     if isinstance(unit, conll.Sentence):
         return "Sentence", unit.line, "".join(unit.lines)
-    return (type(unit).__name__, *(unit if isinstance(unit, broken.Broken) else (unit,)))
+    return (type(unit).__name__, *(unit if isinstance(unit, broken.MalformedUnit) else (unit,)))
 
 
 # -- plain text --------------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def test_pieces_of_broken_text_do_not_matter(parts, form, size):
         expected = [_facts(unit)[:3] for unit in text_input.read_text_units(io.BytesIO(data), segmenter, options)]
         found = []
         for piece in text_input.split_text_units(io.BytesIO(data), options, size):
-            units = [piece] if isinstance(piece, broken.Broken) else piece.read(segmenter, options)
+            units = [piece] if isinstance(piece, broken.MalformedUnit) else piece.read(segmenter, options)
             found += [_facts(unit)[:3] for unit in units]
         strip = [[(fact[0], fact[1]) for fact in facts] for facts in (expected, found)]
         assert strip[0] == strip[1]

@@ -19,7 +19,7 @@ from nonproj.learning.candidate_arcs import pack_arcs
 from nonproj.learning.mixing import examples_of, make_examples
 from nonproj.learning.training_data import ArcSpaces, LazyList
 from nonproj.linear.concatenation import concatenated
-from nonproj.linear.perceptron import Averaged, mean_of, rounded_mean
+from nonproj.linear.perceptron import AveragedWeights, mean_of, rounded_mean
 from nonproj.linear.weights import quantise
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
@@ -172,7 +172,7 @@ def test_packed_tags_and_arcs_by_their_definition():
 def test_the_rounded_mean_is_the_mean_rounded(count, bits):
     several = []
     for seed in range(count):
-        random, averaged = np.random.default_rng(seed), Averaged(bits)
+        random, averaged = np.random.default_rng(seed), AveragedWeights(bits)
         averaged.weights[:] = random.integers(-50, 50, 1 << bits)
         averaged.total[:] = random.integers(-(10**7), 10**7, 1 << bits)
         averaged.step = 1000 + seed
@@ -183,7 +183,7 @@ def test_the_rounded_mean_is_the_mean_rounded(count, bits):
 
 
 def test_the_rounded_mean_of_nothing_learnt():
-    table, scale = rounded_mean([Averaged(4)])
+    table, scale = rounded_mean([AveragedWeights(4)])
     assert not table.any() and scale == quantise(np.zeros(16, np.float32))[1]
 
 

@@ -20,7 +20,7 @@ from nonproj.learning.network import ArcExample, NetworkLearner, count_rows
 from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.networks import context as context_layers
-from nonproj.networks.context import CONTEXT, Context
+from nonproj.networks.context import CONTEXT, ContextWeights
 from nonproj.networks.context_learning import gradients
 from nonproj.networks.training import Dropout
 from nonproj.options.config import Config
@@ -31,7 +31,7 @@ from nonproj.scoring.batch import join
 from nonproj.scoring.network import ArcWeights, Network
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import TokenEncoder
-from nonproj.scoring.word_rows import Columns, columns_for
+from nonproj.scoring.word_rows import IndexColumns, columns_for
 from nonproj.types import Sentence
 
 FILES = load_templates()
@@ -63,12 +63,12 @@ def draw_context(rng, width, size):
     hidden, output = (rng.integers(-127, 128, shape) for shape in ((2, width, 9 * width), (width, 2 * size)))
     scales, bias = 10.0 ** rng.uniform(-3, -1, (2, 3 * width)), rng.normal(size=(2, 3 * width))
     factors, unit = 10.0 ** rng.uniform(1, 3, 2 * size), np.array([1e-5])
-    return Context(*(np.float32(table) for table in (hidden, scales, bias, output, factors, unit)))
+    return ContextWeights(*(np.float32(table) for table in (hidden, scales, bias, output, factors, unit)))
 
 
 def draw_network(rng, vocabularies, size, width=0):
     """A network of random integers, some of whose entries have no row."""
-    columns = Columns.of(vocabularies, columns_for(vocabularies))
+    columns = IndexColumns.of(vocabularies, columns_for(vocabularies))
     index = rng.integers(0, columns.size, columns.size).astype(np.int32) * (rng.random(columns.size) < 0.8)
     tags = 5 + len(vocabularies["pos"])
     shapes = (columns.size, width or 2 * size), (tags, size), (naive_network.POSITIONS, size), (size,), (3, size)
@@ -322,7 +322,7 @@ def test_rows_are_for_what_occurs_twice():
             columns, feats = naive_network.entries(sentence, encoder.vocabularies, node)
             for entry in columns + feats:
                 seen[entry] = seen.get(entry, 0) + 1
-    columns = Columns.of(encoder.vocabularies, columns_for(encoder.vocabularies))
+    columns = IndexColumns.of(encoder.vocabularies, columns_for(encoder.vocabularies))
     index = count_rows(columns, [encoder.encode(s) for s in drawn])
     twice = sorted(entry for entry, count in seen.items() if count >= 2)
     assert np.flatnonzero(index).tolist() == twice and index[twice].tolist() == list(range(1, len(twice) + 1))

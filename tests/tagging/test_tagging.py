@@ -8,10 +8,10 @@ import pytest
 from problems import draw_tags
 
 from nonproj.errors import ConfigError
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.templates import parse_template
 from nonproj.tagging.chain import FormRows, make_chain
-from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.decoding import GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import chain_templates, grammar_of, load_templates
@@ -118,7 +118,7 @@ def test_sentences_of_a_batch_do_not_touch_each_other():
 def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_with_margin(seed, kind):
     rng = np.random.default_rng(seed)
     tags, chain, words, form, sentence = draw_problem(rng, 3)
-    averaged, margin = Averaged(BITS), 3.0
+    averaged, margin = AveragedWeights(BITS), 3.0
     weights, total = averaged.weights, averaged.total
     weights[:], total[:], averaged.step = draw_weights(rng, kind), rng.normal(size=1 << BITS), 7
     scores, sequences = naive_scores(weights, tags, sentence)
@@ -130,7 +130,7 @@ def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_w
     ]
     before, total_before = weights.copy(), total.copy()
     text = FormRows(np.array([0, 3]), form)
-    target = Gold(chosen.astype(np.int32), margin)
+    target = GoldTags(chosen.astype(np.int32), margin)
     wrong = train_text(chain, words, text, np.array([0]), target, 4, averaged)
     fitting = []
     for value, sequence in zip(cost, sequences, strict=True):

@@ -34,7 +34,7 @@ from nonproj.options.sections import EncoderConfig
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.encoders import heads as runtime
-from nonproj.scoring.encoders.architecture import Folder
+from nonproj.scoring.encoders.architecture import EncoderFolder
 from nonproj.scoring.encoders.quantisation import quantise
 from nonproj.scoring.encoders.scorer import LABEL_WEIGHT, TAG_WEIGHT, WEIGHT, EncoderScorer
 from nonproj.scoring.encoders.session import Encoder
@@ -123,7 +123,7 @@ class EncoderTask(NamedTuple):
 
 
 def fine_tune(
-    folder: Folder,
+    folder: EncoderFolder,
     sentences: Sequence[Sentence],
     task: EncoderTask,
     progress: Callable[..., Any],
@@ -135,7 +135,7 @@ def fine_tune(
 
     Parameters
     ----------
-    folder : Folder
+    folder : EncoderFolder
     sentences : sequence of Sentence
         With gold heads and labels, of some words at least.  Those that are longer than the encoder's longest input are
         left out.

@@ -135,7 +135,7 @@ class EmbeddingLayout(NamedTuple):
     types: int
 
 
-class Folder(NamedTuple):
+class EncoderFolder(NamedTuple):
     """What `read_folder` returns.
 
     Attributes
@@ -155,7 +155,7 @@ class Folder(NamedTuple):
     licence: str
 
 
-def read_folder(path: str | Path) -> Folder:
+def read_folder(path: str | Path) -> EncoderFolder:
     """Return the encoder in a folder of Hugging Face: config.json, tokenizer.json, model.safetensors.
 
     Nothing in it is executed.  Sizes and shapes are compared with config.json before a tensor is read.
@@ -171,7 +171,7 @@ def read_folder(path: str | Path) -> Folder:
     architecture, layout = read_settings(_json(folder / "config.json"), str(folder / "config.json"))
     tokenizer = _text(folder / "tokenizer.json")
     arrays = _read_arrays(folder / "model.safetensors", architecture, layout)
-    return Folder(architecture, arrays, tokenizer, _licence(folder / "README.md"))
+    return EncoderFolder(architecture, arrays, tokenizer, _licence(folder / "README.md"))
 
 
 def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tuple[Architecture, EmbeddingLayout]:

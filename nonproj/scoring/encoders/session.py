@@ -22,7 +22,7 @@ from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.state import Schema, State
 from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, LARGEST_NUMBER, MATRICES, Architecture, check_sizes
 from nonproj.scoring.encoders.graph import INPUT, write_graph
-from nonproj.scoring.encoders.pieces import Cut, Pieces
+from nonproj.scoring.encoders.pieces import Pieces, SentencePieces
 from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, check_scales, dequantise, is_quantised
 from nonproj.scoring.encoders.windows import windows
 from nonproj.types import Float32s
@@ -130,7 +130,7 @@ class Encoder:
                 pass
         return found
 
-    def _windows(self, sentence: int, cut: Cut) -> list[_Window]:
+    def _windows(self, sentence: int, cut: SentencePieces) -> list[_Window]:
         """Return the windows of a sentence."""
         first, last, _ = self.pieces.special
         within = np.arange(len(cut.ids)) - np.repeat(np.cumsum(cut.lengths) - cut.lengths, cut.lengths)
