@@ -19,7 +19,7 @@ from nonproj.io.temporary import reserved
 from nonproj.types import Sentence
 
 SHORTEST, LONGEST = 3, 100
-"""Numbers of words; other sentences are left out."""
+"""Minimum and maximum number of words of a sentence; others are left out."""
 
 _OPEN = "# nonproj certified = false"
 
@@ -27,7 +27,7 @@ log = logging.getLogger("nonproj")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Parse the texts, choose sentences, and train the student; ``--resume`` goes on in each of these."""
+    """Parse the texts, choose sentences, and train the student; ``--resume`` continues each of these steps."""
     silver = f"{options.output}.silver.conllu"
     config = train.config_of(options)
     if config.treebank.silver:
@@ -91,7 +91,7 @@ def parsing_options(options: argparse.Namespace, text: str, path: str) -> argpar
 
 
 def known_texts(options: argparse.Namespace, held_out: str | float) -> set[tuple[str, ...]]:
-    """Return the words of each sentence of the treebank, and of files that nothing may be learnt from."""
+    """Return the words of each sentence of the treebank, and of files that must not be learnt from."""
     named = [options.train, options.test, held_out if isinstance(held_out, str) else None, *options.exclude]
     rules = reading_rules(options, require_heads=True)
     return {words_of(sentence) for path in named if path for sentence in conll.read(path, rules)}

@@ -22,7 +22,7 @@ from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 
 MOST_WORDS = 3000
-"""Number of words that are looked at."""
+"""Number of words that are inspected."""
 
 _BYTES = 1 << 17
 
@@ -60,7 +60,7 @@ def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags:
 
 
 def peek_sentences(source: OpenedInput, model: Model, plain: TextInput | None = None) -> list[Sentence]:
-    """Return the first sentences of an input that has not been read yet, as far as they can be read.
+    """Return the first sentences of an input without consuming it, as far as they can be read.
 
     A file is opened a second time.  Of a pipe, only what has arrived is looked at.
 

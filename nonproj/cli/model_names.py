@@ -17,7 +17,7 @@ log = logging.getLogger("nonproj")
 
 
 def locate_models(options: argparse.Namespace) -> argparse.Namespace:
-    """Return the options with files of installed models in place of names, and the default in place of none.
+    """Return the options with the names of models replaced by files, and the default model if none is named.
 
     An unknown name remains, and is reported when the model is loaded, after other mistakes in the options.
     """

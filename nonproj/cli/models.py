@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def describe(model: InstalledModel) -> dict[str, Any]:
-    """Return what is known about an installed model; ``error`` says why it cannot be used."""
+    """Return the facts about an installed model; ``error`` says why it cannot be used."""
     facts: dict[str, Any] = {"name": model.name, "package": model.package, "version": model.version}
     facts |= {"path": str(model.path)}
     try:

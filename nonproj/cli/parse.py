@@ -188,7 +188,7 @@ def _report(totals: ParseLog, options: argparse.Namespace) -> None:
 
 
 def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
-    """Return what to write about confidence; raise `ModelError` if it is requested and the model has none."""
+    """Return how to write confidence; raise `ModelError` if it is requested and the model has none."""
     if options.mark_unsure and options.min_confidence is None:
         raise ConfigError("--mark-unsure", "needs --min-confidence")
     output = ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0, options.mark_unsure)

@@ -85,9 +85,9 @@ class _File(NamedTuple):
     digest : str
         The digest of its contents.
     key : str
-        What the log names it by.
+        Its name in the log.
     age : tuple of int
-        What changes if somebody writes to it.
+        Changes when the file is written to.
     """
 
     target: ParseTarget

@@ -1,4 +1,4 @@
-"""What every component of a model has in common: it is fitted, stored, resumed and applied.
+"""The protocol of components: each is fitted, stored, resumed and applied.
 
 The trainer fits a list of components in their order.  Each gets the sentences of the treebank, and a context: the
 options, the components that were fitted before, and the training data as these have prepared them.  A component of your
@@ -29,7 +29,7 @@ from nonproj.scoring.vectors import WordVectors
 from nonproj.types import Int16s, Sentence
 
 _LARGEST = 1e30
-"""Larger weights are in no model file."""
+"""Maximum absolute value of a weight in a model file."""
 
 
 class TrainingFiles(NamedTuple):
@@ -42,14 +42,14 @@ class TrainingFiles(NamedTuple):
 
 
 class UnfinishedFit(NamedTuple):
-    """What a component keeps of its epochs in a checkpoint.
+    """The state of a component that has not completed its epochs, in a checkpoint.
 
     Attributes
     ----------
     state : State or None
-        What it kept before it was interrupted; None if it begins.
+        Its state when it was interrupted; None if it begins.
     save : callable
-        Keeps a state in the place of the one before.
+        Stores a state in place of the one before.
     """
 
     state: State | None = None
@@ -58,7 +58,7 @@ class UnfinishedFit(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class FitContext:
-    """What a component is fitted with, beside the sentences.
+    """The context in which a component is fitted: options, data and earlier components.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Component(SentenceComponent):
     kind : class
         Of the result of `fit`, if it is another one.
     figures : tuple of str
-        What it adds to the training history.
+        The names of the figures that it adds to the training history.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -121,7 +121,7 @@ class Component(SentenceComponent):
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Any:
-        """Return what has learnt from sentences, such as an instance; None if there is nothing to learn."""
+        """Return what was fitted, such as an instance; None if there is nothing to learn."""
         raise NotImplementedError
 
     @classmethod
@@ -132,7 +132,7 @@ class Component(SentenceComponent):
 
     @classmethod
     def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the training data for later components, with what is predicted for them, cross-fitted.
+        """Return the training data for later components, with cross-fitted predictions.
 
         The result of `fit` is in ``context.fitted``.
         """
@@ -181,7 +181,7 @@ class StoredState(NamedTuple):
 def resumed_table(arrays: Mapping[str, np.ndarray], name: str, bits: int, dtype: str = "float32") -> np.ndarray:
     """Return a table of ``2 ** bits`` weights of a checkpoint.
 
-    The digest says what the checkpoint is of, not that its content is sound: it may come from somebody else.
+    The digest identifies the training, but does not prove that the content is sound: the file is untrusted.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def check_order(components: Iterable[type[Component]]) -> None:
 def jackknife(
     component: type[Component], sentences: Sequence[Sentence], context: FitContext, folds: int, **options: Any
 ) -> list[Sentence]:
-    """Return sentences with what a component predicts that was fitted on the sentences of the other folds.
+    """Return sentences with the predictions of a component that was fitted on the other folds.
 
     Folds are made of blocks of neighbours (`nonproj.linear.folds.blocks`).  ``options`` are for its method `apply`.
     """

@@ -46,7 +46,8 @@ BLOCK = 100
 """Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks."""
 
 EPOCHS = 5
-"""Epochs of the second parser's perceptron, however many the first has, so that a resumed training may have more."""
+"""Epochs of the second parser's perceptron, independent of the first one's, so that a resumed training may have
+more."""
 
 MIN_WORDS, MIN_WRONG = 500, 25
 """Held-out words, and those with a wrong head, without which no classifier is trained."""
@@ -122,7 +123,7 @@ def held_out(count: int, copies: int, share: float) -> np.ndarray:
 
 
 class HeldOutParses(NamedTuple):
-    """What the second parser makes of the held-out sentences.
+    """The second parser's results on the held-out sentences.
 
     Attributes
     ----------
@@ -142,7 +143,7 @@ class HeldOutParses(NamedTuple):
 
 
 def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: FitContext) -> HeldOutParses:
-    """Return what a second parser, which learns from the chosen sentences, makes of the others; all else is freed."""
+    """Train a second parser on the chosen sentences; return its results on the others, and free all else."""
     rest, held = ([s for s, own in zip(sentences, out, strict=True) if own == wanted] for wanted in (False, True))
     parser, fitted = second_parser(rest, context)
     data, price = context.data, None
@@ -198,7 +199,7 @@ def config_of_second(config: Config) -> Config:
 
 
 def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) -> dict[str, list[str]]:
-    """Return vocabularies in which strings that do not occur in some sentences are replaced by what occurs nowhere.
+    """Return vocabularies in which strings that are absent from some sentences are replaced by one that occurs nowhere.
 
     Words with vectors are known without sentences.
     """
@@ -212,7 +213,7 @@ def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) 
 
 
 def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list[GradedSentence]:
-    """Parse sentences with gold trees; return what is known about their words, and what is right.
+    """Parse sentences with gold trees; return the evidence for their words, and which are right.
 
     Of a partial tree, words without a given head or label do not count.
     """
@@ -256,7 +257,7 @@ def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
 def examine_text(
     parser: Parser, fitted: Mapping[str, Any], gold: Sequence[Sentence], limit: float
 ) -> list[GradedSentence]:
-    """Segment, tag and parse the plain text of consecutive gold sentences; return what is known, and what is right.
+    """Segment, tag and parse the plain text of consecutive gold sentences; return the evidence, and what is right.
 
     A word that is not in the gold standard is wrong, and so is a tree whose sentence is not: see
     `nonproj.evaluation.alignment`.

@@ -1,4 +1,4 @@
-"""Cross-fitting of whole models: each sentence of a treebank is predicted by a model that has not learnt from it."""
+"""Cross-fitting of whole models: each sentence of a treebank is predicted by a model that was not trained on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Training of a whole model: a loop over its components, each of which learns from what earlier ones have prepared.
+"""Training of a whole model: a loop over its components, each of which learns from data that earlier ones have
+prepared.
 
 What a component learns, and from what, is in its own module; this one knows their order, and keeps what has been learnt
 in a checkpoint.

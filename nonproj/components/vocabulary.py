@@ -25,7 +25,7 @@ MIN_COUNT = 1
 
 
 class ClusterComponent(Component):
-    """The word clusters, such as Brown's, which somebody else has learnt from more text than a treebank has."""
+    """The word clusters, such as Brown's, which were learnt elsewhere, from more text than a treebank has."""
 
     name, kind = "clusters", Clusters
 

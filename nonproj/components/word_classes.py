@@ -99,7 +99,7 @@ class WordClasses(Component):
         return sum(judged) / max(len(judged), 1)
 
     def state(self) -> State:
-        """Return what `from_state` makes it from."""
+        """Return the state from which `from_state` restores it."""
         return {"classes": self.classes}, {"weights": self.weights}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""A decoding problem as decoders want it: without forbidden arcs, and with the scale that its tolerance refers to.
+"""Normalisation of a decoding problem: forbidden arcs are removed, and the tolerance is relative to its scale.
 
 `nonproj.trees.domain` says which scores forbid an arc.  Other arcs may still be so low that no best tree has them, and
 these are left out, so that they do not count for the scale.  An arc is left out if a tree with it scores less than a
@@ -51,7 +51,7 @@ def with_scale(options: DualOptions, *scores: np.ndarray) -> DualOptions:
 
 
 class NormalisedScores(NamedTuple):
-    """Parts and scores as decoders want them.
+    """Normalised parts and scores, the input of decoders.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class NormalisedScores(NamedTuple):
 
 @kernel
 def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64s, float, float, float]:
-    """Return scores of parts with those of arcs relative to the best arc into each word, and what is known of them.
+    """Return scores of parts with those of arcs relative to the best arc into each word, and the scores before.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> N
 def normalise_scores(
     parts: PartSpace, scores: ArrayLike, options: DualOptions, trees: int = 1, price: float = 0.0
 ) -> NormalisedScores:
-    """Return the problem that a decoder works with.
+    """Return the normalised problem.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class OwnScores(NamedTuple):
 
 
 class NodeResult(NamedTuple):
-    """What the subgradient method found over some of the arcs; copies and disputes are of the whole problem.
+    """The result of the subgradient method over some of the arcs; copies and disputes are of the whole problem.
 
     Attributes
     ----------

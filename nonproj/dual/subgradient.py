@@ -41,7 +41,7 @@ the algorithm of Eisner, for each pair of nodes, and of a node and an arc."""
 
 
 class Trace(NamedTuple):
-    """What happened at each of ``k`` iterations.
+    """A record of each of ``k`` iterations.
 
     Attributes
     ----------

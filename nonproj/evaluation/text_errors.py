@@ -19,7 +19,7 @@ from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
 METRICS = ("upos", "xpos", "ufeats", "lemmas", "uas", "las")
-"""What is compared for aligned words."""
+"""The columns that are compared for aligned words."""
 
 CAUSES = (
     "word not found",

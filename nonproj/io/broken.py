@@ -61,7 +61,7 @@ def read_units(source: Source, rules: ReadingRules) -> Iterator[Sentence | Malfo
 
     Yields
     ------
-    Sentence, Broken or str
+    Sentence, MalformedUnit or str
         In the order of the file; a string is the blank lines at its end.  A file without sentences yields none.
 
     Raises

@@ -24,7 +24,7 @@ from nonproj.io.temporary import open_temporary, reason, replacing
 
 
 class OpenedInput(NamedTuple):
-    """What `open_input` returns.
+    """An opened input: see `open_input`.
 
     Attributes
     ----------

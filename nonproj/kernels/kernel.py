@@ -173,7 +173,7 @@ def _make_private(folder: Path) -> bool:
 _FOLDER = cache_folder()
 
 IGNORED = "NONPROJ_OWN_KERNELS"
-"""If not empty, this environment variable makes every kernel be compiled for the processor at hand."""
+"""If this environment variable is not empty, every kernel is compiled for the current processor."""
 
 
 def shipped_digest() -> str:

@@ -1,4 +1,4 @@
-"""Kernels that come compiled, in the package ``nonproj-kernels``, so that the first parse compiles nothing.
+"""Precompiled kernels, in the package ``nonproj-kernels``, so that the first parse compiles nothing.
 
 They are compiled for a baseline processor, `CPU` with `FEATURES`, and are used if the processor has these features, and
 if everything that the compiled code depends on is the same: the sources of kernels and the versions of Python, numba

@@ -15,7 +15,7 @@ from nonproj.scoring.tree_labels import label_tree
 from nonproj.scoring.vocabulary import Tokens
 
 _FORBIDDEN = 1e9
-"""Minus the score of a label that is not the given one."""
+"""The penalty of a label other than the given one."""
 
 
 class Labeler(AveragedWeights):

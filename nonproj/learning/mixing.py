@@ -60,7 +60,7 @@ class PerceptronArguments(NamedTuple):
 
 
 def learner_of(data: TrainingData, config: Config, templates: Mapping[str, Mapping[str, Any]]) -> PerceptronArguments:
-    """Return what makes the perceptron of a parser."""
+    """Return the arguments that make the perceptron of a parser."""
     return PerceptronArguments(
         templates,
         data.encoder.attributes,

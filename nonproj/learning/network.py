@@ -3,8 +3,7 @@
 Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc.
 AdaGrad takes the steps, with one sum of squares for each row, or for each half of a row of words that consists of two
 vectors; the layers over words in context take those of Adam.  The candidate arcs are those of the jackknifed pruner.
-A share of the hidden units and of the attributes of words is left out at random in each sentence, against overfitting
-(Srivastava et al. 2014).
+Dropout of hidden units and of attributes of words prevents overfitting (Srivastava et al. 2014).
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ LAYERS = 2
 """Layers over words in context."""
 
 DROPPED, LEXICAL_DROPPED = 0.1, 0.4
-"""With these probabilities attributes are left out."""
+"""Dropout probabilities of attributes."""
 
 DROPOUT = 0.3
-"""Share of hidden units that are left out of each step."""
+"""Dropout probability of hidden units."""
 
 LEARNING_RATE = 0.03
 """That of AdaGrad, but for the layers in context, which have steps of their own."""

@@ -29,7 +29,7 @@ class PartExample(NamedTuple):
     """One sentence in training: its words, its gold tree, and the parts over the arcs that its pruner left.
 
     ``labels``, int64[n], are the numbers of the gold labels, needed where labels are scored with the arcs.  Of a
-    partial tree, heads and labels that are not given are -1, and ``completion`` has the structures that obey.
+    partial tree, heads and labels that are not given are -1, and ``completion`` has the consistent structures.
     """
 
     tokens: Tokens
@@ -109,7 +109,7 @@ class Perceptron(AveragedWeights):
         return int(np.count_nonzero((delta[:n_arcs] > 0) & given))
 
     def _complete(self, example: PartExample, scores: np.ndarray, of_labels: np.ndarray | None) -> np.ndarray:
-        """Return the indicators of the best structure that obeys the given heads and labels, float64[P].
+        """Return the indicators of the best structure consistent with the given heads and labels, float64[P].
 
         It is of the same kind as the prediction.  ``scores``, float64[P], are those of parts without labels.
         """

@@ -1,4 +1,4 @@
-"""What the components of a model learn from: the sentences of a treebank, their tags, and both as numbers.
+"""The training data of a model's components: the sentences of a treebank, their tags, and both as numbers.
 
 Nothing is kept twice: equal strings, and equal rows of copies with other tags, are one object; a sentence's candidate
 arcs lie in one block, and its parts are numbered each time they are needed, which takes little of the time.
@@ -38,7 +38,7 @@ def taken(silver: Sequence[Sentence], words: float) -> int:
 
 
 class LazyList(Sequence[_T]):
-    """Items that are made each time they are needed, because to keep them would take much memory.
+    """Items that are computed on each access, because keeping them would take much memory.
 
     Parameters
     ----------

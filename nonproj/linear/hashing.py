@@ -19,14 +19,14 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Int32s, Int64s, Uint32s, Uint64s
 
 LONGEST = 2048
-"""Characters of a string that its hash looks at, at most; the length counts, too."""
+"""Maximum number of characters of a string that its hash depends on, besides its length."""
 
 _PLACES: Any = np.frombuffer(hashlib.shake_128(b"nonproj: places").digest(8 * LONGEST), "<u8") | np.uint64(1)
 _LENGTH, _NUMBER = np.uint64(0x8B1D_52C7_93E6_40AF), np.uint64(0xC6A4_A793_5BD1_E995)
 
 
 class Window(NamedTuple):
-    """Templates over the attributes of things beside each other, such as characters, as `hash_window` reads them.
+    """Templates over the attributes of adjacent items, such as characters, as `hash_window` reads them.
 
     Attributes
     ----------

@@ -24,8 +24,8 @@ class LogisticOptions(NamedTuple):
     rate : float
         The learning rate.
     first : int
-        How many features, the first of each example, are learnt alone in as many epochs before; 0 for none.  Rare
-        features, which explain single examples, then add to what frequent ones cannot explain.
+        Number of leading features of each example that are first trained alone, for as many epochs; 0 for none.  Rare
+        features, which explain single examples, then only add what frequent ones cannot explain.
     """
 
     bits: int

@@ -1,7 +1,7 @@
 """The averaged perceptron (Collins 2002): its weights, lazy averages, means of several, and mixing.
 
-What is scored, by which inference, and how gold and predicted structures differ is the matter of those who use it: an
-update moves weights by `move`, or by a kernel that does.
+What is scored, by which inference, and how gold and predicted structures differ is up to its users: an update moves
+weights by `move`, or by a kernel that calls it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from nonproj.linear.weights import largest, quantise, scale_for
 from nonproj.types import Float32s, Float64s, Int16s
 
 _AT_ONCE = 1 << 18
-"""Weights whose mean is computed at a time: copies of a table in float64 would take more memory than all else."""
+"""Number of weights averaged at a time: float64 copies of a whole table would take more memory than all else."""
 
 
 class AveragedWeights:
-    """The weights of a perceptron in training, and what their average follows from.
+    """The weights of a perceptron in training, and the sums from which their average is computed.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class AveragedWeights:
         self.step = 1
 
     def restart(self) -> None:
-        """Leave the weights so far out of the average."""
+        """Restart the average."""
         self.total[:] = 0.0
         self.step = 1
 

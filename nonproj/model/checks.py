@@ -28,7 +28,7 @@ DONE = "done"
 """In the metadata of a checkpoint, the components that it has; its arrays are checked when it is resumed."""
 
 UNFINISHED = "unfinished"
-"""In a checkpoint, the name of what the next component keeps of its epochs."""
+"""In a checkpoint, the name of the state of a component that has not completed its epochs."""
 
 
 class ModelFields(Protocol):

@@ -1,4 +1,4 @@
-"""Models that are installed as packages, and what the name of a model means.
+"""Models that are installed as packages, and the lookup of models by name.
 
 A package of a model (`nonproj.model.wheel`) declares an entry point of the group `GROUP`: the name of the model and the
 import package that contains its file, ``NAME.nonproj``.  Nothing of a package is imported or executed.

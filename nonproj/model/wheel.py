@@ -37,7 +37,7 @@ def load(**options):
 
 
 class WheelContents(NamedTuple):
-    """What a wheel contains.
+    """The contents of a wheel.
 
     Attributes
     ----------

@@ -35,13 +35,13 @@ LARGEST = 127
 """The largest absolute value of an integer of 8 bits."""
 
 LIMIT = 1e6
-"""Numbers of vectors are cut off here."""
+"""Vectors are clipped to this absolute value."""
 
 LEAST = 1e-30
-"""A vector whose numbers are all nearer to 0 is 0; in training, so is a number of a gradient."""
+"""A vector whose numbers all have a smaller absolute value becomes 0; in training, so does a number of a gradient."""
 
 LARGEST_SUM = 2.0**24
-"""Sums are cut off here, in units of their integers."""
+"""Sums are clipped to this absolute value, in units of their integers."""
 
 CONTEXT: Arrays = {
     "context_hidden": ("int16", "layers width inputs"),
@@ -146,7 +146,7 @@ def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "t
     Raises
     ------
     ModelError
-        If it does not fit to the number of sums of a word.
+        If it does not match the number of sums of a word.
     """
     if "context_hidden" not in arrays:
         return None
@@ -176,7 +176,7 @@ def _blocks(sentences: Sentences) -> Iterator[Sentences]:
 
 @kernel
 def _quantise(vectors: Float32s, integers: Float32s, sizes: Float32s) -> None:
-    """Cut vectors off, and write them as integers of 8 bits, with the scale of each."""
+    """Clip vectors, and write them as 8-bit integers, with the scale of each."""
     n, width = vectors.shape
     limit, zero, most, least = np.float32(LIMIT), np.float32(0.0), np.float32(LARGEST), np.float32(LEAST)
     for i in range(n):

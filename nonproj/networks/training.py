@@ -13,7 +13,7 @@ from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows, sum_rows
 
 
 class NetworkInputs(NamedTuple):
-    """What a network with K hidden units is given about some sentences.
+    """The inputs of a network with K hidden units, for some sentences.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class NetworkInputs(NamedTuple):
 
 
 class Dropout(NamedTuple):
-    """Factors of what may be left out in a step: 0 for what is.
+    """Dropout factors of a step: 0 for what is left out.
 
     Attributes
     ----------

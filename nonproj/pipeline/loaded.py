@@ -1,4 +1,4 @@
-"""What a parser takes from its model: options, tables of weights, and components, which are loaded on first use."""
+"""A model loaded for parsing: options, tables of weights, and components, which are loaded on first use."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class LoadedModel:
 
     @LoadedOnce
     def encoded_tags(self) -> EncoderTagScorer | None:
-        """What adds the encoder's scores of tags to the tagger's, or None."""
+        """The scorer of tags by the encoder, or None."""
         return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None, self.max_words)
 
     @LoadedOnce

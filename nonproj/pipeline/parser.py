@@ -114,7 +114,7 @@ class Parser(LoadedModel):
         return copy.copy(self)
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
-        """Return the sentences with the requested tags, features and lemmas, and with what other components predict."""
+        """Return the sentences with the requested tags and lemmas, and the predictions of other components."""
         if self.tags == "none":
             return sentences
         if self.analyzer is not None:
@@ -258,7 +258,7 @@ class Parser(LoadedModel):
         return int(np.count_nonzero(unknown))
 
     def encode(self, sentence: Sentence) -> Tokens:
-        """Turn strings into integers, and add what the model's pretrained encoder says of them, if there is one."""
+        """Turn strings into integers, and add the scores of the model's pretrained encoder, if there is one."""
         return self.encode_all([sentence])[0]
 
     def encode_all(self, sentences: Sequence[Sentence]) -> list[Tokens]:

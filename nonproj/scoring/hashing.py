@@ -221,7 +221,7 @@ def write_places(
 ) -> int:
     """Write the places of the parts from ``first`` on, as many as a block holds; return their number.
 
-    Unless ``width`` is 0, weights of so many bytes are fetched into the cache; ``memory`` is their table as bytes.
+    Unless ``width`` is 0, weights of ``width`` bytes are fetched into the cache; ``memory`` is their table as bytes.
     """
     plain = hashed.plain
     shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift

@@ -173,11 +173,11 @@ def candidate_labels(
     scores : ndarray of shape (n, n_labels), float64
         Of each label of each arc.
     most : int
-        At most so many labels of an arc are kept.
+        Maximum number of labels kept for an arc.
     beam : float
         Labels that score lower than the best by more than this are left out.
     gold : ndarray of shape (n,), int64, optional
-        Labels that are kept in any case, in the place of the worst one if need be.
+        Labels that are always kept, in the place of the worst one if necessary.
     tree : LabelledTree, optional
         That whose words the scores are of, needed for a batch.
 

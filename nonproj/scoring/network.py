@@ -61,7 +61,7 @@ class ArcWeights(NamedTuple):
 
 
 class HiddenSums(NamedTuple):
-    """What the hidden layers of a sentence's arcs, or a batch's, are sums of.
+    """The sums from which the hidden layers of all arcs of a sentence, or a batch, are computed.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Network:
         self._labels = np.ascontiguousarray(weights.labels.T, np.float64)
 
     def layer(self, tokens: Tokens | Batch, tagged: tuple[Tokens | Batch, np.ndarray] | None = None) -> HiddenSums:
-        """Return what the scores of a sentence's arcs, or a batch's, have in common.
+        """Return the sums that the scores of all arcs of a sentence, or a batch, share.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ LABEL_MARGIN = 40.0
 labels are added.  A margin of 100 gained nothing (``research/results/accuracy.md``)."""
 
 BEAM = 3.0
-"""Candidate labels score less than the best one by at most so many margins of the labeler."""
+"""Beam: candidate labels score less than the best one by at most this multiple of the labeler's margin."""
 
 _NO_MARGINS = np.empty(0)
 

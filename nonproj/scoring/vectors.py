@@ -59,9 +59,9 @@ class WordVectors(NamedTuple):
             a first line with the numbers of words and dimensions may be absent.  In binary, that line is there, and
             each word is followed by a blank and its float32 numbers.
         most : int
-            Of the words, the first so many are kept; files list frequent ones first.
+            Maximum number of words; files list frequent ones first.
         wanted : iterable of str
-            Words that are kept wherever they are.
+            Words that are kept beyond this limit.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class WordNumbers:
 
 
 def _chosen(entries: Iterable[Entry], most: int, kept: set[str]) -> dict[str, np.ndarray]:
-    """Return the vectors of the first words, and of those that are kept wherever they are."""
+    """Return the vectors of the first words, and of those that are kept beyond the limit."""
     found: dict[str, np.ndarray] = {}
     for number, (data, vector_of) in enumerate(entries):
         word = data.decode("utf-8", "replace")

@@ -1,8 +1,8 @@
 """From strings to integers: vocabularies of the attributes of words, and the encoder of sentences.
 
 A word becomes a row of small integers, one for each attribute that the templates use, and a list of morphological
-features.  The encoder keeps, for each thread, the rows of words that it has met, so a word costs one look-up of its
-five columns.
+features.  The encoder keeps, for each thread, the rows of the words that it has encoded, so a known word costs one
+look-up of its five columns.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ PADDING = 3
 """Rows of `OUTSIDE` before the root and after the last word: the largest offset a template may use."""
 
 MAX_FEATURES = 32
-"""Only the first so many known features of a word count: pairs of features of two words take time and memory by their
-square, and words of natural languages have fewer (17 at most in the Basque treebank)."""
+"""Maximum number of known features that count for a word: pairs of features of two words take quadratic time and
+memory, and words of natural languages have fewer (at most 17 in the Basque treebank)."""
 
 MOST_TAGS, LEAST_WORDS = 30, 600
-"""More fine tags than that, with fewer words of the training sentences for each, are too many to learn from."""
+"""Limits of fine tags: more tags than this, with fewer training words for each, are too many to learn from."""
 
 _CACHED_WORDS = 200_000
 
@@ -54,7 +54,7 @@ class Tokens(NamedTuple):
     feat : ndarray, int32
         Numbers of morphological features.
     encoded : nonproj.scoring.encoders.heads.EncodedSentence or None
-        What a pretrained encoder says of the nodes, if the model has one.
+        The scores of a pretrained encoder, if the model has one.
     """
 
     atoms: np.ndarray
@@ -105,14 +105,13 @@ ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
 
 An absent lemma is the lower-cased form, an absent fine tag the coarse one.  Of a tuple, the first string counts that is
 in the vocabulary: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag, and
-``vector`` the word, or it in lower case, if there is a vector for it.
-``morph`` is ``tag`` without the features that tell little of a word's label, see `nonproj.scoring.morphology`.
-``enclosure`` and ``segment`` depend on the whole sentence, see `nonproj.scoring.punctuation`; here they are those of a
-word by itself.  The bit strings of clusters depend on the model, see `nonproj.scoring.clusters`; here a word has none,
-and is unknown."""
+``vector`` the word, or it in lower case, if there is a vector for it.  ``morph`` is ``tag`` without the features that
+are not informative about a word's label, see `nonproj.scoring.morphology`.  ``enclosure`` and ``segment`` depend on the
+whole sentence, see `nonproj.scoring.punctuation`; here they are those of a word by itself.  The bit strings of clusters
+depend on the model, see `nonproj.scoring.clusters`; here a word has none, and is unknown."""
 
 _COMMON = 1000
-"""A word is common if it is one in so many of the training words."""
+"""A word is common if at least one training word in this number is this word."""
 
 MORPH = "morph"
 """The attribute whose features are chosen in training."""
@@ -129,7 +128,7 @@ def _columns(row: Sequence[str], coarse: bool) -> tuple[str, str, str, str, str]
 
 
 def prefer_coarse(sentences: Iterable[Sentence]) -> bool:
-    """Return whether CPOSTAG (UPOS) says more to templates than POSTAG (XPOS).
+    """Return whether CPOSTAG (UPOS) is more useful to templates than POSTAG (XPOS).
 
     Positional tags, such as ``n-s---mn-``, repeat FEATS.  Most templates name ``pos``, and most of its tags would be
     too rare.  Fine tags that are no more than the coarse ones are not finer.  Where CPOSTAG is absent, nothing could
@@ -154,7 +153,7 @@ def _features_of(feats: str) -> list[str]:
 
 
 class _WordCache:
-    """The words that a thread has met: their numbers, their rows of integers, and their features."""
+    """The words that a thread has encoded: their numbers, their rows of integers, and their features."""
 
     def __init__(self, n_attributes: int):
         self.row: dict[tuple[Any, ...], int] = {}

@@ -146,7 +146,7 @@ class Admission:
         self._any = Speed()
 
     def add_workers(self, count: int, reload: float | None = None) -> None:
-        """Count workers that are ready, or fewer that are; ``reload`` is how long the last took to start."""
+        """Change the number of workers that are ready; ``reload`` is how long the last one took to start."""
         self.workers += count
         self.reload = self.reload if reload is None else reload
 

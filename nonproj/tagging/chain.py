@@ -20,7 +20,7 @@ from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 
 class ChainLabels(Protocol):
-    """What a chain is over: the arrays of a `TagSet`."""
+    """The labels of a chain: the arrays of a `TagSet`."""
 
     unit_start: np.ndarray
     units: np.ndarray

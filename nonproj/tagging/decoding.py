@@ -42,14 +42,14 @@ class Pruning(NamedTuple):
 
 
 class GoldTags(NamedTuple):
-    """What training aims at.
+    """The gold tags of a sentence in training.
 
     Attributes
     ----------
     candidate : ndarray, int32
         The number of each word's gold tag among its candidates; -1 in tagging.
     margin : float
-        What each wrong tag scores more.
+        Added to the score of each wrong tag.
     """
 
     candidate: np.ndarray

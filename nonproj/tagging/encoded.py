@@ -70,7 +70,7 @@ class EncoderTagScorer:
 
 
 def encoded_tags(scorer: EncoderScorer | None, tags: TagSet | None, longest: int) -> EncoderTagScorer | None:
-    """Return what scores tags by an encoder; None if there is no encoder with a layer of tags, or no tagger."""
+    """Return the scorer of tags by an encoder; None if there is no encoder with a layer of tags, or no tagger."""
     if scorer is None or scorer.tags is None or tags is None:
         return None
     return EncoderTagScorer(scorer, tags, longest)

@@ -70,9 +70,9 @@ class Smoothing(NamedTuple):
     Attributes
     ----------
     suffix, lower, form : float
-        The distribution of a shorter suffix, of the suffixes, and of the lower-cased form counts as so many words.
+        The weights of the distributions of a shorter suffix, of the suffixes, and of the lower-cased form, in words.
     threshold : float
-        Candidates are at least so likely, as a fraction of the likeliest.
+        Minimum probability of a candidate, as a fraction of the likeliest one's.
     limit : int
         The largest number of candidates.
     """

@@ -59,7 +59,7 @@ NETWORK = {
 """The arrays of a `TagNetwork` in a model, for schemas."""
 
 VECTOR_WORDS: Arrays = {"network_words": ("uint8", "*")}
-"""One more, if there are words with vectors."""
+"""One more array, if there are words with vectors."""
 
 
 class TagWeights(NamedTuple):
@@ -81,7 +81,7 @@ class TagWeights(NamedTuple):
 
 
 class FormLayers(NamedTuple):
-    """What the scores of a word's tags need of the forms around it.
+    """The contributions of forms to the scores of tags.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class TagNetwork:
         return len(self.weights.bias)
 
     def layers(self, forms: Sequence[str]) -> FormLayers:
-        """Return what a word's scores need of forms."""
+        """Return the contributions of forms to the scores of tags."""
         start, hashes = form_hashes(forms)
         return self._layers(form_rows(start, self.index[hashes]), self.words.of(forms) if self.words else None)
 

@@ -46,7 +46,7 @@ LAYERS = 1
 """Layers over words in context."""
 
 FORMS_DROPPED, NGRAMS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
-"""With these probabilities forms, n-grams and hidden units are left out."""
+"""Dropout probabilities of forms, n-grams and hidden units."""
 
 _BATCH = 16
 _RATE, _DENSE_RATE, _LAST = 0.1, 0.003, 0.1

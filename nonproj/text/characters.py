@@ -24,7 +24,7 @@ WORD_KINDS = (LOWER, UPPER, LETTER, DIGIT, NUMBER, CONNECTOR, FORMAT, JOINER)
 """Kinds of the characters of words."""
 
 KINDS = 32
-"""More than there are kinds."""
+"""An upper bound on the number of kinds."""
 
 _CATEGORIES = {
     "Ll": LOWER,

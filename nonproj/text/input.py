@@ -77,7 +77,7 @@ def split_text(source: Source, options: TextInput | None = None, size: int = _BL
         As for `read_text`.
     options : TextInput, optional
     size : int
-        A piece has at least so many characters, but for the last one; 0: what can be read at once.
+        Minimum number of characters of a piece other than the last; 0: what can be read at once.
 
     Yields
     ------

@@ -2,7 +2,7 @@
 
 A piece ends with a paragraph, after the blank lines behind it; where sentences end with the line, with a line.  A
 paragraph of more than `MAX_PARAGRAPH` characters is cut: after a line, if possible one that ends with a full stop, or
-else at a blank.  What the pieces are never changes how they are segmented, so one process and many workers write the
+else at a blank.  The division into pieces never affects the segmentation, so one process and many workers write the
 same.
 """
 
@@ -198,7 +198,7 @@ class Splitter:
         return place
 
     def _last_solid(self) -> int:
-        """Return the place of the last character that is not blank; -1 where there is none."""
+        """Return the position of the last character that is not blank; -1 if there is none."""
         return len(self.buffer.rstrip(BLANKS)) - 1
 
     def _cut(self, first: int, limit: int) -> int:

@@ -1,4 +1,4 @@
-"""Segmentation without training on raw text: rules over Unicode's characters, and what is known of a language.
+"""Segmentation without training on raw text: rules over Unicode's characters, and rules for languages.
 
 The rules for tokens follow the idea of Unicode's word boundaries (UAX 29): letters and digits stay together, as do
 those with an apostrophe, a hyphen, a dot or a comma between them; every other character is a token, equal ones in a row

@@ -34,12 +34,12 @@ from nonproj.types import Float64s, Sentence
 
 
 class Segmenter:
-    """What finds the sentences, tokens and words of a text; `fit` or `unicode` makes one.
+    """Finds the sentences, tokens and words of a text; `fit` or `unicode` makes one.
 
     Attributes
     ----------
     description : str
-        What segments: a trained model, or which rules.
+        A trained model, or the rules in use, in words.
     finder : SegmentationModels or UnicodeRules
         What finds tokens and sentences.
     multiwords : Multiwords

@@ -18,10 +18,10 @@ from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
 from nonproj.types import Bools, Int32s, Uint8s, Uint32s
 
 OF_TOKEN = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag")
-"""What is known of a token alone."""
+"""Attributes of a token alone."""
 
 _ATTRIBUTES = (*OF_TOKEN, "absent", "one", "place", "inside", "verbs")
-"""What is known of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
+"""Attributes of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
 character, the blanks after it (``gap``), its length up to four, how its form is capitalised elsewhere, its usual part
 of speech, whether the paragraph ends before it; and of the place after it, how long the sentence is, that with its open
 brackets and quotation marks, and its number of verbs."""

@@ -1,8 +1,8 @@
 """A small network that scores sentence ends, beside the linear model.
 
-A token has a vector: the sum of the rows of what is known of it, such as its form and its suffix.  From these vectors
-layers over tokens in context (`nonproj.networks.context`) compute what each token adds to the hidden units of the
-places before and after it.  The hidden layer of a place is the positive part of that and a row for the state
+A token has a vector: the sum of the rows of its attributes, such as its form and its suffix.  From these vectors layers
+over tokens in context (`nonproj.networks.context`) compute what each token adds to the hidden units of the places
+before and after it.  The hidden layer of a place is the positive part of that and a row for the state
 (`nonproj.text.sentence_features.state_of`).  So forms that are used alike have similar vectors, what is learnt about
 one helps with the others, and an end may depend on tokens far away.
 
@@ -51,7 +51,7 @@ CONTEXT_SCALE = 2.0**-14
 """The scale of what tokens in context add to hidden layers, in integers."""
 
 PIECE, OVERLAP = 192, 32
-"""Tokens of a piece of a long paragraph, at most, and those on each side that are only context for them."""
+"""Maximum number of tokens of a piece of a long paragraph, and number of those on each side that are only context."""
 
 
 class SentenceNetwork(NamedTuple):
@@ -80,7 +80,7 @@ class SentenceNetwork(NamedTuple):
         return self._replace(output=self.output * np.float32(factor))
 
     def encode(self, table: TokenTable, usage: Usage) -> EncodedText:
-        """Return what is known of the words of a table, and what they add to the hidden units of places."""
+        """Return the text of a table of tokens as the network reads it."""
         known, nodes, vectors = _encode(table, usage, self.rows)
         if self.context:
             return EncodedText(known, nodes, self.context.sums(vectors, (nodes.first, nodes.end)))

@@ -43,7 +43,7 @@ WIDTH, HIDDEN, LAYERS = 32, 32, 2
 """Numbers in a vector, hidden units, and layers over tokens in context."""
 
 FORMS_DROPPED, ROWS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
-"""With these probabilities the row of a form, other rows and hidden units are left out."""
+"""Dropout probabilities of the row of a form, of other rows, and of hidden units."""
 
 STEPS, MOST_EPOCHS = 2000, 10
 """Small treebanks are trained for more epochs, until this number of steps, but not for more than this factor."""

@@ -38,7 +38,7 @@ _CASE_BITS = 16
 
 
 class SentenceModel(NamedTuple):
-    """What scores the ends of sentences.
+    """A model that scores the ends of sentences.
 
     Attributes
     ----------

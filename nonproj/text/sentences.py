@@ -87,7 +87,7 @@ class SentenceEndWorkspace(NamedTuple):
 
 
 class SentenceEnds(NamedTuple):
-    """What is found at the place before the first token, and at those after each token.
+    """The result at the place before the first token, and at those after each token.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ def _prune(active: SentenceBeginnings, count: int, ended: float) -> int:
 
 
 class SentenceSpans(NamedTuple):
-    """The stretches of tokens that are a sentence with at least some probability, as far as there is room for them.
+    """The spans of tokens that are a sentence with at least a minimum probability, as far as there is room for them.
 
     Attributes
     ----------
@@ -334,7 +334,7 @@ def alternatives(
     least: float = LEAST,
     network: SentenceNetwork | None = None,
 ) -> Alternatives:
-    """Return the stretches of tokens that are a sentence with some probability, and the best sentences.
+    """Return the spans of tokens that are a sentence with a minimum probability, and the best sentences.
 
     Parameters
     ----------

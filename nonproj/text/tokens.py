@@ -34,11 +34,11 @@ _OF_PLACE = (
     "flags", "place", "remaining", "before", "after", "token", "rest", "left", "right", "chunk", "inside",
     "previous", "following", "nextkind", "known", "length", "one", "leftoutline", "rightoutline", "run", "earlier",
 )  # fmt: skip
-"""What is known of a place at which a token may end, beside the characters around it: marks of the chunk, the number
-of characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
-rest of the chunk, their shapes, the chunk, how far inside it the place is, the neighbouring chunks, the kind of the
-next one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines
-of token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, and the
+"""Attributes of a place at which a token may end, beside the characters around it: marks of the chunk, the number of
+characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the rest
+of the chunk, their shapes, the chunk, how far inside it the place is, the neighbouring chunks, the kind of the next
+one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines of
+token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, and the
 class before the letters, or others, that end there."""
 
 _WIDTH = len(_OF_CHARACTERS) + len(_OF_PLACE)
@@ -211,7 +211,7 @@ class TokenSpans(NamedTuple):
 
 
 class TokenModel(NamedTuple):
-    """What decides where tokens end.
+    """The model that decides where tokens end.
 
     Attributes
     ----------

@@ -23,8 +23,8 @@ LONGEST = 12
 """Longest word of the lexicon, in units."""
 
 _ATTRIBUTES = ("word", "shape", "suffix", "across", "before", "behind", "one")
-"""What is known of a unit: its form in lower case, its shape, its last characters; and of the place after it, the
-longest word of the lexicon that goes on there, that ends there, and that begins there."""
+"""Attributes of a unit: its form in lower case, its shape, its last characters; and of the place after it, the longest
+word of the lexicon that goes on there, that ends there, and that begins there."""
 
 _WIDTH = len(_ATTRIBUTES)
 

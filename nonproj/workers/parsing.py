@@ -305,7 +305,7 @@ def parse_text(
 
     Yields
     ------
-    ParseRecord or Broken
+    ParseRecord or MalformedUnit
         For each sentence, once its text is written, with malformed ones in their place.
 
     Raises

@@ -1,4 +1,4 @@
-"""Parsing of units: sentences, and malformed ones in their place, in the order of the input."""
+"""Parsing of units, which are sentences or malformed units, in the order of the input."""
 
 from __future__ import annotations
 

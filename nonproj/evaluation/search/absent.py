@@ -18,7 +18,7 @@ _SHOWN = 10
 
 
 def absent(query: str, sentences: Iterable[Sentence]) -> str:
-    """Return what a query asks for and no word has, with what there is instead; empty if there is nothing of the kind.
+    """Return the strings of a query that no word has, and those that words have instead; empty if all occur.
 
     Examples
     --------

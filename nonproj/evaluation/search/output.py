@@ -1,4 +1,4 @@
-"""What a search finds: sentences as CoNLL-U, a table of the matches, and counts of groups."""
+"""The output of a search: sentences as CoNLL-U, a table of the matches, and counts of groups."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Attribute(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What an attribute is compared with: ``text`` exactly, in any case (``fold``), a ``regex``, or a ``number``."""
+    """The value of a comparison: ``text`` exactly, in any case (``fold``), a ``regex``, or a ``number``."""
 
     kind: str
     text: str
@@ -66,7 +66,7 @@ class Relation(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A relation to a word that matches a node."""
+    """A relation to a word that matches a pattern."""
 
     relation: Relation
     node: WordPattern

@@ -1,8 +1,8 @@
 """Compiled queries and their matches.
 
-A match is a word for the first node of the query and one for each named node; every other node is satisfied if some
-word is.  Named words are enumerated by backtracking; a part of the query without names is a property of a word, which
-is computed once for each word.
+A match is a word for the first word pattern of the query and one for each named pattern; every other pattern is
+satisfied if some word matches it.  Named words are enumerated by backtracking; a part of the query without names is a
+property of a word, which is computed once for each word.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nonproj.evaluation.search.syntax import parse
 from nonproj.evaluation.search.words import SearchedSentence
 
 MOST_STEPS = 1_000_000
-"""Number of words that are tried in a sentence, before the search in it is abandoned."""
+"""Maximum number of words tried in a sentence, before the search in it is abandoned."""
 
 
 class SentenceMatches(NamedTuple):
@@ -35,7 +35,7 @@ class SentenceMatches(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A compiled node.
+    """A compiled word pattern.
 
     Attributes
     ----------

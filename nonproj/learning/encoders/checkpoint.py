@@ -1,4 +1,4 @@
-"""The state of fine-tuning after an epoch, from which an interrupted run goes on with the same results."""
+"""The state of fine-tuning after an epoch, from which an interrupted run continues with the same results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nonproj.errors import ModelError
 from nonproj.linear.state import State
 
 _KNOWN = ("step", "exp_avg", "exp_avg_sq")
-"""What AdamW knows of each parameter that has had a gradient."""
+"""The state of AdamW for each parameter that has had a gradient."""
 
 _NOISE = "noise"
 

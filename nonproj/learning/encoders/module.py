@@ -53,7 +53,7 @@ class Bert(nn.Module):
     arrays : mapping of str to ndarray, float32
         Those of `nonproj.scoring.encoders.architecture.ARRAYS`.
     dropout : float
-        Share of the numbers that are left out behind each part of a layer; none in its attention.
+        Dropout rate after each part of a layer; none in its attention.
     """
 
     words: Tensor

@@ -45,27 +45,26 @@ from nonproj.tagging.tagset import TagSet
 from nonproj.types import Bools, PartSpace, Sentence
 
 MAX_EPOCHS, MAX_WORDS = 12, 1_250_000
-"""By default, epochs, and words learnt from in all of them together: a large treebank needs fewer epochs."""
+"""Default maximum of epochs, and of training words over all epochs: a large treebank needs fewer epochs."""
 
 BATCH = 200
-"""Words learnt from together, at least."""
+"""Minimum number of words of a batch."""
 
 LAYER_RATE, DROPOUT = 2e-3, 0.33
-"""The highest learning rate of the layers behind the encoder, and the share of their numbers that are left out, as in
-Dozat and Manning (2017)."""
+"""Maximum learning rate and dropout rate of the layers behind the encoder, as in Dozat and Manning (2017)."""
 
 MARGIN, STRUCTURES_WEIGHT = 1.0, 0.5
 """Margin of the hinge loss for each wrong arc, and the factor of this loss beside the others."""
 
 STRUCTURES = "-structures"
-"""How a value of ``encoder.losses`` ends that includes the hinge loss of whole structures."""
+"""Suffix of those values of ``encoder.losses`` that include the hinge loss of whole structures."""
 
 PIECES = 30_000
-"""Pieces of words that the model keeps, at most: all that English has in MiniLM, an eighth of those of e5-small, whose
-other languages the treebank does not need (``research/results/accuracy.md``)."""
+"""Maximum number of word pieces that the model keeps: all that English has in MiniLM, an eighth of those of e5-small,
+whose other languages the treebank does not need (``research/results/accuracy.md``)."""
 
 ENCODER_DROPOUT = 0.1
-"""Share of the encoder's own numbers that are left out, as when it was pretrained."""
+"""Dropout rate of the encoder itself, as in its pretraining."""
 
 STRUCTURED_FROM = 0.3
 """The hinge loss is added after this share of the steps."""
@@ -74,7 +73,7 @@ RISING = 0.1
 """Learning rates rise for this share of the steps."""
 
 LONGEST_NORM = 5.0
-"""The longest gradient; longer ones are scaled down."""
+"""Maximum norm of a gradient; longer ones are scaled down."""
 
 log = logging.getLogger("nonproj")
 
@@ -104,7 +103,7 @@ class EncoderExample(NamedTuple):
 
 
 class EncoderTask(NamedTuple):
-    """What an encoder is to learn.
+    """The task that an encoder is fine-tuned for.
 
     Attributes
     ----------
@@ -147,7 +146,7 @@ def fine_tune(
     save : callable
         Keeps the state after each epoch.
     name : str
-        What the log and the progress bars call it.
+        Its name in the log and in progress bars.
     """
     config = task.config
     options = config.encoder
@@ -289,9 +288,10 @@ class EncoderLearner:
         return functional.dropout(found.float(), DROPOUT, self.bert.training), first
 
     def losses(self, batch: Sequence[EncoderExample]) -> dict[str, Tensor]:
-        """Return the losses of a batch: those of tags for each word, the others for each given head.
+        """Return the losses of a batch: that of tags per word, the others per given head.
 
-        There are as many of these as the share of all examples lets expect, so that all count the same.
+        The number of given heads is estimated from their share in all examples, so that every given head has the same
+        weight.
         """
         vectors, first = self.vectors(batch)
         layers, n_words = self.heads, first[-1] - len(batch)

@@ -136,7 +136,7 @@ class EmbeddingLayout(NamedTuple):
 
 
 class EncoderFolder(NamedTuple):
-    """What `read_folder` returns.
+    """The contents of an encoder's folder: see `read_folder`.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ def read_folder(path: str | Path) -> EncoderFolder:
     Raises
     ------
     ModelError
-        The folder is none, lacks a file, or has an encoder of another kind.
+        It is not a folder, lacks a file, or has an encoder of another kind.
     DependencyError
         The package safetensors is missing.
     """

@@ -53,7 +53,7 @@ _ARRAYS: Arrays = {name: ("float32", " ".join(map(str, shape))) for name, shape 
 
 
 class BiaffineLayers:
-    """The layers behind an encoder.
+    """The biaffine and trilinear layers behind an encoder.
 
     Parameters
     ----------

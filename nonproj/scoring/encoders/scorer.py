@@ -20,7 +20,7 @@ WEIGHT, LABEL_WEIGHT, TAG_WEIGHT = 0.7, 0.7, 1.0
 significantly better (``research/results/neural-weights.md``)."""
 
 _MOST_KEPT = 256
-"""The most sentences whose vectors a thread keeps."""
+"""Maximum number of sentences whose vectors a thread keeps."""
 
 
 class EncoderScorer:
@@ -66,8 +66,8 @@ class EncoderScorer:
     def vectors(self, texts: Sequence[Sequence[str]], kept: bool = False) -> list[np.ndarray]:
         """Return the vectors of sentences: see `Encoder.vectors`.
 
-        With ``kept``, the thread keeps them until it is asked so again, unless they are many, because a sentence that
-        has been tagged is parsed next.
+        With ``kept``, the thread keeps them until the next such call, unless there are many, because a tagged sentence
+        is parsed next.
         """
         keys, recent = list(map(tuple, texts)), self._recent.own
         new = [key for key in dict.fromkeys(keys) if key not in recent]

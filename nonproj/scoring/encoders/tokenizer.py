@@ -1,6 +1,6 @@
 """The settings of a tokenizer of Hugging Face (tokenizer.json), and which of them are accepted.
 
-A stranger's tokenizer must neither take forever nor fill the memory, whatever the words: its steps are from a list,
+An untrusted tokenizer must neither take forever nor fill the memory, whatever the words: its steps are from a list,
 none makes a text much longer, and regular expressions are known ones.
 """
 
@@ -50,7 +50,7 @@ def parse(tokenizer: str) -> dict[str, Any]:
     Raises
     ------
     ModelError
-        If the text is no tokenizer, or has steps that are not in `NORMALIZERS` or `PRE_TOKENIZERS`: those of a stranger
+        If the text is no tokenizer, or has steps that are not in `NORMALIZERS` or `PRE_TOKENIZERS`: untrusted ones
         could take forever.
     """
     try:

@@ -47,7 +47,7 @@ def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = 
     Raises
     ------
     ModelError
-        The tokenizer is none, or is not that of the encoder.
+        It is no tokenizer, or not that of the encoder.
     """
     architecture, arrays, tokenizer, _ = folder
     pieces = Pieces(tokenizer)
