@@ -62,7 +62,7 @@ def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags:
 def peek_sentences(source: OpenedInput, model: Model, plain: TextInput | None = None) -> list[Sentence]:
     """Return the first sentences of an input without consuming it, as far as they can be read.
 
-    A file is opened a second time.  Of a pipe, only what has arrived is looked at.
+    A file is opened a second time.  Of a pipe, only what has arrived is inspected.
 
     Parameters
     ----------

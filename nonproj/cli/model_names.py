@@ -40,7 +40,7 @@ def _path(model: str) -> str:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Return whether somebody would have to type the input."""
+    """Return whether the input would have to be typed."""
     return not stream.closed and stream.isatty()
 
 

@@ -26,7 +26,8 @@ class Branch:
     keep : ndarray of shape (A,), bool
         The arcs of these trees.
     copies : ndarray of shape (3 A,), float64
-        The copies of the scores with the lowest bound, see `nonproj.dual.problem.NodeResult`; only those of arcs that are kept are set.
+        The copies of the scores with the lowest bound, see `nonproj.dual.problem.NodeResult`; only those of kept arcs
+        are set.
     division : int, str or None
         The number of the arc that only the trees of the first part have, or `CROSSINGS`; None if it ended.
     parts : tuple of Branch

@@ -1,7 +1,7 @@
 """Parsed sentences as data: JSON, lines of JSON, Parquet files, and data frames of pandas.
 
-The source is always CoNLL text, whoever has written it: comments such as ``# nonproj certified = true`` and attributes
-in MISC such as ``Confidence=0.97`` become fields.
+The source is always CoNLL text, from any program: comments such as ``# nonproj certified = true`` and attributes in
+MISC such as ``Confidence=0.97`` become fields.
 """
 
 from __future__ import annotations

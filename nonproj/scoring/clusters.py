@@ -61,7 +61,7 @@ class Clusters:
         Parameters
         ----------
         path : str or Path
-            UTF-8.  A line is a bit string, a word and, if need be, its frequency, separated by tabs, as ``wcluster``
+            UTF-8.  A line is a bit string, a word and optionally its frequency, separated by tabs, as ``wcluster``
             writes them (Liang 2005).
 
         Raises

@@ -183,7 +183,7 @@ def _is_text(start: bytes) -> bool:
 
 
 def _from_text(stream: Stream, size: int, path: str, before: int) -> Iterator[Entry]:
-    """Yield the words of lines; so many lines are before them."""
+    """Yield the words of lines; ``before`` lines precede them."""
     limit, number = _LONGEST_WORD + 40 * size, before
     while line := stream.readline(limit):
         number += 1

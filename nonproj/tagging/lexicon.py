@@ -110,7 +110,7 @@ def form_keys(forms: Sequence[str]) -> list[Keys]:
 
 
 def split_keys(keys: list[int], sizes: Sequence[int]) -> list[Keys]:
-    """Return the keys of forms: of each so many, the form's, the lower-cased form's and the suffixes'."""
+    """Return the keys of forms: those of the form, of the lower-cased form and of a number of suffixes."""
     found, begin = [], 0
     for size in sizes:
         found.append(Keys(keys[begin], keys[begin + 1], keys[begin + 2 : begin + size]))

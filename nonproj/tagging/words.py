@@ -48,7 +48,7 @@ class FormTables(NamedTuple):
         The candidates of form ``i`` are ``tag[i, :count[i]]``.
     tag : ndarray of shape (n_forms, limit), int32
     prior : ndarray of shape (n_forms, limit, n_priors), uint32
-        Hashes of what is known about a candidate: how likely it is out of context, and how well the form is known.
+        Hashes of a candidate's prior features: how likely it is out of context, and how frequent the form is.
     """
 
     own: np.ndarray

@@ -37,7 +37,7 @@ class TextInput(NamedTuple):
     breaks: bool = False
 
     def within(self, cut_words: int, max_words: int) -> TextInput:
-        """Return these options with sentences of at most this many words: running text is cut, lines only if need be.
+        """Return these options with sentences of at most this many words: running text is cut, lines only if necessary.
 
         Parameters
         ----------

@@ -37,8 +37,8 @@ NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 line, a line end where it would have, or the end of a paragraph."""
 
 MAX_TOKEN = 1000
-"""Longest token, in characters; longer ones are cut, if need be later, so that no mark is separated from its letter: at
-twice this length at the latest, which only clusters of a thousand marks reach."""
+"""Longest token, in characters; longer ones are cut, later if necessary, so that no mark is separated from its letter:
+at twice this length at the latest, which only clusters of a thousand marks reach."""
 
 MAX_HASHED = 24
 """Number of leading characters on which the hash of a string depends, besides its length."""

@@ -362,7 +362,7 @@ def _goes_with_stop(form: str, attached: bool) -> bool:
 
 
 def _continues(form: str, attached: bool) -> bool:
-    """Return whether a token after a stop goes on with its sentence."""
+    """Return whether a token after a stop continues its sentence."""
     return _goes_with_stop(form, attached) or _STOPS.fullmatch(form) is not None or form in ",;:"
 
 

@@ -220,7 +220,7 @@ def _bounded(layout: Text, breaks: bool) -> Text:
 
 
 def _language(code: str | None, sentences: Sequence[Sentence]) -> Language | None:
-    """Return what is known of the language that an option names, or of the treebank's."""
+    """Return the rules for the language that an option names, or for the treebank's."""
     if code is None:
         return None
     if code == "auto":

@@ -133,7 +133,7 @@ def _bucket(length: int) -> int:
 
 @kernel
 def state_of(length: int, brackets: int, quotes: int, verbs: int) -> int:
-    """Return what the model knows of the sentence up to a place, as a number less than `N_STATES`."""
+    """Return the state of the sentence up to a place, as a number less than `N_STATES`."""
     return ((_bucket(length) * 2 + min(brackets, 1)) * 2 + quotes % 2) * 4 + min(verbs, 3)
 
 
@@ -164,7 +164,7 @@ def _nearby(blanks: Uint8s, t: int) -> tuple[int, int]:
 
 @kernel
 def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32s, own: int) -> None:
-    """Write what is known of a token alone, `OF_TOKEN`, from ``own`` on."""
+    """Write the attributes of a token alone, `OF_TOKEN`, from ``own`` on."""
     atoms[own], atoms[own + 1], atoms[own + 2] = table.word[row], table.shape[row], table.suffix[row]
     atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], table.blanks[row]
     atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), known.case[row], known.tag[row]

@@ -224,7 +224,7 @@ def token_rows(table: TokenTable, known: KnownWords, shift: np.uint32) -> Int32s
 
 @kernel
 def _encode(table: TokenTable, usage: Usage, rows: Float32s) -> tuple[KnownWords, PieceNodes, Float32s]:
-    """Return what is known of the words, the nodes of the pieces of paragraphs, and the vector of each node."""
+    """Return the usage of the words, the nodes of the pieces of paragraphs, and the vector of each node."""
     known, nodes = known_words(table, usage), nodes_of(pieces_of(table.blanks))
     n_nodes = len(nodes.token)
     vectors = np.zeros((n_nodes, rows.shape[1]), np.float32)

@@ -44,7 +44,7 @@ class before the letters, or others, that end there."""
 _WIDTH = len(_OF_CHARACTERS) + len(_OF_PLACE)
 
 GRAMMAR = Grammar("tokens", ("c",), (*_OF_CHARACTERS, *_OF_PLACE), (-2, 3))
-"""Templates name the character before the place, ``c``, and its neighbours; what is known of the place is ``c``'s."""
+"""Templates name the character before the place, ``c``, and its neighbours; attributes of the place are ``c``'s."""
 
 _OF_CLASSES = (
     "c.one",
