@@ -171,7 +171,6 @@ def with_columns(features: np.ndarray, count: int) -> np.ndarray:
 
 
 def _models(arrays: Mapping[str, np.ndarray], kind: str) -> ConfidenceModels:
-    """Return the models of a kind."""
     names = [[f"{kind}.{name}.{field}" for field in AdditiveModel._fields] for name in ConfidenceModels._fields]
     return ConfidenceModels(
         *(AdditiveModel(*(np.ascontiguousarray(arrays[field]) for field in fields)) for fields in names)

@@ -173,7 +173,6 @@ def align(gold: Sequence[Sentence], system: Sequence[Sentence]) -> tuple[WordSpa
 
 
 def _words(sentences: Sequence[Sentence]) -> WordSpans:
-    """Return the words of sentences."""
     found, position = WordSpans([], [], [], [], [0], ""), 0
     pieces = []
     for sentence in sentences:

@@ -141,8 +141,7 @@ def rounding_error(
 
 @kernel
 def sums_are_exact(values: Float64s, count: int) -> bool:
-    """Return whether all sums of these values, up to a number of terms, are exact: multiples of one number within 53
-    bits."""
+    """Return whether sums of up to ``count`` values are exact: multiples of one number that need at most 53 bits."""
     for value in values:
         scaled = value * UNITS
         if value > -np.inf and (scaled != np.floor(scaled) or abs(scaled) * count >= 2.0**53):

@@ -94,7 +94,6 @@ class Pieces:
         return found
 
     def _pieces(self, words: list[str]) -> dict[str, tuple[int, ...]]:
-        """Return the pieces of each word."""
         with _errors():
             found = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
         parts: list[list[int]] = [[] for _ in words]

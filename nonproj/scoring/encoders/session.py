@@ -131,7 +131,6 @@ class Encoder:
         return found
 
     def _windows(self, sentence: int, cut: SentencePieces) -> list[_Window]:
-        """Return the windows of a sentence."""
         first, last, _ = self.pieces.special
         within = np.arange(len(cut.ids)) - np.repeat(np.cumsum(cut.lengths) - cut.lengths, cut.lengths)
         ids, lengths = cut.ids[within < self.limit], np.minimum(cut.lengths, self.limit)
