@@ -42,7 +42,7 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import add_scores
 from nonproj.text.layout import MAX_TOKEN
 from nonproj.text.segmenter import Segmenter
-from nonproj.text.training import SegmentationModels
+from nonproj.text.training import TextModels
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.elimination import LARGE
 from nonproj.trees.marginals import marginals
@@ -131,7 +131,7 @@ def segment(treebank: list[Sentence]) -> None:
     for between, within, copies in ((" ", "_", 1), ("", "_", _OFTEN), (" ", " ", _OFTEN)):
         raw = "".join(_with_text(sentence, between, within) for sentence in treebank)
         segmenter = Segmenter.fit(list(conll.read(io.StringIO(raw * copies))), options)
-        assert isinstance(segmenter.finder, SegmentationModels) and (segmenter.finder.words is None) == (copies == 1)
+        assert isinstance(segmenter.finder, TextModels) and (segmenter.finder.words is None) == (copies == 1)
         for tree_scores in (None, lambda stretches: np.zeros(sum(1 for _ in stretches))):
             segmenter.using(True, tree_scores).segment(text)
     Segmenter.unicode().segment(text)

@@ -41,7 +41,7 @@ from nonproj.pipeline.loaded import LoadedModel
 from nonproj.pipeline.parses import Parse as Parse
 from nonproj.scoring.batch import Batch, join, join_words
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.scorer import CachedLabelScores, score_pairs
+from nonproj.scoring.scorer import LabelScores, score_pairs
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.constrained import constrained_marginals
@@ -319,7 +319,7 @@ class Parser(LoadedModel):
 
     def score_batch(
         self, batch: Batch, arcs: Sequence[ArcSpace], demanded: Mapping[int, int] | None = None
-    ) -> tuple[list[tuple[PartSpace, np.ndarray]], CachedLabelScores | None]:
+    ) -> tuple[list[tuple[PartSpace, np.ndarray]], LabelScores | None]:
         """Return the result of `score` for each sentence of a batch, and the label information of `Scorer.score_batch`.
 
         ``demanded`` are the numbers of the labels that some nodes of the batch must have.

@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.perceptron import move
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.hashing import HashedTemplates, WeightPlaces, hash_tokens, list_places, make_places
+from nonproj.scoring.hashing import Places, WordHashes, hash_tokens, list_places, make_places
 from nonproj.scoring.labels import LINE
 from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -297,7 +297,7 @@ def _line(place: np.uint32, first: int, shift: np.uint32) -> np.uint32:
 
 @kernel
 def _score_label_pairs(
-    hashed: HashedTemplates,
+    hashed: WordHashes,
     rows: PartRows,
     labels: Int64s,
     counts: Int64s,
@@ -326,7 +326,7 @@ def _score_label_pairs(
 
 @kernel
 def _add_pairs(
-    listed: WeightPlaces,
+    listed: Places,
     first: Int64s,
     second: Int64s,
     shift: np.uint32,

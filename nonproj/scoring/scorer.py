@@ -17,15 +17,7 @@ from nonproj.linear.weights import zero_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.parts.registry import part_set
 from nonproj.scoring.batch import Batch, join, join_rows
-from nonproj.scoring.hashing import (
-    BLOCK,
-    HashedTemplates,
-    WeightPlaces,
-    hash_tokens,
-    list_places,
-    new_block,
-    write_places,
-)
+from nonproj.scoring.hashing import BLOCK, Places, WordHashes, hash_tokens, list_places, new_block, write_places
 from nonproj.scoring.labels import AllowedLabels, add_labelled, best_label_scores, label_scores
 from nonproj.scoring.network import HiddenSums, Network
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
@@ -41,13 +33,13 @@ class Features(NamedTuple):
     """
 
     parts: PartSpace
-    pairs: list[tuple[HashedTemplates, PartRows]]
-    labelled: tuple[HashedTemplates, PartRows] | None = None
+    pairs: list[tuple[WordHashes, PartRows]]
+    labelled: tuple[WordHashes, PartRows] | None = None
     lines: np.ndarray | None = None
     network: np.ndarray | None = None
 
 
-class CachedLabelScores(NamedTuple):
+class LabelScores(NamedTuple):
     """The scores of labels with which the arcs of a batch were scored.
 
     Attributes
@@ -65,7 +57,7 @@ class CachedLabelScores(NamedTuple):
     layer: HiddenSums | None
 
 
-def _labelled(features: Features) -> tuple[HashedTemplates, PartRows]:
+def _labelled(features: Features) -> tuple[WordHashes, PartRows]:
     """Return the features of arcs with labels."""
     if features.labelled is None:
         raise ValueError("arcs are scored without labels")
@@ -155,7 +147,7 @@ class Scorer:
         weights: np.ndarray,
         scale: float = 1.0,
         demanded: Mapping[int, int] | None = None,
-    ) -> tuple[list[np.ndarray], CachedLabelScores | None]:
+    ) -> tuple[list[np.ndarray], LabelScores | None]:
         """Score the parts of all sentences of a batch.
 
         Parameters
@@ -169,7 +161,7 @@ class Scorer:
         Returns
         -------
         scores : list of ndarray, float64[P]
-        known : CachedLabelScores or None
+        known : LabelScores or None
             If labels are scored with the arcs.
         """
         scores, known = [], None
@@ -189,7 +181,7 @@ class Scorer:
                 lines = self.lines.of(batch, rows.nodes) if self.lines else None
                 lines = _free(lines, modifier, demanded) if demanded else lines
                 hashed = hash_tokens(batch, self.label_table, len(weights))
-                known = CachedLabelScores(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines), layer)
+                known = LabelScores(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines), layer)
                 scores[0] += scale * best_label_scores(known.of_labels, modifier, demanded)
         split, done = [], [0] * len(scores)
         for parts in spaces:
@@ -248,7 +240,7 @@ def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, 
     return score_pairs(batch, hash_tokens(batch, table, len(weights)), weights, scale)[0]
 
 
-def score_pairs(batch: Batch, hashed: HashedTemplates, weights: np.ndarray, scale: float = 1.0) -> list[np.ndarray]:
+def score_pairs(batch: Batch, hashed: WordHashes, weights: np.ndarray, scale: float = 1.0) -> list[np.ndarray]:
     """Return the score of every arc of each sentence: ``s[h, m]``, float64[N, N].
 
     It is minus infinity on the diagonal and in column 0.  ``hashed`` is the batch under templates of arcs; for the
@@ -265,12 +257,12 @@ def score_pairs(batch: Batch, hashed: HashedTemplates, weights: np.ndarray, scal
     return scores
 
 
-def score_parts(hashed: HashedTemplates, parts: PartRows, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
+def score_parts(hashed: WordHashes, parts: PartRows, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Return the score of each part.
 
     Parameters
     ----------
-    hashed : HashedTemplates
+    hashed : WordHashes
         From `hash_tokens`, for the same type of part.
     parts : PartRows
         P of them.
@@ -289,7 +281,7 @@ def score_parts(hashed: HashedTemplates, parts: PartRows, weights: np.ndarray, s
 
 
 def add_parts(
-    hashed: HashedTemplates, parts: PartRows, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
+    hashed: WordHashes, parts: PartRows, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
 ) -> None:
     """Add ``delta`` times each part's features to the weights, and ``step`` times that to the running total.
 
@@ -311,12 +303,7 @@ def add_parts(
 
 @kernel
 def _score_parts(
-    hashed: HashedTemplates,
-    nodes: Int32s,
-    codes: Uint8s,
-    weights: Float32s | Int16s,
-    scale: float,
-    scores: Float64s,
+    hashed: WordHashes, nodes: Int32s, codes: Uint8s, weights: Float32s | Int16s, scale: float, scores: Float64s
 ) -> None:
     """Sum the weights at each part's places."""
     block = new_block(hashed, min(BLOCK, nodes.shape[0]))
@@ -332,12 +319,7 @@ def _score_parts(
 
 @kernel
 def _score_pairs(
-    hashed: HashedTemplates,
-    begin: Int32s,
-    end: Int32s,
-    weights: Float32s | Int16s,
-    scale: float,
-    scores: Float64s,
+    hashed: WordHashes, begin: Int32s, end: Int32s, weights: Float32s | Int16s, scale: float, scores: Float64s
 ) -> None:
     """Sum the weights at the places of the arcs between all words of each sentence, and write them by head."""
     nodes, codes, filled = np.empty((BLOCK, 2), np.int32), np.zeros((BLOCK, 3), np.uint8), np.empty(BLOCK, np.int64)
@@ -367,7 +349,7 @@ def _score_pairs(
 
 
 @kernel
-def _add(listed: WeightPlaces, delta: Float64s, step: float, weights: Float32s, total: Float64s) -> None:
+def _add(listed: Places, delta: Float64s, step: float, weights: Float32s, total: Float64s) -> None:
     """Add each part's delta to the weights at its places."""
     start, places = listed
     for p in range(delta.shape[0]):

@@ -19,7 +19,7 @@ from nonproj.scoring.batch import Batch, join_heads, split_heads
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import CandidateLabels, LabelledTree, PairScorer, candidate_labels, labelled_tree
 from nonproj.scoring.labels import label_parts, label_scores, two_best
-from nonproj.scoring.scorer import CachedLabelScores, Scorer
+from nonproj.scoring.scorer import LabelScores, Scorer
 from nonproj.scoring.templates import part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int64s, PartRows
@@ -70,7 +70,7 @@ class TreeLabeler:
         self.table = part_templates(files["label"], attributes)
         self.pairs = PairScorer.of(files, attributes)
 
-    def scores(self, batch: Batch, trees: np.ndarray, known: CachedLabelScores | None = None) -> np.ndarray:
+    def scores(self, batch: Batch, trees: np.ndarray, known: LabelScores | None = None) -> np.ndarray:
         """Return the score of each label of each arc, float64[n, n_labels].
 
         It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with
@@ -82,7 +82,7 @@ class TreeLabeler:
             Of sentences of ``n`` words, all told.
         trees : ndarray, int32
             From `nonproj.scoring.batch.join_heads`.
-        known : CachedLabelScores, optional
+        known : LabelScores, optional
             The scores with which arcs were scored, the trees' among them.
         """
         (weights, scale), (parser_weights, parser_scale) = self.tables
@@ -110,7 +110,7 @@ class TreeLabeler:
         self,
         batch: Batch,
         heads: Sequence[np.ndarray],
-        known: CachedLabelScores | None = None,
+        known: LabelScores | None = None,
         demanded: Mapping[int, int] | None = None,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the labels of the tree of each sentence.
@@ -120,7 +120,7 @@ class TreeLabeler:
         batch : Batch
         heads : sequence of ndarray of shape (N,), int32
             A tree for each sentence.
-        known : CachedLabelScores, optional
+        known : LabelScores, optional
             See `scores`.
         demanded : mapping of int to int, optional
             The nodes that must have a label, and its number.

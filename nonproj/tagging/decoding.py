@@ -19,7 +19,7 @@ from nonproj.tagging.chain import (
     score_tag_pairs,
     viterbi,
 )
-from nonproj.tagging.words import FormTables
+from nonproj.tagging.words import FormTable
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 Table: TypeAlias = tuple[Float32s, Float64s]
@@ -62,7 +62,7 @@ class Observations(NamedTuple):
     Attributes
     ----------
     form : ndarray of shape (n,), int32
-        The row of each word in `FormTables`.
+        The row of each word in `FormTable`.
     keys : ndarray of shape (n, n_templates), uint32
         Hashes of each word's context.
     own : ndarray of shape (n, width), float64
@@ -74,7 +74,7 @@ class Observations(NamedTuple):
     own: np.ndarray
 
 
-def score_words(chain: Chain, words: FormTables, weights: np.ndarray) -> np.ndarray:
+def score_words(chain: Chain, words: FormTable, weights: np.ndarray) -> np.ndarray:
     """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
     scores = np.zeros(words.tag.shape)
     _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, scores)
@@ -82,7 +82,7 @@ def score_words(chain: Chain, words: FormTables, weights: np.ndarray) -> np.ndar
 
 
 def tag_text(
-    chain: Chain, words: FormTables, own: np.ndarray, text: FormRows, weights: np.ndarray, pruning: Pruning
+    chain: Chain, words: FormTable, own: np.ndarray, text: FormRows, weights: np.ndarray, pruning: Pruning
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the tag of each word of some sentences, int32, and its margin, float64.
 
@@ -98,7 +98,7 @@ def tag_text(
 
 def train_text(
     chain: Chain,
-    words: FormTables,
+    words: FormTable,
     text: FormRows,
     order: np.ndarray,
     gold: GoldTags,
@@ -116,7 +116,7 @@ def train_text(
 
 
 @kernel
-def _score_words(chain: Chain, words: FormTables, forms: Int32s, weights: Float32s | Int16s, scores: Float64s) -> None:
+def _score_words(chain: Chain, words: FormTable, forms: Int32s, weights: Float32s | Int16s, scores: Float64s) -> None:
     """Fill the scores of the candidates of some forms."""
     for i in range(forms.shape[0]):
         for c in range(words.count[forms[i]]):
@@ -126,7 +126,7 @@ def _score_words(chain: Chain, words: FormTables, forms: Int32s, weights: Float3
 @kernel
 def _decode(
     chain: Chain,
-    words: FormTables,
+    words: FormTable,
     observations: Observations,
     weights: Float32s | Int16s,
     gold: GoldTags,
@@ -170,7 +170,7 @@ def _decode(
 @kernel
 def _tag_text(
     chain: Chain,
-    words: FormTables,
+    words: FormTable,
     own: Float64s,
     text: FormRows,
     weights: Float32s | Int16s,
@@ -201,7 +201,7 @@ def _tag_text(
 @kernel
 def _train(
     chain: Chain,
-    words: FormTables,
+    words: FormTable,
     text: FormRows,
     order: Int64s,
     gold: GoldTags,
@@ -232,7 +232,7 @@ def _train(
 
 @kernel
 def _update(
-    chain: Chain, words: FormTables, observations: Observations, gold: Int32s, path: Int64s, step: float, table: Table
+    chain: Chain, words: FormTable, observations: Observations, gold: Int32s, path: Int64s, step: float, table: Table
 ) -> None:
     """Add the features of the gold sequence, subtract those of the other, where the two differ."""
     (form, keys, _), (weights, total) = observations, table

@@ -14,7 +14,7 @@ from nonproj.scoring.encoders.tags import TAG_UNITS
 from nonproj.tagging.chain import FormRows
 from nonproj.tagging.network import sum_parts
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.words import FormTables
+from nonproj.tagging.words import FormTable
 from nonproj.types import Float32s, Float64s, Int32s
 
 
@@ -54,14 +54,14 @@ class EncoderTagScorer:
                 found.append(np.zeros((len(text), TAG_UNITS), np.float32) if known is None else known)
         return np.concatenate(found)
 
-    def add(self, hidden: Float32s, words: FormTables, text: FormRows, factor: float, scores: Float64s) -> None:
+    def add(self, hidden: Float32s, words: FormTable, text: FormRows, factor: float, scores: Float64s) -> None:
         """Add a factor times the scores of all candidates of the words of some sentences.
 
         Parameters
         ----------
         hidden : ndarray of shape (n_words, TAG_UNITS), float32
             The result of `hidden`.
-        words : FormTables
+        words : FormTable
         text : FormRows
         factor : float
         scores : ndarray of shape (n_words, limit), float64

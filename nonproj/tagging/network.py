@@ -26,7 +26,7 @@ from nonproj.scoring.vectors import WordNumbers
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import FormRows
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.words import FormTables
+from nonproj.tagging.words import FormTable
 from nonproj.types import Float32s, Float64s, Int32s, Int64s, Uint32s
 
 REACH = 1
@@ -142,14 +142,14 @@ class TagNetwork:
         _multiply(vectors, self.weights.hidden, found)
         return FormLayers(found, vectors if self.context else vectors[:, :0])
 
-    def score(self, forms: FormLayers, words: FormTables, text: FormRows, factor: float, scores: np.ndarray) -> None:
+    def score(self, forms: FormLayers, words: FormTable, text: FormRows, factor: float, scores: np.ndarray) -> None:
         """Add the factor times the scores of all candidates of the words of some sentences.
 
         Parameters
         ----------
         forms : FormLayers
             Beside the rows of ``words``, what is outside first.
-        words : FormTables
+        words : FormTable
         text : FormRows
         factor : float
         scores : ndarray of shape (n_words, limit), float64
@@ -281,7 +281,7 @@ def _multiply(vectors: Float32s, hidden: Float32s, found: Float32s) -> None:
 def _score_text(
     layers: Float32s,
     added: Int32s,
-    words: FormTables,
+    words: FormTable,
     text: FormRows,
     bias: Float32s,
     output: Float32s,

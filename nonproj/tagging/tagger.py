@@ -28,7 +28,7 @@ from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwor
 from nonproj.tagging.network_learning import TagCorpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
-from nonproj.tagging.words import WORD_ATTRIBUTES, FormTables, make_words, outside
+from nonproj.tagging.words import WORD_ATTRIBUTES, FormTable, make_words, outside
 from nonproj.types import Sentence
 
 _CACHED_FORMS = 30_000
@@ -70,23 +70,23 @@ class FormCache:
         The row of each key in the tables.
     used : int
         Rows used; row 0 stands for what is outside the sentence.
-    words : FormTables
+    words : FormTable
     own : ndarray of shape (n_rows, limit), float64
         The scores of each form's candidates by the word alone.
     network : FormLayers
         What the scores of a network need of each form; sizes are 0 without one.
     """
 
-    def __init__(self, words: FormTables, network: FormLayers):
+    def __init__(self, words: FormTable, network: FormLayers):
         self.row: dict[Any, int] = {}
         self.used, self.words, self.own, self.network = 1, words, np.zeros(words.tag.shape), network
 
-    def add(self, keys: list[Any], made: FormTables, scores: np.ndarray, network: FormLayers) -> None:
+    def add(self, keys: list[Any], made: FormTable, scores: np.ndarray, network: FormLayers) -> None:
         """Add the rows of new keys, in arrays that grow by doubling."""
         end = self.used + len(keys)
         if end > len(self.own):
             size = max(end, 2 * len(self.own), 1024)
-            self.words, self.own = FormTables(*(_grown(array, size) for array in self.words)), _grown(self.own, size)
+            self.words, self.own = FormTable(*(_grown(array, size) for array in self.words)), _grown(self.own, size)
             self.network = FormLayers(*(_grown(array, size) for array in self.network))
         for array, new in zip((*self.words, self.own, *self.network), (*made, scores, *network), strict=True):
             array[self.used : end] = new
@@ -192,7 +192,7 @@ class Tagger:
             rows = list(map(forms.row.get, keys))
         return forms, np.array(rows, np.int32)
 
-    def _describe(self, keys: list[Any]) -> tuple[FormTables, np.ndarray, FormLayers]:
+    def _describe(self, keys: list[Any]) -> tuple[FormTable, np.ndarray, FormLayers]:
         """Return all that depends on the forms of some keys alone."""
         forms = [key if type(key) is str else key[0] for key in keys]
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
@@ -266,7 +266,7 @@ def _no_network(n: int) -> FormLayers:
     return FormLayers(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.float32))
 
 
-def _drop(words: FormTables, scores: np.ndarray, threshold: float) -> tuple[FormTables, np.ndarray]:
+def _drop(words: FormTable, scores: np.ndarray, threshold: float) -> tuple[FormTable, np.ndarray]:
     """Drop the candidates that score less than the best by more than the threshold, by the word alone."""
     scores[np.arange(scores.shape[1]) >= words.count[:, None]] = -np.inf
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -286,7 +286,7 @@ def _grown(array: np.ndarray, size: int) -> np.ndarray:
 
 def _training_words(
     counter: Counter, forms: list[str], form: np.ndarray, fold: np.ndarray, tags: TagSet, table: ChainTemplates
-) -> tuple[FormTables, np.ndarray]:
+) -> tuple[FormTable, np.ndarray]:
     """Return tables with a row for each form in each fold, by the lexicon of the other folds, and each word's row.
 
     So training sees forms as little known as they are in new text.
@@ -301,11 +301,11 @@ def _training_words(
         parts.append(make_words(lexicon, chosen, tags, [_NO_TAGS] * len(chosen), smoothing, table)[0])
         rows[inside] = used + inverse
         used += len(chosen)
-    return FormTables(*concatenated_columns(parts)), rows
+    return FormTable(*concatenated_columns(parts)), rows
 
 
 def _train(
-    words: FormTables,
+    words: FormTable,
     text: FormRows,
     tag: np.ndarray,
     tags: TagSet,
@@ -325,7 +325,7 @@ def _train(
 
 def _train_once(
     chain: Chain,
-    words: FormTables,
+    words: FormTable,
     text: FormRows,
     gold: GoldTags,
     options: TaggerConfig,
@@ -347,7 +347,7 @@ def _train_once(
     return averaged.mean()
 
 
-def _nearest(words: FormTables, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:
+def _nearest(words: FormTable, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:
     """Return the number of each word's tag among its candidates, or of the candidate that shares most parts with it."""
     pairs, inverse = np.unique(rows.astype(np.int64) << 32 | tag, return_inverse=True)
     found = np.zeros(len(pairs), np.int32)

@@ -187,11 +187,7 @@ def _joined(*attributes: str) -> str:
 
 
 def to_sentences(
-    segments: Segments,
-    forms: list[str],
-    normal: bool,
-    origin: Origin,
-    margins: Sequence[np.ndarray] | None = None,
+    segments: Segments, forms: list[str], normal: bool, origin: Origin, margins: Sequence[np.ndarray] | None = None
 ) -> list[Sentence]:
     """Return the sentences of a segmented text, with the lines of CoNLL-U.
 

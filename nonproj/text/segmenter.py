@@ -29,7 +29,7 @@ from nonproj.text.multiword import BITS, Multiwords
 from nonproj.text.output import CERTAIN, Origin, Segments, boundary_margins, forms_of, single_blanks, to_sentences
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.tokens import TokenSpans
-from nonproj.text.training import SegmentationModels, train
+from nonproj.text.training import TextModels, train
 from nonproj.types import Float64s, Sentence
 
 
@@ -40,7 +40,7 @@ class Segmenter:
     ----------
     description : str
         A trained model, or the rules in use, in words.
-    finder : SegmentationModels or UnicodeRules
+    finder : TextModels or UnicodeRules
         What finds tokens and sentences.
     multiwords : Multiwords
         What expands multiword tokens.
@@ -60,10 +60,10 @@ class Segmenter:
     schema: ClassVar[Schema] = Schema(
         {"description": str, "multiwords": Multiwords.schema, "kind": str},
         {"multiwords": ("float32", 1)},
-        [SegmentationModels.schema, UnicodeRules.schema],
+        [TextModels.schema, UnicodeRules.schema],
     )
 
-    def __init__(self, finder: SegmentationModels | UnicodeRules, multiwords: Multiwords, description: str):
+    def __init__(self, finder: TextModels | UnicodeRules, multiwords: Multiwords, description: str):
         self.finder, self.multiwords, self.description = finder, multiwords, description
         self.with_margins = False
         self.tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None
@@ -144,12 +144,12 @@ class Segmenter:
         paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if begins else [])}
         segments = Segments(text, start.tolist(), end.tolist(), [], paragraphs, {})
         written = forms = forms_of(segments)
-        if isinstance(self.finder, SegmentationModels) and self.finder.blanks:
+        if isinstance(self.finder, TextModels) and self.finder.blanks:
             forms = [single_blanks(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
         words, doubts = self.multiwords.expand_with_scores(forms) if options.format not in GIVEN_WORDS else ({}, {})
-        if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, SegmentationModels):
+        if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
             stretches = self.finder.alternatives(bounded, start, end)
             decide_by_trees(scores, stretches, _words_of(forms, words), options.max_words, self.tree_scores)
         ends = _limited(scores, words, options.max_words)
@@ -165,7 +165,7 @@ class Segmenter:
         """Return tokens and the scores of sentence ends after them."""
         if options.format in GIVEN_WORDS:
             tokens = _certain(layout.start, layout.end)
-        elif isinstance(self.finder, SegmentationModels):
+        elif isinstance(self.finder, TextModels):
             lines = layout
             if options.format == LINES and self.finder.blanks:  # no word goes on in the next line
                 ended = np.where(layout.blanks == WRAPPED, np.uint8(BROKEN), layout.blanks)
@@ -175,7 +175,7 @@ class Segmenter:
             tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))
         if options.format == WORDS:
             scores = np.full(len(tokens.start), np.float32(-1.0))
-        elif isinstance(self.finder, SegmentationModels):
+        elif isinstance(self.finder, TextModels):
             scores = self.finder.scores(layout, tokens.start, tokens.end)
         else:
             scores = self.finder.scores(text, layout, tokens.start, tokens.end)
@@ -189,7 +189,7 @@ class Segmenter:
         """Return the segmenter as JSON values and arrays."""
         meta = {"description": self.description, "multiwords": self.multiwords.state()}
         arrays = {"multiwords": self.multiwords.weights}
-        if isinstance(self.finder, SegmentationModels):
+        if isinstance(self.finder, TextModels):
             more, tables = self.finder.state()
             return meta | {"kind": "trained"} | more, arrays | tables
         return meta | {"kind": "unicode"} | self.finder.state(), arrays
@@ -207,7 +207,7 @@ class Segmenter:
         weights = check_table(arrays["multiwords"], ("float32",), BITS, "the segmenter's 'multiwords'", BITS)
         multiwords = Multiwords.from_state(meta["multiwords"], weights)
         if meta["kind"] == "trained" and "tokens" in arrays:
-            return cls(SegmentationModels.from_state(meta, arrays), multiwords, meta["description"])
+            return cls(TextModels.from_state(meta, arrays), multiwords, meta["description"])
         if meta["kind"] == "unicode" and "lexicon" in meta:
             return cls(UnicodeRules.from_state(meta), multiwords, meta["description"])
         raise ModelError("the segmenter is of an unknown kind, or has the values of another kind")

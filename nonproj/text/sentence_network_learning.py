@@ -54,7 +54,7 @@ _TOKENS = 256
 _ROW_RATE, _RATE, _LAST, _FIRST_SQUARE = 0.05, 0.003, 0.1, 1e-4
 
 
-class SentenceEndExamples(NamedTuple):
+class EndExamples(NamedTuple):
     """Texts with the ends of their sentences.
 
     Attributes
@@ -80,7 +80,7 @@ class SentenceEndExamples(NamedTuple):
 
 def network_examples(
     table: TokenTable, ends: np.ndarray, usage: Usage, missed: np.ndarray, lines: bool = False
-) -> SentenceEndExamples:
+) -> EndExamples:
     """Return the examples of a text.
 
     Parameters
@@ -95,7 +95,7 @@ def network_examples(
     _find_states(table, known, ends & ~missed, state)
     learnt = (blanks != PARAGRAPH) & ((blanks >= WRAPPED) | (not lines))
     rows = token_rows(table, known, np.uint32(32 - BITS))[inside]
-    return SentenceEndExamples(rows, state, ends, learnt, pieces_of(table.blanks) - PADDING)
+    return EndExamples(rows, state, ends, learnt, pieces_of(table.blanks) - PADDING)
 
 
 @kernel
@@ -110,11 +110,11 @@ def _find_states(table: TokenTable, known: KnownWords, begins: Bools, state: Int
             length, brackets, quotes, verbs = 0, 0, 0, 0
 
 
-def joined(several: Sequence[SentenceEndExamples]) -> SentenceEndExamples:
+def joined(several: Sequence[EndExamples]) -> EndExamples:
     """Return several texts as one."""
     first = np.cumsum([0, *(len(each.rows) for each in several)])
     moved = [each._replace(pieces=each.pieces + begin) for each, begin in zip(several, first[:-1], strict=True)]
-    return SentenceEndExamples(*map(np.concatenate, zip(*moved, strict=True)))
+    return EndExamples(*map(np.concatenate, zip(*moved, strict=True)))
 
 
 class SentenceNetworkLearner:
@@ -122,7 +122,7 @@ class SentenceNetworkLearner:
 
     Parameters
     ----------
-    examples : SentenceEndExamples
+    examples : EndExamples
     seed : int
         For the first weights, the order of the pieces and what is left out.
 
@@ -136,7 +136,7 @@ class SentenceNetworkLearner:
         All tables but that of rows.
     """
 
-    def __init__(self, examples: SentenceEndExamples, seed: int):
+    def __init__(self, examples: EndExamples, seed: int):
         self.examples, self._rng = examples, generator(seed, Stream.SENTENCE_NETWORK)
         seen = np.zeros((1 << BITS, 1), np.bool_)
         seen[examples.rows] = True
@@ -233,7 +233,7 @@ class SentenceNetworkLearner:
 
 
 def learn_sentence_network(
-    examples: SentenceEndExamples, epochs: int, seed: int, progress: Callable[[Any], Any] = iter
+    examples: EndExamples, epochs: int, seed: int, progress: Callable[[Any], Any] = iter
 ) -> SentenceNetwork:
     """Return a network that has learnt where sentences end; see `SentenceNetworkLearner`."""
     with one_thread:  # on some processors, sums of products depend on the number of threads

@@ -42,7 +42,7 @@ MIN_SHARE = 1 / 256
 _MOST_BEGINNINGS = round(1 / MIN_SHARE) + 3
 
 
-class SentenceBeginnings(NamedTuple):
+class Beginnings(NamedTuple):
     """Where the current sentence may have begun.
 
     Attributes
@@ -62,7 +62,7 @@ class SentenceBeginnings(NamedTuple):
     mass: np.ndarray
 
 
-class SentenceEndModel(NamedTuple):
+class EndModel(NamedTuple):
     """The templates without and with the beginning of the sentence, their weights, the tables of the network, and the
     threshold of an end."""
 
@@ -74,7 +74,7 @@ class SentenceEndModel(NamedTuple):
     threshold: float
 
 
-class SentenceEndWorkspace(NamedTuple):
+class EndBuffers(NamedTuple):
     """What tokens add to the hidden units (`nonproj.text.sentence_network.sums_of`), and buffers: attributes and places
     of a window; the probability of an end in each state and, after the states, for each beginning; and for each state
     the row for which it was computed."""
@@ -105,7 +105,7 @@ class SentenceEnds(NamedTuple):
 
 
 @kernel
-def _enter(active: SentenceBeginnings, count: int, token: int, mass: float) -> int:
+def _enter(active: Beginnings, count: int, token: int, mass: float) -> int:
     """Add a beginning; return the number of beginnings."""
     active.token[count], active.mass[count] = token, mass
     active.brackets[count], active.quotes[count], active.verbs[count] = 0, 0, 0
@@ -113,7 +113,7 @@ def _enter(active: SentenceBeginnings, count: int, token: int, mass: float) -> i
 
 
 @kernel
-def _advance(table: TokenTable, known: KnownWords, t: int, active: SentenceBeginnings, count: int) -> None:
+def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, count: int) -> None:
     """Count the brackets, quotation marks and verbs of the token in row ``t``."""
     for k in range(count):
         active.brackets[k] = brackets_after(table.first[t], active.brackets[k])
@@ -122,9 +122,7 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: SentenceBegin
 
 
 @kernel
-def _score_around(
-    table: TokenTable, known: KnownWords, t: int, model: SentenceEndModel, work: SentenceEndWorkspace
-) -> float:
+def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel, work: EndBuffers) -> float:
     """Return the score of a sentence end after row ``t`` by the tokens around, in the linear model."""
     look_around(table, known, t, work.atoms)
     hash_window(model.around, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
@@ -135,9 +133,7 @@ def _score_around(
 
 
 @kernel
-def _probability(
-    t: int, state: int, score: float, side: int, model: SentenceEndModel, work: SentenceEndWorkspace
-) -> float:
+def _probability(t: int, state: int, score: float, side: int, model: EndModel, work: EndBuffers) -> float:
     """Return the probability of a sentence end after row ``t``, given its score by the tokens around."""
     look_back(state, work.atoms)
     hash_window(model.back, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
@@ -149,13 +145,7 @@ def _probability(
 
 @kernel
 def _find_endings(
-    table: TokenTable,
-    t: int,
-    score: float,
-    active: SentenceBeginnings,
-    count: int,
-    model: SentenceEndModel,
-    work: SentenceEndWorkspace,
+    table: TokenTable, t: int, score: float, active: Beginnings, count: int, model: EndModel, work: EndBuffers
 ) -> None:
     """Compute the probability of an end after row ``t`` for the state of each beginning."""
     for k in range(count):
@@ -168,7 +158,7 @@ def _find_endings(
 
 
 @kernel
-def _prune(active: SentenceBeginnings, count: int, ended: float) -> int:
+def _prune(active: Beginnings, count: int, ended: float) -> int:
     """Keep the beginnings that are probable enough, so that all and the end have mass 1; return their number."""
     total, best, kept = ended, 0, 0
     for k in range(count):
@@ -218,10 +208,10 @@ def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) ->
 def _find_sentences(
     table: TokenTable,
     known: KnownWords,
-    model: SentenceEndModel,
+    model: EndModel,
     cost: float,
-    active: SentenceBeginnings,
-    work: SentenceEndWorkspace,
+    active: Beginnings,
+    work: EndBuffers,
     found: SentenceEnds,
     stretches: SentenceSpans,
 ) -> None:
@@ -268,16 +258,14 @@ def _decide(found: SentenceEnds, blanks: Uint8s, scores: Float32s) -> None:
 
 @kernel
 def _distribution(
-    table: TokenTable, seen: EncodedText, model: SentenceEndModel, cost: float, stretches: SentenceSpans
+    table: TokenTable, seen: EncodedText, model: EndModel, cost: float, stretches: SentenceSpans
 ) -> SentenceEnds:
     """Return what `_find_sentences` finds."""
     n = len(table.word) - 2 * PADDING
     counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
-    active = SentenceBeginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
+    active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
     atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
-    work = SentenceEndWorkspace(
-        sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1)
-    )
+    work = EndBuffers(sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
     found = SentenceEnds(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
     found.ended[0] = 1.0
     _find_sentences(table, seen.known, model, cost, active, work, found, stretches)
@@ -285,7 +273,7 @@ def _distribution(
 
 
 @kernel
-def _score_ends(table: TokenTable, seen: EncodedText, model: SentenceEndModel, cost: float) -> Float32s:
+def _score_ends(table: TokenTable, seen: EncodedText, model: EndModel, cost: float) -> Float32s:
     """Return what `score_ends` returns."""
     places = np.zeros(0, np.int64)
     none = SentenceSpans(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
@@ -321,7 +309,7 @@ def score_ends(
         Its scores are added to those of the weights.
     """
     network = network or empty_network()
-    model = SentenceEndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
+    model = EndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
     found: np.ndarray = _score_ends(table, network.encode(table, usage), model, float(cost))
     return found
 
@@ -348,7 +336,7 @@ def alternatives(
     places = np.zeros((2, room), np.int64)
     stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
     network = network or empty_network()
-    model = SentenceEndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
+    model = EndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
     found = _distribution(table, network.encode(table, usage), model, COST, stretches)
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)

@@ -62,7 +62,7 @@ _LEAST_PAIRS, _MIN_SEPARATED = 1000, 0.1
 """Pairs of letters in a treebank, and the share of them between words, from which its text has no blanks."""
 
 
-class SegmentationModels:
+class TextModels:
     """The models.
 
     Attributes
@@ -129,7 +129,7 @@ class SegmentationModels:
         return {"threshold": self.threshold, "blanks": self.blanks, "templates": model.templates}, tables
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> SegmentationModels:
+    def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> TextModels:
         """Return the inverse of `state`.
 
         Raises
@@ -151,7 +151,7 @@ class SegmentationModels:
 
 def train(
     paragraphs: Sequence[list[list[SurfaceToken]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
-) -> SegmentationModels:
+) -> TextModels:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
     bits, epochs = options.bits, options.epochs
     tables, blanks = _learn_tokens(paragraphs, options, seed, progress)
@@ -163,7 +163,7 @@ def train(
         paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
     )
     tables |= sentences.usage._asdict() | {"sentences": sentences.weights} | sentences.network.arrays()
-    return SegmentationModels(tables, blanks, 0.0)
+    return TextModels(tables, blanks, 0.0)
 
 
 def _learn_tokens(

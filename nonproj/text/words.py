@@ -199,12 +199,7 @@ def word_examples(
 
 @kernel
 def _score(
-    units: TokenTable,
-    matches: LexiconMatches,
-    allowed: Bools,
-    templates: Window,
-    weights: Float32s,
-    scores: Float32s,
+    units: TokenTable, matches: LexiconMatches, allowed: Bools, templates: Window, weights: Float32s, scores: Float32s
 ) -> None:
     """Write the score of a word that goes on after each unit; minus infinity where none may."""
     out, atoms, shift = (

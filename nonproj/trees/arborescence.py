@@ -168,13 +168,7 @@ def _add_offsets(components: Components, bottom: int, depth: int, offset: Float6
 
 @kernel
 def _choose_arc(
-    arcs: ArcSpace,
-    scores: Float64s,
-    offset: Float64s,
-    avoid_root: int,
-    components: Components,
-    c: int,
-    live: Int32s,
+    arcs: ArcSpace, scores: Float64s, offset: Float64s, avoid_root: int, components: Components, c: int, live: Int32s
 ) -> int:
     """Choose the best arc into component c, the lowest among equals; with avoid_root, root arcs as a last resort.
 

@@ -18,7 +18,7 @@ from nonproj.tagging.chain import (
 )
 from nonproj.tagging.decoding import Pruning
 from nonproj.tagging.tagger import EncodedWords, Tagger
-from nonproj.tagging.words import FormTables
+from nonproj.tagging.words import FormTable
 from nonproj.types import Float64s, Int16s
 
 
@@ -75,13 +75,7 @@ _KINDS = (np.int64, np.int32, np.float64, np.float64, np.float64)
 
 @kernel
 def _fill_chain(
-    chain: Chain,
-    words: FormTables,
-    own: Float64s,
-    text: FormRows,
-    weights: Int16s,
-    pruning: Pruning,
-    found: TagChain,
+    chain: Chain, words: FormTable, own: Float64s, text: FormRows, weights: Int16s, pruning: Pruning, found: TagChain
 ) -> None:
     """Fill the candidates of a sentence and their scores, as `nonproj.tagging.decoding._decode` computes them."""
     form, width = text.form, words.tag.shape[1]

@@ -19,7 +19,7 @@ from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifi
 from nonproj.confidence.evidence import FEATURES
 from nonproj.errors import ModelError
 from nonproj.evaluation.alignment import judge_text
-from nonproj.evaluation.calibration import GradedProbabilities, judge
+from nonproj.evaluation.calibration import Outcomes, judge
 from nonproj.integrations.estimator import DependencyParser
 from nonproj.io import conll
 from nonproj.model.model import Model
@@ -219,13 +219,13 @@ def test_spacy_tokens_have_the_probabilities(path):
 def test_figures_of_calibration_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     p = rng.integers(0, 21, 200) / 20 if seed % 2 else rng.random(200)
-    judged = GradedProbabilities(p, rng.random(200) < p)
+    judged = Outcomes(p, rng.random(200) < p)
     assert judged.calibration_error() == pytest.approx(naive_confidence.calibration_error(p, judged.right, 10))
     assert judged.area() == pytest.approx(naive_confidence.area(p, judged.right))
     best = sorted(range(200), key=lambda i: -p[i])[:150]
     assert judged.accuracy_of_surest(0.75) == pytest.approx(np.mean([judged.right[i] for i in best]))
     assert 0.0 < judged.noise() < 0.1
-    assert np.isnan(GradedProbabilities(p, p < 2.0).area())
+    assert np.isnan(Outcomes(p, p < 2.0).area())
 
 
 def test_calibration_is_reported_and_drawn(path, treebank, tmp_path, capsys):
@@ -343,7 +343,7 @@ def test_probabilities_are_learnt_from_a_treebank(danish):
         tree = parser.parse(sentence).decoded.heads
         marginals.append(parser.marginals(parser.encode(sentence))[tree, np.arange(1, len(tree) + 1)])
     assert heads.calibration_error() < 0.06
-    assert heads.area() > GradedProbabilities(np.concatenate(marginals), heads.right).area() + 0.01
+    assert heads.area() > Outcomes(np.concatenate(marginals), heads.right).area() + 0.01
     assert heads.accuracy_of_surest(0.5) > heads.right.mean() + 0.08
     assert judged["labels"].calibration_error() < 0.08
     assert judged["trees"].area() > 0.6

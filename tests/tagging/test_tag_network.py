@@ -25,7 +25,7 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.chain import FormRows
 from nonproj.tagging.network import CONTEXT_SCALE, INDEX_BITS, OFFSETS, FormLayers, TagNetwork, TagWeights, form_hashes
 from nonproj.tagging.network_learning import TagCorpus, TagNetworkLearner, learn_tag_network
-from nonproj.tagging.words import FormTables
+from nonproj.tagging.words import FormTable
 from nonproj.types import Sentence
 
 FORMS = ["hus", "Huset", "husene", "x", "ΟΔΟΣ", "A-1"]
@@ -76,7 +76,7 @@ def candidates(rng, tags, forms, limit=4):
     count = np.concatenate([[0], rng.integers(1, limit + 1, len(forms))]).astype(np.int32)
     tag = np.stack([rng.permutation(len(tags))[:limit] for _ in count]).astype(np.int32)
     empty = np.zeros((len(count), 0), np.uint32)
-    return FormTables(empty, empty[:, :, None], count, tag, empty[:, :, None])
+    return FormTable(empty, empty[:, :, None], count, tag, empty[:, :, None])
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -15,7 +15,7 @@ from nonproj.tagging.decoding import GoldTags, Pruning, score_words, tag_text, t
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import chain_templates, grammar_of, load_templates
-from nonproj.tagging.words import WORD_ATTRIBUTES, FormTables, form_atoms, outside, share_words
+from nonproj.tagging.words import WORD_ATTRIBUTES, FormTable, form_atoms, outside, share_words
 
 BITS = 12
 TEMPLATES = [
@@ -33,8 +33,8 @@ def draw_problem(rng, n, n_forms=4, limit=4):
     count = rng.integers(1, limit + 1, n_forms).astype(np.int32)
     tag = np.stack([rng.permutation(len(tags))[:limit] for _ in range(n_forms)]).astype(np.int32)
     prior = rng.integers(0, 2**32, (n_forms, limit, 2)).astype(np.uint32)
-    words = FormTables(*share_words(atoms, table), count, tag, prior)
-    words = FormTables(*(np.concatenate(pair) for pair in zip(outside(table, limit, 2), words, strict=True)))
+    words = FormTable(*share_words(atoms, table), count, tag, prior)
+    words = FormTable(*(np.concatenate(pair) for pair in zip(outside(table, limit, 2), words, strict=True)))
     form = rng.integers(1, n_forms + 1, n).astype(np.int32)
     sentence = []
     for row in form:

@@ -32,7 +32,7 @@ from nonproj.text.sentence_network_learning import (
     HIDDEN,
     LAYERS,
     WIDTH,
-    SentenceEndExamples,
+    EndExamples,
     SentenceNetworkLearner,
     joined,
     network_examples,
@@ -254,7 +254,7 @@ def draw_learner(seed: int):
     learnt = random.random(n) < 0.8
     learnt[[4, 13]] = False  # the ends of the paragraphs
     pieces = np.array([[0, 5, 0, 5], [5, 12, 5, 9], [7, 14, 9, 14]])
-    learner = SentenceNetworkLearner(SentenceEndExamples(rows, state, gold, learnt, pieces), seed)
+    learner = SentenceNetworkLearner(EndExamples(rows, state, gold, learnt, pieces), seed)
     for table in learner.dense:
         table += 0.3 * random.standard_normal(table.shape, np.float32)
     nodes = nodes_of(pieces[[2, 0, 1]])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import DependencyError
-from nonproj.evaluation.calibration import GradedProbabilities
+from nonproj.evaluation.calibration import Outcomes
 from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.html.items import ReportItem
 from nonproj.evaluation.html.plots import figure, reliability_plot, scores_plot
@@ -205,7 +205,7 @@ def _note(key: str, count: int) -> str:
 # -- confidence --------------------------------------------------------------------------------------------------------
 
 
-def judged(items: Sequence[ReportItem]) -> GradedProbabilities | None:
+def judged(items: Sequence[ReportItem]) -> Outcomes | None:
     """Return the confidence of all words that have one, and whether their heads are correct; None without any."""
     pairs = [
         (share, bool(head == right))
@@ -213,7 +213,7 @@ def judged(items: Sequence[ReportItem]) -> GradedProbabilities | None:
         if item.confidence is not None and item.gold is not None
         for share, head, right in zip(item.confidence, item.heads, partial_heads(item.gold), strict=True)
     ]
-    return GradedProbabilities(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
+    return Outcomes(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
 
 
 def _reliability_tables(items: Sequence[ReportItem], plots: list[tuple[str, dict[str, Any]]]) -> list[Table]:

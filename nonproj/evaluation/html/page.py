@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TextIO
 
 from nonproj.errors import one_line
 from nonproj.evaluation.html.analysis import Table, analyse
-from nonproj.evaluation.html.columns import StringNumbers, columns_of
+from nonproj.evaluation.html.columns import Numbering, columns_of
 from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import ReportItem
 from nonproj.evaluation.html.plots import CHART
@@ -68,12 +68,7 @@ def page_data(items: Iterable[ReportItem], names: SourceNames, content: ReportCo
         (certificate, gap, iterations, nodes), ``r`` (from right to left), ``n`` (notes of an audit), and what
         `nonproj.evaluation.html.columns` and `nonproj.evaluation.html.courses` add.
     """
-    labels, tags, feats, strings = (
-        StringNumbers({"": 0}),
-        StringNumbers({"": 0}),
-        StringNumbers({"": 0}),
-        StringNumbers({"_": 0}),
-    )
+    labels, tags, feats, strings = (Numbering({"": 0}), Numbering({"": 0}), Numbering({"": 0}), Numbering({"_": 0}))
     sentences = [_sentence(item, labels, tags, feats) | columns_of(item, strings, tags) for item in items]
     trees, pairs, beside = _trees(names)
     return {
@@ -111,7 +106,7 @@ def _short(path: str) -> str:
     return "standard input" if path == "-" else one_line(PurePath(path).name) or path
 
 
-def _sentence(item: ReportItem, labels: StringNumbers, tags: StringNumbers, feats: StringNumbers) -> dict[str, Any]:
+def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbering) -> dict[str, Any]:
     """Return a sentence as read by the script."""
     rows = item.sentence.rows
     trees = [(item.heads.tolist(), item.labels)]
