@@ -24,6 +24,7 @@ from nonproj.io.checks import ReadingRules
 from nonproj.io.files import Source
 from nonproj.io.splitting import Piece
 from nonproj.io.temporary import reason
+from nonproj.kernels.threads import PerThread
 from nonproj.model.container import checksum_of
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -85,7 +86,7 @@ PIECE = 1 << 16
 
 _lock = threading.Lock()
 _models: dict[tuple[str, bytes], Model] = {}
-_of_thread = threading.local()
+_parsers: PerThread[dict[ModelRef, Parser]] = PerThread(dict)
 
 
 def keep(reference: ModelRef, model: Model) -> None:
@@ -97,11 +98,11 @@ def keep(reference: ModelRef, model: Model) -> None:
 
 def parser_of(reference: ModelRef) -> tuple[Parser, bool]:
     """Return this thread's parser and whether it is new; threads of a process share the model."""
-    if getattr(_of_thread, "reference", None) == reference:
-        return _of_thread.parser, False
-    _of_thread.parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs)
-    _of_thread.reference = reference
-    return _of_thread.parser, True
+    if reference in _parsers.own:
+        return _parsers.own[reference], False
+    parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs)
+    _parsers.renewed()[reference] = parser
+    return parser, True
 
 
 def _model(reference: ModelRef) -> Model:

@@ -32,14 +32,14 @@ SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "-qq"]
 INTERRUPTED = """
 import sys
 from nonproj.cli.main import main
-from nonproj.learning.mixing import Mixing
-epoch, calls = Mixing.epoch, []
+from nonproj.learning.mixing import ParameterMixing
+epoch, calls = ParameterMixing.epoch, []
 def interrupted(self, *arguments):
     calls.append(0)
     if len(calls) == 3:
         raise KeyboardInterrupt
     return epoch(self, *arguments)
-Mixing.epoch = interrupted
+ParameterMixing.epoch = interrupted
 sys.exit(main(sys.argv[1:]))
 """
 
