@@ -49,11 +49,11 @@ class Sentence:
         The file of the sentence, and the number, from 1, of its first line there.
     boundary_margins : ndarray of shape (N, 2), float32, or None
         The segmenter's margin for each word's token, and the score of a sentence boundary after it: positive if it
-        found one.  The root's row has the score of the boundary before the first word.  None if the words, or
-        sentences of words, were given.  See `nonproj.text.output.add_log_odds`.
+        found one.  The root's row has the score of the boundary before the first word.  None if words or sentences were
+        given in the input.  See `nonproj.text.output.boundary_margins`.
     tag_margins : ndarray of shape (n,), float64, or None
-        How much more the tags score that the tagger has predicted than others: see
-        `nonproj.tagging.tagger.Tagger.tag_with_margins`.  None if the tags were given.
+        The margin of each predicted tag over the best other one: see `nonproj.tagging.tagger.Tagger.tag_with_margins`.
+        None if the tags were given.
     order : tuple of int, or None
         The order of the columns in the file, if it is not that of ``lines``: see `nonproj.io.layouts`.
     """

@@ -21,7 +21,12 @@ _COMPLETE_FILES = {
     "fish": "(__fish_complete_path (commandline -ct))",
     "powershell": "_shtab_powershell_compgen_files",
 }
-"""What the completion of shells by the package shtab needs to know of them: its ``shtab.FILE``."""
+"""Their shell completion, as the package shtab expects it: its ``shtab.FILE``."""
+
+
+def with_values(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
+    """Return options of which some have other values."""
+    return argparse.Namespace(**{**vars(options), **values})
 
 
 class Arguments(argparse.ArgumentParser):
@@ -165,7 +170,7 @@ def add_reading(parser: Arguments) -> None:
 
 
 def add_on_error(parser: Arguments) -> None:
-    """Add what a command that reads treebanks does about malformed sentences."""
+    """Add the option for malformed sentences in treebanks."""
     text = "malformed sentence: stop; or skip it, report it at the end, and exit with code 1 (default: stop)"
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help=text)
 

@@ -1,4 +1,4 @@
-"""``nonproj clean``: the caches, and the removal of what is not needed any more."""
+"""``nonproj clean``: lists the caches, and removes what is no longer needed."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nonproj.cli import parse, train
+from nonproj.cli.arguments import with_values
 from nonproj.cli.common import check_outputs, load_model, reading_rules
 from nonproj.errors import ConfigError, FileError, ModelError, one_line
 from nonproj.evaluation.calibration import no_classifier
@@ -18,7 +19,7 @@ from nonproj.io.temporary import reserved
 from nonproj.types import Sentence
 
 SHORTEST, LONGEST = 3, 100
-"""Numbers of words; other sentences are left out."""
+"""Minimum and maximum number of words of a sentence; others are left out."""
 
 _OPEN = "# nonproj certified = false"
 
@@ -26,7 +27,7 @@ log = logging.getLogger("nonproj")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Parse the texts, choose sentences, and train the student; ``--resume`` goes on in each of these."""
+    """Parse the texts, choose sentences, and train the student; ``--resume`` continues each of these steps."""
     silver = f"{options.output}.silver.conllu"
     config = train.config_of(options)
     if config.treebank.silver:
@@ -39,11 +40,9 @@ def run(options: argparse.Namespace) -> int:
     if not (options.resume and Path(silver).exists()):
         with reserved(Path(options.output)):
             write_silver(options, known, silver)
-    options.set = [*options.set, f"treebank.silver={silver}"]
-    options.scheduler = options.shards = None
-    if config.training.models == 1:
-        options.jobs = None
-    code = train.run(options)
+    jobs = None if config.training.models == 1 else options.jobs
+    own = {"set": [*options.set, f"treebank.silver={silver}"], "scheduler": None, "shards": None, "jobs": jobs}
+    code = train.run(with_values(options, **own))
     if not code:
         log.info("the trees of the text are in %s, which is no longer needed", one_line(silver))
     return code
@@ -92,7 +91,7 @@ def parsing_options(options: argparse.Namespace, text: str, path: str) -> argpar
 
 
 def known_texts(options: argparse.Namespace, held_out: str | float) -> set[tuple[str, ...]]:
-    """Return the words of each sentence of the treebank, and of files that nothing may be learnt from."""
+    """Return the words of each sentence of the treebank, and of files that must not be learnt from."""
     named = [options.train, options.test, held_out if isinstance(held_out, str) else None, *options.exclude]
     rules = reading_rules(options, require_heads=True)
     return {words_of(sentence) for path in named if path for sentence in conll.read(path, rules)}

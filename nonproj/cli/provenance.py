@@ -20,7 +20,7 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
     Parameters
     ----------
     config : Config
-        ``treebank.name`` and ``treebank.licence`` override what is known about the training file.
+        ``treebank.name`` and ``treebank.licence`` override the facts about the training file.
     train, test : str
         Paths of the files; pipes and standard input have no digest.
     held_out : int

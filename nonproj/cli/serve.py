@@ -87,7 +87,6 @@ def _load(options: argparse.Namespace) -> Iterator[LoadedModels]:
 
 
 def _decoding(model: Model, options: argparse.Namespace) -> DecodingConfig:
-    """Return the decoding options of a model."""
     decoding = decoding_options(model.config.decoding, options)
     if options.max_words is None:
         decoding = dataclasses.replace(decoding, max_words=min(decoding.max_words, MAX_WORDS))

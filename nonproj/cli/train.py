@@ -95,7 +95,7 @@ def _run(
 
 @contextlib.contextmanager
 def resumable(checkpoint: Path | None, resume: bool) -> Iterator[None]:
-    """Say how to go on, if training is interrupted before there is a model, in one of its components."""
+    """Say how to resume, if training is interrupted in a component, before there is a model."""
     before = _version(checkpoint)
     try:
         yield

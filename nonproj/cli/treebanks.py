@@ -1,4 +1,4 @@
-"""What is known about a treebank from its training file: name, licence and language, for the record in a model."""
+"""Name, licence and language of a treebank, derived from its training file, for the record in a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 120
 
 
 class Treebank(NamedTuple):
-    """What is known about a treebank; None for what is not.
+    """The facts about a treebank; None if unknown.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ KNOWN = {
 
 
 def describe(path: str, digest: str | None) -> Treebank:
-    """Return what is known about a treebank: by its contents, else by the names and files of Universal Dependencies.
+    """Return the facts about a treebank, by its contents, else by the names and files of Universal Dependencies.
 
     Parameters
     ----------

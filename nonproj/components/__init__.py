@@ -1,6 +1,6 @@
 """Everything that learns: one component a module, and the trainer, which fits them in their order.
 
-- `base`: what every component has in common: it is fitted, stored, resumed and applied
+- `base`: the protocol of components: each is fitted, stored, resumed and applied
 - `trainer`: trains a whole model: a loop over the list of components, with a checkpoint after each
 - `segmenter`: plain text to sentences and words
 - `tagger`: tags and lemmas, and the tags that the parser learns from
@@ -15,5 +15,5 @@
 - `word_classes`: a component that predicts an attribute of each word, for components of your own
 - `preparation`: checks of the training data, and the files that options name
 - `checkpoint`: the state of training on disk, and the digest that ties it to its data
-- `folds`: a treebank predicted by whole models that have not learnt from the sentence
+- `folds`: cross-fitting of whole models: each sentence is predicted by a model that was not trained on it
 """

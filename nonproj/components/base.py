@@ -1,4 +1,4 @@
-"""What every component of a model has in common: it is fitted, stored, resumed and applied.
+"""The protocol of components: each is fitted, stored, resumed and applied.
 
 The trainer fits a list of components in their order.  Each gets the sentences of the treebank, and a context: the
 options, the components that were fitted before, and the training data as these have prepared them.  A component of your
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.learning.mixing import Shards
+from nonproj.learning.mixing import ShardWorkers
 from nonproj.learning.training_data import TrainingData
 from nonproj.linear.folds import blocks, cross_fit
 from nonproj.linear.state import SentenceComponent, State, load
@@ -29,7 +29,7 @@ from nonproj.scoring.vectors import WordVectors
 from nonproj.types import Int16s, Sentence
 
 _LARGEST = 1e30
-"""Larger weights are in no model file."""
+"""Maximum absolute value of a weight in a model file."""
 
 
 class TrainingFiles(NamedTuple):
@@ -41,15 +41,15 @@ class TrainingFiles(NamedTuple):
     encoder: Path | None = None
 
 
-class Unfinished(NamedTuple):
-    """What a component keeps of its epochs in a checkpoint.
+class UnfinishedFit(NamedTuple):
+    """The state of a component that has not completed its epochs, in a checkpoint.
 
     Attributes
     ----------
     state : State or None
-        What it kept before it was interrupted; None if it begins.
+        Its state when it was interrupted; None if it begins.
     save : callable
-        Keeps a state in the place of the one before.
+        Stores a state in place of the one before.
     """
 
     state: State | None = None
@@ -58,7 +58,7 @@ class Unfinished(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class FitContext:
-    """What a component is fitted with, beside the sentences.
+    """The context in which a component is fitted: options, data and earlier components.
 
     Attributes
     ----------
@@ -71,13 +71,13 @@ class FitContext:
     data : TrainingData
         The sentences as the components before have prepared them: with predicted tags, as numbers, with candidate arcs.
     files : TrainingFiles
-    shards : Shards or None
+    shards : ShardWorkers or None
         Workers that train a parser by iterative parameter mixing; None for this process alone.
     processes : Processes or None
         Worker processes that train the perceptrons of ``training.models`` in parallel, if there are no shards.
     meta : dict
         The training history, stored with the model, to which a component adds its figures.
-    unfinished : Unfinished
+    unfinished : UnfinishedFit
     part_of : str
         The component for which this one is fitted, to be examined on other sentences; empty for one of the model.
     """
@@ -87,10 +87,10 @@ class FitContext:
     fitted: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     data: TrainingData = TrainingData()
     files: TrainingFiles = TrainingFiles()
-    shards: Shards | None = None
+    shards: ShardWorkers | None = None
     processes: Any = None
     meta: dict[str, Any] = dataclasses.field(default_factory=dict)
-    unfinished: Unfinished = Unfinished()
+    unfinished: UnfinishedFit = UnfinishedFit()
     part_of: str = ""
 
     def having(self, **changes: Any) -> FitContext:
@@ -112,7 +112,7 @@ class Component(SentenceComponent):
     kind : class
         Of the result of `fit`, if it is another one.
     figures : tuple of str
-        What it adds to the training history.
+        The names of the figures that it adds to the training history.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -121,7 +121,7 @@ class Component(SentenceComponent):
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Any:
-        """Return what has learnt from sentences, such as an instance; None if there is nothing to learn."""
+        """Return what was fitted, such as an instance; None if there is nothing to learn."""
         raise NotImplementedError
 
     @classmethod
@@ -132,7 +132,7 @@ class Component(SentenceComponent):
 
     @classmethod
     def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the training data for later components, with what is predicted for them, cross-fitted.
+        """Return the training data for later components, with cross-fitted predictions.
 
         The result of `fit` is in ``context.fitted``.
         """
@@ -149,7 +149,7 @@ class Component(SentenceComponent):
         return context.data
 
 
-class Table(NamedTuple):
+class WeightTable(NamedTuple):
     """A table of weights, the result of fitting a linear model whose features the templates define.
 
     Attributes
@@ -181,7 +181,7 @@ class StoredState(NamedTuple):
 def resumed_table(arrays: Mapping[str, np.ndarray], name: str, bits: int, dtype: str = "float32") -> np.ndarray:
     """Return a table of ``2 ** bits`` weights of a checkpoint.
 
-    The digest says what the checkpoint is of, not that its content is sound: it may come from somebody else.
+    The digest identifies the training, but does not prove that the content is sound: the file is untrusted.
 
     Raises
     ------
@@ -200,9 +200,9 @@ class TableComponent(Component):
     """A component that is a table of weights; the options of its name say how large."""
 
     @classmethod
-    def resume(cls, saved: Model, context: FitContext) -> Table:
+    def resume(cls, saved: Model, context: FitContext) -> WeightTable:
         """Return the table in a checkpoint."""
-        return Table(resumed_table(saved.weights, cls.name, getattr(context.config, cls.name).bits))
+        return WeightTable(resumed_table(saved.weights, cls.name, getattr(context.config, cls.name).bits))
 
 
 def check_order(components: Iterable[type[Component]]) -> None:
@@ -220,11 +220,11 @@ def check_order(components: Iterable[type[Component]]) -> None:
 def jackknife(
     component: type[Component], sentences: Sequence[Sentence], context: FitContext, folds: int, **options: Any
 ) -> list[Sentence]:
-    """Return sentences with what a component predicts that was fitted on the sentences of the other folds.
+    """Return sentences with the predictions of a component that was fitted on the other folds.
 
     Folds are made of blocks of neighbours (`nonproj.linear.folds.blocks`).  ``options`` are for its method `apply`.
     """
-    context = context.having(unfinished=Unfinished(), meta={})
+    context = context.having(unfinished=UnfinishedFit(), meta={})
 
     def fit(rest: np.ndarray) -> Any:
         return component.fit([sentences[i] for i in rest], context)
@@ -238,7 +238,7 @@ def jackknife(
 
 def assemble(context: FitContext, rounded: bool = True) -> Model:
     """Return a model of all components that have been fitted; one with weights that are not rounded is a checkpoint."""
-    data, tables = context.data, {name: each for name, each in context.fitted.items() if isinstance(each, Table)}
+    data, tables = context.data, {name: each for name, each in context.fitted.items() if isinstance(each, WeightTable)}
     weights, meta = {name: table.weights for name, table in tables.items()}, dict(context.meta)
     if rounded:
         pairs = {name: table.rounded() for name, table in tables.items()}

@@ -50,7 +50,7 @@ class Checkpoint:
     def save(
         self, done: Sequence[type[Component]], context: FitContext, name: str = "", unfinished: State | None = None
     ) -> None:
-        """Write what has been learnt, and what the next component, with this name, keeps of its epochs, if anything."""
+        """Write the fitted components, and the unfinished state of the next one, with this name, if there is any."""
         if self.path is None:
             return
         model = assemble(context, rounded=False)
@@ -67,17 +67,17 @@ class Checkpoint:
         return len(list(takewhile(lambda each: type(done) is dict and each.name in done, known)))
 
     def unfinished_of(self, component: type[Component]) -> State | None:
-        """Return what a component, the first that is not done, has kept of its epochs, if anything."""
+        """Return the unfinished state of a component, the first that is not done, if there is any."""
         state = self.saved.component(UNFINISHED) if self.saved else None
         return state if state and state[0].get("component") == component.name else None
 
     def figures_of(self, component: type[Component]) -> dict[str, Any]:
-        """Return what a component has added to the training history."""
+        """Return the figures that a component has added to the training history."""
         meta = self.saved.meta if self.saved else {}
         return {name: meta[name] for name in component.figures if name in meta}
 
     def check(self, resume: Callable[_P, _R], *arguments: _P.args, **options: _P.kwargs) -> _R:
-        """Return what is made from the checkpoint; raise `ModelError` that names its file if its content is unsound."""
+        """Call a function that reads the checkpoint; name the file in the `ModelError` if its content is unsound."""
         try:
             return resume(*arguments, **options)
         except ModelError as error:

@@ -17,7 +17,7 @@ from nonproj.trees.projective import is_projective
 from nonproj.types import Sentence
 
 PRICES = (0.0, 0.02, 0.04, 0.06, 0.09, 0.13, 0.2, 0.3)
-"""What is tried, as fractions of the median cost of a word's other heads, which gives the scale of scores."""
+"""The prices tried, as fractions of the median cost of a word's other heads, which gives the scale of scores."""
 
 MIN_GAIN = 0.02
 """The number of heads by which a price must be better than none, as a fraction of the non-projective gold arcs."""

@@ -1,4 +1,4 @@
-"""Before training: the checks of the treebank, the files that options name, and what follows from both."""
+"""Preparation of training: checks of the treebank, the files that options name, and what follows from both."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from nonproj.parts.registry import part_set
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
-from nonproj.scoring.vocabulary import FEAT, Encoder, prefer_coarse
+from nonproj.scoring.vocabulary import FEAT, TokenEncoder, prefer_coarse
 from nonproj.types import Sentence
 
 LEARNING = 8
-"""Raised with every change by which the same options, templates and sentences give another model: figures that were
-measured before are then shown to be of an earlier version (``research/experiments/provenance.py``).  Fine-tuning of
-encoders is left out, because it depends on the version of PyTorch and the processor, too."""
+"""Incremented whenever the same options, templates and sentences give another model: figures that were measured before
+are then marked as those of an earlier version (``research/experiments/provenance.py``).  Fine-tuning of encoders is
+left out, because it depends on the version of PyTorch and the processor, too."""
 
 PROJECTIVE_BELOW = 0.001
 """Parsers return projective trees by default if a smaller share of the training arcs is non-projective.
@@ -103,7 +103,7 @@ def prepare(
         config.seed,
         dual_options(config.decoding, not multi_root, meta["projective"]),
         labels=labels,
-        encoder=Encoder({name: [] for name in (*attributes_of(templates), FEAT)}, clusters, meta["coarse_tags"]),
+        encoder=TokenEncoder({name: [] for name in (*attributes_of(templates), FEAT)}, clusters, meta["coarse_tags"]),
     )
     return treebank, FitContext(config, progress, data=data, files=files, meta=meta)
 
@@ -195,7 +195,7 @@ def _check_forms(sentences: Sequence[Sentence]) -> None:
 
 
 def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
-    """Raise `DataError` if a model could not store a tag or label of a sentence, which the model is to write.
+    """Raise `DataError` if a tag or label of a sentence, which the model will predict, cannot be stored in a model.
 
     What it only looks up, such as a form, may be anything: the model does without it.  ``known`` are columns and
     strings that were found to be right; new ones are added.
@@ -215,7 +215,7 @@ def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
 
 
 def nonprojective_share(sentences: Sequence[Sentence]) -> float:
-    """Return the share of non-projective arcs; of partial trees, what is known of it."""
+    """Return the share of non-projective arcs; for partial trees, a lower bound."""
     trees = trees_of(sentences)
     whole = [nonprojective(tree[1:]) for tree in trees if (tree[1:] >= 0).all()]
     partial = [tree for tree in trees if (tree[1:] < 0).any()]

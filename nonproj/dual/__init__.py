@@ -1,7 +1,7 @@
 """Dual decomposition of trees and head automata (Koo et al. 2010), and one search where it leaves a gap.
 
 - `options`: options of both, and their validation
-- `domain`: a problem as decoders want it, without forbidden arcs and with its scale
+- `domain`: normalisation of a problem: forbidden arcs removed, scores relative, with their scale
 - `subgradient`: the compiled subgradient method
 - `subproblems`: its subproblems, trees and head automata
 - `exclusion`: bounds of the trees without an arc
@@ -11,5 +11,5 @@
 - `proofs`: the proof of what a search has found
 - `check_proofs`: its checker, a file that shares nothing with the rest and needs no other
 - `arrays`, `batches`: trees from the caller's own scores, in arrays
-- `course`: each iteration on one sentence, to be looked at
+- `course`: each iteration on one sentence, for inspection
 """

@@ -1,4 +1,4 @@
-"""What `nonproj.dual.search` keeps: the nodes that are open, and the trees that are ranked."""
+"""The open nodes and the ranked trees of `nonproj.dual.search`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ CROSSINGS = "crossing"
 
 @dataclass
 class Branch:
-    """What became of a set of trees in a search: it was divided into two, or it ended at a bound.
+    """A set of trees in a search, which was divided into two, or ended at a bound.
 
     Attributes
     ----------
     keep : ndarray of shape (A,), bool
         The arcs of these trees.
     copies : ndarray of shape (3 A,), float64
-        The copies of the scores with the lowest bound, see `Bounded`; only those of arcs that are kept are set.
+        The copies of the scores with the lowest bound, see `nonproj.dual.problem.NodeResult`; only those of kept arcs
+        are set.
     division : int, str or None
         The number of the arc that only the trees of the first part have, or `CROSSINGS`; None if it ended.
     parts : tuple of Branch
@@ -36,6 +37,10 @@ class Branch:
     copies: Float64s
     division: int | str | None = None
     parts: tuple[Branch, ...] = ()
+
+    def end(self, copies: Float64s) -> None:
+        """Keep the copies with the lowest bound, which hold unless the set is divided."""
+        self.copies = copies
 
     def divide(self, division: int | str, *keeps: Bools) -> tuple[Branch, ...]:
         """Divide this set into two, with these arcs, and return them."""
@@ -53,7 +58,7 @@ class Node:
     bound : float
         Of the values of the trees that count, see ``kind``.
     copies, disputes : ndarray
-        See `Bounded`; those of the parent until the node is bounded itself.
+        See `nonproj.dual.problem.NodeResult`; those of the parent until the node is bounded itself.
     kind : int
         `ALL`, `CROSSING` or `PROJECTIVE`.
     iterations : int
@@ -80,7 +85,7 @@ class Node:
     branch: Branch | None = None
 
 
-class Ranked(NamedTuple):
+class RankedTree(NamedTuple):
     """One of the best trees: its value, and the numbers of iterations, decoded automata and nodes until then."""
 
     tree: Int32s

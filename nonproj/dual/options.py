@@ -1,4 +1,4 @@
-"""Options of dual decomposition and of branch and bound, and what is wrong with them."""
+"""Options of dual decomposition and of branch and bound, and their validation."""
 
 from __future__ import annotations
 

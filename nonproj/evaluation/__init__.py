@@ -2,7 +2,7 @@
 
 - `scores`: attachment scores and related figures, by the conventions of the CoNLL-X shared task
 - `parsing`: parses gold sentences with a model and scores the trees
-- `predictions`: what a model predicts for annotated sentences, and how sure it is
+- `predictions`: a model's predictions for annotated sentences, with their confidence
 - `margins`: the exact difference of the best trees without and with an annotated arc
 - `certificates`: the statistics of a tree, as a dictionary, a JSON line or comments
 - `confidence`: confidence in files: attributes of MISC, words that are omitted or marked
@@ -11,7 +11,7 @@
 - `errors`: attachment scores by label, tag, arc length, depth and sentence length; confused labels
 - `text_errors`: errors of parsed text by kind, from sentence boundaries to labels
 - `significance`: a paired permutation test between two parsers
-- `suitability`: whether input is of the kind that a model has learnt from
+- `suitability`: whether input resembles a model's training data
 - `universal`: the scores of the CoNLL 2018 shared task, from raw text on, by its official script
 - `card`: model cards, as Markdown
 - `report`: scores, comparisons and model descriptions as plain text

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nonproj.evaluation.scores import ARC_LENGTHS, SENTENCE_LENGTHS, Evaluation
+from nonproj.evaluation.scores import ARC_LENGTHS, SENTENCE_LENGTHS, Evaluation, share_of
 
 DEPTHS = (*((str(depth), depth, depth) for depth in range(1, 7)), ("7+", 7, None))
 """Bins of depth, the number of arcs from the root to a word: name, lowest, highest."""
@@ -88,7 +88,7 @@ def error_tables(
         chosen = [words["predicted_nonprojective"][counted] == kind for words in columns]
         same = [right & (crossing == kind) for right in correct]
         row["predicted"] = [int(flags.sum()) for flags in chosen]
-        row["precision"] = [_share(right[flags]) for right, flags in zip(same, chosen, strict=True)]
+        row["precision"] = [share_of(right[flags]) for right, flags in zip(same, chosen, strict=True)]
     confusions = None
     if both is not None:
         predicted = [words["predicted_label"][counted] for words in columns]
@@ -114,14 +114,9 @@ def _row(name: str, chosen: np.ndarray, correct: list[np.ndarray], both: list[np
     return {
         "name": name,
         "words": int(chosen.sum()),
-        "uas": [_share(flags[chosen]) for flags in correct],
-        "las": None if both is None else [_share(flags[chosen]) for flags in both],
+        "uas": [share_of(flags[chosen]) for flags in correct],
+        "las": None if both is None else [share_of(flags[chosen]) for flags in both],
     }
-
-
-def _share(flags: np.ndarray) -> float | None:
-    """Return the share of true flags."""
-    return float(flags.mean()) if len(flags) else None
 
 
 def _by_string(names: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> list[dict[str, Any]]:
@@ -146,7 +141,7 @@ def _add_precision(rows: list[dict[str, Any]], predicted: list[np.ndarray], both
     for row in rows:
         chosen = [labels == row["name"] for labels in predicted]
         row["predicted"] = [int(flags.sum()) for flags in chosen]
-        row["precision"] = [_share(right[flags]) for right, flags in zip(both, chosen, strict=True)]
+        row["precision"] = [share_of(right[flags]) for right, flags in zip(both, chosen, strict=True)]
 
 
 def _confusions(gold: np.ndarray, predicted: list[np.ndarray]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a model predicts for annotated sentences: trees, labels, tags and lemmas, and how sure it is of each."""
+"""A model's predictions for annotated sentences: trees, labels, tags and lemmas, with the confidence of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SURE = 1e9
 
 
 class Prediction(NamedTuple):
-    """What a model predicts for a sentence of ``n`` words; lists have an entry for each word.
+    """A model's predictions for a sentence of ``n`` words; lists have an entry for each word.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Prediction(NamedTuple):
     lemmas : list of str
         Given the annotated tags.
     lemma_counts : list of (int, int)
-        How often the form has the predicted and the annotated lemma in what the model has learnt from.
+        How often the form has the predicted and the annotated lemma in the model's training data.
     """
 
     heads: list[int]
@@ -90,11 +90,11 @@ def predict(parser: Parser, sentences: Iterable[Sentence], lexicon: Lexicon) -> 
     Parameters
     ----------
     parser : Parser
-        Whose model has not learnt from the sentences.
+        Its model was not trained on the sentences.
     sentences : iterable of Sentence
         With gold heads.
     lexicon : Counter
-        From `lexicon_of` over what the model has learnt from.
+        From `lexicon_of` over the model's training data.
     """
     for group in batches(sentences, BATCH):
         tags, margins = _tags(parser, group)
@@ -177,7 +177,7 @@ def as_json(prediction: Prediction) -> dict[str, Any]:
 
 
 def from_json(values: dict[str, Any], words: int) -> Prediction:
-    """Return a prediction for a sentence with ``words`` words; raise ``ValueError`` if the values are of no prediction.
+    """Return a prediction for a sentence with ``words`` words; raise ``ValueError`` if the values are not those of one.
 
     Examples
     --------

@@ -259,12 +259,12 @@ def _figures(words: dict[str, Any], counted: np.ndarray) -> dict[str, Any]:
     root_gold, root_predicted = words["gold"] == 0, words["predicted"] == 0
     return {
         "words": len(correct),
-        "uas": _share(correct),
-        "las": _share(both),
-        "label_accuracy": _share(label),
+        "uas": share_of(correct),
+        "las": share_of(both),
+        "label_accuracy": share_of(label),
         "complete": _complete(words["sentence"], correct),
         "complete_labelled": _complete(words["sentence"], both),
-        "root_accuracy": _share(correct[root_gold]),
+        "root_accuracy": share_of(correct[root_gold]),
         "nonprojective": _precision_recall(correct, words["gold_nonprojective"], words["predicted_nonprojective"]),
         "root": _precision_recall(correct, root_gold, root_predicted),
         "by_arc_length": {
@@ -279,7 +279,7 @@ def _figures(words: dict[str, Any], counted: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _share(flags: np.ndarray | None) -> float | None:
+def share_of(flags: np.ndarray | None) -> float | None:
     """Return the share of true flags."""
     return None if flags is None or not len(flags) else float(flags.mean())
 
@@ -305,8 +305,8 @@ def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np
     counts = {name: int(flags.sum()) for name, flags in (("gold", in_gold), ("predicted", in_predicted))}
     return counts | {
         "common": int(common.sum()),
-        "precision": _share(common[in_predicted]),
-        "recall": _share(common[in_gold]),
+        "precision": share_of(common[in_predicted]),
+        "recall": share_of(common[in_gold]),
         "f1": 2 * int(common.sum()) / sum(counts.values()) if any(counts.values()) else None,
     }
 
@@ -316,8 +316,8 @@ def _attachment(words: dict[str, Any], both: np.ndarray | None, chosen: np.ndarr
     return {
         "sentences": len(np.unique(words["sentence"][chosen])),
         "words": int(chosen.sum()),
-        "uas": _share(words["correct"][chosen]),
-        "las": None if both is None else _share(both[chosen]),
+        "uas": share_of(words["correct"][chosen]),
+        "las": None if both is None else share_of(both[chosen]),
     }
 
 

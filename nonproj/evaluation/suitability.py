@@ -1,4 +1,4 @@
-"""Whether input is of the kind that a model has learnt from: its tags, its script and its language.
+"""Whether input resembles a model's training data: its tags, its script and its language.
 
 All that is compared is in the model: its vocabularies, which list tags and forms by decreasing frequency.  So the
 frequency of a form in training is estimated from its rank, by Zipf's law.  In a text of the same language, whatever its
@@ -29,7 +29,7 @@ For half of the pairs of languages it is below 0.001, for nine of ten below 0.04
 """
 
 LEAST_FORMS, LEAST_WORDS, LEAST_LETTERS, LEAST_TAGS = 500, 150, 50, 20
-"""Forms of a model, and words, letters and tags of an input, with fewer of which nothing is said of them."""
+"""Minimum numbers of a model's forms, and of words, letters and tags of an input, for a judgement about them."""
 
 _RARE_SCRIPT = 0.002
 """Share of the letters of a model's forms below which a script is unknown: quotations and names."""
@@ -38,7 +38,7 @@ _SHOWN = 3
 
 
 class Misfit(NamedTuple):
-    """What of an input is unknown to a model.
+    """The respects in which an input is unknown to a model.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Misfit(NamedTuple):
 
 
 def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing") -> Misfit:
-    """Return what of some sentences is unknown to a model.
+    """Return the respects in which sentences are unknown to a model.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """Reading and writing of treebanks.
 
 - `files`: input from a file, pipe or gzip archive; output to a file or standard output
-- `kinds`: what kind of file the first bytes of one show
+- `kinds`: kinds of files, recognised by their first bytes
 - `temporary`: atomic output files
 - `constraints`: constraints on trees in the columns of a treebank
-- `partial`: trees of which only some heads are given, to learn from
+- `partial`: partial trees in training: only some heads are given
 - `conll`: lossless CoNLL-X and CoNLL-U
 - `copies`: copies of sentences with other columns
 - `layouts`: the columns of CoNLL-U Plus and CoNLL-2009

@@ -1,4 +1,4 @@
-"""What kind of file the first bytes of one show."""
+"""Kinds of files, recognised by their first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partial trees, to learn from: the heads and labels that are given in HEAD and DEPREL, or as decisions in MISC."""
+"""Partial trees in training: the heads and labels that are given in HEAD and DEPREL, or as decisions in MISC."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def is_partial(sentence: Sentence) -> bool:
 def allowed_arcs(sentence: Sentence, source: str) -> Bools:
     """Return the arcs that can be in the tree of a partial sentence from `with_given`, bool[N, N].
 
-    By the source ``misc`` these are none that ``NotHead=`` forbids.
+    With the source ``misc``, arcs that ``NotHead=`` forbids are excluded.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def allowed_arcs(sentence: Sentence, source: str) -> Bools:
 
 
 def count_crossing(trees: Sequence[Int32s]) -> int:
-    """Return how many of the given heads of partial trees, int32[N] each, are at least non-projective.
+    """Return a lower bound on the number of non-projective arcs in partial trees, int32[N] each.
 
     Of two arcs that cross, one is non-projective.
 

@@ -1,4 +1,4 @@
-"""The folders of compiled kernels on disk: which there are, and their removal.
+"""Lists the folders of compiled kernels on disk, and removes them.
 
 Each version of the sources, of Python, numba and numpy has a folder, named by a digest (`nonproj.kernels.kernel`).
 Which folders other installations still use is unknown, so each process records the use of its own folder, as the time

@@ -1,6 +1,6 @@
 """Other Python processes: they find the modules and kernels of this one, and import nothing from the current folder.
 
-The current folder may be that of a stranger's data, and a file ``numpy.py`` in it would be executed.
+The current folder may hold untrusted data, and a file ``numpy.py`` in it would be executed.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def _make_private(folder: Path) -> bool:
 _FOLDER = cache_folder()
 
 IGNORED = "NONPROJ_OWN_KERNELS"
-"""If not empty, this environment variable makes every kernel be compiled for the processor at hand."""
+"""If this environment variable is not empty, every kernel is compiled for the current processor."""
 
 
 def shipped_digest() -> str:
@@ -271,10 +271,14 @@ class _Compiling(event.Listener):
             if self._collecting:
                 gc.enable()
 
+    def silence(self) -> None:
+        """Report nothing more, because the user has been told."""
+        self.told = True
+
     def _tell(self) -> None:
         """Report that kernels are being compiled, once."""
         if not self.told:
-            self.told = True
+            self.silence()
             _log.warning(NOTICE)
 
     @property

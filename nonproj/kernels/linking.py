@@ -1,7 +1,7 @@
 """Compilation of functions, once for Python and once for the functions that call them.
 
-Numba optimises a function and makes machine code of it before it links the function into a caller, which contains a
-copy and is optimised as a whole again.  Here a function that another one calls becomes part of the caller as it is, so
+Numba optimises a function and generates machine code for it before linking it into a caller, which contains a copy and
+is optimised again as a whole.  Here a function that another one calls becomes part of the caller as it is, so
 everything is optimised once for each kernel that Python calls.  That takes half of the time, and the code is faster,
 because counts of references to arrays are removed only within a function.
 """
@@ -37,7 +37,7 @@ class Kernel(CPUDispatcher):
         self._linked: _Linked | None = None
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return what numba wants to know of a call in another kernel."""
+        """Return numba's description of a call in another kernel."""
         if self._linked is None:
             options = self.targetoptions | {"forceinline": True}
             self._linked = _Linked(self.py_func, targetoptions=options, pipeline_class=_Compiler)
@@ -88,7 +88,7 @@ class _Lowering(NativeLowering):
 
 
 class _Library(JITCodeLibrary):
-    """Code that is neither optimised nor made machine code."""
+    """Code that is neither optimised nor compiled to machine code."""
 
     def _optimize_final_module(self) -> None:
         """Leave it to the library of the caller."""

@@ -1,8 +1,8 @@
-"""The arithmetic of learning, which the components of a model (`nonproj.components`) are fitted with.
+"""The algorithms of training, which the components of a model (`nonproj.components`) call.
 
-- `training_data`: what components learn from: sentences, their tags, and both as numbers
-- `partial`: learning from trees of which only some heads are given
-- `label_numbers`: numbers of labels, by which few are scored for each arc
+- `training_data`: the training data of components: sentences, their tags, and both as numbers
+- `partial`: learning from partial trees, of which only some heads are given
+- `label_numbers`: numbering of labels, such that few are scored for each arc
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs
 - `candidate_arcs`: the candidate arcs of the training sentences, and their arrays in a checkpoint

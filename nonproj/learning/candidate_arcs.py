@@ -108,7 +108,7 @@ def unpack_trees(packed: np.ndarray | None, data: TrainingData) -> list[ArcSpace
 
 
 def unpack_completed(packed: np.ndarray | None, data: TrainingData) -> list[Int32s]:
-    """Return the completed tree of each sentence; `ValueError` if one is not a tree, or does not obey."""
+    """Return the completed tree of each sentence; `ValueError` if one is not a tree, or violates the given heads."""
     trees, count = data.trees, sum(map(len, data.sentences))
     if all(allowed is None for allowed in data.allowed):
         return trees

@@ -1,10 +1,10 @@
-"""Learning from partial trees: sentences of which only some heads and labels are given.
+"""Learning from partial trees, of which only some heads and labels are given.
 
-What is not given is latent.  The perceptron compares the best structure that obeys the given heads, under the present
-weights, with the prediction, in which only words with a given head have a cost (a latent structured perceptron: Yu and
-Joachims 2009; Fernandes and Brefeld 2011).  Both are of the relaxed set Z, or both are trees: where nothing is given
-nearby, they are then equal, and nothing is learnt from what the parser guesses.  The pruner maximises the probability
-of all trees that obey, and its gradient is the difference of two marginals.
+Heads that are not given are latent.  The perceptron compares the best structure that is consistent with the given
+heads, under the current weights, with the prediction, in which only words with a given head have a cost (a latent
+structured perceptron: Yu and Joachims 2009; Fernandes and Brefeld 2011).  Both are of the relaxed set Z, or both are
+trees: where nothing is given nearby, they are then equal, and nothing is learnt from what the parser guesses.  The
+pruner maximises the probability of all consistent trees, and its gradient is the difference of two marginals.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger("nonproj")
 
 
 def with_trees(sentences: Sequence[Sentence], source: str) -> list[Sentence]:
-    """Return training sentences with whole or partial trees; say how much is given if any is partial.
+    """Return training sentences with whole or partial trees; log the share of given heads if any is partial.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def union(first: ArcSpace, second: ArcSpace) -> ArcSpace:
 
 
 class Completion(NamedTuple):
-    """The structures that obey what is given of a sentence.
+    """The structures that are consistent with the given heads and labels of a sentence.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Completion(NamedTuple):
     given: np.ndarray
 
     def relaxed(self, scores: Float64s, tau: float) -> Float64s:
-        """Return the indicators of the best structure in Z that obeys, float64[P]: heads choose the given arcs.
+        """Return the indicators of the best consistent structure in Z, float64[P]: heads choose the given arcs.
 
         ``scores``, float64[P], are those of all parts of the sentence, and ``tau`` is as for `decode_relaxed`.
         """
@@ -149,7 +149,7 @@ class Completion(NamedTuple):
         return marks
 
     def best(self, scores: Float64s, options: DualOptions) -> Int32s:
-        """Return the best tree that obeys, int32[N], given the scores of all parts of the sentence, float64[P].
+        """Return the best consistent tree, int32[N], given the scores of all parts of the sentence, float64[P].
 
         It is projective only if the given heads can be part of a projective tree.
         """

@@ -1,4 +1,4 @@
-"""Linear models over hashed features, of which pruner, parser, labeler, tagger, lemmatizer and splitters are cases.
+"""Linear models over hashed features: pruner, parser, labeler, tagger, lemmatizer and splitters.
 
 - `hashing`: the hash of features and strings
 - `templates`: from templates to what is hashed
@@ -6,7 +6,7 @@
 - `optimisers`: AdaGrad, Adam, the mean of later epochs, and the loop over epochs
 - `concatenation`: concatenation of large arrays
 - `logistic`: logistic regression with two classes
-- `state`: what a model stores of a component, and the checks of a stranger's file
+- `state`: the stored state of a component, and the checks of untrusted files
 - `folds`: cross-fitting
 - `streams`: streams of random numbers
 - `word_classes`: classes of words, by an averaged perceptron

@@ -28,16 +28,16 @@ def blocks(count: int, folds: int, size: int = 20) -> np.ndarray:
 def cross_fit(
     fold: np.ndarray, fit: Callable[[np.ndarray], _M], apply: Callable[[_M, np.ndarray], Sequence[_R]]
 ) -> list[_R]:
-    """Return for each example what a model makes of it that was fitted on the examples of the other folds.
+    """Return the prediction for each example by a model fitted on the examples of the other folds.
 
     Parameters
     ----------
     fold : ndarray of int
-        The fold of each example; that of one fold only is made by a model of all examples.
+        The fold of each example; with a single fold, a model of all examples predicts.
     fit : callable
         Returns a model of the examples with these numbers, int64.
     apply : callable
-        Returns what a model makes of the examples with these numbers.
+        Returns a model's predictions for the examples with these numbers.
 
     Examples
     --------

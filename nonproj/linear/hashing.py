@@ -19,14 +19,14 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Int32s, Int64s, Uint32s, Uint64s
 
 LONGEST = 2048
-"""Characters of a string that its hash looks at, at most; the length counts, too."""
+"""Maximum number of characters of a string that its hash depends on, besides its length."""
 
 _PLACES: Any = np.frombuffer(hashlib.shake_128(b"nonproj: places").digest(8 * LONGEST), "<u8") | np.uint64(1)
 _LENGTH, _NUMBER = np.uint64(0x8B1D_52C7_93E6_40AF), np.uint64(0xC6A4_A793_5BD1_E995)
 
 
 class Window(NamedTuple):
-    """Templates over the attributes of things beside each other, such as characters, as `hash_window` reads them.
+    """Templates over the attributes of adjacent items, such as characters, as `hash_window` reads them.
 
     Attributes
     ----------
@@ -90,18 +90,18 @@ def hash_texts(texts: Sequence[str]) -> np.ndarray:
     >>> hash_texts(["hus", "", "hus"]).tolist()
     [4134714257, 0, 4134714257]
     """
-    codes, ends = codes_of(texts)
+    codes, ends = code_points_of(texts)
     keys = np.empty(len(texts), np.uint32)
     _hash_texts(codes, ends, keys)
     return keys
 
 
-def codes_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def code_points_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the characters of strings: code points, uint32, and the places where strings begin and end, int64.
 
     Examples
     --------
-    >>> [array.tolist() for array in codes_of(["på", "", "i"])]
+    >>> [array.tolist() for array in code_points_of(["på", "", "i"])]
     [[112, 229, 105], [0, 2, 2, 3]]
     """
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)

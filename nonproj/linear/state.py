@@ -1,6 +1,6 @@
-"""What a model stores of a component: JSON values and arrays, from which it is made again, and the schema of both.
+"""The stored state of a component: JSON values and arrays from which it is restored, and the schema of both.
 
-The checks of a stranger's file are written here, for any component; `nonproj.components` is about learning.
+The checks of untrusted files are here, for any component; `nonproj.components` is about learning.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from nonproj.errors import ModelError
 from nonproj.types import Sentence
 
 State: TypeAlias = tuple[dict[str, Any], dict[str, np.ndarray]]
-"""JSON values and arrays, from which a component can be made again."""
+"""JSON values and arrays from which a component can be restored."""
 
 _S = TypeVar("_S", bound="Stored")
 
 
 Arrays: TypeAlias = Mapping[str, tuple[str, int | str]]
-"""Of each array, dtype and shape: see `Schema`."""
+"""The dtype and shape of each array: see `Schema`."""
 
 
 class Schema(NamedTuple):
-    """What is in the state of a component.
+    """The contents of a component's state.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Schema(NamedTuple):
 
 
 class Stored(Protocol):
-    """What a model stores under a name.
+    """An object that a model stores under a name.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Stored(Protocol):
 
     @classmethod
     def from_state(cls, *arguments: Any, **options: Any) -> Any:
-        """Return what a state describes that obeys the schema; raise `ModelError` if it is still unsound."""
+        """Return the object of a state that obeys the schema; raise `ModelError` if it is unsound all the same."""
 
 
 class SentenceComponent(Stored, Protocol):
@@ -67,11 +67,11 @@ class SentenceComponent(Stored, Protocol):
         """Return the sentences with what it predicts."""
 
     def state(self) -> State:
-        """Return what `from_state` makes it from."""
+        """Return the state from which `from_state` restores it."""
 
 
 KNOWN: dict[str, type[SentenceComponent]] = {}
-"""Components of others that models may have, by name."""
+"""The registered components, by name."""
 
 _C = TypeVar("_C", bound=type[SentenceComponent])
 

@@ -1,4 +1,4 @@
-"""Tables of weights in a model: sums of integers, their rounding, and the checks of a stranger's table."""
+"""Tables of weights in a model: sums of integers, their rounding, and the checks of untrusted tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Float32s, Int16s
 
 _AT_ONCE = 1 << 18
-"""Weights that are rounded at a time: a copy of a whole table would take much memory."""
+"""Number of weights rounded at a time: a copy of a whole table would take much memory."""
 
 
 def scale_of(*tables: np.ndarray) -> float:

@@ -2,10 +2,10 @@
 
 - `model`: a trained parser, tagger and segmenter with its options
 - `container`: the file of a model, in the format of safetensors
-- `installed`: models that are installed as packages, and what a name means
+- `installed`: models that are installed as packages, and the lookup of models by name
 - `hub`: models on the Hugging Face Hub
-- `downloads`: the models that were downloaded from there, and their removal
+- `downloads`: lists and removes the models that were downloaded from there
 - `rounding`: weights rounded, so that a model compresses well
 - `wheel`: the package of a model
-- `checks`: what a model must be like, wherever it comes from
+- `checks`: the conditions of a usable model
 """

@@ -28,7 +28,7 @@ DONE = "done"
 """In the metadata of a checkpoint, the components that it has; its arrays are checked when it is resumed."""
 
 UNFINISHED = "unfinished"
-"""In a checkpoint, the name of what the next component keeps of its epochs."""
+"""In a checkpoint, the name of the state of a component that has not completed its epochs."""
 
 
 class ModelFields(Protocol):
@@ -43,7 +43,7 @@ class ModelFields(Protocol):
     components: dict[str, dict[str, Any]]
 
 
-def problem_of(model: ModelFields) -> str | None:
+def defect_of(model: ModelFields) -> str | None:
     """Return why a parser cannot use this `nonproj.model.model.Model`, or None."""
     if not model.labels or len(model.labels) > 1 << LABEL_BITS:
         return f"1 to {1 << LABEL_BITS} labels expected"

@@ -346,7 +346,6 @@ def _entry(name: str, entry: object, path: str) -> _Entry:
 
 
 def _array(data: bytearray | mmap.mmap, entry: _Entry, start: int, path: str) -> np.ndarray:
-    """Return an array."""
     dtype, size = DTYPES[entry.dtype], prod(entry.shape)
     try:
         array = np.frombuffer(data, dtype, size, start + entry.begin) if size else np.empty(0, dtype)

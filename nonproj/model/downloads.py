@@ -1,4 +1,4 @@
-"""The models that were downloaded from a hub: which are on disk, and their removal.
+"""Lists the models that were downloaded from a hub, and removes them.
 
 They are in the cache of huggingface_hub, which other programs use, too.  Only repositories of which nothing but the
 file of a model was downloaded are listed: those that `nonproj.model.hub` has downloaded.  They are removed as folders:

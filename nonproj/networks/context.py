@@ -35,13 +35,13 @@ LARGEST = 127
 """The largest absolute value of an integer of 8 bits."""
 
 LIMIT = 1e6
-"""Numbers of vectors are cut off here."""
+"""Vectors are clipped to this absolute value."""
 
 LEAST = 1e-30
-"""A vector whose numbers are all nearer to 0 is 0; in training, so is a number of a gradient."""
+"""A vector whose numbers all have a smaller absolute value becomes 0; in training, so does a number of a gradient."""
 
 LARGEST_SUM = 2.0**24
-"""Sums are cut off here, in units of their integers."""
+"""Sums are clipped to this absolute value, in units of their integers."""
 
 CONTEXT: Arrays = {
     "context_hidden": ("int16", "layers width inputs"),
@@ -51,7 +51,7 @@ CONTEXT: Arrays = {
     "context_factors": ("float32", "sums"),
     "context_unit": ("float32", "1"),
 }
-"""The arrays of a `Context` in a model, for schemas."""
+"""The arrays of a `ContextWeights` in a model, for schemas."""
 
 Sentences: TypeAlias = tuple[np.ndarray, np.ndarray]
 """The first node and the end of each sentence, int32."""
@@ -63,7 +63,7 @@ _SMALL = 1 << 17
 """Multiplications of a product of matrices that is too small for OpenBLAS to divide among threads."""
 
 
-class Context(NamedTuple):
+class ContextWeights(NamedTuple):
     """The weights of L layers over vectors of E numbers, and of the output for S sums of a word.
 
     Attributes
@@ -140,13 +140,13 @@ def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, n
     return gates, cells, added
 
 
-def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "the network") -> Context | None:
+def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "the network") -> ContextWeights | None:
     """Return the context in the arrays of a state that obeys the schema, or None.
 
     Raises
     ------
     ModelError
-        If it does not fit to the number of sums of a word.
+        If it does not match the number of sums of a word.
     """
     if "context_hidden" not in arrays:
         return None
@@ -162,7 +162,7 @@ def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "t
         raise ModelError(f"{owner} has a weight in layers over words in context that is larger than {LARGEST}")
     if not all((np.abs(table) <= LIMIT).all() for table in (scales, bias, factors, unit)):
         raise ModelError(f"{owner} has a scale that is too large, or not a number")
-    return Context(hidden.astype(np.float32), scales, bias, output.astype(np.float32), factors, unit)
+    return ContextWeights(hidden.astype(np.float32), scales, bias, output.astype(np.float32), factors, unit)
 
 
 def _blocks(sentences: Sentences) -> Iterator[Sentences]:
@@ -176,7 +176,7 @@ def _blocks(sentences: Sentences) -> Iterator[Sentences]:
 
 @kernel
 def _quantise(vectors: Float32s, integers: Float32s, sizes: Float32s) -> None:
-    """Cut vectors off, and write them as integers of 8 bits, with the scale of each."""
+    """Clip vectors, and write them as 8-bit integers, with the scale of each."""
     n, width = vectors.shape
     limit, zero, most, least = np.float32(LIMIT), np.float32(0.0), np.float32(LARGEST), np.float32(LEAST)
     for i in range(n):

@@ -41,7 +41,7 @@ class TreebankConfig(Section, name="treebank"):
     )
     silver_share: float = option(
         1.0,
-        "words of these in an epoch, relative to the treebank's; each epoch takes others",
+        "number of their words in an epoch, relative to the treebank's; each epoch draws others",
         (float,),
         low=0,
         above=True,
@@ -205,7 +205,7 @@ class NetworkConfig(Section, name="network"):
     size: int = option(128, "number of hidden units", (int,), low=1, high=4096, advanced=True)
     context: int = option(
         128,
-        "size of the vectors of words, from which two recurrent layers make those in context; 0: no such layers",
+        "size of word vectors, which two recurrent layers put into context; 0: no such layers",
         (int,),
         low=0,
         high=1024,
@@ -233,7 +233,7 @@ class EncoderConfig(Section, name="encoder"):
     )
     epochs: int | str = option(
         "auto",
-        "training epochs; auto: 12, or fewer in a large treebank, so that 1,250,000 words are learnt from at most",
+        "training epochs; auto: 12, or fewer in a large treebank, so that at most 1,250,000 words are seen",
         (int,),
         ("auto",),
         low=1,

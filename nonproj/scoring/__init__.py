@@ -2,8 +2,8 @@
 
 - `vocabulary`: strings to integers, by a vocabulary for each attribute of words
 - `clusters`, `vectors`: word clusters and word vectors, learnt from text without annotation
-- `morphology`: the morphological features that tell most of a word's label
-- `punctuation`: within which brackets or quotation marks each word is, and after which comma
+- `morphology`: the morphological features that are most informative about a word's label
+- `punctuation`: the brackets or quotation marks around each word, and the commas before it
 - `templates`: feature templates, from YAML to tables
 - `batch`: sentences one after the other, so that a kernel is called once for all of them
 - `hashing`: the words of a part to the places of its features in a weight table

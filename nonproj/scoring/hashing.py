@@ -19,7 +19,7 @@ from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
 from nonproj.types import Int32s, PartRows, Uint8s, Uint32s, Uint64s
 
 
-class Plain(NamedTuple):
+class PlainTemplates(NamedTuple):
     """The plain templates of one sentence, in few arrays because passing an array to a kernel takes time.
 
     Attributes
@@ -43,7 +43,7 @@ class Plain(NamedTuple):
     code_shift: np.uint32
 
 
-class Sets(NamedTuple):
+class SetTemplates(NamedTuple):
     """The templates of one sentence over sets of values: the words between, and single morphological features.
 
     Attributes
@@ -63,11 +63,11 @@ class Sets(NamedTuple):
     n_between: int
 
 
-class Hashed(NamedTuple):
+class WordHashes(NamedTuple):
     """One sentence under the templates of one part type."""
 
-    plain: Plain
-    sets: Sets
+    plain: PlainTemplates
+    sets: SetTemplates
 
 
 class Places(NamedTuple):
@@ -84,7 +84,7 @@ BLOCK = 64
 and the places of a whole sentence do not fit into the first-level cache."""
 
 
-def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) -> Hashed:
+def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) -> WordHashes:
     """Compute every word's share of the hash of every template, for ``n_weights`` weights, a power of two."""
     batch = tokens if isinstance(tokens, Batch) else join([tokens])
     n_templates = table.salt.shape[0]
@@ -93,19 +93,19 @@ def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) ->
     terms = (table.term_start, table.term_offset, table.term_attribute, table.term_coefficient)
     _hash_tokens(batch.atoms, batch.end, table.salt, *terms, shares)
     shift = np.uint32(32 - (n_weights.bit_length() - 1))
-    plain = Plain(shares, table.n_plain, table.codes, shift, table.code_shift)
+    plain = PlainTemplates(shares, table.n_plain, table.codes, shift, table.code_shift)
     firsts, columns = _NO_FIRSTS, table.between_attribute
     if table.n_between:
         between = columns[table.n_plain : table.n_plain + table.n_between]
         firsts = _find_firsts(batch.atoms, batch.first, batch.end, between)
     coefficients = table.between_coefficient, table.feat_coefficient
-    sets = Sets(batch.atoms, batch.feat_start, batch.feat, firsts, columns, *coefficients, table.n_between)
-    return Hashed(plain, sets)
+    sets = SetTemplates(batch.atoms, batch.feat_start, batch.feat, firsts, columns, *coefficients, table.n_between)
+    return WordHashes(plain, sets)
 
 
-def list_places(hashed: Hashed, parts: PartRows) -> Places:
+def list_places(hashed: WordHashes, parts: PartRows) -> Places:
     """Return the places of the features of some parts: plain templates, code by code, then those over sets."""
-    return _list_places(hashed, parts.nodes, parts.codes)
+    return make_places(hashed, parts.nodes, parts.codes)
 
 
 @kernel
@@ -195,15 +195,15 @@ def _count_distinct(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) 
 
 
 @kernel
-def _list_places(hashed: Hashed, nodes: Int32s, codes: Uint8s) -> Places:
+def make_places(hashed: WordHashes, nodes: Int32s, codes: Uint8s) -> Places:
     """Return the `Places` of all parts."""
-    block = _new_block(hashed, nodes.shape[0])
-    _write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
+    block = new_block(hashed, nodes.shape[0])
+    write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
     return Places(block.start, block.places[: block.start[-1]])
 
 
 @kernel
-def _new_block(hashed: Hashed, size: int) -> Places:
+def new_block(hashed: WordHashes, size: int) -> Places:
     """Return `Places` with room for ``size`` parts, whatever words they have."""
     feat_start, firsts, n_templates = hashed.sets.feat_start, hashed.sets.firsts, hashed.plain.shares.shape[2]
     most = 1
@@ -216,12 +216,12 @@ def _new_block(hashed: Hashed, size: int) -> Places:
 
 
 @kernel
-def _write_places(
-    hashed: Hashed, nodes: Int32s, codes: Uint8s, first: int, block: Places, memory: Uint8s, width: int
+def write_places(
+    hashed: WordHashes, nodes: Int32s, codes: Uint8s, first: int, block: Places, memory: Uint8s, width: int
 ) -> int:
     """Write the places of the parts from ``first`` on, as many as a block holds; return their number.
 
-    Unless ``width`` is 0, weights of so many bytes are fetched into the cache; ``memory`` is their table as bytes.
+    Unless ``width`` is 0, weights of ``width`` bytes are fetched into the cache; ``memory`` is their table as bytes.
     """
     plain = hashed.plain
     shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
@@ -270,7 +270,7 @@ def _hash_part(flat: Uint32s, n_nodes: int, nodes: Int32s, p: int, keys: Uint32s
 
 
 @kernel
-def _write_special(hashed: Hashed, keys: Uint32s, code: np.uint32, h: int, m: int, places: Int32s, end: int) -> int:
+def _write_special(hashed: WordHashes, keys: Uint32s, code: np.uint32, h: int, m: int, places: Int32s, end: int) -> int:
     """Write the places of an arc under the templates over sets from ``places[end]`` on; return the new end."""
     sets, n_plain, shift = hashed.sets, hashed.plain.n_plain, hashed.plain.shift
     atoms, feat_start, feat, firsts = sets.atoms, sets.feat_start, sets.feat, sets.firsts

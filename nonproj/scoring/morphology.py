@@ -1,4 +1,4 @@
-"""Which morphological features tell most about syntax: the attribute ``morph``.
+"""The morphological features that are most informative about syntax: the attribute ``morph``.
 
 FEATS of a treebank mixes features that decide how a word is attached, such as case, with features of its meaning, such
 as animacy.  All of them together are too many strings to learn from.  So ``morph`` is the tag with those features that

@@ -1,8 +1,8 @@
-"""What the punctuation of a sentence says about each word: within which brackets it is, and after which comma.
+"""Punctuation around each word: the brackets or quotation marks that enclose it, and the commas before it.
 
 The words within a pair of brackets or quotation marks mostly form a subtree, so few arcs cross its marks; and siblings
-that are in one segment are another matter than siblings on two sides of a comma.  The marks need not be beside any word
-of a part, so these are attributes of every word of the sentence.
+in one segment behave differently from siblings on two sides of a comma.  The marks need not be beside any word of a
+part, so these are attributes of every word of the sentence.
 """
 
 from __future__ import annotations

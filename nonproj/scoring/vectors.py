@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
-from nonproj.io.strings import VOCABULARY, WORD, check, fits
+from nonproj.io.strings import VOCABULARY, WORD, check_strings, fits
 
 VECTOR = "vector"
 """The attribute of a word that numbers its vector: that of its form, or else of its lower-cased form."""
@@ -59,9 +59,9 @@ class WordVectors(NamedTuple):
             a first line with the numbers of words and dimensions may be absent.  In binary, that line is there, and
             each word is followed by a blank and its float32 numbers.
         most : int
-            Of the words, the first so many are kept; files list frequent ones first.
+            Maximum number of words; files list frequent ones first.
         wanted : iterable of str
-            Words that are kept wherever they are.
+            Words that are kept beyond this limit.
 
         Raises
         ------
@@ -129,11 +129,11 @@ class WordNumbers:
             raise ModelError("the words with vectors are damaged") from None
         if len(set(words)) < len(words):
             raise ModelError("a word has two vectors")
-        return cls(check(words, VOCABULARY, "the words with vectors"))
+        return cls(check_strings(words, VOCABULARY, "the words with vectors"))
 
 
 def _chosen(entries: Iterable[Entry], most: int, kept: set[str]) -> dict[str, np.ndarray]:
-    """Return the vectors of the first words, and of those that are kept wherever they are."""
+    """Return the vectors of the first words, and of those that are kept beyond the limit."""
     found: dict[str, np.ndarray] = {}
     for number, (data, vector_of) in enumerate(entries):
         word = data.decode("utf-8", "replace")
@@ -183,7 +183,7 @@ def _is_text(start: bytes) -> bool:
 
 
 def _from_text(stream: Stream, size: int, path: str, before: int) -> Iterator[Entry]:
-    """Yield the words of lines; so many lines are before them."""
+    """Yield the words of lines; ``before`` lines precede them."""
     limit, number = _LONGEST_WORD + 40 * size, before
     while line := stream.readline(limit):
         number += 1

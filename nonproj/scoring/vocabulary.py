@@ -1,8 +1,8 @@
 """From strings to integers: vocabularies of the attributes of words, and the encoder of sentences.
 
 A word becomes a row of small integers, one for each attribute that the templates use, and a list of morphological
-features.  The encoder keeps, for each thread, the rows of words that it has met, so a word costs one look-up of its
-five columns.
+features.  The encoder keeps, for each thread, the rows of the words that it has encoded, so a known word costs one
+look-up of its five columns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nonproj.scoring.vectors import VECTOR
 from nonproj.types import Int32s, Sentence
 
 if TYPE_CHECKING:
-    from nonproj.scoring.encoders.scorer import Encoded
+    from nonproj.scoring.encoders.heads import EncodedSentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
 """Reserved numbers of every attribute: beyond the ends of the sentence, an unknown string, the two ends of a sequence
@@ -33,11 +33,11 @@ PADDING = 3
 """Rows of `OUTSIDE` before the root and after the last word: the largest offset a template may use."""
 
 MAX_FEATURES = 32
-"""Only the first so many known features of a word count: pairs of features of two words take time and memory by their
-square, and words of natural languages have fewer (17 at most in the Basque treebank)."""
+"""Maximum number of known features that count for a word: pairs of features of two words take quadratic time and
+memory, and words of natural languages have fewer (at most 17 in the Basque treebank)."""
 
 MOST_TAGS, LEAST_WORDS = 30, 600
-"""More fine tags than that, with fewer words of the training sentences for each, are too many to learn from."""
+"""Limits of fine tags: more tags than this, with fewer training words for each, are too many to learn from."""
 
 _CACHED_WORDS = 200_000
 
@@ -53,14 +53,14 @@ class Tokens(NamedTuple):
         The morphological features of node ``i`` are ``feat[feat_start[i]:feat_start[i + 1]]``.
     feat : ndarray, int32
         Numbers of morphological features.
-    encoded : nonproj.scoring.encoders.scorer.Encoded or None
-        What a pretrained encoder says of the nodes, if the model has one.
+    encoded : nonproj.scoring.encoders.heads.EncodedSentence or None
+        The scores of a pretrained encoder, if the model has one.
     """
 
     atoms: np.ndarray
     feat_start: np.ndarray
     feat: np.ndarray
-    encoded: Encoded | None = None
+    encoded: EncodedSentence | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -105,14 +105,13 @@ ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
 
 An absent lemma is the lower-cased form, an absent fine tag the coarse one.  Of a tuple, the first string counts that is
 in the vocabulary: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag, and
-``vector`` the word, or it in lower case, if there is a vector for it.
-``morph`` is ``tag`` without the features that tell little of a word's label, see `nonproj.scoring.morphology`.
-``enclosure`` and ``segment`` depend on the whole sentence, see `nonproj.scoring.punctuation`; here they are those of a
-word by itself.  The bit strings of clusters depend on the model, see `nonproj.scoring.clusters`; here a word has none,
-and is unknown."""
+``vector`` the word, or it in lower case, if there is a vector for it.  ``morph`` is ``tag`` without the features that
+are not informative about a word's label, see `nonproj.scoring.morphology`.  ``enclosure`` and ``segment`` depend on the
+whole sentence, see `nonproj.scoring.punctuation`; here they are those of a word by itself.  The bit strings of clusters
+depend on the model, see `nonproj.scoring.clusters`; here a word has none, and is unknown."""
 
 _COMMON = 1000
-"""A word is common if it is one in so many of the training words."""
+"""A word is common if at least one training word in this number is this word."""
 
 MORPH = "morph"
 """The attribute whose features are chosen in training."""
@@ -129,7 +128,7 @@ def _columns(row: Sequence[str], coarse: bool) -> tuple[str, str, str, str, str]
 
 
 def prefer_coarse(sentences: Iterable[Sentence]) -> bool:
-    """Return whether CPOSTAG (UPOS) says more to templates than POSTAG (XPOS).
+    """Return whether CPOSTAG (UPOS) is more useful to templates than POSTAG (XPOS).
 
     Positional tags, such as ``n-s---mn-``, repeat FEATS.  Most templates name ``pos``, and most of its tags would be
     too rare.  Fine tags that are no more than the coarse ones are not finer.  Where CPOSTAG is absent, nothing could
@@ -153,16 +152,26 @@ def _features_of(feats: str) -> list[str]:
     return [] if feats == "_" else feats.split("|")
 
 
-class _Met:
-    """The words that a thread has met: their numbers, their rows of integers, and their features."""
+class _WordCache:
+    """The words that a thread has encoded: their numbers, their rows of integers, and their features."""
 
     def __init__(self, n_attributes: int):
         self.row: dict[tuple[Any, ...], int] = {}
         self.table = np.zeros((1024, n_attributes), np.int32)
         self.feats: list[list[int]] = []
 
+    def add(self, columns: tuple[Any, ...], atoms: list[int], feats: list[int]) -> int:
+        """Add a word; return its number."""
+        number = len(self.row)
+        if number == len(self.table):
+            self.table = np.concatenate([self.table, np.zeros_like(self.table)])
+        self.table[number] = atoms
+        self.feats.append(feats)
+        self.row[columns] = number
+        return number
 
-class Encoder:
+
+class TokenEncoder:
     """Turns sentences into `Tokens`; threads may share it.
 
     Parameters
@@ -178,7 +187,7 @@ class Encoder:
     --------
     >>> from nonproj.types import Sentence
     >>> row = ["1", "Hus", "_", "N", "NC", "num=sg|gen=n", "0", "ROOT", "_", "_"]
-    >>> encoder = Encoder.from_sentences([Sentence([row])], ["form", "pos"], rare=1)
+    >>> encoder = TokenEncoder.from_sentences([Sentence([row])], ["form", "pos"], rare=1)
     >>> encoder.encode(Sentence([row])).atoms[3:5].tolist()
     [[4, 4], [5, 5]]
     """
@@ -189,7 +198,7 @@ class Encoder:
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
         self._of_sentence = [name for name in OF_SENTENCE if name in vocabularies]
-        self._met = PerThread(partial(_Met, len(self.attributes)))
+        self._met = PerThread(partial(_WordCache, len(self.attributes)))
 
     @classmethod
     def from_sentences(
@@ -200,7 +209,7 @@ class Encoder:
         clusters: Clusters | None = None,
         coarse: bool = False,
         vectors: Sequence[str] = (),
-    ) -> Encoder:
+    ) -> TokenEncoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
@@ -262,21 +271,17 @@ class Encoder:
             readings.atoms[PADDING : PADDING + len(nodes), column] = tokens.atoms[PADDING + nodes, column]
         return readings
 
-    def _add(self, met: _Met, columns: tuple[str, str, str, str, str]) -> int:
-        number = len(met.row)
-        if number == len(met.table):
-            met.table = np.concatenate([met.table, np.zeros_like(met.table)])
-        for j, name in enumerate(self.attributes):
+    def _add(self, met: _WordCache, columns: tuple[str, str, str, str, str]) -> int:
+        atoms = []
+        for name in self.attributes:
             known, value = self._numbers[name], _value(name, columns, self.clusters)
             if name == MORPH:
                 value = reduce(value, self._informative)
             elif isinstance(value, tuple):
                 value = next((string for string in value if string in known), None)
-            met.table[number, j] = UNKNOWN if value is None else known.get(value, UNKNOWN)
+            atoms.append(UNKNOWN if value is None else known.get(value, UNKNOWN))
         numbers = self._numbers[FEAT]
-        met.feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
-        met.row[columns] = number
-        return number
+        return met.add(columns, atoms, [numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
 
 
 def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Clusters | None) -> Any:

@@ -12,7 +12,7 @@ from nonproj.errors import ConfigError
 MIB = 1 << 20
 
 SPARE = 32 * MIB
-"""So close to its limit, a process fails with other errors than MemoryError, too, such as one of starting a thread."""
+"""Bytes below the limit at which a process also fails with other errors than MemoryError, such as starting a thread."""
 
 
 def limit_memory(megabytes: int) -> None:

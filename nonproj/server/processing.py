@@ -15,7 +15,7 @@ from nonproj.io import conll
 from nonproj.nlp.text_parser import TextParser
 from nonproj.server import formats
 from nonproj.server.memory import is_exhausted, limit_memory
-from nonproj.text.input import LINES, TEXT, TextInput
+from nonproj.text.formats import LINES, TEXT, TextInput
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
 
@@ -67,7 +67,7 @@ class Task(NamedTuple):
     certificates: bool = False
 
 
-class Result(NamedTuple):
+class ProcessingResult(NamedTuple):
     """The output, statistics of each sentence (see `nonproj.evaluation.certificates.statistics`), and numbers.
 
     If the model has a confidence classifier, they include the probabilities of each sentence and of its words.
@@ -95,8 +95,8 @@ class ModelInfo(NamedTuple):
 
 
 _parsers: dict[ModelRef, TextParser] = {}
-_models: dict[str, ModelRef] = {}
-_infos: dict[str, ModelInfo] = {}
+_served: dict[str, tuple[ModelRef, ModelInfo]] = {}
+"""The models of this process: their parsers, and by name their references and components."""
 
 
 def _parser(reference: ModelRef) -> TextParser:
@@ -121,15 +121,14 @@ def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, ModelIn
         nlp = _parser(reference)
         nlp.parse(["a", "b", "c", "."])
         components = ["tokenizer", *["tagger"] * (nlp.parser.analyzer is not None), "parser"]
-        _models[name] = reference
-        _infos[name] = ModelInfo(components, [f"Tokenizer: {nlp.parser.segmenter.description}."])
+        _served[name] = reference, ModelInfo(components, [f"Tokenizer: {nlp.parser.segmenter.description}."])
     limit_memory(megabytes)
-    return _infos
+    return {name: info for name, (_, info) in _served.items()}
 
 
-def check(name: str) -> int:
+def check_health(name: str) -> int:
     """Parse a sentence with a model, as a health check, and return its number of words."""
-    return len(_parser(_models[name]).parse(["a", "b", "c", "."]).heads)
+    return len(_parser(_served[name][0]).parse(["a", "b", "c", "."]).heads)
 
 
 def respond(name: str, task: Task) -> Answer:
@@ -148,7 +147,8 @@ def respond(name: str, task: Task) -> Answer:
         The data is malformed; the message names parameters, not options of the command line.
     MemoryError
     """
-    reference = _models[name]._replace(tags="all") if task.tag else _models[name]
+    reference, info = _served[name]
+    reference = reference._replace(tags="all") if task.tag else reference
     try:
         result = process(reference, task)
     except NonprojError as error:
@@ -161,7 +161,7 @@ def respond(name: str, task: Task) -> Answer:
         raise
     content: dict[str, Any] = {
         "model": name,
-        "acknowledgements": _infos[name].notes if task.tokenizer is not None else [],
+        "acknowledgements": info.notes if task.tokenizer is not None else [],
         "result": result.text,
     }
     if task.certificates:
@@ -195,7 +195,7 @@ def in_words_of_http(message: str) -> str:
     return message
 
 
-def process(reference: ModelRef, task: Task) -> Result:
+def process(reference: ModelRef, task: Task) -> ProcessingResult:
     """Return the result of a request.
 
     Parameters
@@ -218,8 +218,8 @@ def process(reference: ModelRef, task: Task) -> Result:
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
         if task.output == "conllu":
             texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
-            return Result("".join(texts), certificates, *counts)
-    return Result(_write(sentences, task.output), certificates, *counts)
+            return ProcessingResult("".join(texts), certificates, *counts)
+    return ProcessingResult(_write(sentences, task.output), certificates, *counts)
 
 
 def _read(nlp: TextParser, task: Task) -> list[Sentence]:

@@ -70,9 +70,9 @@ class Smoothing(NamedTuple):
     Attributes
     ----------
     suffix, lower, form : float
-        The distribution of a shorter suffix, of the suffixes, and of the lower-cased form counts as so many words.
+        The weights of the distributions of a shorter suffix, of the suffixes, and of the lower-cased form, in words.
     threshold : float
-        Candidates are at least so likely, as a fraction of the likeliest.
+        Minimum probability of a candidate, as a fraction of the likeliest one's.
     limit : int
         The largest number of candidates.
     """
@@ -110,7 +110,7 @@ def form_keys(forms: Sequence[str]) -> list[Keys]:
 
 
 def split_keys(keys: list[int], sizes: Sequence[int]) -> list[Keys]:
-    """Return the keys of forms: of each so many, the form's, the lower-cased form's and the suffixes'."""
+    """Return the keys of forms: those of the form, of the lower-cased form and of a number of suffixes."""
     found, begin = [], 0
     for size in sizes:
         found.append(Keys(keys[begin], keys[begin + 1], keys[begin + 2 : begin + size]))
@@ -206,7 +206,7 @@ def find_forms(lexicon: Lexicon, keys: list[Keys]) -> np.ndarray:
     return found
 
 
-class Candidates(NamedTuple):
+class CandidateTags(NamedTuple):
     """The likely tags of some forms, likeliest first: those of form ``i`` are ``tag[i, :count[i]]``.
 
     Attributes
@@ -230,7 +230,7 @@ class Candidates(NamedTuple):
 
 def list_candidates(
     lexicon: Lexicon, found: np.ndarray, groups: np.ndarray, allowed: list[np.ndarray], smoothing: Smoothing
-) -> Candidates:
+) -> CandidateTags:
     """Return the likely tags of forms.
 
     Parameters
@@ -247,7 +247,7 @@ def list_candidates(
     n, limit = len(found), smoothing.limit
     start = np.cumsum([0, *map(len, allowed)], dtype=np.int64)
     flat = np.concatenate([np.empty(0, np.int32), *allowed])
-    made = Candidates(
+    made = CandidateTags(
         np.zeros(n, np.int32), np.zeros((n, limit), np.int32), np.zeros((n, limit)),
         np.zeros((n, 2), np.int32), np.zeros(n, np.int32),
     )  # fmt: skip
@@ -263,7 +263,7 @@ def _list_candidates(
     allowed_start: Int64s,
     allowed: Int32s,
     smoothing: Smoothing,
-    made: Candidates,
+    made: CandidateTags,
 ) -> None:
     """Fill the candidates of each form."""
     n_tags = groups.shape[0]

@@ -55,7 +55,7 @@ def make_script(form: str, lemma: str) -> str:
 
 
 def apply_script(script: str, form: str) -> str | None:
-    """Return what a script makes of a form; None where it does not apply, or where nothing is left.
+    """Return the result of a script for a form; None where it does not apply, or where nothing is left.
 
     Examples
     --------

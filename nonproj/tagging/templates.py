@@ -18,7 +18,7 @@ from nonproj.options.config import load_yaml
 from nonproj.tagging.tagset import LEVELS
 
 WINDOW = 2
-"""Templates look at so many words on either side."""
+"""Templates look at this number of words on either side."""
 
 SAME = "same"
 """The previous tag's value of the attribute that the word's own tag is asked about."""

@@ -13,14 +13,7 @@ import numpy as np
 
 from nonproj.linear.hashing import add_shares, hash_numbers, hash_texts
 from nonproj.scoring.vocabulary import ATTRIBUTES
-from nonproj.tagging.lexicon import (
-    Candidates,
-    Lexicon,
-    Smoothing,
-    find_forms,
-    form_keys,
-    list_candidates,
-)
+from nonproj.tagging.lexicon import CandidateTags, Lexicon, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import WINDOW, ChainTemplates
 
@@ -35,7 +28,7 @@ class (the UPOS and XPOS that are likely for it out of context), the likeliest o
 often the form was seen, in bins."""
 
 
-class Words(NamedTuple):
+class FormTable(NamedTuple):
     """Tables of forms; row 0 stands for what is outside the sentence.
 
     Attributes
@@ -48,7 +41,7 @@ class Words(NamedTuple):
         The candidates of form ``i`` are ``tag[i, :count[i]]``.
     tag : ndarray of shape (n_forms, limit), int32
     prior : ndarray of shape (n_forms, limit, n_priors), uint32
-        Hashes of what is known about a candidate: how likely it is out of context, and how well the form is known.
+        Hashes of a candidate's prior features: how likely it is out of context, and how frequent the form is.
     """
 
     own: np.ndarray
@@ -85,7 +78,7 @@ def make_words(
     allowed: list[np.ndarray],
     smoothing: Smoothing,
     table: ChainTemplates,
-) -> tuple[Words, Candidates]:
+) -> tuple[FormTable, CandidateTags]:
     """Return the tables of some forms, without the row for what is outside; see `list_candidates` for ``allowed``."""
     groups = tags.levels[:-1, 1] - 1
     found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing)
@@ -101,7 +94,7 @@ def make_words(
     atoms[:, fixed + 3] = counts + 1
     own, shares = share_words(atoms, table)
     prior = hash_numbers(bin_probabilities(found.p) * 64 + counts[:, None] + 1)
-    return Words(own, shares, found.count, found.tag, prior[:, :, None]), found
+    return FormTable(own, shares, found.count, found.tag, prior[:, :, None]), found
 
 
 def bin_probabilities(p: np.ndarray) -> np.ndarray:
@@ -117,7 +110,7 @@ def bin_counts(seen: np.ndarray) -> np.ndarray:
 
 
 def share_words(atoms: np.ndarray, table: ChainTemplates) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hashes ``own`` and the ``shares`` of `Words` from attributes, int64[n, n_attributes]."""
+    """Return the hashes ``own`` and the ``shares`` of `FormTable` from attributes, int64[n, n_attributes]."""
     first = table.bounds[1]
     n, n_templates = len(atoms), len(table.salt)
     own = np.empty((n, first), np.uint32)
@@ -129,8 +122,8 @@ def share_words(atoms: np.ndarray, table: ChainTemplates) -> tuple[np.ndarray, n
     return own, shares
 
 
-def outside(table: ChainTemplates, limit: int, n_priors: int) -> Words:
+def outside(table: ChainTemplates, limit: int, n_priors: int) -> FormTable:
     """Return the row for what is outside the sentence."""
     own, shares = share_words(np.zeros((1, table.n_attributes), np.int64), table)
     count, tag = np.zeros(1, np.int32), np.zeros((1, limit), np.int32)
-    return Words(own, shares, count, tag, np.zeros((1, limit, n_priors), np.uint32))
+    return FormTable(own, shares, count, tag, np.zeros((1, limit, n_priors), np.uint32))

@@ -1,10 +1,10 @@
 """From plain text to sentences, tokens and words.
 
 - `characters`: kinds of characters
-- `graphemes`: what is never separated
+- `graphemes`: extended grapheme clusters, which no token divides
 - `layout`: chunks between blanks, lines, paragraphs; hashes of shapes
 - `tokens`, `words`, `sentences`: features and decisions of the linear models
-- `token_table`, `usage`, `sentence_features`: tokens as numbers, what is known of words, and features of sentence ends
+- `token_table`, `usage`, `sentence_features`: tokens as numbers, statistics of words, and features of sentence ends
 - `sentence_network`, `sentence_network_learning`: a network beside the linear model of sentences, and its training
 - `alternatives`: doubtful sentences, decided by their trees
 - `corpus`, `training_text`: the raw text of a treebank, and its gold tokens and folds
@@ -12,8 +12,9 @@
 - `training`: all of these models from a treebank
 - `multiword`: multiword tokens and their words
 - `rules`: segmentation without training
-- `languages`, `from_spacy`: what the rules know of a language, and what spaCy knows
+- `languages`, `from_spacy`: abbreviations and patterns of languages, and those of spaCy
 - `segmenter`: all of them together
+- `formats`: the formats of plain text, and the options of reading it
 - `input`, `pieces`: plain text from files and pipes, and its division into pieces
 - `output`: CoNLL-U from which the text can be restored
 - `places`: where the words of sentences are in their text

@@ -1,7 +1,7 @@
-"""What spaCy knows of a language, for a model that is being trained: its exceptions, and what it keeps together.
+"""SpaCy's rules for a language, for a model in training: its exceptions, and the patterns that it keeps together.
 
-Its regular expressions are not stored, because a model may come from anybody, and they may take any time.  Instead they
-are tried on short strings.
+Its regular expressions are not stored, because models are untrusted, and a regular expression may take any time.
+Instead they are tried on short strings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def add_exceptions(language: Language) -> Language:
 
 
 def from_spacy(code: str) -> Language:
-    """Return what spaCy knows of a language.
+    """Return spaCy's rules for a language.
 
     Raises
     ------

@@ -1,8 +1,7 @@
-"""What the rules for plain text know of a language: abbreviations, patterns, frequent words.
+"""The languages of the rules for plain text: their abbreviations, patterns and frequent words.
 
-The languages are those of the treebanks without raw text that ``data_scripts`` fetches.  What is known of other
-languages can be taken from spaCy: see `nonproj.text.from_spacy`.  All of it is stored in the model, so that parsing
-needs neither.
+The languages are those of the treebanks without raw text that ``data_scripts`` fetches.  Rules for other languages can
+be taken from spaCy: see `nonproj.text.from_spacy`.  All of it is stored in the model, so that parsing needs neither.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from nonproj.text.characters import lowered
 PATTERNS = frozenset(
     [f"{left}{mark}{right}" for mark in "'-." for left in "a1" for right in "a1"] + ["1.1", "1,1", "1:1", "1/1"]
 )
-"""What stays together in all languages, in the notation of `Language`."""
+"""Patterns that stay together in all languages, in the notation of `Language`."""
 
 _MOST_FREQUENT = 200
 """The words that recognise a language are among this many words of a treebank."""
@@ -26,7 +25,7 @@ _MIN_WORDS = 1000
 
 
 class Language(NamedTuple):
-    """What the rules know of a language.  Strings are in lower case, unless text in lower case is not meant.
+    """The rules for a language.  Strings are in lower case, unless text in lower case is not meant.
 
     Attributes
     ----------
@@ -42,9 +41,9 @@ class Language(NamedTuple):
     before_numbers : frozenset of str
         Those that are abbreviations only before a number.
     patterns : frozenset of str
-        What stays together: a character between letters (``a``) and digits (``1``), as in ``1.1``; or at the end of a
-        word, as in ``a- ``.  ``1. `` is an ordinal number; it ends no sentence before a word in lower case.  `` '1`` is
-        a year of two digits.
+        Patterns that stay together: a character between letters (``a``) and digits (``1``), as in ``1.1``; or at the
+        end of a word, as in ``a- ``.  ``1. `` is an ordinal number; it ends no sentence before a word in lower case.
+        `` '1`` is a year of two digits.
     suffixes : tuple of str
         Ends of words that are tokens of their own.
     """

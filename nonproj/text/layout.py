@@ -37,14 +37,14 @@ NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 line, a line end where it would have, or the end of a paragraph."""
 
 MAX_TOKEN = 1000
-"""Longest token, in characters; longer ones are cut, if need be later, so that no mark is separated from its letter: at
-twice this length at the latest, which only clusters of a thousand marks reach."""
+"""Longest token, in characters; longer ones are cut, later if necessary, so that no mark is separated from its letter:
+at twice this length at the latest, which only clusters of a thousand marks reach."""
 
 MAX_HASHED = 24
-"""Characters of a string that its hash looks at, from its beginning; the length counts, too."""
+"""Number of leading characters on which the hash of a string depends, besides its length."""
 
 MAX_SHAPE = 16
-"""Kinds that the hash of a shape looks at, from its beginning."""
+"""Number of leading kinds on which the hash of a shape depends."""
 
 _RETURN, _FEED, _PARAGRAPH_SEPARATOR = np.uint32(13), np.uint32(10), np.uint32(0x2029)
 _LETTERS = (LOWER, UPPER, LETTER)

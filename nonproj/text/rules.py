@@ -1,4 +1,4 @@
-"""Segmentation without training on raw text: rules over Unicode's characters, and what is known of a language.
+"""Segmentation without training on raw text: rules over Unicode's characters, and rules for languages.
 
 The rules for tokens follow the idea of Unicode's word boundaries (UAX 29): letters and digits stay together, as do
 those with an apostrophe, a hyphen, a dot or a comma between them; every other character is a token, equal ones in a row
@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nonproj.io.strings import NAME, TOKEN, Kind, check
+from nonproj.io.strings import NAME, TOKEN, StringKind, check_strings
 from nonproj.linear.state import Schema
 from nonproj.text.characters import (
     APOSTROPHE,
@@ -56,7 +56,7 @@ _NUMERAL = re.compile(r"\d+|[IVXLCM]+")
 _ORDINAL = re.compile(r"\d+\.")
 _LONGEST = 30
 _MAX_LEXICON = 50_000
-_ENTRY = Kind("token", 60, 50_000)
+_ENTRY = StringKind("token", 60, 50_000)
 """Tokens of a language: blanks separate those that are written together."""
 
 _GROUPS = ("words", "tokens", "abbreviations", "before_numbers", "patterns")
@@ -142,10 +142,12 @@ class UnicodeRules:
         ModelError
             A string is not of its kind.
         """
-        lexicon, known = check(meta["lexicon"], TOKEN, "the segmenter's lexicon"), meta["language"]
-        code, name = check([known["code"], known["name"]], NAME, "the segmenter's language")
-        groups = {group: frozenset(check(known[group], _ENTRY, f"the segmenter's {group}")) for group in _GROUPS}
-        suffixes = tuple(check(known["suffixes"], _ENTRY, "the segmenter's suffixes"))
+        lexicon, known = check_strings(meta["lexicon"], TOKEN, "the segmenter's lexicon"), meta["language"]
+        code, name = check_strings([known["code"], known["name"]], NAME, "the segmenter's language")
+        groups = {
+            group: frozenset(check_strings(known[group], _ENTRY, f"the segmenter's {group}")) for group in _GROUPS
+        }
+        suffixes = tuple(check_strings(known["suffixes"], _ENTRY, "the segmenter's suffixes"))
         return cls(lexicon, Language(code, name, suffixes=suffixes, **groups))
 
     def token_ends(self, text: str, layout: Text) -> np.ndarray:
@@ -360,7 +362,7 @@ def _goes_with_stop(form: str, attached: bool) -> bool:
 
 
 def _continues(form: str, attached: bool) -> bool:
-    """Return whether a token after a stop goes on with its sentence."""
+    """Return whether a token after a stop continues its sentence."""
     return _goes_with_stop(form, attached) or _STOPS.fullmatch(form) is not None or form in ",;:"
 
 

@@ -18,10 +18,10 @@ from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
 from nonproj.types import Bools, Int32s, Uint8s, Uint32s
 
 OF_TOKEN = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag")
-"""What is known of a token alone."""
+"""Attributes of a token alone."""
 
 _ATTRIBUTES = (*OF_TOKEN, "absent", "one", "place", "inside", "verbs")
-"""What is known of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
+"""Attributes of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
 character, the blanks after it (``gap``), its length up to four, how its form is capitalised elsewhere, its usual part
 of speech, whether the paragraph ends before it; and of the place after it, how long the sentence is, that with its open
 brackets and quotation marks, and its number of verbs."""
@@ -133,7 +133,7 @@ def _bucket(length: int) -> int:
 
 @kernel
 def state_of(length: int, brackets: int, quotes: int, verbs: int) -> int:
-    """Return what the model knows of the sentence up to a place, as a number less than `N_STATES`."""
+    """Return the state of the sentence up to a place, as a number less than `N_STATES`."""
     return ((_bucket(length) * 2 + min(brackets, 1)) * 2 + quotes % 2) * 4 + min(verbs, 3)
 
 
@@ -164,7 +164,7 @@ def _nearby(blanks: Uint8s, t: int) -> tuple[int, int]:
 
 @kernel
 def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32s, own: int) -> None:
-    """Write what is known of a token alone, `OF_TOKEN`, from ``own`` on."""
+    """Write the attributes of a token alone, `OF_TOKEN`, from ``own`` on."""
     atoms[own], atoms[own + 1], atoms[own + 2] = table.word[row], table.shape[row], table.suffix[row]
     atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], table.blanks[row]
     atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), known.case[row], known.tag[row]

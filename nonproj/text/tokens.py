@@ -34,17 +34,17 @@ _OF_PLACE = (
     "flags", "place", "remaining", "before", "after", "token", "rest", "left", "right", "chunk", "inside",
     "previous", "following", "nextkind", "known", "length", "one", "leftoutline", "rightoutline", "run", "earlier",
 )  # fmt: skip
-"""What is known of a place at which a token may end, beside the characters around it: marks of the chunk, the number
-of characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
-rest of the chunk, their shapes, the chunk, how far inside it the place is, the neighbouring chunks, the kind of the
-next one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines
-of token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, and the
+"""Attributes of a place at which a token may end, beside the characters around it: marks of the chunk, the number of
+characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the rest
+of the chunk, their shapes, the chunk, how far inside it the place is, the neighbouring chunks, the kind of the next
+one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines of
+token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, and the
 class before the letters, or others, that end there."""
 
 _WIDTH = len(_OF_CHARACTERS) + len(_OF_PLACE)
 
 GRAMMAR = Grammar("tokens", ("c",), (*_OF_CHARACTERS, *_OF_PLACE), (-2, 3))
-"""Templates name the character before the place, ``c``, and its neighbours; what is known of the place is ``c``'s."""
+"""Templates name the character before the place, ``c``, and its neighbours; attributes of the place are ``c``'s."""
 
 _OF_CLASSES = (
     "c.one",
@@ -194,7 +194,7 @@ def _token_examples(
     return count
 
 
-class Tokens(NamedTuple):
+class TokenSpans(NamedTuple):
     """The tokens of a text.
 
     Attributes
@@ -211,7 +211,7 @@ class Tokens(NamedTuple):
 
 
 class TokenModel(NamedTuple):
-    """What decides where tokens end.
+    """The model that decides where tokens end.
 
     Attributes
     ----------
@@ -231,13 +231,13 @@ class TokenModel(NamedTuple):
     templates: int = N_FEATURES
 
 
-def tokenize(text: Text, model: TokenModel) -> Tokens:
+def tokenize(text: Text, model: TokenModel) -> TokenSpans:
     """Return the tokens of a text, those that are longer than `nonproj.text.layout.MAX_TOKEN` cut."""
     return _tokenize(text, model.candidate, model.known, model.weights, WINDOWS[model.templates])
 
 
 @kernel
-def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, window: Window) -> Tokens:
+def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, window: Window) -> TokenSpans:
     """Return what `tokenize` returns."""
     size = _count_places(text, candidate) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
     start, end, log_odds = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, np.float32(np.inf))
@@ -266,4 +266,4 @@ def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, w
                 count, begin = count + 1, i + 1
         start[count], end[count] = begin, text.end[c]
         count += 1
-    return Tokens(start[:count], end[:count], log_odds[:count])
+    return TokenSpans(start[:count], end[:count], log_odds[:count])

@@ -34,7 +34,7 @@ class Usage(NamedTuple):
 
 
 class KnownWords(NamedTuple):
-    """What the usage says of the words of a table: two classes for each row, 0 for padding and unknown words.
+    """The usage of the words of a table: two classes for each row, 0 for padding and unknown words.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class KnownWords(NamedTuple):
 
 @kernel
 def known_words(table: TokenTable, usage: Usage) -> KnownWords:
-    """Return what the usage says of the words of a table."""
+    """Return the usage of the words of a table."""
     case_shift, tag_shift = np.uint32(table_shift(len(usage.case))), np.uint32(table_shift(len(usage.tag)))
     suffix_shift = np.uint32(table_shift(len(usage.suffix)))
     case, tag = np.zeros(len(table.word), np.uint8), np.zeros(len(table.word), np.uint8)

@@ -10,7 +10,7 @@
 - `sampling`: trees drawn at random.
 - `pruning`: the candidate arcs that remain after pruning by marginals.
 - `domain`: which finite scores forbid an arc, and which scores are too large.
-- `rounding`: sums whose rounding is known, and what rounding can take from a bound.
+- `rounding`: sums with known rounding errors, and bounds on the rounding error of a dual value.
 - `batches`: batches of arrays, padded or as lists.
 - `checks`: argument checks, and the statuses returned by kernels.
 """

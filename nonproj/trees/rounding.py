@@ -1,12 +1,12 @@
-"""What rounding can take from a sum and from a bound.
+"""Bounds on the rounding errors of sums and of dual values.
 
 A dual value in floating point may be below the exact one.  `rounding_error` bounds the difference: Let ``A`` be the sum
-of the absolute values of all terms (copies of arcs, and other parts) of the best tree.  Each subproblem computes
-at least the rounded sum of this tree's terms, which is below the exact one by at most ``k u A`` for ``k`` operations
-and the unit roundoff ``u = 2^-53`` (Higham 2002, "Accuracy and stability of numerical algorithms", section 4.2).
-Negative terms only lower the tree's score, so ``A`` is at most twice the sum of the positive terms plus the absolute
-dual value.  The copies of an arc do not sum to its score exactly after many steps; what they lack is added, for the arc
-that lacks most of each word.  Arcs so low that no tree with them scores as much as the dual value do not count.
+of the absolute values of all terms (copies of arcs, and other parts) of the best tree.  Each subproblem computes at
+least the rounded sum of this tree's terms, which is below the exact one by at most ``k u A`` for ``k`` operations and
+the unit roundoff ``u = 2^-53`` (Higham 2002, "Accuracy and stability of numerical algorithms", section 4.2).  Negative
+terms only lower the tree's score, so ``A`` is at most twice the sum of the positive terms plus the absolute dual value.
+The copies of an arc do not sum to its score exactly after many steps; the deficit is added, for each word that of the
+arc with the largest one.  Arcs so low that no tree with them scores as much as the dual value do not count.
 
 Scores relative to the best arc into each word (`nonproj.dual.domain`) are rounded by at most ``u`` times themselves.
 Those of a tree under a bound ``B`` are not positive and sum to at most ``|B|`` plus its other scores in absolute value;
@@ -141,7 +141,7 @@ def rounding_error(
 
 @kernel
 def sums_are_exact(values: Float64s, count: int) -> bool:
-    """Return whether all sums of up to so many values are exact: multiples of one number that need at most 53 bits."""
+    """Return whether sums of up to ``count`` values are exact: multiples of one number that need at most 53 bits."""
     for value in values:
         scaled = value * UNITS
         if value > -np.inf and (scaled != np.floor(scaled) or abs(scaled) * count >= 2.0**53):

@@ -24,7 +24,7 @@ OWN_THREADS = "nonproj-"
 
 
 class Workers(Protocol):
-    """What runs calls: `Processes`, `Cluster`, `InProcess`."""
+    """A pool that runs calls: `Processes`, `Cluster`, `InProcess`."""
 
     @property
     def size(self) -> int:
@@ -41,10 +41,10 @@ class SharingWorkers(Workers, Protocol):
     """Workers that keep data from one call to the next: `Cluster`, `InProcess`."""
 
     def keep(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Let a worker call a function and keep the result; return what stands for it among arguments of calls."""
+        """Let a worker call a function and keep the result; return a reference to it for the arguments of calls."""
 
     def share(self, value: Any) -> Any:
-        """Send a value to all workers; return what stands for it among arguments of calls."""
+        """Send a value to all workers; return a reference to it for the arguments of calls."""
 
 
 class InProcess:

@@ -21,7 +21,7 @@ from pathlib import Path
 import nonproj
 from nonproj.cli.main import main
 from nonproj.cli.warmup import warm_up
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.components.folds import Fold, predict_fold
 import toy
 
@@ -108,7 +108,7 @@ run("parse", "unsure", "spaced.conllu", "--confidence", "--stats", "stats.jsonl"
 run("parse", "unsure", "--text", "text.txt", "--confidence", "-o", "out.conllu")
 run("parse", "unsure", "spaced.conllu", "--nbest=3", "-o", "out.conllu")
 run("evaluate", "-m", "unsure", "spaced.conllu", "--calibration")
-fold = Fold(("spaced.conllu",), (), Rules(), nonproj.Config(), 2, 0, "", False, "unsure")
+fold = Fold(("spaced.conllu",), (), ReadingRules(), nonproj.Config(), 2, 0, "", False, "unsure")
 assert '"certified": [true' in predict_fold(fold).decode()
 run("show", "out.conllu", "-o", "show.html")
 run("search", "a:NOUN", "spaced.conllu")

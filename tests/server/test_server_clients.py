@@ -215,7 +215,8 @@ def test_strange_errors_near_the_limit_are_those_of_memory(monkeypatch):
     def fail(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setitem(processing._models, "toy", ModelRef.of(GOLDEN, Model.load(GOLDEN).config.decoding))
+    reference = ModelRef.of(GOLDEN, Model.load(GOLDEN).config.decoding)
+    monkeypatch.setitem(processing._served, "toy", (reference, processing.ModelInfo([], [])))
     monkeypatch.setattr(processing, "process", fail)
     with pytest.raises(RuntimeError, match="thread"):
         processing.respond("toy", processing.Task(""))

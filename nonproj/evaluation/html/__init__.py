@@ -5,6 +5,6 @@
 - `text`: the same for parsed text whose words and sentences differ from the gold standard
 - `courses`: the course of dual decomposition on some sentences
 - `plots`: plots as SVG, by Vega-Lite
-- `columns`: what the page needs beside words and trees to search and to export CoNLL-U
+- `columns`: the columns that the page does not draw, but needs to search and to export CoNLL-U
 - `page`: one HTML file with all of these, from the template `report.html`, its style and its scripts
 """

@@ -10,5 +10,5 @@ with each other and with enumeration.
 - `words`: the words of a sentence and their one or two trees, as queries see them
 - `attributes`: the attributes of a word, and conditions on them as functions
 - `query`: compiled queries and their matches
-- `output`: what is found, as CoNLL-U, tables and counts; `absent`: why nothing is
+- `output`: matches as CoNLL-U, tables and counts; `absent`: why nothing was found
 """

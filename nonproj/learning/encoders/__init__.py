@@ -4,5 +4,5 @@ Optional: the extra ``train-encoder``; `nonproj.components.encoder` imports it o
 
 - `module`: the encoder and its layers in PyTorch
 - `training`: losses, batches and steps
-- `checkpoint`: the state after an epoch, from which an interrupted run goes on
+- `checkpoint`: the state after an epoch, from which an interrupted run continues
 """

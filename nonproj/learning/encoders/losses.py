@@ -1,7 +1,7 @@
 """Losses of a sentence's heads and structures, given the scores of its arcs or parts.
 
-Of a partial tree, what is not given is latent: the losses of heads and trees are those of all that obey, and the
-structure that takes the gold tree's place is the best one that obeys, as in `nonproj.learning.partial`.
+In a partial tree, heads that are not given are latent: losses are those of all trees consistent with the given heads,
+and the best consistent structure takes the gold tree's place, as in `nonproj.learning.partial`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nonproj.trees.pruning import prune_trusted
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s, PartSpace
 
 THRESHOLD, MAX_HEADS = 1e-3, 8
-"""Candidate arcs of the hinge loss: their least marginal, relative to that of the best head, and the most of a word."""
+"""Candidate arcs of the hinge loss: minimum marginal, relative to the best head's, and maximum number per word."""
 
 TAU = 0.5
 """See `nonproj.learning.perceptron.relaxed_indicators`."""
@@ -83,8 +83,8 @@ def tree_loss(scores: Tensor, heads: Int32s, single_root: bool, allowed: Bools |
     return surrogate + (loss - surrogate.detach())
 
 
-def candidates(scores: np.ndarray, heads: Int32s, single_root: bool, allowed: Bools | None = None) -> ArcSpace:
-    """Return the arcs that are probable, and the gold ones; of a partial tree, those that are probable in what obeys.
+def likely_arcs(scores: np.ndarray, heads: Int32s, single_root: bool, allowed: Bools | None = None) -> ArcSpace:
+    """Return the probable arcs and the gold ones; of a partial tree, the probable ones among consistent trees.
 
     Parameters
     ----------
@@ -123,5 +123,5 @@ def difference(
 
 
 def _completed(parts: PartSpace, scores: Float64s, allowed: Bools) -> Float64s:
-    """Return the indicators of the best structure in Z that obeys, float64[P]."""
+    """Return the indicators of the best structure in Z that is consistent with the given heads, float64[P]."""
     return completion_of(parts, allowed).relaxed(scores, TAU)

@@ -1,6 +1,6 @@
 """The graph of an encoder, in the ONNX format, written from its arrays when it is loaded.
 
-A model file holds arrays only, so a stranger's file cannot bring operators or external data.  The input of the graph
+A model file holds arrays only, so an untrusted file cannot bring operators or external data.  The input of the graph
 are the embeddings of a window's pieces, its output the mix of the states of all layers.  A run computes one window, so
 there is neither padding nor a mask, and results cannot depend on other windows.
 
