@@ -69,9 +69,9 @@ def test_planted_code_is_not_executed(open_folder, tmp_path):
 @pytest.mark.parametrize("files", [True, False])
 def test_planted_code_that_is_executed_is_caught(files, open_folder, monkeypatch, tmp_path):
     """Without the check of folders, each file is still checked; without both, code is executed."""
-    monkeypatch.setattr(trust, "check", lambda *_, **__: None)
+    monkeypatch.setattr(trust, "check_trusted", lambda *_, **__: None)
     if not files:
-        monkeypatch.setattr("nonproj.kernels.cache.check", lambda *_, **__: None)
+        monkeypatch.setattr("nonproj.kernels.cache.check_trusted", lambda *_, **__: None)
     results = run_cases(make_lane("cache", open_folder), tmp_path, 100, failures=1)
     assert bool(results.failures) != files
 
@@ -243,7 +243,7 @@ def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
 
 
 def test_a_model_that_is_not_validated_is_caught(lanes, monkeypatch, tmp_path):
-    monkeypatch.setattr(model_module, "problem_of", lambda model: None)
+    monkeypatch.setattr(model_module, "defect_of", lambda model: None)
     assert len(run_cases(lanes("models"), tmp_path, 300, failures=5).failures) == 5
 
 

@@ -169,7 +169,7 @@ def test_limits_can_be_changed():
         list(conll.read(io.StringIO(GOOD), max_line=9))
 
 
-BOMB = conll.Rules(max_line=2**12)
+BOMB = conll.ReadingRules(max_line=2**12)
 
 
 @pytest.mark.parametrize(
