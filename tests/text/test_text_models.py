@@ -39,7 +39,9 @@ from nonproj.text.sentence_network_learning import (
 )
 from nonproj.text.sentences import score_ends
 from nonproj.text.token_table import PADDING, token_table
-from nonproj.text.tokens import TokenModel, tokenize
+from nonproj.text.tokens import SOMETIMES, TokenModel, token_examples, tokenize
+from nonproj.text.training import known_tokens
+from nonproj.text.training_text import TrainingText
 from nonproj.text.usage import Usage, case_classes, letter_case
 
 ALPHABET = "aabbcAB11..,!?'\"(()- \t\n\r\u0301\u200d:$\u00df"
@@ -105,6 +107,23 @@ def twin_of(usage: Usage):
         return int(table[naive.string_hash(form) >> 26])
 
     return lambda form: of(usage.case, form), lambda form: of(usage.tag, form) or of(usage.suffix, form[-3:])
+
+
+def test_a_chunk_says_nothing_of_its_own_tokens():
+    """In training, a token is known if another chunk has it, as it is for a chunk that training has not seen."""
+
+    def examples(tokens: list[Surface], known: bool) -> np.ndarray:
+        everywhere = np.full((KINDS, KINDS), SOMETIMES, np.uint8)
+        text = TrainingText(raw_text([[tokens]]), everywhere)
+        table = known_tokens(text) if known else np.zeros(1 << 16, np.uint8)
+        return token_examples(text.layout, text.raw.token_ends, everywhere, table, 20)[0]
+
+    divided = [Surface("ab", False), Surface(".", False), Surface("cd", True)]
+    tokens = [*divided, *divided, Surface("ef-g", True), Surface("(h", True)]
+    assert np.array_equal(examples(tokens, known=True), examples(tokens, known=False))
+    for form in ("ab", "cd", "ef", "g", "h"):
+        more = [*tokens, Surface(form, True)]
+        assert not np.array_equal(examples(more, known=True), examples(more, known=False)), form
 
 
 @pytest.mark.parametrize("seed", seeds(10))
