@@ -105,6 +105,14 @@ def classes(kinds: list[int]) -> list[tuple[int, int]]:
     return [(found, len(list(group))) for found, group in groups]
 
 
+def words_beside(chunk: str, kinds: list[int], place: int) -> tuple[str, str, bool]:
+    """The letters and digits on both sides of a place, or of a sign there, and whether the chunk ends with them."""
+    marks = "".join("w" if LOWER <= each <= NUMBER else "." for each in kinds)
+    left, right = re.search(r"(w{0,25})\.?$", marks[:place]), re.match(r"\.?(w{0,25})", marks[place:])
+    found = (chunk[left.start(1) : left.end(1)], chunk[place:][right.start(1) : right.end(1)])
+    return *found, place + right.end() == len(chunk)
+
+
 def outline_hash(found: list[tuple[int, int]]) -> int:
     """The hash of the classes of runs, at most sixteen."""
     return sequence_hash([each for each, _ in found[:16]], min(len(found), 16))
@@ -151,19 +159,22 @@ def _fitted(found: list) -> list:
 TEMPLATES = [
     "c.one",
     "c.kind c+1.kind",
+    "c+1.kind c+2.kind",
     "c.kind c+1.kind c-1.kind c+2.kind",
     "c.kind c+1.kind c-1.kind c-2.kind c+2.kind c+3.kind",
     "c.kind c+1.kind c.known c.remaining",
-    "c.left c.kind c+1.kind c.length",
+    "c.left c.kind c+1.kind c+2.kind c.length",
     "c.left c.right",
     "c.leftoutline c.rightoutline",
+    "c.kind c+1.kind c+2.kind c.beside c.size",
+    "c.kind c+1.kind c.earlier",
     "c.kind c+1.kind c.run",
     "c.kind c+1.kind c.earlier c.run",
     "c.lower c+1.lower",
-    "c.lower c+1.lower c-1.lower",
+    "c.lower c+1.lower c-1.lower c+2.kind",
     "c.lower c+1.lower c+2.lower",
     "c.lower c+1.lower c-1.lower c+2.lower",
-    "c.lower c+1.lower c-1.lower c-2.lower",
+    "c.lower c+1.lower c-1.lower c-2.lower c+2.kind",
     "c.lower c+1.lower c+2.lower c+3.lower",
     "c.lower c+1.lower c-1.lower c-2.lower c+2.lower c+3.lower",
     "c.lower c+1.lower c.flags",
@@ -273,7 +284,9 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
     kinds = [kind(each) for each in base]
     before, after = classes(kinds[begin - first : i + 1 - first]), classes(kinds[i + 1 - first :])
     whole_chunk = string_hash(text[first:last])
-    lexicon = (known(token) > 1) + 2 * (known(rest) > 1) + 4 * (known(whole) > 1)
+    lexicon = (known(token) > 0) + 2 * (known(rest) > 0) + 4 * (known(whole) > 0)
+    one, other, at_end = words_beside(text[first:last], kinds, i + 1 - first)
+    beside = sum(value for value, word in ((1, one), (2, other)) if word and known(string_hash(word)))
     characters = {"lower": (p2, p1, l0, l1, n2, n3), "kind": (kp2, kp1, k0, k1, kn2, kn3)}
     values = {
         f"c{d:+d}.{name}" if d else f"c.{name}": v for name, vs in characters.items() for d, v in enumerate(vs, -2)
@@ -284,6 +297,7 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
         **{"previous": previous, "following": following, "nextkind": next_kind, "known": lexicon},
         **{"length": i - begin, "one": 1, "leftoutline": outline_hash(before), "rightoutline": outline_hash(after)},
         **{"run": string_hash(text[i + 1 : i + 1 + after[0][1]]), "earlier": before[-2][0] if before[1:] else 0},
+        **{"beside": beside, "size": min(len(other), 5) + 8 * at_end},
     }
     return feature_hashes("tokens", TEMPLATES, values | {f"c.{name}": value for name, value in of_place.items()})
 

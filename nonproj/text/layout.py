@@ -8,25 +8,17 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes, length_share, place_share
+from nonproj.text.addresses import mark_addresses
 from nonproj.text.characters import (
     APOSTROPHE,
-    AT,
-    CLOSE,
-    COLON,
-    COMMA,
-    CONNECTOR,
-    DASH,
     DIGIT,
     KINDS,
     LETTER,
     LOWER,
-    MATH,
     NEWLINE,
     OPEN,
     QUOTE,
-    SLASH,
     STOP,
-    TERMINAL,
     UPPER,
     Characters,
 )
@@ -50,14 +42,6 @@ _RETURN, _FEED, _PARAGRAPH_SEPARATOR = np.uint32(13), np.uint32(10), np.uint32(0
 _LETTERS = (LOWER, UPPER, LETTER)
 _CLASS = np.array([LOWER if kind in _LETTERS else kind for kind in range(KINDS)], np.uint8)
 """The class of each kind of characters: all letters are one."""
-
-_IN_NAMES = (LOWER, UPPER, LETTER, DIGIT, CONNECTOR, DASH, STOP)
-_AT_ENDS = (LOWER, UPPER, LETTER, DIGIT)
-_BEHIND = (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)
-_DOT, _COLON, _W = np.uint32(ord(".")), np.uint32(ord(":")), np.uint32(ord("w"))
-_LESS, _GREATER = np.uint32(ord("<")), np.uint32(ord(">"))
-_LEFT_QUOTE, _RIGHT_QUOTE, _QUOTES, _LAST_QUOTE = np.uint32(0xAB), np.uint32(0xBB), np.uint32(0x201C), np.uint32(0x201F)
-_WIDE_PUNCTUATION = np.uint32(0x3000), np.uint32(0x3020), np.uint32(0xFF00), np.uint32(0xFF0F)
 
 
 class Text(NamedTuple):
@@ -270,35 +254,12 @@ def _chunks(codes: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Uint8s]:
 
 @kernel
 def _describe_chunks(text: Text) -> None:
-    """Compute the hashes and flags of the chunks, and mark the characters inside addresses."""
-    codes, kind, fixed = text.lower, text.kind, text.fixed
+    """Compute the hashes and flags of the chunks, and mark the characters inside addresses and names."""
     for c in range(len(text.start)):
         first, last = text.start[c], text.end[c]
-        text.chunk[c] = hash_codes(codes, first, last, MAX_HASHED)
-        found = 16 * _is_dotted(kind, first, last)
-        address_end = first
-        for i in range(first, last):
-            if kind[i] == SLASH:
-                found |= 8
-                if i > first + 2 and codes[i - 1] == codes[i] and codes[i - 2] == _COLON and i >= address_end:
-                    found |= 1
-                    begin, address_end = _address_start(kind, first, i - 2), _address_end(codes, kind, i + 1, last)
-                    _fix(fixed, begin, address_end)
-            elif codes[i] == _W and i + 3 < last and codes[i + 1] == _W and codes[i + 2] == _W and codes[i + 3] == _DOT:
-                if i >= address_end and (i == first or kind[i - 1] not in _IN_NAMES):
-                    found |= 4
-                    address_end = _address_end(codes, kind, i + 1, last)
-                    _fix(fixed, i, address_end)
-            elif kind[i] == AT and first < i < last - 1:
-                a, b = _address_start(kind, first, i), i + 1
-                while b < last and kind[b] in _IN_NAMES:
-                    b += 1
-                while b > i + 1 and kind[b - 1] not in _AT_ENDS:
-                    b -= 1
-                if a < i and b > i + 1:
-                    found |= 2
-                    _fix(fixed, a, b)
-        text.flags[c] = found
+        text.chunk[c] = hash_codes(text.lower, first, last, MAX_HASHED)
+        text.flags[c] = mark_addresses(text.lower, text.kind, first, last, text.fixed)
+        text.flags[c] |= 16 * _is_dotted(text.kind, first, last)
 
 
 @kernel
@@ -317,51 +278,6 @@ def _is_dotted(kind: Uint8s, first: int, last: int) -> bool:
         elif letters or kind[i] not in (OPEN, QUOTE, APOSTROPHE):
             return False
     return stops > 1
-
-
-@kernel
-def _address_start(kind: Uint8s, first: int, i: int) -> int:
-    """Return where the name before character ``i`` begins."""
-    while i > first and kind[i - 1] in _IN_NAMES:
-        i -= 1
-    return i
-
-
-@kernel
-def _address_end(codes: Uint32s, kind: Uint8s, i: int, last: int) -> int:
-    """Return the end of an address, without the punctuation behind it.
-
-    Quotation marks, ``<``, ``>`` and Chinese punctuation end it.  A closing bracket belongs to an opening one inside.
-    """
-    stop, depth = i, 0
-    while stop < last and kind[stop] != QUOTE and not _ends_address(codes[stop]):
-        depth += np.int64(kind[stop] == OPEN) - np.int64(kind[stop] == CLOSE)
-        stop += 1
-    while stop > i and kind[stop - 1] in _BEHIND:
-        if kind[stop - 1] == CLOSE:
-            if depth >= 0:
-                break
-            depth += 1
-        elif kind[stop - 1] == OPEN:
-            depth -= 1
-        stop -= 1
-    return stop
-
-
-@kernel
-def _ends_address(code: np.uint32) -> bool:
-    """Return whether a character is never part of an address."""
-    a, b, c, d = _WIDE_PUNCTUATION
-    if code in (_LESS, _GREATER, _LEFT_QUOTE, _RIGHT_QUOTE):
-        return True
-    return bool(_QUOTES <= code <= _LAST_QUOTE or a <= code <= b or c <= code <= d)
-
-
-@kernel
-def _fix(fixed: Uint8s, first: int, last: int) -> None:
-    """Mark that no token ends before the last of some characters."""
-    for i in range(first, last - 1):
-        fixed[i] = 1
 
 
 @kernel

@@ -13,6 +13,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_codes, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
+from nonproj.text.characters import LOWER, NUMBER
 from nonproj.text.layout import (
     MAX_HASHED,
     MAX_TOKEN,
@@ -33,13 +34,15 @@ _OF_CHARACTERS = ("lower", "kind")
 _OF_PLACE = (
     "flags", "place", "remaining", "before", "after", "token", "rest", "left", "right", "chunk", "inside",
     "previous", "following", "nextkind", "known", "length", "one", "leftoutline", "rightoutline", "run", "earlier",
+    "beside", "size",
 )  # fmt: skip
 """Attributes of a place at which a token may end, beside the characters around it: marks of the chunk, the number of
-characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the rest
-of the chunk, their shapes, the chunk, how far inside it the place is, the neighbouring chunks, the kind of the next
-one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines of
-token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, and the
-class before the letters, or others, that end there."""
+characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
+rest of the chunk, their shapes, the chunk, how far inside it the place is, the neighbouring chunks, the kind of the
+next one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines
+of token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, the
+class before the letters, or others, that end there, which of the two words beside it (or beside a sign that is next to
+it) are known as tokens, and the length of the second word, up to five, and whether the chunk ends with it."""
 
 _WIDTH = len(_OF_CHARACTERS) + len(_OF_PLACE)
 
@@ -49,25 +52,31 @@ GRAMMAR = Grammar("tokens", ("c",), (*_OF_CHARACTERS, *_OF_PLACE), (-2, 3))
 _OF_CLASSES = (
     "c.one",
     _KINDS,
+    "c+1.kind c+2.kind",
     f"{_KINDS} c-1.kind c+2.kind",
     f"{_KINDS} c-1.kind c-2.kind c+2.kind c+3.kind",
     f"{_KINDS} c.known c.remaining",
-    f"c.left {_KINDS} c.length",
+    f"c.left {_KINDS} c+2.kind c.length",
     "c.left c.right",
     "c.leftoutline c.rightoutline",
+    f"{_KINDS} c+2.kind c.beside c.size",
+    f"{_KINDS} c.earlier",
 )
 """Templates that name no character and no string.  They are learnt alone first, so that they know what chunks have in
-common before strings explain each chunk of the training text by itself."""
+common before strings explain each chunk of the training text by itself.
+
+What is on the left of a place is seen together with the character after the next one, here and below: a full stop after
+a word is mostly the end of a sentence, unless the chunk goes on behind it."""
 
 TEMPLATES = (
     *_OF_CLASSES,
     f"{_KINDS} c.run",
     f"{_KINDS} c.earlier c.run",
     _PAIR,
-    f"{_PAIR} c-1.lower",
+    f"{_PAIR} c-1.lower c+2.kind",
     f"{_PAIR} c+2.lower",
     f"{_PAIR} c-1.lower c+2.lower",
-    f"{_PAIR} c-1.lower c-2.lower",
+    f"{_PAIR} c-1.lower c-2.lower c+2.kind",
     f"{_PAIR} c+2.lower c+3.lower",
     f"{_PAIR} c-1.lower c-2.lower c+2.lower c+3.lower",
     f"{_PAIR} c.flags",
@@ -90,12 +99,6 @@ WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
 
 N_OF_CLASSES, N_FEATURES = len(_OF_CLASSES), len(TEMPLATES)
 """Features of a place: the first ones, and all."""
-
-_ADDED = (_KINDS, "c.leftoutline c.rightoutline", f"{_KINDS} c.run", f"{_KINDS} c.earlier c.run")
-_EARLIER: Window = window_of(compile_templates([text for text in TEMPLATES if text not in _ADDED], GRAMMAR), GRAMMAR)
-
-WINDOWS = {len(window.salt): window for window in (_EARLIER, WINDOW)}
-"""The templates of models, by their number: those of earlier models lack some."""
 
 _CELLS = 6 * _WIDTH
 
@@ -122,25 +125,77 @@ def _look_around(text: Text, c: int, i: int, atoms: Uint32s) -> None:
 
 
 @kernel
-def _look_at_strings(text: Text, c: int, begin: int, i: int, known: Uint8s, atoms: Uint32s) -> None:
-    """Write the attributes of the strings around a place; the token began at character ``begin``."""
-    lower, kind, last = text.lower, text.kind, text.end[c]
-    token, rest = hash_codes(lower, begin, i + 1, MAX_HASHED), hash_codes(lower, i + 1, last, MAX_HASHED)
-    both = hash_codes(lower, begin, last, MAX_HASHED)
-    own, shift = atoms[2 * _WIDTH + 2 : 3 * _WIDTH], np.uint32(table_shift(len(known)))
-    own[5], own[6] = token, rest
-    own[7], own[8] = shape_hash(kind, text.run, begin, i + 1), shape_hash(kind, text.run, i + 1, last)
-    own[9], own[10] = text.chunk[c], i - text.start[c]
-    own[11], own[12], own[13] = 0, 0, 0
+def _look_at_strings(text: Text, c: int, begin: int, i: int, known: Uint8s, own: int, atoms: Uint32s) -> None:
+    """Write the attributes of the strings around a place; the token began at character ``begin``.
+
+    ``own`` says which strings are tokens of this chunk (`_own_tokens`), which in training do not count as known by it.
+    """
+    lower, kind, first, last = text.lower, text.kind, text.start[c], text.end[c]
+    cell = atoms[2 * _WIDTH + 2 : 3 * _WIDTH]
+    cell[5], cell[6] = hash_codes(lower, begin, i + 1, MAX_HASHED), hash_codes(lower, i + 1, last, MAX_HASHED)
+    cell[7], cell[8] = shape_hash(kind, text.run, begin, i + 1), shape_hash(kind, text.run, i + 1, last)
+    cell[9], cell[10] = text.chunk[c], i - first
+    cell[11], cell[12], cell[13] = 0, 0, 0
     if c > 0 and text.blanks[c - 1] != PARAGRAPH:
-        own[11] = text.chunk[c - 1]
+        cell[11] = text.chunk[c - 1]
     if c + 1 < len(text.start) and text.blanks[c] != PARAGRAPH:
-        own[12], own[13] = text.chunk[c + 1], kind[text.start[c + 1]]
-    own[14] = (known[token >> shift] > 1) + 2 * (known[rest >> shift] > 1) + 4 * (known[both >> shift] > 1)
-    own[15] = i - begin
-    own[17], own[18] = outline_hash(kind, text.run, begin, i + 1), outline_hash(kind, text.run, i + 1, last)
-    own[19] = hash_codes(lower, i + 1, class_end(kind, text.run, i + 1, last), MAX_HASHED)
-    own[20] = class_before(kind, begin, i)
+        cell[12], cell[13] = text.chunk[c + 1], kind[text.start[c + 1]]
+    cell[14] = (
+        _is_known(known, lower, begin, i + 1, own & 1)
+        + 2 * _is_known(known, lower, i + 1, last, own & 2)
+        + 4 * _is_known(known, lower, begin, last, own & 4)
+    )
+    cell[15] = i - begin
+    cell[17], cell[18] = outline_hash(kind, text.run, begin, i + 1), outline_hash(kind, text.run, i + 1, last)
+    cell[19] = hash_codes(lower, i + 1, class_end(kind, text.run, i + 1, last), MAX_HASHED)
+    cell[20] = class_before(kind, begin, i)
+    a, b, d, e = _words_beside(kind, first, i, last)
+    cell[21] = _is_known(known, lower, a, b, own & 8) + 2 * _is_known(known, lower, d, e, own & 16)
+    cell[22] = min(e - d, 5) + 8 * (e == last)
+
+
+@kernel
+def _is_known(known: Uint8s, codes: Uint32s, first: int, last: int, own: int) -> bool:
+    """Return whether some characters are a token of another chunk, if ``own`` is not 0, or else of any."""
+    count = known[hash_codes(codes, first, last, MAX_HASHED) >> np.uint32(table_shift(len(known)))]
+    return bool(first < last and count > (own != 0))
+
+
+@kernel
+def _words_beside(kind: Uint8s, first: int, i: int, last: int) -> tuple[int, int, int, int]:
+    """Return where the words on both sides of the place after ``i``, or of a sign next to it, begin and end."""
+    b, d = i + int(LOWER <= kind[i] <= NUMBER), i + 1 + int(not LOWER <= kind[i + 1] <= NUMBER)
+    a, e = b, d
+    while a > first and b - a <= MAX_HASHED and LOWER <= kind[a - 1] <= NUMBER:
+        a -= 1
+    while e < last and e - d <= MAX_HASHED and LOWER <= kind[e] <= NUMBER:
+        e += 1
+    return a, b, d, e
+
+
+@kernel
+def _own_tokens(text: Text, ends: Bools, c: int, begin: int, i: int) -> int:
+    """Return which strings around a place are gold tokens, as a sum.
+
+    1 is the token, 2 the rest of the chunk, 4 both together, 8 and 16 are the words beside the place.
+    """
+    first, last = text.start[c], text.end[c]
+    a, b, d, e = _words_beside(text.kind, first, i, last)
+    return (
+        1 * _is_token(ends, first, begin, i + 1, last)
+        + 2 * _is_token(ends, first, i + 1, last, last)
+        + 4 * _is_token(ends, first, begin, last, last)
+        + 8 * _is_token(ends, first, a, b, last)
+        + 16 * _is_token(ends, first, d, e, last)
+    )
+
+
+@kernel
+def _is_token(ends: Bools, first: int, begin: int, end: int, last: int) -> bool:
+    """Return whether the characters ``begin:end`` of the chunk ``first:last`` are a token."""
+    if begin >= end or not (begin == first or ends[begin - 1]) or not (end == last or ends[end - 1]):
+        return False
+    return not ends[begin : end - 1].any()
 
 
 @kernel
@@ -185,7 +240,7 @@ def _token_examples(
             kinds = NEVER if text.fixed[i] else candidate[text.kind[i], text.kind[i + 1]]
             if kinds == SOMETIMES:
                 _look_around(text, c, i, atoms)
-                _look_at_strings(text, c, begin, i, known, atoms)
+                _look_at_strings(text, c, begin, i, known, _own_tokens(text, ends, c, begin, i), atoms)
                 hash_window(window, atoms, shift, rows[count])
                 gold[count] = ends[i]
                 count += 1
@@ -218,22 +273,19 @@ class TokenModel(NamedTuple):
     candidate : ndarray of shape (KINDS, KINDS), uint8
         For each pair of kinds whether they are separated: `NEVER`, `SOMETIMES` (the weights decide) or `ALWAYS`.
     known : ndarray, uint8
-        How often each string, by its hash, is a token in training; its length is a power of two.
+        In how many different chunks each string, by its hash, is a token in training; its length is a power of two.
     weights : ndarray, float32
         Its length is a power of two.
-    templates : int
-        How many templates it has, of `WINDOWS`.
     """
 
     candidate: np.ndarray
     known: np.ndarray
     weights: np.ndarray
-    templates: int = N_FEATURES
 
 
 def tokenize(text: Text, model: TokenModel) -> TokenSpans:
     """Return the tokens of a text, those that are longer than `nonproj.text.layout.MAX_TOKEN` cut."""
-    return _tokenize(text, model.candidate, model.known, model.weights, WINDOWS[model.templates])
+    return _tokenize(text, model.candidate, model.known, model.weights, WINDOW)
 
 
 @kernel
@@ -253,7 +305,7 @@ def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, w
             kinds, score = NEVER if text.fixed[i] else candidate[text.kind[i], text.kind[i + 1]], np.float32(0.0)
             if kinds == SOMETIMES:
                 _look_around(text, c, i, atoms)
-                _look_at_strings(text, c, begin, i, known, atoms)
+                _look_at_strings(text, c, begin, i, known, 0, atoms)
                 hash_window(window, atoms, shift, out)
                 for j in range(len(out)):
                     score += weights[out[j]]

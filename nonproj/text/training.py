@@ -25,7 +25,7 @@ from nonproj.text.characters import (
     WORD_KINDS,
 )
 from nonproj.text.corpus import SurfaceToken, raw_text
-from nonproj.text.layout import MAX_HASHED, Text, table_shift
+from nonproj.text.layout import MAX_HASHED, Text
 from nonproj.text.sentence_network import NETWORK, check_network
 from nonproj.text.sentence_training import COPIES, LEARNING_RATE, learn_sentences
 from nonproj.text.sentences import alternatives, score_ends
@@ -36,7 +36,6 @@ from nonproj.text.tokens import (
     N_OF_CLASSES,
     NEVER,
     SOMETIMES,
-    WINDOWS,
     TokenModel,
     TokenSpans,
     token_examples,
@@ -84,13 +83,13 @@ class TextModels:
     """
 
     schema: ClassVar[Schema] = Schema(
-        {"threshold": (int, float), "blanks": bool},
+        {"threshold": (int, float), "blanks": bool, "templates": int},
         {"candidate": ("uint8", f"{KINDS} {KINDS}"), **_TABLES},
-        [Schema({}, _OF_WORDS), Schema({}, NETWORK), Schema({"templates": int}, {})],
+        [Schema({}, _OF_WORDS), Schema({}, NETWORK)],
     )
 
-    def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float, templates: int = N_FEATURES):
-        self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"], templates)
+    def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
+        self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"])
         self.words = (tables["lexicon"], tables["words"]) if "words" in tables else None
         self.blanks = blanks
         self.usage = Usage(tables["case"], tables["tag"], tables["suffix"])
@@ -126,7 +125,7 @@ class TextModels:
         if self.words is not None:
             tables |= dict(zip(_OF_WORDS, self.words, strict=True))
         tables |= self.network.arrays()
-        return {"threshold": self.threshold, "blanks": self.blanks, "templates": model.templates}, tables
+        return {"threshold": self.threshold, "blanks": self.blanks, "templates": N_FEATURES}, tables
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> TextModels:
@@ -143,10 +142,10 @@ class TextModels:
             check_table(tables[name], (tables[name].dtype.name,), 8, f"the segmenter's '{name}'", 28)
         if tables["candidate"].max() > 2:
             raise ModelError("the segmenter's table 'candidate' has other numbers than 0, 1 and 2")
-        templates = meta.get("templates", min(WINDOWS))
-        if templates not in WINDOWS:
-            raise ModelError(f"the segmenter has {templates} templates of tokens, and {max(WINDOWS)} are known")
-        return cls(tables, meta["blanks"], float(meta["threshold"]), templates)
+        if meta["templates"] != N_FEATURES:
+            found = f"the segmenter has {meta['templates']} templates of tokens"
+            raise ModelError(f"{found}, {N_FEATURES} expected; train the model again")
+        return cls(tables, meta["blanks"], float(meta["threshold"]))
 
 
 def train(
@@ -209,18 +208,21 @@ def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
 
 
 def known_tokens(corpus: TrainingText) -> np.ndarray:
-    """Return how often each string is a unit, by hash, uint8 (at most 255)."""
-    counts = np.zeros(1 << _KNOWN_BITS, np.int64)
-    _count_tokens(corpus.layout.lower, *corpus.units, counts)
+    """Return in how many different chunks each string is a unit, by hash, uint8 (at most 255)."""
+    layout, (start, end) = corpus.layout, corpus.units
+    units = np.empty(len(start), np.uint32)
+    _hash_strings(layout.lower, start, end, units)
+    chunks = layout.chunk[np.searchsorted(layout.start, start, side="right") - 1]
+    pairs = np.unique(np.stack([chunks, units]), axis=1)
+    counts = np.bincount(pairs[1] >> (32 - _KNOWN_BITS), minlength=1 << _KNOWN_BITS)
     return np.minimum(counts, 255).astype(np.uint8)
 
 
 @kernel
-def _count_tokens(codes: Uint32s, start: Int64s, end: Int64s, counts: Int64s) -> None:
-    """Count the tokens by hash."""
-    shift = np.uint32(table_shift(len(counts)))
+def _hash_strings(codes: Uint32s, start: Int64s, end: Int64s, hashes: Uint32s) -> None:
+    """Write the hashes of strings of a text."""
     for t in range(len(start)):
-        counts[hash_codes(codes, start[t], end[t], MAX_HASHED) >> shift] += 1
+        hashes[t] = hash_codes(codes, start[t], end[t], MAX_HASHED)
 
 
 def _word_examples(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import itertools
 
 import pytest
 from hard_texts import NASTY
 
 from nonproj.io import conll
+from nonproj.options.sections import SegmenterConfig
 from nonproj.text.corpus import paragraphs, raw_text, surface
 from nonproj.text.formats import TextInput
 from nonproj.text.output import restore
@@ -45,6 +47,27 @@ def test_real_treebanks(treebanks, name, least):
     found = segmenter.segment(text)
     assert restore(found) == text
     assert all(value >= bound for value, bound in zip(figures(gold, found), least, strict=True)), figures(gold, found)
+
+
+CODES = """
+C++ C# F# .NET ASP.NET Node.js R&D Q&A report.docx setup.py photo.jpeg archive.tar.gz wikipedia.org bbc.co.uk
+H1N1 R2D2 H2O RTX4090 iPhone12 Windows10 sha256 IPv6 MP4 x86_64 1,993,045 3.14159 192.168.0.1 v2.0.1
+"""
+DIVIDED = "( report.docx ) | C++ , | .NET , | wikipedia.org . | RTX4090 ; | 50 % | $ 5 | 3 pm"
+
+
+def test_codes_and_names_that_training_has_not_seen(treebanks):
+    """Places between letters, digits and signs are known by classes and shapes, from a part of the treebank."""
+    sentences = list(itertools.islice(conll.read(treebanks / "english-ewt/en_ewt-ud-train.conllu"), 6000))
+    segmenter = Segmenter.fit(sentences, SegmenterConfig(network_share=0.0))
+    assert not set(CODES.split()) & set(raw_text(paragraphs(sentences)).text.split())
+    expected = [[code] for code in CODES.split()] + [tokens.split() for tokens in DIVIDED.split("|")]
+    text = "They said that {} is good .\n\n"
+    found = [
+        [form for sentence in segmenter.segment(text.format("".join(tokens))) for form in sentence.forms][3:-3]
+        for tokens in expected
+    ]
+    assert found == expected
 
 
 def test_output_passes_the_official_validator(tmp_path):
