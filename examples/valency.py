@@ -31,7 +31,7 @@ from nonproj.io import conll
 from nonproj.options.config import Config
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import Rows, rows_of
+from nonproj.parts.constraints import ConstraintRows, rows_of
 from nonproj.parts.geometry import DIRECTION
 from nonproj.parts.registry import register
 from nonproj.pipeline.parser import Parser
@@ -91,7 +91,7 @@ class Valency(PartType):
         automata.final[:] = scores[start[0] : start[1]]
         return automata
 
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
         """Return rows that let each half-automaton have the one part that its arcs determine.
 
         Each has one part; the count is at most the number of arcs taken; and where any ``count`` arcs are taken, it is

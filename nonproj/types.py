@@ -50,7 +50,7 @@ class Sentence:
     boundary_margins : ndarray of shape (N, 2), float32, or None
         The segmenter's margin for each word's token, and the score of a sentence boundary after it: positive if it
         found one.  The root's row has the score of the boundary before the first word.  None if the words, or
-        sentences of words, were given.  See `nonproj.text.output.add_log_odds`.
+        sentences of words, were given.  See `nonproj.text.output.boundary_margins`.
     tag_margins : ndarray of shape (n,), float64, or None
         How much more the tags score that the tagger has predicted than others: see
         `nonproj.tagging.tagger.Tagger.tag_with_margins`.  None if the tags were given.

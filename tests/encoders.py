@@ -174,7 +174,7 @@ def random_scorer(folder: Path, n_labels: int, n_units: int = 0, seed: int = 0) 
     With ``n_units`` parts of tags, it scores tags, too.
     """
     from nonproj.scoring.encoders.architecture import read_folder
-    from nonproj.scoring.encoders.heads import Heads, sizes_of
+    from nonproj.scoring.encoders.heads import BiaffineLayers, sizes_of
     from nonproj.scoring.encoders.quantisation import quantise
     from nonproj.scoring.encoders.scorer import EncoderScorer
     from nonproj.scoring.encoders.session import Encoder
@@ -188,4 +188,4 @@ def random_scorer(folder: Path, n_labels: int, n_units: int = 0, seed: int = 0) 
     encoder = Encoder(found.architecture, quantise(found.arrays), found.tokenizer)
     shapes = {"tag_in": (SIZES["hidden"], TAG_UNITS), "tag_bias": (TAG_UNITS,), "tag_output": (n_units, TAG_UNITS)}
     of_tags = {name: rng.normal(0.0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
-    return EncoderScorer(encoder, Heads(arrays), 3.0, 2.0, TagLayer(of_tags, 0.5) if n_units else None)
+    return EncoderScorer(encoder, BiaffineLayers(arrays), 3.0, 2.0, TagLayer(of_tags, 0.5) if n_units else None)

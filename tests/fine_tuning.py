@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
 from nonproj.learning.encoders.module import Bert  # noqa: E402
-from nonproj.learning.encoders.training import EncoderLearner, Example, Task  # noqa: E402
+from nonproj.learning.encoders.training import EncoderExample, EncoderLearner, EncoderTask  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.scoring.encoders.architecture import read_folder  # noqa: E402
 from nonproj.scoring.encoders.session import Encoder  # noqa: E402
@@ -57,7 +57,7 @@ def learner_of(folder, types="grandparent", tags=None, **options) -> EncoderLear
     found = read_folder(folder)
     bert = Bert(found.architecture, found.arrays, 0.1)
     changes = {"parts": types} | {f"encoder.{key}": each for key, each in options.items()}
-    learner = EncoderLearner(bert, Task("abc", Config().with_overrides(changes), True, tags))
+    learner = EncoderLearner(bert, EncoderTask("abc", Config().with_overrides(changes), True, tags))
     with torch.no_grad():
         for parameter in learner.heads.parameters():
             parameter.normal_(0.0, 0.2)
@@ -65,7 +65,7 @@ def learner_of(folder, types="grandparent", tags=None, **options) -> EncoderLear
     return learner
 
 
-def examples(folder, texts) -> list[Example]:
+def examples(folder, texts) -> list[EncoderExample]:
     """Return sentences as pieces; each word's head is the one before it."""
     encoder = Encoder(*read_folder(folder)[:3])
     found = []
@@ -73,5 +73,5 @@ def examples(folder, texts) -> list[Example]:
         numbers = np.concatenate([[encoder.pieces.special.first], cut.ids, [encoder.pieces.special.last]])
         nodes = np.concatenate([[0], np.repeat(np.arange(1, len(words) + 1), cut.lengths), [-1]])
         zeros = np.zeros(len(words), np.int64)
-        found.append(Example(numbers, nodes, np.arange(-1, len(words), dtype=np.int32), zeros, zeros))
+        found.append(EncoderExample(numbers, nodes, np.arange(-1, len(words), dtype=np.int32), zeros, zeros))
     return found

@@ -110,7 +110,7 @@ def rounded_vector(vector):
 
 
 def in_context(vectors, context):
-    """The sums of each word, by `nonproj.networks.context.Context` as lists, whose real numbers are float32."""
+    """The sums of each word, by `nonproj.networks.context.ContextWeights` as lists, whose real numbers are float32."""
     layers, scales, biases, output, factors, unit = context
     n, width = len(vectors), len(output)
     vectors = [[np.float32(x) * unit[0] for x in vector] for vector in vectors]

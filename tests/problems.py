@@ -20,7 +20,7 @@ from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.space import part_space, tree_score
 from nonproj.scoring.templates import attributes_of, part_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.tagging.tagset import TagSet
 from nonproj.types import Sentence
 
@@ -206,7 +206,7 @@ def draw_features(seed, spec, n):
     rng = np.random.default_rng(seed)
     sentence = draw_sentence(rng, n)
     known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
-    encoder = Encoder.from_sentences(known, attributes_of({"any": spec}), rare=1)
+    encoder = TokenEncoder.from_sentences(known, attributes_of({"any": spec}), rare=1)
     return rng, sentence, encoder, part_templates(spec, encoder.attributes)
 
 

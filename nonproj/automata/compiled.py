@@ -18,10 +18,10 @@ from nonproj.automata.third import count_states, decode_third, list_third
 from nonproj.automata.workspace import (
     NO_PARTS,
     Choice,
+    PartStarts,
     SplitScores,
-    Starts,
     TableWorkspace,
-    Third,
+    ThirdOrderStarts,
     Workspace,
     new_workspace,
 )
@@ -69,15 +69,15 @@ def check_decodable(types: Sequence[PartType]) -> None:
 
 def is_third_order(types: Sequence[PartType]) -> bool:
     """Return whether there are parts of third order among these part types."""
-    return any(part_type.name in Third._fields for part_type in types)
+    return any(part_type.name in ThirdOrderStarts._fields for part_type in types)
 
 
-def compiled_starts(parts: PartSpace) -> Starts:
+def compiled_starts(parts: PartSpace) -> PartStarts:
     """Return where the parts lie, as kernels take it."""
     starts, none = dict(zip(map(_NAME, parts.types), parts.starts, strict=True)), NO_PARTS
-    third = Third(starts.get("grandsibling", none), starts.get("trisibling", none))
+    third = ThirdOrderStarts(starts.get("grandsibling", none), starts.get("trisibling", none))
     of_third = third if len(third.grandsibling) or len(third.trisibling) else None
-    return Starts(starts.get("sibling", none), starts.get("grandparent", none), of_third)
+    return PartStarts(starts.get("sibling", none), starts.get("grandparent", none), of_third)
 
 
 HEAD_WORK, GAIN_WORK = 300, 3
@@ -85,7 +85,7 @@ HEAD_WORK, GAIN_WORK = 300, 3
 
 
 @kernel
-def count_work(arcs: ArcSpace, starts: Starts) -> Int64s:
+def count_work(arcs: ArcSpace, starts: PartStarts) -> Int64s:
     """Return the work of decoding each head, int64[N], measured in the time of a Viterbi transition, half a nanosecond.
 
     It is the number of transitions over both sides, with each grandparent and once more, and what goes with them.
@@ -113,7 +113,7 @@ def _count_moves(tables: HeadAutomata | None, h: int) -> int:
 
 
 @kernel
-def decode_all_heads(arcs: ArcSpace, starts: Starts, scores: Float64s, split: SplitScores, choice: Choice) -> float:
+def decode_all_heads(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, choice: Choice) -> float:
     """Write the choice of every head; return the sum of their values."""
     work = new_workspace(arcs, starts)
     total = 0.0
@@ -123,14 +123,14 @@ def decode_all_heads(arcs: ArcSpace, starts: Starts, scores: Float64s, split: Sp
 
 
 @kernel
-def tree_value(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbers: Int64s) -> float:
+def tree_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, numbers: Int64s) -> float:
     """Return the score of a tree, given as int8[A]: summed to the last bit or two."""
     total, lost = _add_parts(arcs, starts, scores, y, numbers)
     return total + lost
 
 
 @kernel
-def _add_parts(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbers: Int64s) -> tuple[float, float]:
+def _add_parts(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, numbers: Int64s) -> tuple[float, float]:
     """Sum the scores of the parts of a tree, given as int8[A]; return the sum and what rounding has taken from it.
 
     With automata given as tables it is the score of their best paths over these arcs, minus infinity if they have none.
@@ -154,7 +154,7 @@ def _add_parts(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbe
 
 
 @kernel
-def score_tree(arcs: ArcSpace, starts: Starts, scores: Float64s, heads: Int32s) -> tuple[float, bool]:
+def score_tree(arcs: ArcSpace, starts: PartStarts, scores: Float64s, heads: Int32s) -> tuple[float, bool]:
     """Return the score of a tree, int32[N], and whether its sum is exact."""
     y, numbers = np.zeros(arcs.head.shape[0], np.int8), np.empty(9 * heads.shape[0], np.int64)
     for a in range(y.shape[0]):
@@ -177,7 +177,7 @@ def _path_value(arcs: ArcSpace, tables: HeadAutomata | None, scores: Float64s, y
 
 @kernel
 def decode_head(
-    arcs: ArcSpace, starts: Starts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
+    arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
 ) -> float:
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
     return _decode(arcs, starts, starts.third, work.tables, scores, split, h, work, choice)
@@ -197,8 +197,8 @@ def _decode_tables(arcs: ArcSpace, tables: TableWorkspace, gain: Float64s, h: in
 @kernel
 def _decode(
     arcs: ArcSpace,
-    starts: Starts,
-    third: Third | None,
+    starts: PartStarts,
+    third: ThirdOrderStarts | None,
     tables: TableWorkspace | None,
     scores: Float64s,
     split: SplitScores,

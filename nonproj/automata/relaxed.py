@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-class Relaxed(NamedTuple):
+class RelaxedStructure(NamedTuple):
     """The best structure in Z.
 
     Attributes
@@ -35,7 +35,7 @@ class Relaxed(NamedTuple):
     value: float
 
 
-def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> Relaxed:
+def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> RelaxedStructure:
     """Return the argmax over Z.
 
     Parameters
@@ -80,7 +80,7 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> Relaxed:
     choice = Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8))
     if not has_compiled_automata(parts.types):
         paths = best_paths(arcs, general_automata(parts, scores), scores[:n_arcs])
-        return Relaxed(paths.z, choice.z_grandparent, float(paths.values.sum()))
+        return RelaxedStructure(paths.z, choice.z_grandparent, float(paths.values.sum()))
     starts = compiled_starts(parts)
     orphans = np.flatnonzero(np.diff(arcs.start)[1:] == 0)
     if len(starts.grandparent) and len(orphans):
@@ -88,4 +88,4 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> Relaxed:
     copies = split_scores(scores[:n_arcs], 0.0, float(tau), len(starts.grandparent) > 0)
     split = SplitScores(*copies.reshape(3, n_arcs))
     value = decode_all_heads(arcs, starts, scores, split, choice)
-    return Relaxed(choice.z, choice.z_grandparent, value)
+    return RelaxedStructure(choice.z, choice.z_grandparent, value)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.automata.workspace import LANES, Choice, SplitScores, Starts, Workspace
+from nonproj.automata.workspace import LANES, Choice, PartStarts, SplitScores, Workspace
 from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s
 
 
 @kernel
 def decode_second(
-    arcs: ArcSpace, starts: Starts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
+    arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
 ) -> float:
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
     # Arrays are taken out of their tuples once a head: each time costs a count of references.

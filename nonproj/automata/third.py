@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.automata.workspace import Choice, SplitScores, Starts, Third, Workspace, transitions
+from nonproj.automata.workspace import Choice, PartStarts, SplitScores, ThirdOrderStarts, Workspace, count_transitions
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.grandsibling import list_grandsiblings
 from nonproj.parts.trisibling import list_trisiblings
@@ -22,21 +22,21 @@ STATE_WORK = 3
 
 
 @kernel
-def count_states(arcs: ArcSpace, third: Third | None, h: int) -> np.int64:
+def count_states(arcs: ArcSpace, third: ThirdOrderStarts | None, h: int) -> np.int64:
     """Return the work of head h under one grandparent; 0 where there are no parts of third order."""
     if third is None:
         return np.int64(0)
     count = np.int64(0)
     for q in range(2 * h, 2 * h + 2):
         k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
-        count += transitions(k)
+        count += count_transitions(k)
         if third.trisibling.shape[0] > 0:
             count += k * (k + 1) * (k + 2) // 6
     return STATE_WORK * count
 
 
 @kernel
-def list_third(arcs: ArcSpace, third: Third | None, y: Int8s, numbers: Int64s, count: int) -> int:
+def list_third(arcs: ArcSpace, third: ThirdOrderStarts | None, y: Int8s, numbers: Int64s, count: int) -> int:
     """Write the third-order parts of a tree to ``numbers[count:]``; return the new count."""
     if third is None:
         return count
@@ -50,8 +50,8 @@ def list_third(arcs: ArcSpace, third: Third | None, y: Int8s, numbers: Int64s, c
 @kernel
 def decode_third(
     arcs: ArcSpace,
-    starts: Starts,
-    third: Third,
+    starts: PartStarts,
+    third: ThirdOrderStarts,
     scores: Float64s,
     split: SplitScores,
     h: int,
@@ -61,8 +61,8 @@ def decode_third(
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
     out, out_start, z, z_grandparent, table = arcs.out, arcs.out_start, choice.z, choice.z_grandparent, work.best
     first, middle, end = out_start[2 * h], out_start[2 * h + 1], out_start[2 * h + 2]
-    left, right, left_size = middle - first, end - middle, transitions(middle - first)
-    size = left_size + transitions(right)
+    left, right, left_size = middle - first, end - middle, count_transitions(middle - first)
+    size = left_size + count_transitions(right)
     siblings = starts.sibling[2 * h], starts.sibling[2 * h + 1]
     triples = _place(third.trisibling, 2 * h, 0), _place(third.trisibling, 2 * h + 1, 0)
     grandparents = starts.grandparent.shape[0] > 0 and h > 0

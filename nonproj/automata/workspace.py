@@ -24,14 +24,14 @@ NO_PARTS = np.empty(0, np.int64)
 """Where the parts of a type lie that a set does not have."""
 
 
-class Third(NamedTuple):
+class ThirdOrderStarts(NamedTuple):
     """Where grand-sibling and tri-sibling parts lie, int64 each (see the part types); empty where the set has none."""
 
     grandsibling: np.ndarray
     trisibling: np.ndarray
 
 
-class Starts(NamedTuple):
+class PartStarts(NamedTuple):
     """Where sibling and grandparent parts lie, int64 each (see the part types); empty where the set has none.
 
     ``third`` is None in sets without parts of third order, and ``tables`` is None unless the automata are given as
@@ -40,7 +40,7 @@ class Starts(NamedTuple):
 
     sibling: np.ndarray
     grandparent: np.ndarray
-    third: Third | None
+    third: ThirdOrderStarts | None
     tables: HeadAutomata | None = None
 
 
@@ -186,7 +186,7 @@ def as_split(copies: Float64s, n_arcs: int) -> SplitScores:
 
 
 @kernel
-def new_workspace(arcs: ArcSpace, starts: Starts) -> Workspace:
+def new_workspace(arcs: ArcSpace, starts: PartStarts) -> Workspace:
     """Return a workspace for the automaton of any head."""
     n_arcs = arcs.head.shape[0]
     size = max(LANES * (n_arcs + 2), _table_size(arcs, starts.third))
@@ -204,20 +204,20 @@ def _new_table_workspace(arcs: ArcSpace, tables: HeadAutomata | None) -> TableWo
 
 
 @kernel
-def _table_size(arcs: ArcSpace, third: Third | None) -> np.int64:
+def _table_size(arcs: ArcSpace, third: ThirdOrderStarts | None) -> np.int64:
     """Return the size of the tables of `nonproj.automata.third.decode_third`; 0 without parts of third order."""
     if third is None:
         return np.int64(0)
     most = longest = np.int64(0)
     for h in range(arcs.start.shape[0] - 1):
         first, middle, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 1], arcs.out_start[2 * h + 2]
-        most = max(most, transitions(middle - first) + transitions(end - middle))
+        most = max(most, count_transitions(middle - first) + count_transitions(end - middle))
         longest = max(longest, end - first)
     return 2 * most + longest + 2
 
 
 @kernel
-def transitions(k: int | np.int64) -> np.int64:
+def count_transitions(k: int | np.int64) -> np.int64:
     """Return the number of transitions over k candidates."""
     size = np.int64(k)
     return (size + 1) * (size + 2) // 2

@@ -24,6 +24,11 @@ _COMPLETE_FILES = {
 """What the completion of shells by the package shtab needs to know of them: its ``shtab.FILE``."""
 
 
+def with_values(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
+    """Return options of which some have other values."""
+    return argparse.Namespace(**{**vars(options), **values})
+
+
 class Arguments(argparse.ArgumentParser):
     """An argument parser that reports errors in one line and suggests the closest known name.
 

@@ -16,7 +16,7 @@ from nonproj.cli.arguments import (
     add_text_forms,
     add_workers,
 )
-from nonproj.cli.values import factor, integer, jobs, language_code, positive, probability, whole
+from nonproj.cli.values import factor, integer, jobs, language_code, natural_number, positive, probability
 from nonproj.model.installed import DEFAULT
 
 ON_ERROR = ("stop", "skip", "copy")
@@ -132,7 +132,7 @@ def add_clean(parser: Arguments) -> None:
     add = parser.add_argument
     add("--dry-run", action="store_true", help="list only, remove nothing")
     text = "remove compiled kernels of other installations and versions that were not used for N days (default: 30)"
-    add("--unused", type=whole, default=30, metavar="N", help=text)
+    add("--unused", type=natural_number, default=30, metavar="N", help=text)
     text = "remove all compiled kernels, those of this installation, too; it compiles them again when they are needed"
     add("--all", action="store_true", help=text)
     add("--models", action="store_true", help="remove models downloaded from a hub, too, after asking")

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO, TextIO
 
 from nonproj.cli.signals import heed, heeding
 from nonproj.errors import FileError, ModelError
-from nonproj.io.checks import Rules
-from nonproj.io.files import Opened, identity, is_direct, open_output
+from nonproj.io.checks import ReadingRules
+from nonproj.io.files import OpenedInput, identity, is_direct, open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
 from nonproj.kernels.kernel import NOTICE, compiling, count_cached
 from nonproj.model.installed import located
@@ -62,7 +62,7 @@ def counting_kernels() -> Iterator[None]:
         while compiling.seconds - began < 1.0:
             if done.wait(0.1):
                 return
-        compiling.told = True
+        compiling.silence()
         while not done.wait(0.25):
             sys.stderr.write(f"\r{NOTICE}: {count_cached() - before} done")
             sys.stderr.flush()
@@ -110,10 +110,10 @@ def optional_output(path: str | None) -> AbstractContextManager[TextIO | None]:
     return open_output(path) if path else nullcontext()
 
 
-def reading_rules(options: argparse.Namespace, **rules: bool) -> Rules:
+def reading_rules(options: argparse.Namespace, **rules: bool) -> ReadingRules:
     """Return the rules for reading treebanks given by the command line."""
     limit = {"max_line": options.max_line} if options.max_line else {}
-    return Rules(strict=options.strict, **limit, **rules)
+    return ReadingRules(strict=options.strict, **limit, **rules)
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None], replaceable: str = "") -> None:
@@ -136,7 +136,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
         known[place], replaceable = name, ""
 
 
-def progress_bar(options: argparse.Namespace, source: Opened | None = None) -> Callable[..., Any]:
+def progress_bar(options: argparse.Namespace, source: OpenedInput | None = None) -> Callable[..., Any]:
     """Return ``progress(iterable, description)``, which checks for signals and shows a bar on a terminal.
 
     If ``source``, the result of `open_input`, is a file, the bar shows the share of it that has been read.

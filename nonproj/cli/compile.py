@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
     if not kept_in():
         raise FileError("NONPROJ_CACHE", "there is no folder for compiled kernels; set this variable to one")
     os.environ[IGNORED] = "1"  # for processes that this one starts
-    KernelFiles.use_shipped = False
+    KernelFiles.ignore_shipped()
     with counting_kernels():
         compile_everything()
     sys.stdout.write(f"{kept_in()}\n")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nonproj.cli import parse, train
+from nonproj.cli.arguments import with_values
 from nonproj.cli.common import check_outputs, load_model, reading_rules
 from nonproj.errors import ConfigError, FileError, ModelError, one_line
 from nonproj.evaluation.calibration import no_classifier
@@ -39,11 +40,9 @@ def run(options: argparse.Namespace) -> int:
     if not (options.resume and Path(silver).exists()):
         with reserved(Path(options.output)):
             write_silver(options, known, silver)
-    options.set = [*options.set, f"treebank.silver={silver}"]
-    options.scheduler = options.shards = None
-    if config.training.models == 1:
-        options.jobs = None
-    code = train.run(options)
+    jobs = None if config.training.models == 1 else options.jobs
+    own = {"set": [*options.set, f"treebank.silver={silver}"], "scheduler": None, "shards": None, "jobs": jobs}
+    code = train.run(with_values(options, **own))
     if not code:
         log.info("the trees of the text are in %s, which is no longer needed", one_line(silver))
     return code

@@ -20,7 +20,7 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
-from nonproj.cli.fitting import beginning_of, warn_of_misfit
+from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import Treebanks
 from nonproj.errors import ModelError
 from nonproj.evaluation.errors import error_tables
@@ -29,7 +29,7 @@ from nonproj.evaluation.report import comparison_report, error_report, text_erro
 from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
-from nonproj.io.files import Opened, byte_lines, open_input, stream_error
+from nonproj.io.files import OpenedInput, byte_lines, open_input, stream_error
 from nonproj.pipeline.parser import Parser
 from nonproj.workers.parsing import ModelRef, evaluate_text
 
@@ -89,7 +89,7 @@ def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> None:
     compile_ahead(options, model, decoding)
     source = open_input(options.gold)
     with source.closing:
-        warn_of_misfit(model, source.name, beginning_of(source, model), options.tags)
+        warn_of_misfit(model, source.name, peek_sentences(source, model), options.tags)
         gold = progress_bar(options, source)(treebanks.read(source, require_heads=True), "evaluate")
         parser = Parser(model, decoding, options.tags)
         if options.from_text:
@@ -131,10 +131,10 @@ def _text_errors(
     from nonproj.evaluation.universal import universal_features
 
     gold, *systems = [list(conll.read(_opened(*content))) for content in contents]
-    return text_errors(gold, systems, known_words(options.train, treebanks), universal_features())
+    return text_errors(gold, systems, training_words(options.train, treebanks), universal_features())
 
 
-def known_words(path: str | None, treebanks: Treebanks) -> set[str] | None:
+def training_words(path: str | None, treebanks: Treebanks) -> set[str] | None:
     """Return the words of a training file; None without one."""
     return {form for sentence in treebanks.read(path) for form in sentence.forms} if path else None
 
@@ -153,9 +153,9 @@ def _content(path: str, treebanks: Treebanks) -> tuple[str, bytes]:
     return name, b"".join(lines)
 
 
-def _opened(name: str, content: bytes) -> Opened:
+def _opened(name: str, content: bytes) -> OpenedInput:
     """Return a file that has been read."""
-    return Opened(io.BytesIO(content), name, contextlib.nullcontext())
+    return OpenedInput(io.BytesIO(content), name, contextlib.nullcontext())
 
 
 def _evaluate_files(options: argparse.Namespace, treebanks: Treebanks) -> tuple[Evaluation, Evaluation, bool]:
@@ -174,7 +174,7 @@ def _evaluate_model(options: argparse.Namespace, treebanks: Treebanks) -> Evalua
     compile_ahead(options, model, decoding)
     progress = progress_bar(options, source)
     with source.closing, worker_pool(options) as workers:
-        warn_of_misfit(model, source.name, beginning_of(source, model), options.tags)
+        warn_of_misfit(model, source.name, peek_sentences(source, model), options.tags)
         if workers:
             rules = reading_rules(options, require_heads=True)
             reference, on_broken = ModelRef.of(options.model, decoding, options.tags), treebanks.add

@@ -12,11 +12,12 @@ from typing import Any
 from nonproj.errors import NonprojError, one_line
 from nonproj.evaluation.suitability import misfit_of
 from nonproj.io.broken import read_units, sentences_in
-from nonproj.io.checks import Rules
-from nonproj.io.files import Opened, unpacked
+from nonproj.io.checks import ReadingRules
+from nonproj.io.files import OpenedInput, unpacked
 from nonproj.io.masking import HINT, MASK, NOTABLE, masked_share
 from nonproj.model.model import Model
-from nonproj.text.input import TextInput, read_text_units
+from nonproj.text.formats import TextInput
+from nonproj.text.input import read_text_units
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 
@@ -58,24 +59,24 @@ def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags:
     return True
 
 
-def beginning_of(source: Opened, model: Model, plain: TextInput | None = None) -> list[Sentence]:
+def peek_sentences(source: OpenedInput, model: Model, plain: TextInput | None = None) -> list[Sentence]:
     """Return the first sentences of an input that has not been read yet, as far as they can be read.
 
     A file is opened a second time.  Of a pipe, only what has arrived is looked at.
 
     Parameters
     ----------
-    source : Opened
+    source : OpenedInput
     model : Model
         Its segmenter reads plain text.
     plain : TextInput, optional
         The input is plain text.
     """
     stream = io.BytesIO(_first_bytes(source))
-    opened = Opened(stream, source.name, stream)
+    opened = OpenedInput(stream, source.name, stream)
     try:
         if plain is None:
-            units: Iterable[Any] = read_units(opened, Rules(ignore_heads=True, may_be_empty=True))
+            units: Iterable[Any] = read_units(opened, ReadingRules(ignore_heads=True, may_be_empty=True))
         else:
             units = read_text_units(opened, model.loaded(Segmenter) or Segmenter.unicode(), plain)
         return first_sentences(sentences_in(units, lambda broken: None))
@@ -83,7 +84,7 @@ def beginning_of(source: Opened, model: Model, plain: TextInput | None = None) -
         return []
 
 
-def _first_bytes(source: Opened) -> bytes:
+def _first_bytes(source: OpenedInput) -> bytes:
     """Return the beginning of an input, up to the end of a line."""
     data = b""
     try:

@@ -25,6 +25,7 @@ from nonproj.cli.arguments import (
     add_reading,
     add_tagging,
     add_workers,
+    with_values,
 )
 from nonproj.cli.command_arguments import (
     add_clean,
@@ -177,14 +178,15 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     parser = build_parser([named] if named else [])
     commands = parser.commands
     if named in plugins.WORKBENCH and commands[named].get_default("plugin") is None:
-        parser.exit(EXIT_ERROR, f"nonproj: {plugins.absent(named)}\n")
+        parser.exit(EXIT_ERROR, f"nonproj: {plugins.how_to_install(named)}\n")
     parser.check_options(words)
     options, extra = parser.parse_known_args(words)
     if options.command in ("parse", "evaluate"):  # argparse puts files after options into ``extra``
         behind = [word for word in extra if word == "-" or not word.startswith("-")]
         extra = [word for word in extra if word not in behind]
         assign = _assign_parse_files if options.command == "parse" else _assign_evaluate_files
-        extra += assign(options, options.files + behind, commands[options.command])
+        options, more = assign(options, options.files + behind, commands[options.command])
+        extra += more
     if extra:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate" and options.model is None:
@@ -224,24 +226,27 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
         parser.error(f"{standard[0]} and {standard[1]} cannot both be standard input (-)")
 
 
-def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> list[str]:
-    """Set model and input, and return the remaining files."""
-    if options.model is None:
+def _assign_parse_files(
+    options: argparse.Namespace, files: list[str], parser: Arguments
+) -> tuple[argparse.Namespace, list[str]]:
+    """Return the options with model and input, and the remaining files."""
+    model = options.model
+    if model is None:
         if not files and is_terminal(sys.stdin):
             parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
-        options.model = files.pop(0) if files and not are_inputs(files, options.output) else None
-    options.inputs = files or ["-"]
-    options.input = options.inputs[0]
+        model = files.pop(0) if files and not are_inputs(files, options.output) else None
+    inputs = files or ["-"]
     for name in ("token_ranges", "cut_words", "breaks"):
         if getattr(options, name) not in (None, False) and not options.plain:
             parser.error(f"--{name.replace('_', '-')} applies to plain text: --text, --lines, --words or --tokens")
-    return []
+    return with_values(options, model=model, inputs=inputs, input=inputs[0]), []
 
 
-def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> list[str]:
-    """Set the gold and the parsed files, and return the remaining files."""
-    options.gold, options.parsed = files[:1], files[1:3]
-    if not options.gold or bool(options.parsed) == bool(options.model):
+def _assign_evaluate_files(
+    options: argparse.Namespace, files: list[str], parser: Arguments
+) -> tuple[argparse.Namespace, list[str]]:
+    """Return the options with the gold and the parsed files, and the remaining files."""
+    if not files or bool(files[1:]) == bool(options.model):
         parser.error("expected " + ("--ud GOLD A [B]" if options.ud else "GOLD PARSED, GOLD A B or -m MODEL GOLD"))
     if (options.calibration or options.diagram) and not (options.model and options.calibration):
         parser.error("--calibration needs --model, and --diagram needs --calibration")
@@ -255,8 +260,7 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
         parser.error("--train needs --ud and --errors")
     if options.ud and (options.strict or options.max_line):
         parser.error("--ud reads files by its own rules and excludes --strict and --max-line")
-    options.gold = options.gold[0]
-    return files[3:]
+    return with_values(options, gold=files[0], parsed=files[1:3]), files[3:]
 
 
 def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:
@@ -346,7 +350,7 @@ def _run(words: list[str], last: bool) -> int:
     plugin: plugins.Command | None = getattr(options, "plugin", None)
     talkative = plugin is not None or options.command in ("train", "distil", "serve")
     start_logging(options, logging.INFO if talkative else logging.WARNING)
-    locate_models(options)
+    options = locate_models(options)
     patient = plugin.patient if plugin else options.command in ("train", "distil")
     with Signals(patient, last):
         command = importlib.import_module(plugin.module if plugin else f"nonproj.cli.{options.command}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from typing import TextIO
+from typing import Any, TextIO
 
+from nonproj.cli.arguments import with_values
 from nonproj.cli.targets import is_file_name, is_pattern
 from nonproj.io.kinds import beginning_of, is_model
 from nonproj.model.hub import is_on_hub
@@ -15,21 +16,21 @@ from nonproj.model.installed import DEFAULT, SUFFIX, default, installed, is_name
 log = logging.getLogger("nonproj")
 
 
-def locate_models(options: argparse.Namespace) -> None:
-    """Replace names of models in the options by the files of installed models, and a missing name by the default.
+def locate_models(options: argparse.Namespace) -> argparse.Namespace:
+    """Return the options with files of installed models in place of names, and the default in place of none.
 
     An unknown name remains, and is reported when the model is loaded, after other mistakes in the options.
     """
+    names = {name: model for name in ("model", "teacher") if (model := getattr(options, name, None))}
     if options.command == "parse" and options.model is None:
         model = default()
-        options.model = str(located(model.name))
+        names["model"] = model.name
         if model.name != DEFAULT:
             log.warning("parsing with %s, the only installed model", model.name)
-    for name in ("model", "teacher"):
-        if getattr(options, name, None):
-            setattr(options, name, _path(getattr(options, name)))
+    paths: dict[str, Any] = {name: _path(model) for name, model in names.items()}
     if options.command == "serve":
-        options.models = [_path(model) for model in options.models]
+        paths["models"] = [_path(model) for model in options.models]
+    return with_values(options, **paths)
 
 
 def _path(model: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from nonproj.errors import ModelError, one_line
 from nonproj.evaluation.card import record
-from nonproj.model.installed import Installed, installed
+from nonproj.model.installed import InstalledModel, installed
 from nonproj.model.model import Model
 
 _NONE = "no model is installed; 'nonproj package' makes a package of a model, for pip\n"
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def describe(model: Installed) -> dict[str, Any]:
+def describe(model: InstalledModel) -> dict[str, Any]:
     """Return what is known about an installed model; ``error`` says why it cannot be used."""
     facts: dict[str, Any] = {"name": model.name, "package": model.package, "version": model.version}
     facts |= {"path": str(model.path)}

@@ -16,7 +16,7 @@ from nonproj.io import conll
 from nonproj.model.installed import SUFFIX, is_name, located
 from nonproj.model.model import Model
 from nonproj.model.rounding import rounded
-from nonproj.model.wheel import Contents, is_version, write_wheel
+from nonproj.model.wheel import WheelContents, is_version, write_wheel
 
 UNKNOWN = "unknown; the terms of the treebank may restrict the use of the model"
 """The licence of a model that names none."""
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 def contents_of(
     model: Model, name: str, version: str, licence: str | None = None, language: str | None = None
-) -> Contents:
+) -> WheelContents:
     """Return the contents of the wheel of a model; the model then records licence and language, too.
 
     Parameters
@@ -66,7 +66,7 @@ def contents_of(
     model.meta["data"] = data = record(model.meta, "data") | {key: value for key, value in given.items() if value}
     of = f", trained on {one_line(str(data['name']))}" if data.get("name") else ""
     content = model.to_bytes()
-    return Contents(
+    return WheelContents(
         name,
         version,
         f"A dependency parser for nonproj{of}",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
 from nonproj.cli import resumable, several
+from nonproj.cli.arguments import with_values
 from nonproj.cli.common import (
     check_outputs,
     compile_ahead,
@@ -21,7 +22,7 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
-from nonproj.cli.fitting import beginning_of, warn_of_misfit
+from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import list_broken
 from nonproj.cli.targets import are_several, targets_of
 from nonproj.errors import ConfigError, ModelError, NonprojError
@@ -30,12 +31,13 @@ from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
 from nonproj.io.broken import COPY, STOP, read_units
-from nonproj.io.files import Opened, open_input
+from nonproj.io.files import OpenedInput, open_input
 from nonproj.io.tables import format_of, open_table
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import BATCH, Parser
-from nonproj.text.input import TextInput, read_text, read_text_units
+from nonproj.text.formats import TextInput
+from nonproj.text.input import read_text, read_text_units
 from nonproj.workers.parsing import ModelRef, keep, parse_text
 from nonproj.workers.units import UnitWriter, parse_units
 
@@ -50,8 +52,8 @@ def run(options: argparse.Namespace) -> int:
 
     Return 1 if ``--on-error`` skipped or copied anything, else 0.
     """
-    options.targets = targets_of(options) if are_several(options.inputs, options.output) else []
-    options.format = table_format(options)
+    targets = targets_of(options) if are_several(options.inputs, options.output) else []
+    options = with_values(options, targets=targets, format=table_format(options, bool(targets)))
     _check_files(options)
     model = load_model(options.model, options.targets[0].source if options.targets else options.input)
     decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
     first = options.targets[0].source if options.targets else options.input
     with (source := open_input(first)).closing:
-        unfit = warn_of_misfit(model, source.name, beginning_of(source, model, plain), options.tags)
+        unfit = warn_of_misfit(model, source.name, peek_sentences(source, model, plain), options.tags)
         if not options.targets:
             parse_one = resumable.parse if options.resume else _parse
             totals = parse_one(options, model, decoding, text, source)
@@ -99,16 +101,16 @@ def _check_files(options: argparse.Namespace) -> None:
         several.make_folder(options.output)
 
 
-def table_format(options: argparse.Namespace) -> str:
-    """Return the format of the output; an error, if it cannot hold what the options ask for."""
-    form = options.format or "conllu" if options.targets else format_of(options.output, options.format)
+def table_format(options: argparse.Namespace, several: bool) -> str:
+    """Return the format of the output, or of several; an error, if it cannot hold what the options ask for."""
+    form = options.format or "conllu" if several else format_of(options.output, options.format)
     if form != "conllu" and options.on_error == COPY:
         raise ConfigError("--on-error", "copies lines of the input, which only CoNLL files can contain")
     return form
 
 
 def _parse(
-    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: Opened
+    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: OpenedInput
 ) -> ParseLog:
     """Parse by workers, or in this process: a file in batches, a stream sentence by sentence."""
     progress = progress_bar(options, source)
@@ -145,7 +147,7 @@ def _parse(
     return totals
 
 
-def _units(parser: Parser, source: Opened, text: TextOptions) -> Iterable[Any]:
+def _units(parser: Parser, source: OpenedInput, text: TextOptions) -> Iterable[Any]:
     """Return the sentences of the input, including malformed ones unless errors stop the run."""
     if text.plain:
         read = read_text if text.on_error == STOP else read_text_units

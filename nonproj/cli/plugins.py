@@ -83,7 +83,7 @@ def find_command(name: str) -> Command | None:
     return None
 
 
-def absent(name: str) -> str:
+def how_to_install(name: str) -> str:
     """Return the message for a command in `WORKBENCH` that is not installed."""
     command = install_distribution("nonproj-workbench", "workbench")
     return f"'{name}' is a command of the package nonproj-workbench; run: {command}"

@@ -10,7 +10,7 @@ from nonproj.cli.common import reading_rules
 from nonproj.errors import DataError, one_line
 from nonproj.evaluation.certificates import REPORTED
 from nonproj.io import conll
-from nonproj.io.broken import STOP, Broken, read_units, sentences_in
+from nonproj.io.broken import STOP, MalformedUnit, read_units, sentences_in
 from nonproj.io.files import Source, open_input
 from nonproj.types import Sentence
 
@@ -28,17 +28,17 @@ class Treebanks:
 
     def __init__(self, options: argparse.Namespace):
         self.options, self.skips = options, getattr(options, "on_error", STOP) != STOP
-        self._broken: list[Broken] = []
+        self._broken: list[MalformedUnit] = []
         self._refused = 0
 
-    def add(self, unit: Broken) -> None:
+    def add(self, unit: MalformedUnit) -> None:
         """Count a malformed sentence that is left out."""
         self._refused += 1
         if len(self._broken) < REPORTED:
             self._broken.append(unit._replace(text=""))
 
     def read(self, source: Source, **rules: bool) -> Iterator[Sentence]:
-        """Yield the sentences of a treebank; ``rules`` are fields of `nonproj.io.checks.Rules`.
+        """Yield the sentences of a treebank; ``rules`` are fields of `nonproj.io.checks.ReadingRules`.
 
         Raises `DataError` if there are none, or at the first malformed one if it stops the command.
         """
@@ -69,7 +69,7 @@ class Treebanks:
         return 1
 
 
-def list_broken(broken: Iterable[Broken]) -> None:
+def list_broken(broken: Iterable[MalformedUnit]) -> None:
     """Write the error of each malformed unit, and its lines."""
     for unit in broken:
         lines = f"line {unit.first}" if unit.first == unit.last else f"lines {unit.first} to {unit.last}"

@@ -12,17 +12,17 @@ from typing import Any, NamedTuple, TextIO
 
 from nonproj.cli.common import optional_output, progress_bar, worker_pool
 from nonproj.cli.several import make_folder, report
-from nonproj.cli.targets import Target
+from nonproj.cli.targets import ParseTarget
 from nonproj.errors import ConfigError, FileError
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
-from nonproj.io.broken import SKIP, STOP, Broken
-from nonproj.io.files import Opened, is_direct
+from nonproj.io.broken import SKIP, STOP, MalformedUnit
+from nonproj.io.files import OpenedInput, is_direct
 from nonproj.io.tables import open_table
 from nonproj.io.temporary import reason
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
-from nonproj.workers.parsing import Joined, ModelRef, ParsedPiece, Task, keep, parse_tasks, tasks_and_ends
-from nonproj.workers.partial import Partial, Record, file_digest, task_digest
+from nonproj.workers.parsing import ModelRef, ParsedPiece, PieceJoiner, Task, keep, parse_tasks, tasks_and_ends
+from nonproj.workers.partial import JobLog, Record, file_digest, task_digest
 from nonproj.workers.pool import InProcess
 
 PARTIAL = "parse.partial"
@@ -45,13 +45,13 @@ def parse(
     model: Model,
     decoding: DecodingConfig,
     text: TextOptions,
-    source: Opened | None = None,
+    source: OpenedInput | None = None,
 ) -> ParseLog:
     """Parse task by task; those of the current file are kept in ``OUT.partial``, and so is which files are complete.
 
     ``source`` is the only file, for the progress bar; None if there are several.
     """
-    targets = options.targets or [Target(options.input, options.output)]
+    targets = options.targets or [ParseTarget(options.input, options.output)]
     files = [_File.of(target, bool(options.stats)) for target in targets]
     reference = ModelRef.of(options.model, decoding, options.tags)
     keep(reference, model)
@@ -59,7 +59,7 @@ def parse(
     workers = worker_pool(options)
     statistics = optional_output(options.stats)
     with (
-        Partial(partial_of(options), facts | {"input": "" if options.targets else files[0].digest}) as partial,
+        JobLog(partial_of(options), facts | {"input": "" if options.targets else files[0].digest}) as partial,
         InProcess() if isinstance(workers, nullcontext) else workers as pool,
         statistics as lines,
     ):
@@ -81,7 +81,7 @@ class _File(NamedTuple):
 
     Attributes
     ----------
-    target : Target
+    target : ParseTarget
     digest : str
         The digest of its contents.
     key : str
@@ -90,13 +90,13 @@ class _File(NamedTuple):
         What changes if somebody writes to it.
     """
 
-    target: Target
+    target: ParseTarget
     digest: str
     key: str
     age: tuple[int, int]
 
     @classmethod
-    def of(cls, target: Target, statistics: bool) -> _File:
+    def of(cls, target: ParseTarget, statistics: bool) -> _File:
         """Return a file with its digests; its name belongs to its statistics, but not to its parses."""
         age = _age(target.source)  # before it is read, so that a later change is noticed
         digest = file_digest(target.source)
@@ -137,7 +137,7 @@ class _Job:
     totals : ParseLog
     """
 
-    def __init__(self, partial: Partial, text: TextOptions, options: argparse.Namespace):
+    def __init__(self, partial: JobLog, text: TextOptions, options: argparse.Namespace):
         self.partial, self.text, self.options = partial, text, options
         self.totals, self.lines = ParseLog(None), io.StringIO()
         self._start_file(partial.begin)
@@ -146,9 +146,9 @@ class _Job:
         """Forget the previous file; the records of the next one begin at a place of the log."""
         self.place, self.is_complete = place, False
         self.log = ParseLog(self.lines if self.options.stats else None)
-        self.joined = Joined(self.text.plain is not None)
+        self.joined = PieceJoiner(self.text.plain is not None)
 
-    def run(self, files: list[_File], pool: Any, reference: ModelRef, source: Opened | None) -> None:
+    def run(self, files: list[_File], pool: Any, reference: ModelRef, source: OpenedInput | None) -> None:
         """Parse what is left of the files.
 
         Malformed sentences are found task by task even if they stop the job, so that it can be resumed with ``skip``.
@@ -171,7 +171,7 @@ class _Job:
             self._finish(file)
 
     def _tasks(
-        self, files: list[_File], done: list[str], text: TextOptions, source: Opened | None
+        self, files: list[_File], done: list[str], text: TextOptions, source: OpenedInput | None
     ) -> Iterator[tuple[tuple[str, bool], Task]]:
         """Yield the tasks of the files but for those done of the first; a key is digest, and whether a file ends."""
         for file in files:
@@ -186,7 +186,7 @@ class _Job:
 
     def _parse(
         self, file: _File, results: Iterator[tuple[tuple[str, bool], ParsedPiece]]
-    ) -> Iterator[ParseRecord | Broken]:
+    ) -> Iterator[ParseRecord | MalformedUnit]:
         """Parse what is left of a file, and yield its records once they are saved."""
         while not self.is_complete:
             (task, self.is_complete), parsed = next(results)
@@ -211,7 +211,7 @@ class _Job:
                 tasks = []
             else:
                 self.log.restore(self._log_of(state).state())
-                self.joined.numbered, self.joined.pending = int(state["numbered"]), str(state["pending"])
+                self.joined.continue_from(int(state["numbered"]), str(state["pending"]))
                 self.is_complete = bool(state["is_complete"])
         except (KeyError, TypeError, ValueError):
             raise FileError(str(self.partial.path), "is damaged; remove it") from None
@@ -232,7 +232,7 @@ class _Job:
     def _keep(self, file: _File, task: str, parsed: ParsedPiece) -> None:
         """Save the result of a task; raise the error of a malformed sentence if it stops the job."""
         for record in parsed.records:
-            if isinstance(record, Broken) and self.text.on_error == STOP:
+            if isinstance(record, MalformedUnit) and self.text.on_error == STOP:
                 raise record.error()
             self.log.add(record)
         output, lines = self.joined.add(parsed), self.lines.getvalue()

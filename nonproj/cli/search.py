@@ -14,7 +14,7 @@ from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError, one_line
 from nonproj.evaluation.search.absent import absent
-from nonproj.evaluation.search.output import Hit, as_conllu, count_groups, search, table_head, table_rows
+from nonproj.evaluation.search.output import Hit, count_groups, lines_with_matches, search, table_head, table_rows
 from nonproj.evaluation.search.patterns import OF_BOTH
 from nonproj.evaluation.search.query import MOST_STEPS, Query
 from nonproj.evaluation.search.syntax import parse_fields
@@ -33,6 +33,16 @@ class _Totals:
     matches: int = 0
     abandoned: int = 0
 
+    def counted(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """Yield the sentences with matches, and count all."""
+        for hit in hits:
+            self.sentences += 1
+            self.abandoned += not hit.complete
+            if hit.matches:
+                self.found += 1
+                self.matches += len(hit.matches)
+                yield hit
+
 
 def run(options: argparse.Namespace) -> int:
     """Write the sentences that match a query, a table of the matches, or their counts."""
@@ -47,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     check_outputs({"output": options.output}, inputs)
     totals = _Totals()
     treebanks = Treebanks(options)
-    hits = _counted(heeding(_hits(options, query, treebanks)), totals)
+    hits = totals.counted(heeding(_hits(options, query, treebanks)))
     with open_output(options.output) as stream:
         if options.count:
             _write_rows(stream, [[field.text for field in fields] + ["matches"]])
@@ -57,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
             _write_rows(stream, (row for hit in hits for row in table_rows(query, fields, hit)))
         else:
             for hit in hits:
-                stream.write(as_conllu(query, hit))
+                stream.write(lines_with_matches(query, hit))
     _report(options, totals)
     if not totals.found and "-" not in options.files:
         _explain(options)
@@ -76,17 +86,6 @@ def _hits(options: argparse.Namespace, query: Query, treebanks: Treebanks) -> It
     for path in options.files:
         others = treebanks.read(options.other) if options.other else None
         yield from search(query, treebanks.read(path), others)
-
-
-def _counted(hits: Iterable[Hit], totals: _Totals) -> Iterator[Hit]:
-    """Yield the sentences with matches, and count them."""
-    for hit in hits:
-        totals.sentences += 1
-        totals.abandoned += not hit.complete
-        if hit.matches:
-            totals.found += 1
-            totals.matches += len(hit.matches)
-            yield hit
 
 
 def _write_rows(stream: TextIO, rows: Iterable[list[str]]) -> None:

@@ -11,15 +11,15 @@ from contextlib import nullcontext
 from typing import Any
 
 from nonproj.cli.common import optional_output, progress_bar, worker_pool
-from nonproj.cli.targets import Target
+from nonproj.cli.targets import ParseTarget
 from nonproj.errors import FileError, one_line
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
-from nonproj.io.broken import Broken
+from nonproj.io.broken import MalformedUnit
 from nonproj.io.tables import open_table
 from nonproj.io.temporary import reason
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
-from nonproj.workers.parsing import Joined, ModelRef, ParsedPiece, keep, parse_tasks, tasks_and_ends
+from nonproj.workers.parsing import ModelRef, ParsedPiece, PieceJoiner, keep, parse_tasks, tasks_and_ends
 from nonproj.workers.pool import InProcess
 
 log = logging.getLogger("nonproj")
@@ -39,7 +39,7 @@ def parse(options: argparse.Namespace, model: Model, decoding: DecodingConfig, t
             counts = ParseLog(lines, proved)
             make_folder(os.path.dirname(target.output))
             with open_table(target.output, options.format, "surrogateescape") as stream:
-                for record in progress(_written(results, stream, Joined(text.plain is not None)), "parse"):
+                for record in progress(_written(results, stream, PieceJoiner(text.plain is not None)), "parse"):
                     counts.add(record)
             totals.extend(counts)
             report(target, counts)
@@ -47,8 +47,8 @@ def parse(options: argparse.Namespace, model: Model, decoding: DecodingConfig, t
 
 
 def _written(
-    results: Iterator[tuple[bool, ParsedPiece]], stream: Any, joined: Joined
-) -> Iterator[ParseRecord | Broken]:
+    results: Iterator[tuple[bool, ParsedPiece]], stream: Any, joined: PieceJoiner
+) -> Iterator[ParseRecord | MalformedUnit]:
     """Write the pieces of one file, and yield their records."""
     for is_end, parsed in results:
         stream.write(joined.add(parsed))
@@ -67,7 +67,7 @@ def make_folder(folder: str) -> None:
         raise FileError(folder, f"cannot be made: {reason(error)}") from None
 
 
-def report(target: Target, counts: ParseLog) -> None:
+def report(target: ParseTarget, counts: ParseLog) -> None:
     """Say that a file is finished."""
     log.info("%s: %d sentences, %d words", one_line(target.output), counts.sentences, counts.words)
 

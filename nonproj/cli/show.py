@@ -15,11 +15,11 @@ from nonproj.cli.common import (
     load_model,
     progress_bar,
 )
-from nonproj.cli.fitting import beginning_of, warn_of_misfit
+from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError
-from nonproj.evaluation.html.items import Item, choose, from_files, from_parses, with_trees
+from nonproj.evaluation.html.items import ReportItem, add_trees, choose, from_files, from_parses
 from nonproj.io.files import open_binary, open_input, open_output
 from nonproj.pictures.content import visible
 from nonproj.pictures.terminal import has_colours, to_terminal
@@ -70,8 +70,8 @@ def _suffix(options: argparse.Namespace) -> str:
 
 def _run_text(options: argparse.Namespace, suffix: str, treebanks: Treebanks) -> None:
     """Draw trees and errors of a text whose words and sentences differ from the gold standard."""
-    from nonproj.cli.evaluate import known_words
-    from nonproj.evaluation.html.page import Content, Names, write_report
+    from nonproj.cli.evaluate import training_words
+    from nonproj.evaluation.html.page import ReportContent, SourceNames, write_report
     from nonproj.evaluation.html.text import analyse_text, with_gold_text
     from nonproj.evaluation.text_errors import text_errors
     from nonproj.evaluation.universal import universal_features
@@ -81,17 +81,17 @@ def _run_text(options: argparse.Namespace, suffix: str, treebanks: Treebanks) ->
     if suffix == ".html" and options.sentence is None:
         content = None  # figures for partial trees
         if all((item.heads >= 0).all() for item in items):
-            errors = text_errors(gold, [parsed], known_words(options.train, treebanks), universal_features())
-            content = Content(*analyse_text(errors, len(parsed)))
+            errors = text_errors(gold, [parsed], training_words(options.train, treebanks), universal_features())
+            content = ReportContent(*analyse_text(errors, len(parsed)))
         with open_output(options.output) as stream:
-            write_report(stream, heeding(iter(items)), Names(options.file, options.gold), content=content)
+            write_report(stream, heeding(iter(items)), SourceNames(options.file, options.gold), content=content)
         return
     chosen = iter(items if options.sentence is None else [choose(items, options.sentence)])
     if options.output is None:
         _draw(heeding(chosen))
     elif suffix == ".html":
         with open_output(options.output) as stream:
-            write_report(stream, chosen, Names(options.file, options.gold), content=Content())
+            write_report(stream, chosen, SourceNames(options.file, options.gold), content=ReportContent())
     else:
         _write_single(options, chosen, suffix)
 
@@ -104,22 +104,22 @@ def _parser(options: argparse.Namespace) -> Parser:
     return Parser(model, decoding, options.tags)
 
 
-def _items(options: argparse.Namespace, parser: Parser | None, treebanks: Treebanks) -> Iterator[Item]:
+def _items(options: argparse.Namespace, parser: Parser | None, treebanks: Treebanks) -> Iterator[ReportItem]:
     """Yield the sentences with all requested trees."""
     source = open_input(options.file)
     if parser:
-        warn_of_misfit(parser.model, source.name, beginning_of(source, parser.model), options.tags)
+        warn_of_misfit(parser.model, source.name, peek_sentences(source, parser.model), options.tags)
         sentences = treebanks.read(source, ignore_heads=True)
         items = from_parses(parser.parse_all(progress_bar(options, source)(sentences, "parse")))
     else:
         items = from_files(treebanks.read(source))
     for path, field in ((options.gold, "gold"), (options.other, "other")):
         if path:
-            items = with_trees(items, treebanks.read(path, require_heads=field == "gold"), field)
+            items = add_trees(items, treebanks.read(path, require_heads=field == "gold"), field)
     return items
 
 
-def _draw(items: Iterator[Item]) -> None:
+def _draw(items: Iterator[ReportItem]) -> None:
     """Write the trees to standard output."""
     colours = has_colours(sys.stdout)
     for item in items:
@@ -140,7 +140,7 @@ def certificate_line(numbers: dict[str, Any]) -> str:
     return f"certified: no tree over its candidate arcs scores higher{iterations}"
 
 
-def _write_single(options: argparse.Namespace, items: Iterator[Item], suffix: str) -> None:
+def _write_single(options: argparse.Namespace, items: Iterator[ReportItem], suffix: str) -> None:
     """Write the picture of the only sentence."""
     found = list(islice(items, 2))
     if len(found) > 1:
@@ -163,11 +163,11 @@ def _write_single(options: argparse.Namespace, items: Iterator[Item], suffix: st
         stream.write(content)
 
 
-def _write_report(options: argparse.Namespace, items: Iterator[Item], parser: Parser | None) -> None:
+def _write_report(options: argparse.Namespace, items: Iterator[ReportItem], parser: Parser | None) -> None:
     """Write the report on all sentences."""
-    from nonproj.evaluation.html.page import Names, write_report
+    from nonproj.evaluation.html.page import SourceNames, write_report
 
-    names = Names(options.model or options.file, options.gold, options.other)
+    names = SourceNames(options.model or options.file, options.gold, options.other)
     with open_output(options.output) as stream:
         write_report(stream, heeding(items), names, parser, _courses(options, parser))
 

@@ -18,7 +18,7 @@ TEXT = (".txt",)
 _TABLES = (".json", ".jsonl", ".parquet", ".gz")
 
 
-class Target(NamedTuple):
+class ParseTarget(NamedTuple):
     """A file to parse, and the file to write."""
 
     source: str
@@ -72,7 +72,7 @@ def are_several(inputs: list[str], output: str) -> bool:
     return several or (is_folder(output) and inputs != ["-"])
 
 
-def targets_of(options: argparse.Namespace) -> list[Target]:
+def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
     """Return the files to parse, and where each is written, in the order of the arguments.
 
     Raises
@@ -92,7 +92,7 @@ def targets_of(options: argparse.Namespace) -> list[Target]:
     if len(set(names)) < len(names):  # files of the same name from several folders keep their folders
         shared = os.path.commonpath([os.path.dirname(os.path.abspath(each.path)) for each in files])
         names = [_output_name(os.path.relpath(os.path.abspath(each.path), shared), options) for each in files]
-    return [Target(each.path, os.path.join(options.output, name)) for each, name in zip(files, names, strict=True)]
+    return [ParseTarget(each.path, os.path.join(options.output, name)) for each, name in zip(files, names, strict=True)]
 
 
 def _found(word: str, endings: tuple[str, ...], output: str) -> list[_Found]:

@@ -29,7 +29,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def whole(text: str) -> int:
+def natural_number(text: str) -> int:
     """Return a whole number from 0 on."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text} is not a whole number")

@@ -20,7 +20,7 @@ from nonproj.automata.general import best_paths
 from nonproj.components.base import FitContext
 from nonproj.components.trainer import train
 from nonproj.components.word_classes import WordClasses
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
+from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
 from nonproj.confidence.evidence import KINDS, ConfidenceInput, gather, two_best
 from nonproj.dual.arrays import decode_scores
 from nonproj.dual.decoding import branch_and_bound, decode_trusted
@@ -36,13 +36,13 @@ from nonproj.parts.registry import PART_SETS
 from nonproj.parts.space import part_space
 from nonproj.pipeline.compiling import helper
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.encoders.heads import Heads, sizes_of
+from nonproj.scoring.encoders.heads import BiaffineLayers, sizes_of
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import add_scores
 from nonproj.text.layout import MAX_TOKEN
 from nonproj.text.segmenter import Segmenter
-from nonproj.text.training import Trained
+from nonproj.text.training import SegmentationModels
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.elimination import LARGE
 from nonproj.trees.marginals import marginals
@@ -131,7 +131,7 @@ def segment(treebank: list[Sentence]) -> None:
     for between, within, copies in ((" ", "_", 1), ("", "_", _OFTEN), (" ", " ", _OFTEN)):
         raw = "".join(_with_text(sentence, between, within) for sentence in treebank)
         segmenter = Segmenter.fit(list(conll.read(io.StringIO(raw * copies))), options)
-        assert isinstance(segmenter.finder, Trained) and (segmenter.finder.words is None) == (copies == 1)
+        assert isinstance(segmenter.finder, SegmentationModels) and (segmenter.finder.words is None) == (copies == 1)
         for tree_scores in (None, lambda stretches: np.zeros(sum(1 for _ in stretches))):
             segmenter.using(True, tree_scores).segment(text)
     Segmenter.unicode().segment(text)
@@ -150,7 +150,7 @@ def _with_text(sentence: Sentence, between: str, within: str) -> str:
     return "".join(lines) + "\n"
 
 
-class _Spaces(WordClasses):
+class _BlankAfter(WordClasses):
     """Predicts whether a blank follows, as components of the user's own predict what is in MISC."""
 
     name, misc, absent = "spaces", "SpaceAfter", True
@@ -160,7 +160,7 @@ class _Spaces(WordClasses):
 
 def classify(treebank: list[Sentence]) -> None:
     """Call the kernels of components of the user's own."""
-    found = _Spaces.fit(treebank, FitContext(Config()))
+    found = _BlankAfter.fit(treebank, FitContext(Config()))
     assert found is not None
     found.predict(treebank[0])
 
@@ -174,7 +174,7 @@ def score() -> None:
         maximum_projective_tree(scores, single_root)
     marginals(np.zeros((LARGE + 2, LARGE + 2)))
     prune([[0.0, 0.1, 0.1], [0.0, 0.0, 0.9], [0.0, 0.9, 0.0]])  # the best heads form a cycle
-    layers = Heads({name: np.zeros(shape, np.float32) for name, shape in sizes_of(1, 1).items()})
+    layers = BiaffineLayers({name: np.zeros(shape, np.float32) for name, shape in sizes_of(1, 1).items()})
     hidden = layers.hidden(np.zeros((3, 1), np.float32))
     layers.parts(hidden, layers.arcs(hidden), "sibling", np.array([[0, 3, 1]], np.int32))
     zeros, ones, integers = np.zeros((1, 1), np.float32), np.ones(1, np.int32), np.zeros((1, 1), np.int32)
@@ -201,7 +201,7 @@ def estimate() -> None:
     """Call the kernels of confidence, without and with projective trees and parts of third order."""
     tokens = Tokens(np.zeros((4 + 2 * PADDING, 1), np.int32), np.zeros(5, np.int32), np.zeros(0, np.int32))
     sizes = len(KINDS["text"]), len(TREE_FEATURES)
-    heads, trees = (Additive(*np.zeros((2, size, 1)), *np.zeros((3, 1))) for size in sizes)
+    heads, trees = (AdditiveModel(*np.zeros((2, size, 1)), *np.zeros((3, 1))) for size in sizes)
     labels = two_best(np.zeros((3, 2)))
     for name, projective in product(("grandparent", "third"), (False, True)):
         parts, options = part_space(full_arc_space(3), name), DualOptions(projective=projective)
@@ -209,7 +209,7 @@ def estimate() -> None:
         marginal = np.zeros(len(parts.arcs.head))
         case = ConfidenceInput(tokens, found.problem, found.copies, marginal, found[0], *labels)
         case = case._replace(tag_margins=np.zeros(3), boundary_margins=np.zeros((4, 2), np.float32))
-        Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
+        Classifier(0.0, text=ConfidenceModels(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
 
 
 def branch() -> None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.learning.mixing import Shards
+from nonproj.learning.mixing import ShardWorkers
 from nonproj.learning.training_data import TrainingData
 from nonproj.linear.folds import blocks, cross_fit
 from nonproj.linear.state import SentenceComponent, State, load
@@ -41,7 +41,7 @@ class TrainingFiles(NamedTuple):
     encoder: Path | None = None
 
 
-class Unfinished(NamedTuple):
+class UnfinishedFit(NamedTuple):
     """What a component keeps of its epochs in a checkpoint.
 
     Attributes
@@ -71,13 +71,13 @@ class FitContext:
     data : TrainingData
         The sentences as the components before have prepared them: with predicted tags, as numbers, with candidate arcs.
     files : TrainingFiles
-    shards : Shards or None
+    shards : ShardWorkers or None
         Workers that train a parser by iterative parameter mixing; None for this process alone.
     processes : Processes or None
         Worker processes that train the perceptrons of ``training.models`` in parallel, if there are no shards.
     meta : dict
         The training history, stored with the model, to which a component adds its figures.
-    unfinished : Unfinished
+    unfinished : UnfinishedFit
     part_of : str
         The component for which this one is fitted, to be examined on other sentences; empty for one of the model.
     """
@@ -87,10 +87,10 @@ class FitContext:
     fitted: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     data: TrainingData = TrainingData()
     files: TrainingFiles = TrainingFiles()
-    shards: Shards | None = None
+    shards: ShardWorkers | None = None
     processes: Any = None
     meta: dict[str, Any] = dataclasses.field(default_factory=dict)
-    unfinished: Unfinished = Unfinished()
+    unfinished: UnfinishedFit = UnfinishedFit()
     part_of: str = ""
 
     def having(self, **changes: Any) -> FitContext:
@@ -149,7 +149,7 @@ class Component(SentenceComponent):
         return context.data
 
 
-class Table(NamedTuple):
+class WeightTable(NamedTuple):
     """A table of weights, the result of fitting a linear model whose features the templates define.
 
     Attributes
@@ -200,9 +200,9 @@ class TableComponent(Component):
     """A component that is a table of weights; the options of its name say how large."""
 
     @classmethod
-    def resume(cls, saved: Model, context: FitContext) -> Table:
+    def resume(cls, saved: Model, context: FitContext) -> WeightTable:
         """Return the table in a checkpoint."""
-        return Table(resumed_table(saved.weights, cls.name, getattr(context.config, cls.name).bits))
+        return WeightTable(resumed_table(saved.weights, cls.name, getattr(context.config, cls.name).bits))
 
 
 def check_order(components: Iterable[type[Component]]) -> None:
@@ -224,7 +224,7 @@ def jackknife(
 
     Folds are made of blocks of neighbours (`nonproj.linear.folds.blocks`).  ``options`` are for its method `apply`.
     """
-    context = context.having(unfinished=Unfinished(), meta={})
+    context = context.having(unfinished=UnfinishedFit(), meta={})
 
     def fit(rest: np.ndarray) -> Any:
         return component.fit([sentences[i] for i in rest], context)
@@ -238,7 +238,7 @@ def jackknife(
 
 def assemble(context: FitContext, rounded: bool = True) -> Model:
     """Return a model of all components that have been fitted; one with weights that are not rounded is a checkpoint."""
-    data, tables = context.data, {name: each for name, each in context.fitted.items() if isinstance(each, Table)}
+    data, tables = context.data, {name: each for name, each in context.fitted.items() if isinstance(each, WeightTable)}
     weights, meta = {name: table.weights for name, table in tables.items()}, dict(context.meta)
     if rounded:
         pairs = {name: table.rounded() for name, table in tables.items()}

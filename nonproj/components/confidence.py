@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.components.base import Component, FitContext, Unfinished, assemble
+from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble
 from nonproj.components.crossing import learn_price
 from nonproj.components.encoder import EncoderComponent
 from nonproj.components.labeler import LabelerComponent
@@ -29,16 +29,16 @@ from nonproj.confidence.classifier import Classifier
 from nonproj.confidence.evidence import FEATURES, ConfidenceInput, Evidence
 from nonproj.evaluation.alignment import judge_text
 from nonproj.io.partial import given_words, is_partial
-from nonproj.learning.additive import Outcome, fit_classifier
+from nonproj.learning.additive import GradedSentence, fit_classifier
 from nonproj.learning.memory import release_memory
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.vectors import VECTOR
-from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
+from nonproj.scoring.vocabulary import FEAT, FIRST, TokenEncoder, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import encoded_tags
 from nonproj.text.corpus import paragraphs, raw_text
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
 from nonproj.workers.processes import run_apart
 
@@ -121,12 +121,12 @@ def held_out(count: int, copies: int, share: float) -> np.ndarray:
 # -- the second parser
 
 
-class Examined(NamedTuple):
+class HeldOutParses(NamedTuple):
     """What the second parser makes of the held-out sentences.
 
     Attributes
     ----------
-    outcomes : list of Outcome
+    outcomes : list of GradedSentence
     wrong : int
         Heads that are wrong with gold tags.
     limit : float
@@ -135,13 +135,13 @@ class Examined(NamedTuple):
         Of a non-projective tree; None if none is to be learnt.
     """
 
-    outcomes: list[Outcome]
+    outcomes: list[GradedSentence]
     wrong: int
     limit: float
     price: float | None
 
 
-def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: FitContext) -> Examined:
+def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: FitContext) -> HeldOutParses:
     """Return what a second parser, which learns from the chosen sentences, makes of the others; all else is freed."""
     rest, held = ([s for s, own in zip(sentences, out, strict=True) if own == wanted] for wanted in (False, True))
     parser, fitted = second_parser(rest, context)
@@ -161,13 +161,13 @@ def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: Fi
         edges = np.flatnonzero(np.diff(np.concatenate([[False], whole_trees, [False]]).astype(np.int8)))
         for first, end in edges.reshape(-1, 2).tolist():
             outcomes += examine_text(parser, fitted, sentences[first:end], limit)
-    return Examined(outcomes, wrong, limit, price)
+    return HeldOutParses(outcomes, wrong, limit, price)
 
 
 def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[Parser, dict[str, Any]]:
     """Train a parser on the chosen sentences; return it and its components, those of which the model has one."""
     config = config_of_second(context.config)
-    apart = context.having(config=config, processes=None, meta={}, part_of="confidence", unfinished=Unfinished())
+    apart = context.having(config=config, processes=None, meta={}, part_of="confidence", unfinished=UnfinishedFit())
     fitted: dict[str, Any] = {"clusters": context.files.clusters, "tagger": None, "segmenter": None}
     absent = {name for name in ("tagger", "segmenter") if not (context.fitted["tagger"] and context.fitted[name])}
     for component in SECOND:
@@ -180,7 +180,7 @@ def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[P
     model = assemble(
         apart.having(
             fitted={name: each for name, each in fitted.items() if name not in ("tagger", "segmenter")},
-            data=data._replace(encoder=Encoder(strings)),
+            data=data._replace(encoder=TokenEncoder(strings)),
             meta={key: context.meta[key] for key in ("multi_root", "projective", "coarse_tags")},
         )
     )
@@ -211,7 +211,7 @@ def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) 
     }
 
 
-def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list[Outcome]:
+def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list[GradedSentence]:
     """Parse sentences with gold trees; return what is known about their words, and what is right.
 
     Of a partial tree, words without a given head or label do not count.
@@ -231,7 +231,7 @@ def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list
             features, numbers, tags, kind = evidence
             evidence = Evidence(features[given], numbers[given], tags[given], kind)
             right, labels = right[given], labels[given]
-        outcomes.append(Outcome(evidence, right, labels, bool(right.all())))
+        outcomes.append(GradedSentence(evidence, right, labels, bool(right.all())))
     return outcomes
 
 
@@ -253,7 +253,9 @@ def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
     return float(np.median(np.concatenate([parser.evidence(case, -np.inf).features[:, column] for case in cases])))
 
 
-def examine_text(parser: Parser, fitted: Mapping[str, Any], gold: Sequence[Sentence], limit: float) -> list[Outcome]:
+def examine_text(
+    parser: Parser, fitted: Mapping[str, Any], gold: Sequence[Sentence], limit: float
+) -> list[GradedSentence]:
     """Segment, tag and parse the plain text of consecutive gold sentences; return what is known, and what is right.
 
     A word that is not in the gold standard is wrong, and so is a tree whose sentence is not: see
@@ -265,7 +267,7 @@ def examine_text(parser: Parser, fitted: Mapping[str, Any], gold: Sequence[Sente
     cases = [_case(parser, sentence) for sentence in tagged]
     labels = [[parser.model.labels[i] for i in case.labels] for case in cases]
     verdicts = judge_text(gold, tagged, [case.decoded.heads for case in cases], labels)
-    return [Outcome(parser.evidence(case, limit), *each) for case, each in zip(cases, verdicts, strict=True)]
+    return [GradedSentence(parser.evidence(case, limit), *each) for case, each in zip(cases, verdicts, strict=True)]
 
 
 def tag(parser: Parser, tagger: Analyzer, sentences: Sequence[Sentence]) -> list[Sentence]:

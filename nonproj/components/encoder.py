@@ -44,7 +44,7 @@ class EncoderComponent(Component):
         path, config = context.files.encoder, context.config
         if path is None:
             return None
-        from nonproj.learning.encoders.training import Task, epochs_of, fine_tune  # needs PyTorch
+        from nonproj.learning.encoders.training import EncoderTask, epochs_of, fine_tune  # needs PyTorch
 
         used = [sentence for sentence in sentences if given_words(sentence).any()]
         if not used:
@@ -54,7 +54,7 @@ class EncoderComponent(Component):
             half = dataclasses.replace(config.encoder, epochs=(epochs_of(config.encoder, used) + 1) // 2)
             config = dataclasses.replace(config, encoder=half)
         folder, tagger, single_root = read_folder(path), context.fitted["tagger"], context.data.decoding.single_root
-        task = Task(context.data.labels, config, single_root, tagger.tags if tagger else None)
+        task = EncoderTask(context.data.labels, config, single_root, tagger.tags if tagger else None)
         scorer = fine_tune(folder, used, task, context.progress, *context.unfinished, name=context.title(cls.name))
         figures = {"name": Path(str(config.encoder.folder)).name, "kind": folder.architecture.kind}
         context.meta["encoder"] = figures | {"licence": folder.licence}

@@ -14,7 +14,7 @@ from nonproj.components.trainer import train
 from nonproj.evaluation.predictions import Prediction, as_json, from_json, lexicon_of, predict
 from nonproj.io import conll
 from nonproj.io.broken import STOP, read_units, sentences_in
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.linear.folds import blocks
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -33,7 +33,7 @@ class Fold(NamedTuple):
         The files of the treebank.
     others : tuple of str
         Files that the model of each fold learns from, too.
-    rules : Rules
+    rules : ReadingRules
     config : Config
     folds, number : int
         How many folds there are, and the number of this one, from 0.
@@ -49,7 +49,7 @@ class Fold(NamedTuple):
 
     paths: tuple[str, ...]
     others: tuple[str, ...]
-    rules: Rules
+    rules: ReadingRules
     config: Config
     folds: int
     number: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nonproj.components.base import FitContext, Table, TableComponent
+from nonproj.components.base import FitContext, TableComponent, WeightTable
 from nonproj.learning.labeler import Labeler
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.streams import Stream
@@ -25,7 +25,7 @@ class LabelerComponent(TableComponent):
     name, needs = "labeler", ("vocabulary", "pruner")
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Table:
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WeightTable:
         """Learn from the gold trees, and from those that the pruner has completed."""
         data, options, title = context.data, context.config.labeler, context.title(cls.name)
         templates, attributes = context.files.templates, data.encoder.attributes
@@ -40,4 +40,4 @@ class LabelerComponent(TableComponent):
             return f"{labeler.epoch(examples, order)} wrong labels"
 
         run_epochs(title, range(options.epochs), run)
-        return Table(labeler.mean())
+        return WeightTable(labeler.mean())

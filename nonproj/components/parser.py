@@ -17,11 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from nonproj.components.base import FitContext, Table, TableComponent, assemble, resumed_table
+from nonproj.components.base import FitContext, TableComponent, WeightTable, assemble, resumed_table
 from nonproj.components.checkpoint import check_history
 from nonproj.components.pruner import pruning_figures
 from nonproj.evaluation.parsing import evaluate_parser, tested_tags
-from nonproj.learning.mixing import Mixing, Serial, columns_of, learner_of, train_apart, training_on
+from nonproj.learning.mixing import (
+    ParameterMixing,
+    SerialTraining,
+    example_arguments,
+    learner_of,
+    train_apart,
+    training_on,
+)
 from nonproj.linear.perceptron import rounded_mean, start_epoch
 from nonproj.linear.state import State
 from nonproj.linear.streams import Stream
@@ -37,7 +44,7 @@ class ParserComponent(TableComponent):
     name, needs, figures = "parser", ("vocabulary", "pruner"), ("log", "pruning_held-out")
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Table:
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WeightTable:
         """Learn for the epochs that the training history lacks; Ctrl-C leaves the result of the last complete epoch."""
         perceptrons, table, history = Perceptrons(context), None, context.meta.setdefault("log", [])
         try:
@@ -69,7 +76,7 @@ class ParserComponent(TableComponent):
         return table
 
 
-def evaluate(context: FitContext, table: Table) -> dict[str, Any]:
+def evaluate(context: FitContext, table: WeightTable) -> dict[str, Any]:
     """Return accuracies (None if there is only punctuation) and the share of certified trees of held-out sentences."""
     spaces: list[ArcSpace] = []
     model = assemble(context.having(fitted={**context.fitted, ParserComponent.name: table}))
@@ -97,7 +104,7 @@ class Perceptrons:
         self.perceptrons = [self.learner.perceptron() for _ in range(context.config.training.models)]
 
     @cached_property
-    def training(self) -> Mixing | Serial:
+    def training(self) -> ParameterMixing | SerialTraining:
         """What trains the perceptrons one after the other."""
         return training_on(self.context.data, self.learner, self.context.shards)
 
@@ -108,7 +115,7 @@ class Perceptrons:
         orders = [data.order(epoch, Stream.PARSER, number) for number in range(len(several))]
         orders = [np.searchsorted(data.chosen, order) for order in orders]
         if context.processes and not context.shards:
-            columns = columns_of(data, self.learner.parts)
+            columns = example_arguments(data, self.learner.parts)
             return train_apart(context.processes, self.learner, several, orders, columns) // len(several)
         missed, title = 0, context.title(f"epoch {epoch + 1}")
         for number, (perceptron, order) in enumerate(zip(several, orders, strict=True), 1):
@@ -116,9 +123,9 @@ class Perceptrons:
             missed += self.training.epoch(perceptron, order, lambda items, name=name: context.progress(items, name))
         return missed // len(several)
 
-    def mean(self) -> Table:
+    def mean(self) -> WeightTable:
         """Return the mean of the averaged weights, rounded as in a model."""
-        return Table(*rounded_mean(self.perceptrons))
+        return WeightTable(*rounded_mean(self.perceptrons))
 
     def state(self) -> State:
         """Return weights, running totals, and the number of the next step."""

@@ -29,7 +29,7 @@ from nonproj.parts.registry import part_set
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
-from nonproj.scoring.vocabulary import FEAT, Encoder, prefer_coarse
+from nonproj.scoring.vocabulary import FEAT, TokenEncoder, prefer_coarse
 from nonproj.types import Sentence
 
 LEARNING = 8
@@ -103,7 +103,7 @@ def prepare(
         config.seed,
         dual_options(config.decoding, not multi_root, meta["projective"]),
         labels=labels,
-        encoder=Encoder({name: [] for name in (*attributes_of(templates), FEAT)}, clusters, meta["coarse_tags"]),
+        encoder=TokenEncoder({name: [] for name in (*attributes_of(templates), FEAT)}, clusters, meta["coarse_tags"]),
     )
     return treebank, FitContext(config, progress, data=data, files=files, meta=meta)
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.components.base import FitContext, Table, TableComponent
+from nonproj.components.base import FitContext, TableComponent, WeightTable
 from nonproj.errors import ModelError
 from nonproj.learning.candidate_arcs import (
     TrainingArcs,
@@ -25,7 +25,7 @@ from nonproj.learning.candidate_arcs import (
     unpack_trees,
 )
 from nonproj.learning.pruner import Pruner
-from nonproj.learning.training_data import Spaces, TrainingData, trees_of
+from nonproj.learning.training_data import ArcSpaces, TrainingData, trees_of
 from nonproj.linear.folds import cross_fit
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.streams import Stream
@@ -42,9 +42,9 @@ class PrunerComponent(TableComponent):
     name, needs, figures = "pruner", ("vocabulary",), ("pruning_training",)
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Table:
+    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WeightTable:
         """Learn from the chosen sentences of the treebank."""
-        return Table(fit_pruner(of_treebank(context.data), context, context.title(cls.name)).weights)
+        return WeightTable(fit_pruner(of_treebank(context.data), context, context.title(cls.name)).weights)
 
     @classmethod
     def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
@@ -67,7 +67,9 @@ class PrunerComponent(TableComponent):
 
         found = cross_fit(folds, fit, apply) + apply(own, np.arange(len(treebank.chosen), len(data.sentences)))
         context.meta["pruning_training"] = pruning_figures("training", data.sentences, [each.arcs for each in found])
-        return data._replace(spaces=Spaces(each.with_gold for each in found), completed=[each.tree for each in found])
+        return data._replace(
+            spaces=ArcSpaces(each.with_gold for each in found), completed=[each.tree for each in found]
+        )
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
@@ -80,7 +82,7 @@ class PrunerComponent(TableComponent):
         data = context.data
         try:
             spaces, trees = unpack_trees(saved.weights.get("arcs"), data), saved.weights.get("trees")
-            return data._replace(spaces=Spaces(spaces), completed=unpack_completed(trees, data))
+            return data._replace(spaces=ArcSpaces(spaces), completed=unpack_completed(trees, data))
         except ValueError as error:
             raise ModelError(f"its arcs are wrong: {error}") from None
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nonproj.components.base import Component, FitContext, Unfinished, assemble, check_order, register
+from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble, check_order, register
 from nonproj.components.checkpoint import Checkpoint, load_checkpoint, shards_of, training_digest
 from nonproj.components.confidence import ConfidenceComponent
 from nonproj.components.encoder import EncoderComponent
@@ -27,7 +27,7 @@ from nonproj.components.tagger import TaggerComponent
 from nonproj.components.vocabulary import ClusterComponent, VocabularyComponent
 from nonproj.errors import ConfigError
 from nonproj.learning.memory import release_memory
-from nonproj.learning.mixing import Shards, check_shards
+from nonproj.learning.mixing import ShardWorkers, check_shards
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
@@ -129,7 +129,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
         check_shards(shards, len(treebank))
         context.meta["shards"] = shards
     digest = training_digest(context.data.sentences, config, context.files.templates, shards, context.files.vectors)
-    pool = Shards(workers, shards) if workers and shards else None
+    pool = ShardWorkers(workers, shards) if workers and shards else None
     context = fit_all(
         order, treebank, context.having(shards=pool, processes=processes), Checkpoint(path, digest, saved)
     )
@@ -150,7 +150,7 @@ def fit_all(
         saved = checkpoint.saved if number < done else None
         state = checkpoint.unfinished_of(component) if number == done else None
         save = partial(checkpoint.save, components[:number], context, component.name)
-        context = context.having(unfinished=Unfinished(state, save))
+        context = context.having(unfinished=UnfinishedFit(state, save))
         if saved or state:
             context.meta.update(checkpoint.figures_of(component))
             context = checkpoint.check(fit_component, component, sentences, context, saved)
@@ -170,6 +170,6 @@ def fit_component(
     fitted = component.resume(saved, context) if saved else component.fit(sentences, context)
     if fitted is not None and not saved:
         log.info("%s: %.1f s", component.name, time.perf_counter() - began)
-    context = context.having(fitted={**context.fitted, component.name: fitted}, unfinished=Unfinished())
+    context = context.having(fitted={**context.fitted, component.name: fitted}, unfinished=UnfinishedFit())
     data = component.unpack(saved, sentences, context) if saved else component.cross_predict(sentences, context)
     return context.having(data=data)

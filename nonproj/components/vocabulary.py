@@ -17,7 +17,7 @@ from nonproj.learning.training_data import TrainingData
 from nonproj.model.model import Model
 from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.templates import attributes_of
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 
 MIN_COUNT = 1
@@ -50,7 +50,7 @@ class VocabularyComponent(Component):
         data, config, (templates, clusters, vectors, _) = context.data, context.config, context.files
         own, words = data.sentences, vectors.words if vectors else ()
         attributes, coarse = attributes_of(templates), data.encoder.coarse
-        encoder = Encoder.from_sentences(own, attributes, MIN_COUNT, clusters, coarse, words)
+        encoder = TokenEncoder.from_sentences(own, attributes, MIN_COUNT, clusters, coarse, words)
         tokens = [encoder.encode(sentence) for sentence in own]
         labels, gold, lines = arranged(templates, encoder, own, tokens)
         return data._replace(

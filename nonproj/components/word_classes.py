@@ -14,9 +14,9 @@ import numpy as np
 from nonproj.components.base import Component, FitContext
 from nonproj.errors import ModelError
 from nonproj.io.copies import with_misc
-from nonproj.io.strings import LABEL, check
+from nonproj.io.strings import LABEL, check_strings
 from nonproj.linear.hashing import Window, hash_texts
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.state import Schema, State
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.templates import Grammar, compile_templates, window_of
@@ -67,12 +67,12 @@ class WordClasses(Component):
             return None
         number = {value: i for i, value in enumerate(classes)}
         gold = [np.array([-1 if v is None else number.get(v, -1) for v in row], np.int64) for row in values]
-        places, averaged = [cls._places(sentence, 1 << cls.bits) for sentence in sentences], Averaged(cls.bits)
+        places, averaged = [cls._places(sentence, 1 << cls.bits) for sentence in sentences], AveragedWeights(cls.bits)
         for epoch in range(cls.epochs):
             order = generator(context.config.seed, Stream.WORD_CLASSES, epoch).permutation(len(sentences))
             for i in context.progress(order, f"{cls.name} {epoch + 1}"):
                 learn_classes(places[i], gold[i], len(classes), float(averaged.step), averaged.weights, averaged.total)
-                averaged.step += 1
+                averaged.advance()
         return cls(classes, quantise(averaged.mean())[0])
 
     def apply(self, batch: Sequence[Sentence]) -> list[Sentence]:
@@ -105,7 +105,7 @@ class WordClasses(Component):
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> WordClasses:
         """Return the model of a state; raise `ModelError` if classes or weights are not such."""
-        classes = check(values["classes"], LABEL, f"the component '{cls.name}'")
+        classes = check_strings(values["classes"], LABEL, f"the component '{cls.name}'")
         if not 1 <= len(classes) <= _MOST:
             raise ModelError(f"the component '{cls.name}' has {len(classes)} classes; 1 to {_MOST} are expected")
         return cls(classes, check_table(arrays["weights"], ("int16",), 8, f"the component '{cls.name}'", 28))

@@ -43,7 +43,7 @@ class Confidence(NamedTuple):
     tree: float
 
 
-class Additive(NamedTuple):
+class AdditiveModel(NamedTuple):
     """An additive model over ``F`` features.
 
     Attributes
@@ -62,24 +62,24 @@ class Additive(NamedTuple):
     bias: np.ndarray
 
 
-class Models(NamedTuple):
+class ConfidenceModels(NamedTuple):
     """The three models for words of one of the `nonproj.confidence.evidence.KINDS`."""
 
-    heads: Additive
-    labels: Additive
-    trees: Additive
+    heads: AdditiveModel
+    labels: AdditiveModel
+    trees: AdditiveModel
 
 
 _SIZES = {kind: (len(columns), len(columns), len(TREE_FEATURES)) for kind, columns in KINDS.items()}
-"""The number of features of the `Models` of each kind."""
+"""The number of features of the `ConfidenceModels` of each kind."""
 
 
 def _schema(kind: str) -> Schema:
     """Return the arrays of the models of a kind."""
     arrays = {}
-    for model, size in zip(Models._fields, _SIZES[kind], strict=True):
+    for model, size in zip(ConfidenceModels._fields, _SIZES[kind], strict=True):
         table = f"{size} {kind}.{model}.knots"
-        for field, shape in zip(Additive._fields, (table, table, "*", "*", "1"), strict=True):
+        for field, shape in zip(AdditiveModel._fields, (table, table, "*", "*", "1"), strict=True):
             arrays[f"{kind}.{model}.{field}"] = "float64", shape
     return Schema({}, arrays)
 
@@ -92,7 +92,7 @@ class Classifier:
     ----------
     limit : float
         See `nonproj.confidence.evidence.gather`.
-    given, tagged, text : Models or None
+    given, tagged, text : ConfidenceModels or None
         For words with given tags, with tags from the parser's tagger, and found by its segmenter.
     """
 
@@ -100,14 +100,14 @@ class Classifier:
     schema: ClassVar[Schema] = Schema({"features": dict, "limit": float}, {}, [_schema(kind) for kind in KINDS])
 
     limit: float
-    given: Models | None = None
-    tagged: Models | None = None
-    text: Models | None = None
+    given: ConfidenceModels | None = None
+    tagged: ConfidenceModels | None = None
+    text: ConfidenceModels | None = None
 
-    def models(self, kind: str) -> tuple[str, Models]:
+    def models(self, kind: str) -> tuple[str, ConfidenceModels]:
         """Return the models for a kind of input, or else for the most similar kind, and its name."""
         for name in _INSTEAD[kind]:
-            found: Models | None = getattr(self, name)
+            found: ConfidenceModels | None = getattr(self, name)
             if found is not None:
                 return name, found
         raise ValueError("the confidence classifier has no models")
@@ -170,17 +170,19 @@ def with_columns(features: np.ndarray, count: int) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate([features[:, :count], missing], axis=1))
 
 
-def _models(arrays: Mapping[str, np.ndarray], kind: str) -> Models:
+def _models(arrays: Mapping[str, np.ndarray], kind: str) -> ConfidenceModels:
     """Return the models of a kind."""
-    names = [[f"{kind}.{name}.{field}" for field in Additive._fields] for name in Models._fields]
-    return Models(*(Additive(*(np.ascontiguousarray(arrays[field]) for field in fields)) for fields in names))
+    names = [[f"{kind}.{name}.{field}" for field in AdditiveModel._fields] for name in ConfidenceModels._fields]
+    return ConfidenceModels(
+        *(AdditiveModel(*(np.ascontiguousarray(arrays[field]) for field in fields)) for fields in names)
+    )
 
 
 @kernel
 def _estimate(
-    heads: Additive,
-    labels: Additive,
-    trees: Additive,
+    heads: AdditiveModel,
+    labels: AdditiveModel,
+    trees: AdditiveModel,
     features: np.ndarray,
     label: np.ndarray,
     tag: np.ndarray,
@@ -202,7 +204,7 @@ def _estimate(
 
 
 @kernel
-def _log_odds(model: Additive, features: np.ndarray, label: int, tag: int) -> float:
+def _log_odds(model: AdditiveModel, features: np.ndarray, label: int, tag: int) -> float:
     """Return the sum of all functions."""
     knots, values = model.knots, model.values
     total, last = model.bias[0], knots.shape[1] - 1

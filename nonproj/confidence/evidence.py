@@ -83,7 +83,7 @@ class ConfidenceInput(NamedTuple):
     problem : Problem
         Over the candidate arcs.
     copies : ndarray of shape (3 A,), float64
-        Those of the arcs' scores where the first bound was lowest, see `nonproj.dual.search.Searched`.
+        Those of the arcs' scores where the first bound was lowest, see `nonproj.dual.search.SearchResult`.
     marginals : ndarray of shape (A,), float64
         Of the candidate arcs, in the first-order model.
     decoded : Decoded

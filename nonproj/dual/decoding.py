@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
-from nonproj.dual.domain import Normalised, normalise_scores, relative_scores
+from nonproj.dual.domain import NormalisedScores, normalise_scores, relative_scores
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.problem import NO_TRACE, OwnScores, problem_of
-from nonproj.dual.search import Searched, search
+from nonproj.dual.search import SearchResult, search
 from nonproj.dual.subgradient import Trace
 from nonproj.options.sections import MAX_PRICE
 from nonproj.trees.checks import check_integer
@@ -79,7 +79,7 @@ def decode_trusted(
     k: int = 1,
     price: float = 0.0,
     record: bool = False,
-) -> Searched:
+) -> SearchResult:
     """Return the k best trees without validation: scores are finite, options checked, and no arc is left out.
 
     ``record`` is as for `nonproj.dual.search.search`.
@@ -92,8 +92,8 @@ def decode_trusted(
 
 
 def _decode(
-    given: Normalised, limits: SearchOptions, k: int = 1, price: float = 0.0, trace: Trace = NO_TRACE
-) -> Searched:
+    given: NormalisedScores, limits: SearchOptions, k: int = 1, price: float = 0.0, trace: Trace = NO_TRACE
+) -> SearchResult:
     """Return the k best trees of a problem that was validated."""
     problem = problem_of(given.parts, given.relative, given.options, given.own)
     return search(problem, given.options, limits, k, price, trace)

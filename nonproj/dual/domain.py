@@ -50,7 +50,7 @@ def with_scale(options: DualOptions, *scores: np.ndarray) -> DualOptions:
     return options._replace(scale=largest)
 
 
-class Normalised(NamedTuple):
+class NormalisedScores(NamedTuple):
     """Parts and scores as decoders want them.
 
     Attributes
@@ -115,7 +115,7 @@ def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64
     return relative, best, scale, roundoff, highest * others
 
 
-def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> Normalised:
+def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> NormalisedScores:
     """Return a problem whose scores are finite and whose options are checked, without leaving out any arc.
 
     It starts from multipliers at which automata tend to take the best arc into each word, and no other.
@@ -124,12 +124,12 @@ def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> N
     largest = float(np.abs(relative[len(parts.arcs.head) :]).max(initial=0.0))
     first = half_margins(parts.arcs, relative, largest)
     own = OwnScores(scores, best, math.fsum(best.tolist()), roundoff, most, first)
-    return Normalised(parts, relative, options._replace(scale=scale), own)
+    return NormalisedScores(parts, relative, options._replace(scale=scale), own)
 
 
 def normalise_scores(
     parts: PartSpace, scores: ArrayLike, options: DualOptions, trees: int = 1, price: float = 0.0
-) -> Normalised:
+) -> NormalisedScores:
     """Return the problem that a decoder works with.
 
     Parameters
@@ -207,7 +207,7 @@ def _refuse(parts: PartSpace, scores: Float64s) -> None:
         raise ValueError(f"scores[{lowest}] ({place}) is {scores[lowest]}; {reason}")
 
 
-def _possible(given: Normalised, trees: int, price: float) -> Bools | None:
+def _possible(given: NormalisedScores, trees: int, price: float) -> Bools | None:
     """Return the arcs that one of the best ``trees`` trees may have, bool[A]; None if none is very low."""
     parts, relative = given.parts, given.relative
     n_arcs = len(parts.arcs.head)

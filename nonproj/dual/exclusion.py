@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.automata.compiled import decode_head
-from nonproj.automata.workspace import Starts, as_split
+from nonproj.automata.workspace import PartStarts, as_split
 from nonproj.dual.options import DualOptions
 from nonproj.dual.subproblems import Instance, find_tree, mark_tree, new_work
 from nonproj.kernels.kernel import kernel
@@ -54,7 +54,7 @@ def exclusion_bounds(
 @kernel
 def _exclude(
     arcs: ArcSpace,
-    starts: Starts,
+    starts: PartStarts,
     scores: Float64s,
     single_root: bool,
     projective: bool | None,

@@ -37,6 +37,10 @@ class Branch:
     division: int | str | None = None
     parts: tuple[Branch, ...] = ()
 
+    def end(self, copies: Float64s) -> None:
+        """Keep the copies with the lowest bound, which hold unless the set is divided."""
+        self.copies = copies
+
     def divide(self, division: int | str, *keeps: Bools) -> tuple[Branch, ...]:
         """Divide this set into two, with these arcs, and return them."""
         self.division, self.parts = division, tuple(Branch(keep, self.copies) for keep in keeps)
@@ -80,7 +84,7 @@ class Node:
     branch: Branch | None = None
 
 
-class Ranked(NamedTuple):
+class RankedTree(NamedTuple):
     """One of the best trees: its value, and the numbers of iterations, decoded automata and nodes until then."""
 
     tree: Int32s

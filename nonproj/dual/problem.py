@@ -14,10 +14,10 @@ import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, has_compiled_automata
 from nonproj.automata.general import general_automata, restrict_automata
-from nonproj.automata.workspace import NO_PARTS, Starts, first_copies
+from nonproj.automata.workspace import NO_PARTS, PartStarts, first_copies
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
-from nonproj.dual.subgradient import AGREED, Descent, Outcome, Trace, descend
+from nonproj.dual.subgradient import AGREED, Descent, DescentResult, Trace, descend
 from nonproj.dual.subproblems import Instance
 from nonproj.parts.arcs import subset
 from nonproj.parts.automaton import HeadAutomata
@@ -57,12 +57,12 @@ class OwnScores(NamedTuple):
     first: np.ndarray
 
 
-class Bounded(NamedTuple):
+class NodeResult(NamedTuple):
     """What the subgradient method found over some of the arcs; copies and disputes are of the whole problem.
 
     Attributes
     ----------
-    found : Outcome
+    found : DescentResult
         Its bound is rounded outward, see `nonproj.trees.rounding`.
     tree : ndarray of shape (N,), int32
         The best tree, if the subproblems agreed or its score is above the incumbent's: see `descend`.
@@ -70,7 +70,7 @@ class Bounded(NamedTuple):
         The copies of the scores where the bound was lowest, and disagreements: see `Descent`.
     """
 
-    found: Outcome
+    found: DescentResult
     tree: Int32s
     copies: Float64s
     disputes: Int64s
@@ -131,14 +131,14 @@ class Problem(ABC):
         """Return the arcs of a tree, bool[A]."""
         return tree[self.modifier] == self.head
 
-    def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> Bounded:
+    def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> NodeResult:
         """Run the subgradient method over all arcs, from multipliers of zero."""
         disputes, tree = np.zeros(len(self.head), np.int64), np.zeros(self.n_nodes, np.int32)
         descent = Descent(self.copies.copy(), np.empty(len(self.copies)), disputes, -np.inf, budget)
         found = descend(self.instance, options, descent, trace, tree)
-        return Bounded(found, tree, descent.lowest, disputes)
+        return NodeResult(found, tree, descent.lowest, disputes)
 
-    def over(self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int) -> Bounded:
+    def over(self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int) -> NodeResult:
         """Run the subgradient method over some arcs, from given copies."""
         part = self.restrict(keep, options.scale)
         places, n_arcs = part.copies(len(self.head)), len(part.arcs)
@@ -149,7 +149,7 @@ class Problem(ABC):
         found = descend(part.instance, options, descent, NO_TRACE, tree)
         after, disputes = np.empty(len(copies)), np.zeros(len(self.head), np.int64)
         after[places], disputes[part.arcs] = descent.lowest, descent.disputes
-        return Bounded(found, tree, after, disputes)
+        return NodeResult(found, tree, after, disputes)
 
     def branches(self, keep: Bools, disputes: Int64s) -> tuple[Bools, Bools] | None:
         """Return the arcs of two restrictions that have all trees between them; None if there is but one tree.
@@ -222,15 +222,15 @@ class PartsProblem(Problem):
 class ArcsProblem(PartsProblem):
     """Trees of arcs alone, whose best one the arborescence finds by itself."""
 
-    def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> Bounded:
+    def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> NodeResult:
         """Return the best tree."""
         return self.best(self.instance, options)
 
-    def over(self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int) -> Bounded:
+    def over(self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int) -> NodeResult:
         """Return the best tree over some arcs."""
         return self.best(self.restrict(keep, options.scale).instance, options)
 
-    def best(self, instance: Instance, options: DualOptions) -> Bounded:
+    def best(self, instance: Instance, options: DualOptions) -> NodeResult:
         """Return the best tree."""
         heads, find = (
             np.zeros(self.n_nodes, np.int32),
@@ -242,8 +242,8 @@ class ArcsProblem(PartsProblem):
             score = math.fsum(instance.scores[heads[arcs.modifier] == arcs.head].tolist())
             alone = np.concatenate([instance.scores, np.zeros(2 * len(instance.scores))])
             bound = score + rounding_error(arcs, instance.scores, alone, instance.scores[:0], 0, score)
-        found = Outcome(-status or AGREED, 0, score, bound, 0, 0)
-        return Bounded(found, heads, self.copies.copy(), np.zeros(len(self.head), np.int64))
+        found = DescentResult(-status or AGREED, 0, score, bound, 0, 0)
+        return NodeResult(found, heads, self.copies.copy(), np.zeros(len(self.head), np.int64))
 
 
 class TablesProblem(Problem):
@@ -257,7 +257,7 @@ class TablesProblem(Problem):
         options: DualOptions,
         own: OwnScores | None = None,
     ):
-        instance = Instance(arcs, Starts(NO_PARTS, NO_PARTS, None, automata), scores)
+        instance = Instance(arcs, PartStarts(NO_PARTS, NO_PARTS, None, automata), scores)
         first = own.first if own is not None else np.zeros(len(arcs.start) - 1)
         super().__init__(instance, first_copies(arcs, scores, first, options.beta, 1.0), own)
         self.automata, self.size = automata, len(automata.take) + len(automata.final)
@@ -265,7 +265,7 @@ class TablesProblem(Problem):
     def restrict(self, keep: Bools, scale: float) -> Restriction:
         """Return the automata over these arcs, which take a word's only arc; nothing is left to be forced."""
         (given, _, scores), arcs = self.instance, np.flatnonzero(keep)
-        starts = Starts(NO_PARTS, NO_PARTS, None, restrict_automata(given, self.automata, keep))
+        starts = PartStarts(NO_PARTS, NO_PARTS, None, restrict_automata(given, self.automata, keep))
         return Restriction(Instance(subset(given, keep), starts, scores[arcs]), arcs, NO_PARTS, 0.0)
 
 

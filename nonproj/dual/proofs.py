@@ -33,7 +33,7 @@ from nonproj.dual.domain import normalise_scores, with_scale
 from nonproj.dual.nodes import Branch
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
-from nonproj.dual.search import Searched, search
+from nonproj.dual.search import SearchResult, search
 from nonproj.parts.space import tree_indicators
 from nonproj.trees.projective import is_projective
 from nonproj.types import Bools, Decoded, Float64s, PartSpace
@@ -45,7 +45,7 @@ PROVABLE = ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
 
 
 def proof_of(
-    found: Searched,
+    found: SearchResult,
     parts: PartSpace,
     scores: Float64s,
     options: DualOptions,
@@ -57,7 +57,7 @@ def proof_of(
 
     Parameters
     ----------
-    found : Searched
+    found : SearchResult
         Of a search that was recorded.
     parts : PartSpace
         All parts over the candidate arcs, those included that the search could leave out because no best tree has them.
@@ -109,7 +109,7 @@ def search_with_proof(
     k: int = 1,
     price: float = 0.0,
     name: str = "",
-) -> tuple[Searched, dict[str, Any]]:
+) -> tuple[SearchResult, dict[str, Any]]:
     """Return the k best trees, as `nonproj.dual.decoding.k_best` finds them, and their proof.
 
     Parameters
@@ -138,7 +138,7 @@ def search_with_proof(
 
 
 def _tree(
-    decoded: Decoded, found: Searched, parts: PartSpace, scores: Float64s, options: DualOptions, price: float
+    decoded: Decoded, found: SearchResult, parts: PartSpace, scores: Float64s, options: DualOptions, price: float
 ) -> dict[str, Any]:
     """Return a tree, its exact value, and the gap that its certificate allows."""
     terms = scores[tree_indicators(parts, decoded.tree) > 0.0].tolist()
@@ -152,7 +152,7 @@ def _tree(
 class _Shares:
     """The shares of the scores of arcs that automata have in the sets of trees where a search ended."""
 
-    def __init__(self, found: Searched, parts: PartSpace):
+    def __init__(self, found: SearchResult, parts: PartSpace):
         self.above, self.many = "grandparent" in parts.names, len(parts.names) > 1
         head, modifier, n_nodes = found.problem.head, found.problem.modifier, len(parts.arcs.start) - 1
         self.n_arcs = len(parts.arcs.head)

@@ -28,9 +28,9 @@ from dataclasses import replace
 import numpy as np
 
 from nonproj.automata.compiled import score_tree
-from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Node, Ranked
+from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Node, RankedTree
 from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions
-from nonproj.dual.problem import NO_TRACE, Bounded, Problem
+from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
 from nonproj.trees.checks import check_status
 from nonproj.trees.projective import is_projective
@@ -45,7 +45,7 @@ NODE_WORK, PART_WORK = 100_000, 2
 """Work of setting up a node, and for each part, in the time of Viterbi transitions."""
 
 
-class Searched(list[Decoded]):
+class SearchResult(list[Decoded]):
     """The best trees of a problem, best first.
 
     Attributes
@@ -70,7 +70,7 @@ def search(
     price: float = 0.0,
     trace: Trace = NO_TRACE,
     record: bool = False,
-) -> Searched:
+) -> SearchResult:
     """Find the k best trees, by their score less ``price`` for those that are not projective, and prove them.
 
     Parameters
@@ -114,7 +114,7 @@ def search(
         ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first, branch)
     if problem.own is not None:  # the tree's copies sum to its own score
         first.copies[: len(problem.head)] += problem.own.best[problem.modifier]
-    return Searched(ranked, problem, first.copies, branch)
+    return SearchResult(ranked, problem, first.copies, branch)
 
 
 def _must_pay(tree: Int32s | None, price: float) -> bool:
@@ -158,7 +158,7 @@ def _in_order(trees: list[Decoded]) -> list[Decoded]:
     return [each._replace(bound=bound) for each, bound in zip(ordered, bounds, strict=True)]
 
 
-def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searched:
+def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> SearchResult:
     """Return the best trees that a search has found, led by a known one if it reached its limit before it found that.
 
     Both are under the bound of the first; the one that is displaced remains only if there are several.
@@ -170,10 +170,10 @@ def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searche
     closed = options.closes(first.bound - constant, known.score - constant)
     best = first._replace(tree=known.tree, score=known.score, certified=closed)
     others = [each for each in found if not np.array_equal(each.tree, known.tree)]
-    return Searched([best, *others][: len(found)], found.problem, found.copies, found.branch)
+    return SearchResult([best, *others][: len(found)], found.problem, found.copies, found.branch)
 
 
-class _Known:
+class _KnownTrees:
     """The known trees by their values: those that are ranked, and those that may be."""
 
     def __init__(self, k: int):
@@ -218,11 +218,11 @@ class _Search:
         self.open: list[tuple[float, int, Node]] = []
         self.deep: list[Node] = []
         self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * max(1, len(problem.head))))
-        self.known, self.fathomed, self.ranked = _Known(k), -np.inf, list[Ranked]()
+        self.known, self.fathomed, self.ranked = _KnownTrees(k), -np.inf, list[RankedTree]()
         self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
         self.agreed = False
 
-    def run(self, first: Bounded, branch: Branch | None) -> list[Decoded]:
+    def run(self, first: NodeResult, branch: Branch | None) -> list[Decoded]:
         """Search until the trees are found, no node is open, or the limit is hit; ``first`` is the whole problem's.
 
         What becomes of it is recorded in ``branch``, if there is one.
@@ -245,11 +245,11 @@ class _Search:
         while len(self.ranked) < self.k and self.known.best() > -np.inf:
             self.rank()
         if not self.ranked:  # automata have rejected every tree
-            self.ranked.append(Ranked(first.tree, -np.inf, self.counts()))
+            self.ranked.append(RankedTree(first.tree, -np.inf, self.counts()))
         others = max(self.highest_bound(), self.known.best())
         return _in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
 
-    def count(self, bounded: Bounded) -> None:
+    def count(self, bounded: NodeResult) -> None:
         """Add up iterations, automata and work."""
         self.iterations += bounded.found.iterations
         self.decoded += bounded.found.decoded
@@ -259,7 +259,7 @@ class _Search:
         """Return the numbers of iterations, decoded automata and nodes so far."""
         return self.iterations, self.decoded, self.nodes
 
-    def as_decoded(self, ranked: Ranked, bound: float) -> Decoded:
+    def as_decoded(self, ranked: RankedTree, bound: float) -> Decoded:
         """Return a tree with its certificate, under a bound of all trees that do not come before it."""
         certified = self.options.closes(bound, ranked.score)
         agreed = certified and (self.k > 1 or self.agreed)
@@ -269,7 +269,7 @@ class _Search:
         paid = self.price if _must_pay(ranked.tree, self.price) else 0.0
         return _as_decoded(self.problem, ranked.tree, known, ranked.counts, paid)
 
-    def new_node(self, keep: Bools, first: Bounded, branch: Branch | None) -> Node:
+    def new_node(self, keep: Bools, first: NodeResult, branch: Branch | None) -> Node:
         """Return the node of all trees."""
         iterations = self.options.max_iterations
         return Node(keep, np.inf, first.copies, first.disputes, ALL, iterations, branch=branch)
@@ -281,7 +281,7 @@ class _Search:
 
     def rank(self) -> None:
         """Rank the best of the known trees that are not ranked."""
-        self.ranked.append(Ranked(*self.known.pop(), self.counts()))
+        self.ranked.append(RankedTree(*self.known.pop(), self.counts()))
 
     def push(self, node: Node) -> None:
         """Keep a node open, unless nothing in it can be among the best."""
@@ -321,18 +321,18 @@ class _Search:
         if found.found.outcome >= 0:
             self.learn(node, found, incumbent)
 
-    def learn(self, node: Node, bounded: Bounded, incumbent: float) -> None:
+    def learn(self, node: Node, bounded: NodeResult, incumbent: float) -> None:
         """Remember what was found over a node, and keep it open unless it is fathomed."""
-        outcome, score, found = bounded.found.outcome, bounded.found.score, bounded.found
+        outcome, score = bounded.found.outcome, bounded.found.score
         if outcome == AGREED or score > incumbent:
-            node.best, node.score = bounded.tree, score
+            node = replace(node, best=bounded.tree, score=score)
             self.remember(bounded.tree, score)
         paid = self.price if node.kind == CROSSING else 0.0
-        bound = min(node.bound, found.bound - paid)
+        bound = min(node.bound, bounded.found.bound - paid)
         solved = outcome == AGREED or (outcome == CLOSED and node.score >= score)
         node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
         if node.branch is not None:
-            node.branch.copies = bounded.copies
+            node.branch.end(bounded.copies)
         if outcome == CLOSED and not solved:
             self.fathomed = max(self.fathomed, bound)
         elif node.kind == ALL and _must_pay(node.best, self.price):
@@ -357,7 +357,7 @@ class _Search:
         iterations = self.limits.node_iterations
         part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations, branch=branch)
         if node.best is not None and keep[self.problem.used_arcs(node.best)].all():
-            part.best, part.score = node.best, node.score
+            part = replace(part, best=node.best, score=node.score)
         self.push(part)
 
     def split(self, node: Node) -> None:

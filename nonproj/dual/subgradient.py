@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.automata.compiled import count_work, decode_head, tree_value
-from nonproj.automata.workspace import Choice, SplitScores, Starts, as_split
+from nonproj.automata.workspace import Choice, PartStarts, SplitScores, as_split
 from nonproj.dual.options import (
     APPENDIX_A,
     FIRST_TARGET,
@@ -84,7 +84,7 @@ class Descent(NamedTuple):
     budget: int
 
 
-class Outcome(NamedTuple):
+class DescentResult(NamedTuple):
     """How the subgradient method ended.
 
     ``outcome`` is `AGREED`, `CLOSED`, `STOPPED`, or minus a status of `nonproj.trees.checks`; ``score`` is that of the
@@ -99,7 +99,7 @@ class Outcome(NamedTuple):
     spent: int
 
 
-class Pace(NamedTuple):
+class StepState(NamedTuple):
     """State of a step rule: ``values`` float64[3] are the last dual, the first gap and Polyak's scale; ``counts``
     int64[2] are increases of the dual and iterations since the bound fell."""
 
@@ -116,20 +116,20 @@ def _tree_work(n_nodes: int, n_arcs: int, options: DualOptions) -> int:
     return work
 
 
-def descend(instance: Instance, options: DualOptions, descent: Descent, trace: Trace, best: Int32s) -> Outcome:
+def descend(instance: Instance, options: DualOptions, descent: Descent, trace: Trace, best: Int32s) -> DescentResult:
     """Run the subgradient method.
 
     ``best`` int32[N] is written when a tree is better than the incumbent, or when the subproblems agree.
     """
     # None and True are of different types, so each kind of tree has compiled code without the other.
     projective = True if options.projective else None
-    return Outcome(*_descend(*instance, options, projective, descent, trace, best))
+    return DescentResult(*_descend(*instance, options, projective, descent, trace, best))
 
 
 @kernel
 def _descend(
     arcs: ArcSpace,
-    starts: Starts,
+    starts: PartStarts,
     scores: Float64s,
     options: DualOptions,
     projective: bool | None,
@@ -148,7 +148,7 @@ def _descend(
 
 @kernel
 def _other_scores(
-    arcs: ArcSpace, starts: Starts, tables: HeadAutomata | None, scores: Float64s
+    arcs: ArcSpace, starts: PartStarts, tables: HeadAutomata | None, scores: Float64s
 ) -> tuple[Float64s, int]:
     """Return the scores that trees have beside those of arcs, and how many of them a tree has, at most."""
     n_nodes = arcs.start.shape[0] - 1
@@ -162,7 +162,7 @@ def _other_scores(
 @kernel
 def _iterate(
     arcs: ArcSpace,
-    starts: Starts,
+    starts: PartStarts,
     scores: Float64s,
     options: DualOptions,
     projective: bool | None,
@@ -178,7 +178,7 @@ def _iterate(
     automaton, choice, split, costs = work.automaton, work.choice, as_split(copies, n_arcs), count_work(arcs, starts)
     decoded, spent = 0, 0
     score, bound, primal = descent.incumbent, np.inf, -np.inf
-    pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
+    pace = StepState(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
     left = grace = GRACE_ITERATIONS if score == -np.inf else 0
     tree_cost = _tree_work(tree.shape[0], n_arcs, options)
     for k in range(options.max_iterations):
@@ -231,7 +231,7 @@ def _iterate(
 
 
 @kernel
-def _count_disputes(starts: Starts, y: Int8s, choice: Choice, disputes: Int64s) -> int:
+def _count_disputes(starts: PartStarts, y: Int8s, choice: Choice, disputes: Int64s) -> int:
     """Return the number of multipliers over which tree and automata disagree; add them to ``disputes`` by arc."""
     z, z_grandparent, grandparents = choice.z, choice.z_grandparent, starts.grandparent.shape[0] > 0
     count = 0
@@ -247,7 +247,7 @@ def _count_disputes(starts: Starts, y: Int8s, choice: Choice, disputes: Int64s) 
 
 @kernel
 def _next_step(
-    options: DualOptions, pace: Pace, dual: float, primal: float, score: float, stalled: bool, norm: int
+    options: DualOptions, pace: StepState, dual: float, primal: float, score: float, stalled: bool, norm: int
 ) -> float:
     """Return the size of the next step."""
     if score == -np.inf:  # every tree was rejected by an automaton
@@ -271,7 +271,7 @@ def _next_step(
 
 @kernel
 def _move(
-    arcs: ArcSpace, starts: Starts, step: float, y: Int8s, choice: Choice, split: SplitScores, moved: Bools
+    arcs: ArcSpace, starts: PartStarts, step: float, y: Int8s, choice: Choice, split: SplitScores, moved: Bools
 ) -> None:
     """Step the multipliers u and v of the arcs in dispute, and mark the automata that see them."""
     y_score, z_score, grandparent_score = split.y, split.z, split.grandparent

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.workspace import Choice, Starts, Workspace, new_workspace
+from nonproj.automata.workspace import Choice, PartStarts, Workspace, new_workspace
 from nonproj.kernels.kernel import kernel
 from nonproj.trees.arborescence import counted_arborescence
 from nonproj.trees.projective import best_projective_tree
@@ -19,18 +19,18 @@ class Instance(NamedTuple):
     Attributes
     ----------
     arcs : ArcSpace
-    starts : Starts
+    starts : PartStarts
         Where parts over these arcs lie, or automata as tables.
     scores : ndarray of shape (P,), float64
         Those of all parts; with tables, those of arcs.
     """
 
     arcs: ArcSpace
-    starts: Starts
+    starts: PartStarts
     scores: np.ndarray
 
 
-class Work(NamedTuple):
+class SubproblemWorkspace(NamedTuple):
     """Arrays of the subproblems.
 
     ``y`` int8[A] marks the arcs of the tree, ``choice`` has what each automaton chooses; ``moved`` bool[N] and
@@ -47,10 +47,10 @@ class Work(NamedTuple):
 
 
 @kernel
-def new_work(arcs: ArcSpace, starts: Starts) -> Work:
+def new_work(arcs: ArcSpace, starts: PartStarts) -> SubproblemWorkspace:
     """Return the arrays of the subproblems."""
     n_arcs, size = arcs.head.shape[0], arcs.start.shape[0] - 1
-    return Work(
+    return SubproblemWorkspace(
         new_workspace(arcs, starts),
         np.zeros(n_arcs, np.int8),
         Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)),

@@ -18,7 +18,7 @@ from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
 
-class Verdict(NamedTuple):
+class CorrectArcs(NamedTuple):
     """The correct arcs of a parsed sentence of ``n`` words, given a gold standard with other words and sentences.
 
     Attributes
@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
     tree: bool
 
 
-class Words(NamedTuple):
+class WordSpans(NamedTuple):
     """The words of sentences, and their text without blanks.
 
     Attributes
@@ -71,7 +71,7 @@ def judge_text(
     system: Sequence[Sentence],
     heads: Sequence[np.ndarray],
     labels: Sequence[Sequence[str]],
-) -> list[Verdict]:
+) -> list[CorrectArcs]:
     """Return the correct arcs of parsed sentences, whose words and sentences may differ from the gold standard.
 
     Parameters
@@ -94,7 +94,7 @@ def judge_text(
     >>> gold = from_words(["Det", "regner"])
     >>> gold.tree, gold.rows[1][7] = np.array([-1, 2, 0]), "root"
     >>> judge_text([gold], [from_words(["De", "t", "regner"])], [np.array([3, 3, 0])], [["x", "x", "root"]])
-    [Verdict(heads=array([False, False,  True]), labels=array([False, False,  True]), tree=False)]
+    [CorrectArcs(heads=array([False, False,  True]), labels=array([False, False,  True]), tree=False)]
     """
     theirs, ours, pairs = align(gold, system)
     _, partner = partners(theirs, ours, pairs)
@@ -106,11 +106,11 @@ def judge_text(
         mine, above = partner[a:b], partner[np.where(own > 0, own - 1 + a, len(ours.forms))]
         right = (mine >= 0) & (above == parent[mine]) & (above >= 0)
         same = np.array([g >= 0 and gold_labels[g] == name for g, name in zip(mine, names, strict=True)], np.bool_)
-        found.append(Verdict(right, right & same, bool(right.all()) and span in spans))
+        found.append(CorrectArcs(right, right & same, bool(right.all()) and span in spans))
     return found
 
 
-def text_heads(sentences: Sequence[Sentence], words: Words) -> np.ndarray:
+def text_heads(sentences: Sequence[Sentence], words: WordSpans) -> np.ndarray:
     """Return the head of each word by its index among all words, their number for the root: int64[n].
 
     Raises
@@ -134,7 +134,7 @@ def text_heads(sentences: Sequence[Sentence], words: Words) -> np.ndarray:
     return heads
 
 
-def partners(gold: Words, system: Words, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+def partners(gold: WordSpans, system: WordSpans, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     """Return the word that each gold word is aligned with, and that of each word: int64[n + 1], -1 for none.
 
     The last entries are those of the root: the numbers of words.
@@ -151,7 +151,7 @@ def partners(gold: Words, system: Words, pairs: Sequence[tuple[int, int]]) -> tu
     return theirs, ours
 
 
-def align(gold: Sequence[Sentence], system: Sequence[Sentence]) -> tuple[Words, Words, list[tuple[int, int]]]:
+def align(gold: Sequence[Sentence], system: Sequence[Sentence]) -> tuple[WordSpans, WordSpans, list[tuple[int, int]]]:
     """Return the words of two analyses of a text, and the pairs of aligned words, by their indices.
 
     Raises
@@ -172,9 +172,9 @@ def align(gold: Sequence[Sentence], system: Sequence[Sentence]) -> tuple[Words, 
     return theirs, ours, _aligned(theirs, ours)
 
 
-def _words(sentences: Sequence[Sentence]) -> Words:
+def _words(sentences: Sequence[Sentence]) -> WordSpans:
     """Return the words of sentences."""
-    found, position = Words([], [], [], [], [0], ""), 0
+    found, position = WordSpans([], [], [], [], [0], ""), 0
     pieces = []
     for sentence in sentences:
         for form, _, count in surface_tokens(sentence):
@@ -189,7 +189,7 @@ def _words(sentences: Sequence[Sentence]) -> Words:
     return found._replace(characters="".join(pieces))
 
 
-def _aligned(gold: Words, system: Words) -> list[tuple[int, int]]:
+def _aligned(gold: WordSpans, system: WordSpans) -> list[tuple[int, int]]:
     """Return the pairs of aligned words, by index."""
     pairs, g, s = [], 0, 0
     while g < len(gold.forms) and s < len(system.forms):
@@ -206,7 +206,7 @@ def _aligned(gold: Words, system: Words) -> list[tuple[int, int]]:
     return pairs
 
 
-def _span(gold: Words, system: Words, g: int, s: int) -> tuple[int, int, int, int]:
+def _span(gold: WordSpans, system: WordSpans, g: int, s: int) -> tuple[int, int, int, int]:
     """Return the smallest ranges of words, starting here, that cover whole multiword tokens on both sides."""
     if gold.several[g]:
         end = gold.end[g]
@@ -225,7 +225,7 @@ def _span(gold: Words, system: Words, g: int, s: int) -> tuple[int, int, int, in
     return before_g, before_s, g, s
 
 
-def _beyond(words: Words, i: int, end: int) -> bool:
+def _beyond(words: WordSpans, i: int, end: int) -> bool:
     """Return whether a word is after a span that ends at a character."""
     return i >= len(words.forms) or (words.start[i] >= end if words.several[i] else words.end[i] > end)
 
@@ -252,7 +252,7 @@ def _common(
     return pairs
 
 
-def _differs(gold: Sequence[Sentence], system: Sequence[Sentence], theirs: Words, ours: Words) -> DataError:
+def _differs(gold: Sequence[Sentence], system: Sequence[Sentence], theirs: WordSpans, ours: WordSpans) -> DataError:
     """Return the error for two texts whose characters differ."""
     pairs = enumerate(zip(theirs.characters, ours.characters, strict=False))
     shorter = min(len(theirs.characters), len(ours.characters))

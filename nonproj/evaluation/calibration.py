@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError, DependencyError, FileError, ModelError, needs
-from nonproj.evaluation.alignment import Verdict, judge_text
+from nonproj.evaluation.alignment import CorrectArcs, judge_text
 from nonproj.io.files import check_folder
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.text.corpus import paragraphs, raw_text
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
 
 BINS = 10
@@ -26,7 +26,7 @@ SURE = (0.5, 0.75, 0.9)
 _DRAWS = 200
 
 
-class Judged(NamedTuple):
+class GradedProbabilities(NamedTuple):
     """Probabilities, and whether the predictions are correct: arrays of the same shape, float64 and bool."""
 
     probabilities: np.ndarray
@@ -37,7 +37,7 @@ class Judged(NamedTuple):
 
         Examples
         --------
-        >>> Judged(np.array([0.1, 0.9, 1.0]), np.array([False, True, False])).bins(2).tolist()
+        >>> GradedProbabilities(np.array([0.1, 0.9, 1.0]), np.array([False, True, False])).bins(2).tolist()
         [[0.1, 0.0, 1.0], [0.95, 0.5, 2.0]]
         """
         number = np.minimum((self.probabilities * count).astype(int), count - 1)
@@ -59,14 +59,16 @@ class Judged(NamedTuple):
         """Return the expected calibration error if the probabilities are true: above 0, because samples are finite."""
         rng = np.random.default_rng(seed)
         draws = rng.random((_DRAWS, len(self.right))) < self.probabilities
-        return float(np.mean([Judged(self.probabilities, draw).calibration_error(count) for draw in draws]))
+        return float(
+            np.mean([GradedProbabilities(self.probabilities, draw).calibration_error(count) for draw in draws])
+        )
 
     def area(self) -> float:
         """Return the area under the ROC curve: the probability that a correct prediction outranks a wrong one.
 
         Examples
         --------
-        >>> Judged(np.array([0.1, 0.9, 0.9]), np.array([False, True, False])).area()
+        >>> GradedProbabilities(np.array([0.1, 0.9, 0.9]), np.array([False, True, False])).area()
         0.75
         """
         from scipy.stats import rankdata
@@ -96,7 +98,7 @@ class Judged(NamedTuple):
         }
 
 
-def judge(parses: Iterable[tuple[Sentence, Parse]], path: str = "the model") -> dict[str, Judged]:
+def judge(parses: Iterable[tuple[Sentence, Parse]], path: str = "the model") -> dict[str, GradedProbabilities]:
     """Compare the confidence of parses with the gold trees of their sentences: ``heads``, ``labels`` and ``trees``.
 
     Raises
@@ -106,17 +108,19 @@ def judge(parses: Iterable[tuple[Sentence, Parse]], path: str = "the model") -> 
     ModelError
         A parse has no confidence; ``path`` is the model's name.
     """
-    rows: list[tuple[Parse, Verdict]] = []
+    rows: list[tuple[Parse, CorrectArcs]] = []
     for sentence, parse in parses:
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
         heads = parse.decoded.heads == sentence.heads
         labels = heads & np.array([a == b for a, b in zip(parse.labels, sentence.labels, strict=True)], np.bool_)
-        rows.append((parse, Verdict(heads, labels, bool(heads.all()))))
+        rows.append((parse, CorrectArcs(heads, labels, bool(heads.all()))))
     return _judged(rows, path)
 
 
-def judge_from_text(parser: Parser, gold: Sequence[Sentence], path: str = "the model") -> dict[str, Judged]:
+def judge_from_text(
+    parser: Parser, gold: Sequence[Sentence], path: str = "the model"
+) -> dict[str, GradedProbabilities]:
     """Compare the confidence of trees parsed from plain text with the gold trees; otherwise as `judge`.
 
     The text is that of the gold sentences: their tokens, separated by blanks except after ``SpaceAfter=No``.
@@ -131,7 +135,7 @@ def judge_from_text(parser: Parser, gold: Sequence[Sentence], path: str = "the m
     return _judged([(parse, verdict) for (_, parse), verdict in zip(pairs, verdicts, strict=True)], path)
 
 
-def _judged(rows: Sequence[tuple[Parse, Verdict]], path: str) -> dict[str, Judged]:
+def _judged(rows: Sequence[tuple[Parse, CorrectArcs]], path: str) -> dict[str, GradedProbabilities]:
     """Return probabilities and correctness of all parses."""
     if not rows:
         raise ValueError("there are no sentences")
@@ -142,7 +146,7 @@ def _judged(rows: Sequence[tuple[Parse, Verdict]], path: str) -> dict[str, Judge
         found["heads"].append((parse.confidence.heads, verdict.heads))
         found["labels"].append((parse.confidence.labels, verdict.labels))
         found["trees"].append(([parse.confidence.tree], [verdict.tree]))
-    return {name: Judged(*map(np.concatenate, zip(*pairs, strict=True))) for name, pairs in found.items()}
+    return {name: GradedProbabilities(*map(np.concatenate, zip(*pairs, strict=True))) for name, pairs in found.items()}
 
 
 def no_classifier(path: str) -> str:
@@ -150,7 +154,7 @@ def no_classifier(path: str) -> str:
     return f"{path}: the model has no confidence classifier; retrain it with confidence.share above 0"
 
 
-def calibration_report(judged: Mapping[str, Judged]) -> str:
+def calibration_report(judged: Mapping[str, GradedProbabilities]) -> str:
     """Return a table of all figures as plain text, in per cent."""
     names = {"heads": "heads", "labels": "heads and labels", "trees": "trees, all heads"}
     columns = ("count", "right", "confidence", "ECE", "by chance", "AUC", *(f"surest {100 * s:.0f} %" for s in SURE))
@@ -184,7 +188,7 @@ def check_diagram(path: str | Path) -> None:
 _ENDINGS = "a picture needs the extension .png, .svg or .pdf"
 
 
-def plot_calibration(judged: Mapping[str, Judged], path: str | Path) -> None:
+def plot_calibration(judged: Mapping[str, GradedProbabilities], path: str | Path) -> None:
     """Draw a reliability diagram for each, with matplotlib: the share of correct predictions against the probability.
 
     Raises
@@ -212,5 +216,5 @@ def plot_calibration(judged: Mapping[str, Judged], path: str | Path) -> None:
         raise FileError(str(path), _ENDINGS) from None
 
 
-def _caption(judged: Judged) -> str:
+def _caption(judged: GradedProbabilities) -> str:
     return f"ECE {judged.calibration_error():.3f}, AUC {judged.area():.3f}"

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from nonproj.errors import one_line
-from nonproj.evaluation.calibration import Judged
+from nonproj.evaluation.calibration import GradedProbabilities
 from nonproj.options.config import Config
 
 _PARTS = {"arc": "arcs", "sibling": "adjacent siblings", "grandparent": "grandparents"}
@@ -67,12 +67,12 @@ def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
     }
 
 
-def calibration_of_test(judged: Mapping[str, Judged]) -> dict[str, float | int]:
+def calibration_of_test(judged: Mapping[str, GradedProbabilities]) -> dict[str, float | int]:
     """Return the record of a model's calibration.
 
     Parameters
     ----------
-    judged : mapping of str to Judged
+    judged : mapping of str to GradedProbabilities
         The result of `nonproj.evaluation.calibration.judge`.
     """
     return {

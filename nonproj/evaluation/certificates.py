@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TextIO
 
 from nonproj.dual.proofs import as_line
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
-from nonproj.io.broken import STOP, Broken
-from nonproj.io.checks import Rules
+from nonproj.io.broken import STOP, MalformedUnit
+from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import DROP
 from nonproj.pipeline.parses import Parse
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
 
 
@@ -25,7 +25,7 @@ class TextOptions(NamedTuple):
         Whether to write the statistics above each sentence.
     deps : {"keep", "drop"}
         See `nonproj.io.conll.replace`.
-    rules : Rules
+    rules : ReadingRules
         Rules for reading a treebank: gold heads are ignored.
     plain : TextInput or None
         Options for reading plain text; None if the input is a treebank.
@@ -37,7 +37,7 @@ class TextOptions(NamedTuple):
 
     comments: bool = False
     deps: str = DROP
-    rules: Rules = Rules(ignore_heads=True, may_be_empty=True)
+    rules: ReadingRules = ReadingRules(ignore_heads=True, may_be_empty=True)
     plain: TextInput | None = None
     confidence: ConfidenceOutput = NO_CONFIDENCE
     on_error: str = STOP
@@ -146,7 +146,7 @@ class ParseLog:
 
     Attributes
     ----------
-    broken : list of Broken
+    broken : list of MalformedUnit
         The first `REPORTED` units that were skipped or copied; ``refused`` counts all.
     """
 
@@ -155,11 +155,11 @@ class ParseLog:
     def __init__(self, stream: TextIO | None, proofs: TextIO | None = None):
         self.stream, self.proofs = stream, proofs
         self.sentences = self.words = self.unknown_tags = self.certified = self.full = self.changed = self.refused = 0
-        self.broken: list[Broken] = []
+        self.broken: list[MalformedUnit] = []
 
-    def add(self, record: ParseRecord | Broken) -> None:
+    def add(self, record: ParseRecord | MalformedUnit) -> None:
         """Count the next sentence, or the malformed unit in its place."""
-        if isinstance(record, Broken):
+        if isinstance(record, MalformedUnit):
             self._refuse(record)
             return
         path, line, words, unknown_tags, numbers, proof = record
@@ -173,7 +173,7 @@ class ParseLog:
             self.proofs.write(proof + "\n")
         self._write({"sentence": self.sentences, "path": path, "line": line, "words": words} | numbers)
 
-    def _refuse(self, unit: Broken) -> None:
+    def _refuse(self, unit: MalformedUnit) -> None:
         """Count and describe a malformed unit."""
         self.refused += 1
         if len(self.broken) < REPORTED:
@@ -202,4 +202,4 @@ class ParseLog:
         """Continue from the result of `state`."""
         for name in self.COUNTS:
             setattr(self, name, state[name])
-        self.broken = [Broken(*unit) for unit in state["broken"]]
+        self.broken = [MalformedUnit(*unit) for unit in state["broken"]]

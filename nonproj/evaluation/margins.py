@@ -20,7 +20,7 @@ from nonproj.trees.projective import is_projective
 from nonproj.types import Bools, Float64s, Int32s, PartSpace
 
 
-class Differences(NamedTuple):
+class TreeDifferences(NamedTuple):
     """Differences of best trees, by word; entry 0 is that of the root and not used.
 
     Attributes
@@ -44,7 +44,7 @@ def arc_differences(
     options: DualOptions,
     search: SearchOptions = SEARCH,
     price: float = 0.0,
-) -> Differences:
+) -> TreeDifferences:
     """Return how much more the best tree without an arc scores than the best tree with it, for arcs of a given tree.
 
     Parameters
@@ -77,7 +77,7 @@ def arc_differences(
     """
     arcs = parts.arcs
     best = decode_trusted(parts, scores, options, search, 1, price)[0]
-    found = Differences(np.full(len(tree), np.nan), np.zeros(len(tree), np.bool_))
+    found = TreeDifferences(np.full(len(tree), np.nan), np.zeros(len(tree), np.bool_))
     for m in np.flatnonzero(wanted).tolist():
         chosen = best.tree[m] == tree[m]
         own = (arcs.modifier == m) & (arcs.head == tree[m])
@@ -94,7 +94,7 @@ def arc_differences(
     return found
 
 
-def head_differences(parser: Parser, tokens: Tokens, tree: Int32s, wanted: Bools) -> Differences:
+def head_differences(parser: Parser, tokens: Tokens, tree: Int32s, wanted: Bools) -> TreeDifferences:
     """Return the result of `arc_differences` for a sentence, under the scores of a parser.
 
     The candidate arcs are the parser's and those of the annotated tree.  If this is not projective or has several

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.evaluation.alignment import Words, align, partners, text_heads
+from nonproj.evaluation.alignment import WordSpans, align, partners, text_heads
 from nonproj.text.graphemes import JOINER, LINKER, MARK, grapheme_class
 from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
@@ -55,7 +55,7 @@ class _Token(NamedTuple):
 class _Text(NamedTuple):
     """The words of a text: their columns, features and labels as compared, heads and sentences by index; tokens."""
 
-    words: Words
+    words: WordSpans
     rows: list[list[str]]
     features: list[frozenset[str]]
     labels: list[str]
@@ -173,7 +173,7 @@ def _compare(
     return _Comparison(found, partner, back, correct, whole[expected.sentence])
 
 
-def _text(sentences: Sequence[Sentence], words: Words, features: Collection[str] | None) -> _Text:
+def _text(sentences: Sequence[Sentence], words: WordSpans, features: Collection[str] | None) -> _Text:
     """Return the words and tokens of a text."""
     rows = [row for sentence in sentences for row in sentence.rows]
     numbers = np.repeat(np.arange(len(sentences)), np.diff(words.first))

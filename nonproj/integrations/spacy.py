@@ -24,7 +24,7 @@ from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.text.places import token_ranges
 from nonproj.types import Sentence
 

@@ -1,8 +1,8 @@
 """Reading that continues after malformed units: ``--on-error skip`` and ``copy``.
 
 The unit of a treebank is the sentence, up to the blank line after it; that of plain text is the line.  A unit that
-cannot be read becomes a `Broken` in its place, and reading continues after it.  Nothing can be read after damaged gzip
-data, so the last unit then covers the rest of the file.
+cannot be read becomes a `MalformedUnit` in its place, and reading continues after it.  Nothing can be read after
+damaged gzip data, so the last unit then covers the rest of the file.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nonproj.errors import DataError
-from nonproj.io.checks import BLANKS, BOM, LINE_COST, Rules
+from nonproj.io.checks import BLANKS, BOM, LINE_COST, ReadingRules
 from nonproj.io.conll import sentences_of
 from nonproj.io.files import Source, open_input, stream_error, unpacked
-from nonproj.io.layouts import Layout
+from nonproj.io.layouts import ColumnLayout
 from nonproj.io.splitting import Piece, layout_of_bytes
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
@@ -28,7 +28,7 @@ STOP, SKIP, COPY = ON_ERROR = ("stop", "skip", "copy")
 _BLANKS = BLANKS.encode()
 
 
-class Broken(NamedTuple):
+class MalformedUnit(NamedTuple):
     """A unit of a file that cannot be parsed.
 
     Attributes
@@ -56,7 +56,7 @@ class Broken(NamedTuple):
         return DataError(self.path, self.line, self.reason)
 
 
-def read_units(source: Source, rules: Rules) -> Iterator[Sentence | Broken | str]:
+def read_units(source: Source, rules: ReadingRules) -> Iterator[Sentence | MalformedUnit | str]:
     """Read a treebank, including malformed sentences; other parameters and errors as for `nonproj.io.conll.read`.
 
     Yields
@@ -72,7 +72,7 @@ def read_units(source: Source, rules: Rules) -> Iterator[Sentence | Broken | str
     Examples
     --------
     >>> word = "1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n"
-    >>> units = list(read_units(io.StringIO(f"{word}\\n1\\tto\\tfew\\n\\n{word}\\n"), Rules()))
+    >>> units = list(read_units(io.StringIO(f"{word}\\n1\\tto\\tfew\\n\\n{word}\\n"), ReadingRules()))
     >>> [type(unit).__name__ for unit in units], str(units[1].error())
     (['Sentence', 'Broken', 'Sentence'], '<stream>:3: 3 columns, 10 expected')
     """
@@ -82,30 +82,32 @@ def read_units(source: Source, rules: Rules) -> Iterator[Sentence | Broken | str
             yield from _units(block, name, rules)
 
 
-def sentences_in(units: Iterable[Sentence | Broken | str], on_broken: Callable[[Broken], object]) -> Iterator[Sentence]:
+def sentences_in(
+    units: Iterable[Sentence | MalformedUnit | str], on_broken: Callable[[MalformedUnit], object]
+) -> Iterator[Sentence]:
     """Yield the sentences among some units, and call ``on_broken`` with each malformed one.
 
     Examples
     --------
     >>> broken = []
-    >>> units = read_units(io.StringIO("1\\tto\\tfew\\n\\n1\\tRegn" + "\\t_" * 8 + "\\n\\n"), Rules())
+    >>> units = read_units(io.StringIO("1\\tto\\tfew\\n\\n1\\tRegn" + "\\t_" * 8 + "\\n\\n"), ReadingRules())
     >>> [sentence.forms for sentence in sentences_in(units, broken.append)], len(broken)
     ([['Regn']], 1)
     """
     for unit in units:
         if isinstance(unit, Sentence):
             yield unit
-        elif isinstance(unit, Broken):
+        elif isinstance(unit, MalformedUnit):
             on_broken(unit)
 
 
-def units_of_piece(piece: Piece, rules: Rules) -> Iterator[Sentence | Broken | str]:
+def units_of_piece(piece: Piece, rules: ReadingRules) -> Iterator[Sentence | MalformedUnit | str]:
     """Yield the units of a piece, as `read_units` does for the file."""
     for block in _blocks(io.BytesIO(piece.text), piece.path, rules, piece.line - 1, piece):
         yield from _units(block._replace(repeated=piece.repeated), piece.path, rules)
 
 
-def split_units(source: Source, size: int, rules: Rules) -> Iterator[Piece | Broken | str]:
+def split_units(source: Source, size: int, rules: ReadingRules) -> Iterator[Piece | MalformedUnit | str]:
     """Split a treebank into pieces for workers like `nonproj.io.splitting.split`, including malformed sentences.
 
     Errors beyond single sentences are not in pieces: lines and sentences that are too long, damaged gzip data.
@@ -113,7 +115,8 @@ def split_units(source: Source, size: int, rules: Rules) -> Iterator[Piece | Bro
     Examples
     --------
     >>> word = "1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n"
-    >>> found = split_units(io.StringIO(f"{word}\\n{word}x" + 99 * "x" + f"\\n\\n{word}\\n"), 1, Rules(max_line=80))
+    >>> stream = io.StringIO(f"{word}\\n{word}x" + 99 * "x" + f"\\n\\n{word}\\n")
+    >>> found = split_units(stream, 1, ReadingRules(max_line=80))
     >>> [(type(each).__name__, each.line) for each in found]
     [('Piece', 1), ('Broken', 4), ('Piece', 6)]
     """
@@ -121,7 +124,7 @@ def split_units(source: Source, size: int, rules: Rules) -> Iterator[Piece | Bro
     lines: list[bytes] = []
     repeated: list[int] = []
     first = length = 0
-    layout: Layout | None = None
+    layout: ColumnLayout | None = None
     with closing:
         for block in _blocks(stream, name, rules):
             layout = block.layout
@@ -149,16 +152,16 @@ class _Block(NamedTuple):
     worded: bool = True
     repeated: tuple[int, ...] = ()
     problem: tuple[int, str] | None = None
-    layout: Layout | None = None
+    layout: ColumnLayout | None = None
 
 
-def _units(block: _Block, name: str, rules: Rules) -> Iterator[Sentence | Broken | str]:
-    """Yield the sentence of a block, or the `Broken` in its place."""
+def _units(block: _Block, name: str, rules: ReadingRules) -> Iterator[Sentence | MalformedUnit | str]:
+    """Yield the sentence of a block, or the `MalformedUnit` in its place."""
     data = b"".join(block.lines)
     text = "" if block.problem is None and block.worded else data.decode("utf-8", "surrogateescape")
     if block.problem is not None:
         line, reason = block.problem
-        yield Broken(name, line, block.first, block.last, reason, text)
+        yield MalformedUnit(name, line, block.first, block.last, reason, text)
     elif not block.worded:
         yield text
     else:
@@ -170,10 +173,12 @@ def _units(block: _Block, name: str, rules: Rules) -> Iterator[Sentence | Broken
             if block.first == 1 and block.layout is not None:  # the sentences behind it need the names of the columns
                 header, text = block.layout.divided(text)
                 yield from [header] * bool(header)
-            yield Broken(name, error.line, block.first, block.last, error.message, text)
+            yield MalformedUnit(name, error.line, block.first, block.last, error.message, text)
 
 
-def _blocks(stream: Any, name: str, rules: Rules, number: int = 0, piece: Piece | None = None) -> Iterator[_Block]:
+def _blocks(
+    stream: Any, name: str, rules: ReadingRules, number: int = 0, piece: Piece | None = None
+) -> Iterator[_Block]:
     """Yield the lines of each sentence of a stream, the first of which has the number ``number + 1``.
 
     ``piece`` is what the stream is, if it is not a file: what depends on the whole file is known then.  A block ends

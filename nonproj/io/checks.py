@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
-from nonproj.io.layouts import Layout
+from nonproj.io.layouts import ColumnLayout
 from nonproj.io.strict import violations
 from nonproj.types import Sentence
 
@@ -27,7 +27,7 @@ _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]*)\.([1-9][0-9]{0,8})")
 
 
-class Rules(NamedTuple):
+class ReadingRules(NamedTuple):
     """Rules for reading a treebank.
 
     Attributes
@@ -56,10 +56,12 @@ class Rules(NamedTuple):
         return 16 * self.max_line
 
 
-DEFAULT_RULES = Rules()
+DEFAULT_RULES = ReadingRules()
 
 
-def checked(block: list[str], name: str, first: int, rules: Rules, layout: Layout | None = None) -> Sentence:
+def checked(
+    block: list[str], name: str, first: int, rules: ReadingRules, layout: ColumnLayout | None = None
+) -> Sentence:
     """Return the sentence with these lines, the first of which is line ``first`` of the file; raise if malformed."""
     if layout is not None:
         block = _standard(block, name, first, layout)
@@ -93,7 +95,7 @@ def checked(block: list[str], name: str, first: int, rules: Rules, layout: Layou
     return Sentence(rows, heads, block, word_lines, name, first, order=layout.order if layout else None)
 
 
-def _standard(block: list[str], name: str, first: int, layout: Layout) -> list[str]:
+def _standard(block: list[str], name: str, first: int, layout: ColumnLayout) -> list[str]:
     """Return lines with the columns of CoNLL-U first."""
     lines = []
     for number, line in enumerate(block, first):

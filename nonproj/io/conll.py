@@ -13,6 +13,7 @@ and leaves every other byte unchanged.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 import sys
 import zlib
@@ -23,9 +24,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 import numpy as np
 
 from nonproj.errors import DataError, NonprojError
-from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, Rules, checked
+from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, ReadingRules, checked
 from nonproj.io.files import Source, open_input, open_output, stream_error, text_lines
-from nonproj.io.layouts import Layout, layout_of, restored
+from nonproj.io.layouts import ColumnLayout, layout_of, restored
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
 
@@ -49,7 +50,7 @@ KEEP, DROP = DEPS = ("keep", "drop")
 """What becomes of enhanced dependencies: see `replace`."""
 
 
-def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterator[Sentence]:
+def read(source: Source, rules: ReadingRules = DEFAULT_RULES, **changes: Any) -> Iterator[Sentence]:
     """Read a treebank, one sentence at a time.
 
     A sentence is yielded as soon as the blank line after it has been read, so there is no delay with pipes, and memory
@@ -61,7 +62,7 @@ def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterat
     source : str, Path or stream
         A file, ``-`` for standard input, or an open stream of bytes or text.  Files and standard input may be
         compressed by gzip.  The text must be UTF-8, with or without a byte order mark.
-    rules : Rules
+    rules : ReadingRules
         What is required and what is ignored.
     **changes
         Fields of the rules to change, such as ``require_heads=True``.
@@ -90,7 +91,7 @@ def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterat
     return sentences_of(*open_input(source), rules._replace(**changes))
 
 
-def read_all(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> list[Sentence]:
+def read_all(source: Source, rules: ReadingRules = DEFAULT_RULES, **changes: Any) -> list[Sentence]:
     """Return all sentences of a treebank; parameters and errors as for `read`.
 
     Equal strings of their columns are stored once, so that the sentences take half the memory.
@@ -106,22 +107,18 @@ def read_all(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> li
 
 
 def interned(sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Return sentences whose equal strings are stored once, in place of their own."""
-    found = []
-    for sentence in sentences:
-        sentence.rows = [list(map(sys.intern, row)) for row in sentence.rows]
-        found.append(sentence)
-    return found
+    """Return sentences whose equal strings are stored once."""
+    return [dataclasses.replace(each, rows=[list(map(sys.intern, row)) for row in each.rows]) for each in sentences]
 
 
 def sentences_of(
     stream: BinaryIO | TextIO,
     name: str,
     closing: contextlib.AbstractContextManager[Any],
-    rules: Rules,
+    rules: ReadingRules,
     number: int = 0,
     repeated: tuple[int, ...] = (),
-    layout: Layout | None = None,
+    layout: ColumnLayout | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a stream whose first line has the number ``number + 1``; see `read`.
 
@@ -164,7 +161,7 @@ def sentences_of(
         sentence.lines.extend(block)
 
 
-def _layout(block: list[str], name: str) -> Layout | None:
+def _layout(block: list[str], name: str) -> ColumnLayout | None:
     """Return the layout that the first sentence of a file shows."""
     try:
         return layout_of(block)

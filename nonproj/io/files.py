@@ -23,7 +23,7 @@ from nonproj.io.kinds import A_MODEL, is_model
 from nonproj.io.temporary import open_temporary, reason, replacing
 
 
-class Opened(NamedTuple):
+class OpenedInput(NamedTuple):
     """What `open_input` returns.
 
     Attributes
@@ -40,7 +40,7 @@ class Opened(NamedTuple):
     closing: contextlib.AbstractContextManager[Any]
 
 
-Source: TypeAlias = "str | Path | BinaryIO | TextIO | Opened"
+Source: TypeAlias = "str | Path | BinaryIO | TextIO | OpenedInput"
 StreamError: TypeAlias = "OSError | EOFError | OverflowError | UnicodeDecodeError | zlib.error"
 
 _GZIP = b"\x1f\x8b"
@@ -48,12 +48,12 @@ _GZIP = b"\x1f\x8b"
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/[0-9]+(/task/[0-9]+)?/fd")
 
 
-def open_input(source: Source) -> Opened:
+def open_input(source: Source) -> OpenedInput:
     """Open a file for reading, unless it is open already.
 
     Parameters
     ----------
-    source : str, Path, stream or Opened
+    source : str, Path, stream or OpenedInput
         A file, ``-`` for standard input, an open stream of bytes or text, or the result of this function.
 
     Returns
@@ -72,19 +72,19 @@ def open_input(source: Source) -> Opened:
     >>> name
     '<stream>'
     """
-    if isinstance(source, Opened):
+    if isinstance(source, OpenedInput):
         return source
     left_open = contextlib.nullcontext()
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
-        return Opened(source, name if isinstance(name, str) else "<stream>", left_open)
+        return OpenedInput(source, name if isinstance(name, str) else "<stream>", left_open)
     if str(source) == "-":
-        return Opened(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", left_open)
+        return OpenedInput(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", left_open)
     try:
         stream = open(os.fspath(source), "rb")  # noqa: SIM115 (closed by the context)
     except OSError as error:
         raise FileError(str(source), reason(error)) from None
-    return Opened(stream, str(source), stream)
+    return OpenedInput(stream, str(source), stream)
 
 
 def text_lines(stream: BinaryIO | TextIO, limit: int = sys.maxsize - 1) -> Iterator[str]:

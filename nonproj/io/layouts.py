@@ -21,7 +21,7 @@ _HEADER = re.compile(r"(#\s*global\.columns\s*=)([^\r\n]*)")
 _NUMBER = re.compile(r"[0-9]{1,9}|_")
 
 
-class Layout(NamedTuple):
+class ColumnLayout(NamedTuple):
     """The columns of a file.
 
     Attributes
@@ -76,7 +76,7 @@ class Layout(NamedTuple):
 
 
 def restored(line: str, order: Sequence[int] | None) -> str:
-    """Return a line of a sentence with its columns in the order of its file: see `Layout`.
+    """Return a line of a sentence with its columns in the order of its file: see `ColumnLayout`.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def ten_columns(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def layout_of(lines: Sequence[str]) -> Layout | None:
+def layout_of(lines: Sequence[str]) -> ColumnLayout | None:
     """Return the layout of a file by the lines of its first sentence; None for the ten columns of CoNLL-X and CoNLL-U.
 
     Raises
@@ -132,7 +132,7 @@ def layout_of(lines: Sequence[str]) -> Layout | None:
     return _CONLL_2009 if rows and all(map(_may_be_2009, rows)) and any(map(_is_2009, rows)) else None
 
 
-def _plus(names: list[str]) -> Layout | None:
+def _plus(names: list[str]) -> ColumnLayout | None:
     """Return the layout of CoNLL-U Plus with these columns; None if they are those of CoNLL-U."""
     if tuple(names) == NAMES:
         return None
@@ -143,11 +143,11 @@ def _plus(names: list[str]) -> Layout | None:
     others = [name for name in names if name not in NAMES]
     places = {name: place for place, name in enumerate((*NAMES, *others))}
     full = (*names, *(name for name in NAMES if name not in names))
-    return Layout(tuple(places[name] for name in full), len(names), False, full)
+    return ColumnLayout(tuple(places[name] for name in full), len(names), False, full)
 
 
 _2009 = "ID FORM LEMMA PLEMMA UPOS PPOS FEATS PFEAT HEAD PHEAD DEPREL PDEPREL FILLPRED PRED"
-_CONLL_2009 = Layout((0, 1, 2, 10, 3, 11, 5, 12, 6, 13, 7, 14, 15, 16), 14, True, tuple(_2009.split()))
+_CONLL_2009 = ColumnLayout((0, 1, 2, 10, 3, 11, 5, 12, 6, 13, 7, 14, 15, 16), 14, True, tuple(_2009.split()))
 """CoNLL-2009, whose column POS is read as UPOS; it has no XPOS, DEPS and MISC."""
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nonproj.io.checks import BOM, Rules
+from nonproj.io.checks import BOM, ReadingRules
 from nonproj.io.conll import replace, sentences_of
 from nonproj.io.copies import as_conllu
 from nonproj.types import Sentence
@@ -112,7 +112,7 @@ def conllu_text(token_list: Iterable[Mapping[str, Any]]) -> str:
 
 
 def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Sentence:
-    """Return the sentence of a ``conllu.TokenList``; ``rules`` are fields of `nonproj.io.checks.Rules`.
+    """Return the sentence of a ``conllu.TokenList``; ``rules`` are fields of `nonproj.io.checks.ReadingRules`.
 
     Tokens may lack columns; other fields are ignored: see `conllu_text`.
 
@@ -129,7 +129,7 @@ def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Senten
     ['Regn']
     """
     text = io.StringIO(conllu_text(token_list), newline="\n")
-    return next(sentences_of(text, "<conllu>", contextlib.nullcontext(), Rules(**rules)))
+    return next(sentences_of(text, "<conllu>", contextlib.nullcontext(), ReadingRules(**rules)))
 
 
 def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None] | None = None) -> TokenList:

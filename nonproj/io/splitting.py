@@ -11,10 +11,10 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, Rules
+from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, ReadingRules
 from nonproj.io.conll import sentences_of
 from nonproj.io.files import Source, byte_lines, open_input, stream_error
-from nonproj.io.layouts import Layout, layout_of
+from nonproj.io.layouts import ColumnLayout, layout_of
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
 
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
         The line number, from 1, of the first line in that file.
     repeated : tuple of int
         The numbers of the lines whose ``sent_id`` occurs earlier in the file, if the rules are strict.
-    layout : Layout or None
+    layout : ColumnLayout or None
         The columns of the file, unless they are those of CoNLL-X and CoNLL-U.
     """
 
@@ -42,15 +42,15 @@ class Piece(NamedTuple):
     path: str
     line: int
     repeated: tuple[int, ...] = ()
-    layout: Layout | None = None
+    layout: ColumnLayout | None = None
 
-    def read(self, rules: Rules = DEFAULT_RULES) -> Iterator[Sentence]:
+    def read(self, rules: ReadingRules = DEFAULT_RULES) -> Iterator[Sentence]:
         """Yield the sentences like `nonproj.io.conll.read` on the file: same line numbers, same errors."""
         stream, left_open = io.BytesIO(self.text), contextlib.nullcontext()
         return sentences_of(stream, self.path, left_open, rules, self.line - 1, self.repeated, self.layout)
 
 
-def layout_of_bytes(lines: list[bytes]) -> Layout | None:
+def layout_of_bytes(lines: list[bytes]) -> ColumnLayout | None:
     """Return the layout of a file whose first sentence has these lines; None, too, if `Piece.read` rejects them.
 
     Examples
@@ -64,7 +64,7 @@ def layout_of_bytes(lines: list[bytes]) -> Layout | None:
         return None
 
 
-def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> Iterator[Piece]:
+def split(source: Source, size: int = 1 << 16, rules: ReadingRules = DEFAULT_RULES) -> Iterator[Piece]:
     """Split a treebank at sentence boundaries, without parsing its columns.
 
     Parameters
@@ -73,7 +73,7 @@ def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> 
         As for `nonproj.io.conll.read`.
     size : int
         A piece ends with the first sentence that brings it to this number of bytes.
-    rules : Rules
+    rules : ReadingRules
         Its limits on lines and sentences are enforced here, too, so that memory is bounded.
 
     Yields
@@ -98,7 +98,7 @@ def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> 
     left = limit = 4 * rules.max_sentence  # a character has up to four bytes
     ids = SentenceIds()
     repeated: list[int] = []
-    layout: Layout | None = None
+    layout: ColumnLayout | None = None
     try:
         with closing:
             for line in byte_lines(stream, rules.max_line):

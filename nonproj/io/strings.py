@@ -1,9 +1,9 @@
 """The schema of the strings in model files: their characters, maximum lengths and maximum counts.
 
 Models come from untrusted sources, and their strings reach output, messages and tables.  Every loader checks its
-strings by a `Kind`; training omits invalid strings, or refuses them with their line, so that every model it writes can
-be read.  The limits fit those of the reader: a sentence with the maximum number of words (``decoding.max_words``) and
-the longest strings in each column stays below the limit on a sentence's lines.
+strings by a `StringKind`; training omits invalid strings, or refuses them with their line, so every model that it
+writes can be read. The limits fit those of the reader: a sentence with the maximum number of words
+(``decoding.max_words``) and the longest strings in each column stays below the limit on a sentence's lines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LARGEST = 1 << 63
 _SHOWN = 40
 
 
-class Kind(NamedTuple):
+class StringKind(NamedTuple):
     """The constraints on strings of one kind.
 
     Attributes
@@ -46,23 +46,23 @@ class Kind(NamedTuple):
     tabs: bool = False
 
 
-LABEL = Kind("label", 200, 256)
-TAG = Kind("tag", 200, 20_000)
-FEATURES = Kind("column FEATS", 400, 20_000)
-SCRIPT = Kind("edit script", 400, 30_000, tabs=True)
-VOCABULARY = Kind("string", 1000, 1 << 22, empty=True, tabs=True)
-CLUSTERED = Kind("word", 1000, 1 << 24)
-TOKEN = Kind("token", 30, 50_000, blanks=False)
-MULTIWORD = Kind("multiword token", 200, 1 << 18, blanks=False)
-WORD = Kind("word", 1000, 1 << 22, blanks=False)
-NAME = Kind("name", 200, 10_000, empty=True)
-TEXT = Kind("text", 4096, 1 << 20, empty=True)
+LABEL = StringKind("label", 200, 256)
+TAG = StringKind("tag", 200, 20_000)
+FEATURES = StringKind("column FEATS", 400, 20_000)
+SCRIPT = StringKind("edit script", 400, 30_000, tabs=True)
+VOCABULARY = StringKind("string", 1000, 1 << 22, empty=True, tabs=True)
+CLUSTERED = StringKind("word", 1000, 1 << 24)
+TOKEN = StringKind("token", 30, 50_000, blanks=False)
+MULTIWORD = StringKind("multiword token", 200, 1 << 18, blanks=False)
+WORD = StringKind("word", 1000, 1 << 22, blanks=False)
+NAME = StringKind("name", 200, 10_000, empty=True)
+TEXT = StringKind("text", 4096, 1 << 20, empty=True)
 
 MOST_WORDS, LONGEST_EXPANSION = 20, 200
 """Maximum number of words of a multiword token, and maximum number of their characters together."""
 
 
-def fits(text: str, kind: Kind) -> bool:
+def fits(text: str, kind: StringKind) -> bool:
     """Return whether a string satisfies the constraints of a kind.
 
     Examples
@@ -73,7 +73,7 @@ def fits(text: str, kind: Kind) -> bool:
     return _problem(text, kind) is None
 
 
-def problem(values: object, kind: Kind) -> str | None:
+def problem(values: object, kind: StringKind) -> str | None:
     """Return why a value of a model is not a valid list of strings of a kind, or None.
 
     Examples
@@ -93,7 +93,7 @@ def problem(values: object, kind: Kind) -> str | None:
     return next(filter(None, (_problem(value, kind) for value in values)), None)
 
 
-def check(values: object, kind: Kind, owner: str) -> list[str]:
+def check_strings(values: object, kind: StringKind, owner: str) -> list[str]:
     """Return a list of strings of a kind; raise `ModelError`, whose message begins with the owner, if it is invalid."""
     found = problem(values, kind)
     if found:
@@ -136,7 +136,7 @@ def escaped(value: Any) -> Any:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), value[: TEXT.longest // 6])
 
 
-def _problem(text: str, kind: Kind) -> str | None:
+def _problem(text: str, kind: StringKind) -> str | None:
     """Return why a string is not of a kind."""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     if len(text) > kind.longest:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from nonproj.errors import DependencyError, FileError, closest, needs
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import read
 from nonproj.io.files import Source, open_binary, open_output
 from nonproj.types import Sentence
@@ -46,7 +46,7 @@ WORD_FIELDS = {
 }
 """The other columns and their types.  What is absent (``_``) is missing, but for the column FORM."""
 
-_RULES = Rules(ignore_heads=True, may_be_empty=True)
+_RULES = ReadingRules(ignore_heads=True, may_be_empty=True)
 _OUTPUT = _RULES._replace(max_line=1 << 40)  # the parser has checked its input by the rules of the user
 _OWN = "nonproj "
 """Comments that begin with this are statistics of a parse, in JSON."""

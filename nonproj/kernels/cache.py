@@ -23,8 +23,8 @@ from typing import Any, BinaryIO, ClassVar
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
-from nonproj.kernels.shipped import Shipped
-from nonproj.kernels.trust import UntrustedError, check
+from nonproj.kernels.shipped import ShippedKernels
+from nonproj.kernels.trust import UntrustedError, check_trusted
 
 ENDING = ".nbc"
 _dumps: Callable[[object], bytes] = dumps
@@ -39,11 +39,11 @@ class KernelCache(FunctionCache):
         The compiled function.
     folder : Path
         The folder of all kernels; its name covers everything they depend on besides their own source.
-    shipped : Shipped, optional
+    shipped : ShippedKernels, optional
         Kernels to use where the folder has none.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path, shipped: Shipped | None = None):
+    def __init__(self, function: Callable[..., Any], folder: Path, shipped: ShippedKernels | None = None):
         # The attributes of numba's class, whose methods compute keys and serialize compiled code.
         self._name, self._py_func = repr(function), function
         self._impl, self._cache_path, self._enabled = _Packing(function, folder), str(folder), True
@@ -71,11 +71,16 @@ class KernelFiles:
     use_shipped: ClassVar[bool] = True
     """Whether this process uses shipped kernels; else it compiles for its own processor."""
 
-    def __init__(self, function: Callable[..., Any], folder: Path, shipped: Shipped | None = None):
+    def __init__(self, function: Callable[..., Any], folder: Path, shipped: ShippedKernels | None = None):
         self._path, line = inspect.getfile(function), function.__code__.co_firstlineno
         package = function.__module__.rpartition(".")[0] or "others"
         name = Path(package) / f"{Path(self._path).stem}.{function.__qualname__}-{line}"
         self._name, self._folder, self._shipped = name, folder, shipped
+
+    @classmethod
+    def ignore_shipped(cls) -> None:
+        """Compile for this processor from now on."""
+        cls.use_shipped = False
 
     def load(self, key: object) -> object | None:
         """Return the data saved for a key, else those shipped for it, or None; a damaged file counts as missing."""
@@ -93,10 +98,10 @@ class KernelFiles:
         digest = self._digest(key)
         path = self._file(digest, self._folder)
         try:
-            check(path.parent, os.lstat(path.parent), own=True)
+            check_trusted(path.parent, os.lstat(path.parent), own=True)
             # A link is an error, and a pipe is empty.
             with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-                check(path, os.fstat(stream.fileno()), own=True)
+                check_trusted(path, os.fstat(stream.fileno()), own=True)
                 return _read(stream, digest, key)
         except UntrustedError as error:
             self._report(error)
@@ -112,7 +117,7 @@ class KernelFiles:
         try:
             for folder in (self._folder, path.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
-            check(path.parent, os.lstat(path.parent), own=True)
+            check_trusted(path.parent, os.lstat(path.parent), own=True)
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
                 stream.write(digest + _dumps((key, data)))
             os.replace(temporary, path)

@@ -271,10 +271,14 @@ class _Compiling(event.Listener):
             if self._collecting:
                 gc.enable()
 
+    def silence(self) -> None:
+        """Report nothing more, because the user has been told."""
+        self.told = True
+
     def _tell(self) -> None:
         """Report that kernels are being compiled, once."""
         if not self.told:
-            self.told = True
+            self.silence()
             _log.warning(NOTICE)
 
     @property

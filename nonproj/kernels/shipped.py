@@ -50,7 +50,7 @@ class Target(NamedTuple):
     features: str
 
 
-class Shipped(NamedTuple):
+class ShippedKernels(NamedTuple):
     """Compiled kernels.
 
     Attributes
@@ -81,7 +81,7 @@ def digest_of(sources: Iterable[tuple[str, bytes]]) -> str:
     return digest.hexdigest()
 
 
-def find_shipped(sources: Callable[[], dict[str, bytes]], flags: Sequence[str] = ()) -> Shipped | None:
+def find_shipped(sources: Callable[[], dict[str, bytes]], flags: Sequence[str] = ()) -> ShippedKernels | None:
     """Return the installed kernels if this process can use them, else None.
 
     Parameters
@@ -102,7 +102,7 @@ def find_shipped(sources: Callable[[], dict[str, bytes]], flags: Sequence[str] =
     except (OSError, ValueError, LookupError, TypeError):  # not complete, or not ours
         return None
     usable = digest == digest_of(sources().items()) and _runs_here(target)
-    return Shipped(folder, target) if usable else None
+    return ShippedKernels(folder, target) if usable else None
 
 
 def _runs_here(target: Target) -> bool:

@@ -56,7 +56,7 @@ def make_trusted(folder: Path) -> Path:
     'new'
     """
     place = follow(folder, make=True)
-    check(place, os.lstat(place), own=True)
+    check_trusted(place, os.lstat(place), own=True)
     return place
 
 
@@ -85,7 +85,7 @@ def follow(folder: Path, make: bool = False) -> Path:
             place = place.parent  # which has no links
             continue
         facts = _facts(place / name, make)
-        check(place / name, facts)
+        check_trusted(place / name, facts)
         if not stat.S_ISLNK(facts.st_mode):
             place = place / name
             continue
@@ -96,7 +96,7 @@ def follow(folder: Path, make: bool = False) -> Path:
     return place
 
 
-def check(path: Path, facts: os.stat_result, own: bool = False) -> None:
+def check_trusted(path: Path, facts: os.stat_result, own: bool = False) -> None:
     """Raise an `UntrustedError` if others could change a file, or what is in a folder.
 
     Parameters

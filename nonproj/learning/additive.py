@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Confidence, Models
+from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, Confidence, ConfidenceModels
 from nonproj.confidence.evidence import KINDS, LARGE, Evidence
 
 KNOTS = 8
@@ -23,7 +23,9 @@ STRENGTH = {"heads": 0.05, "labels": 0.05, "trees": 0.3}
 """The inverse of the strength of regularisation, as scikit-learn's ``C``."""
 
 
-def fit_additive(features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float) -> Additive:
+def fit_additive(
+    features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float
+) -> AdditiveModel:
     """Fit an additive model by logistic regression.
 
     Parameters
@@ -58,7 +60,7 @@ def fit_additive(features: np.ndarray, categories: tuple[Any, ...], right: np.nd
     for places, own in zip(knots, parts, strict=False):
         own[places == places[-1]] = own[places == places[-1]][0]
     labels, tags = [*parts[len(knots) :], np.zeros(1), np.zeros(1)][:2]
-    return Additive(knots, np.stack(parts[: len(knots)]), labels, tags, np.array([bias]))
+    return AdditiveModel(knots, np.stack(parts[: len(knots)]), labels, tags, np.array([bias]))
 
 
 def _design(features: np.ndarray, categories: tuple[Any, ...], knots: np.ndarray, sizes: list[int]) -> np.ndarray:
@@ -102,7 +104,7 @@ def _indicators(numbers: np.ndarray, size: int) -> np.ndarray:
     return rows[numbers]
 
 
-class Outcome(NamedTuple):
+class GradedSentence(NamedTuple):
     """A held-out sentence of ``n`` words.
 
     Attributes
@@ -120,12 +122,12 @@ class Outcome(NamedTuple):
     tree: bool
 
 
-def fit_classifier(outcomes: Sequence[Outcome], limit: float) -> Classifier:
+def fit_classifier(outcomes: Sequence[GradedSentence], limit: float) -> Classifier:
     """Train the models of each kind of evidence.
 
     Parameters
     ----------
-    outcomes : sequence of Outcome
+    outcomes : sequence of GradedSentence
     limit : float
         That of the evidence.
     """
@@ -137,7 +139,7 @@ def fit_classifier(outcomes: Sequence[Outcome], limit: float) -> Classifier:
     return Classifier(limit, **models)
 
 
-def fit_models(outcomes: Sequence[Outcome]) -> Models:
+def fit_models(outcomes: Sequence[GradedSentence]) -> ConfidenceModels:
     """Train the models of heads, of the labels of right heads, and of trees, from evidence of one kind."""
     kind = outcomes[0].evidence.kind
     features, *categories = (np.concatenate([o.evidence[k] for o in outcomes]) for k in range(3))
@@ -145,11 +147,11 @@ def fit_models(outcomes: Sequence[Outcome]) -> Models:
     heads = fit_additive(features, tuple(categories), right, STRENGTH["heads"])
     among = features[right], tuple(numbers[right] for numbers in categories)
     labels = fit_additive(*among, labelled[right], STRENGTH["labels"])
-    unknown = Additive(np.zeros((len(TREE_FEATURES), 1)), np.zeros((len(TREE_FEATURES), 1)), *np.zeros((3, 1)))
-    classifier = Classifier(0.0, **{kind: Models(heads, labels, unknown)})
+    unknown = AdditiveModel(np.zeros((len(TREE_FEATURES), 1)), np.zeros((len(TREE_FEATURES), 1)), *np.zeros((3, 1)))
+    classifier = Classifier(0.0, **{kind: ConfidenceModels(heads, labels, unknown)})
     rows = np.array([_summary(classifier.confidence(outcome.evidence)) for outcome in outcomes])
     trees = fit_additive(rows, (), np.array([outcome.tree for outcome in outcomes]), STRENGTH["trees"])
-    return Models(heads, labels, trees)
+    return ConfidenceModels(heads, labels, trees)
 
 
 def _summary(confidence: Confidence) -> tuple[float, float, float]:

@@ -12,7 +12,7 @@ from nonproj.io.partial import given_words, is_partial
 from nonproj.learning.training_data import trees_of
 from nonproj.scoring.labels import LINE, TAG, AllowedLabels
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC
-from nonproj.scoring.vocabulary import FIRST, PADDING, Encoder, Tokens
+from nonproj.scoring.vocabulary import FIRST, PADDING, TokenEncoder, Tokens
 from nonproj.types import Sentence
 
 MAX_TAGS = 512
@@ -52,7 +52,10 @@ def label_set(sentences: Sequence[Sentence]) -> list[str]:
 
 
 def arranged(
-    files: Mapping[str, Mapping[str, Any]], encoder: Encoder, sentences: Sequence[Sentence], tokens: Sequence[Tokens]
+    files: Mapping[str, Mapping[str, Any]],
+    encoder: TokenEncoder,
+    sentences: Sequence[Sentence],
+    tokens: Sequence[Tokens],
 ) -> tuple[list[str], list[np.ndarray], AllowedLabels | None]:
     """Return the labels of sentences in the order of their numbers, those of each sentence, and the lines of arcs.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
@@ -18,7 +18,7 @@ _FORBIDDEN = 1e9
 """Minus the score of a label that is not the given one."""
 
 
-class Labeler(Averaged):
+class Labeler(AveragedWeights):
     """An averaged perceptron over labels, or over labellings of trees.
 
     Parameters
@@ -66,7 +66,7 @@ class Labeler(Averaged):
             if self.pairs is not None:
                 tree, step = labelled_tree(heads), float(self.step)
                 self.pairs.add(tokens, tree, gold, predicted, step, self.weights, self.total)
-        self.step += 1
+        self.advance()
         return int((predicted != gold)[given].sum())
 
     def _complete(self, tokens: Tokens, heads: np.ndarray, scores: np.ndarray, gold: np.ndarray) -> np.ndarray:

@@ -17,9 +17,9 @@ import numpy as np
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ConfigError
 from nonproj.learning.partial import completion_of
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.learning.training_data import LazyList, TrainingData
-from nonproj.linear.perceptron import Sparse, Update, mix, sparse
+from nonproj.linear.perceptron import ShardUpdate, SparseEntries, mix, sparse
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
@@ -32,14 +32,14 @@ from nonproj.workers.cluster import RESUBMISSIONS
 from nonproj.workers.pool import LostError, SharingWorkers, Workers, in_order
 
 
-class Shards(NamedTuple):
+class ShardWorkers(NamedTuple):
     """Workers that train a parser, and the number of shards."""
 
     workers: SharingWorkers
     number: int
 
 
-class Learner(NamedTuple):
+class PerceptronArguments(NamedTuple):
     """The arguments that make a `Perceptron`, in a form that can be sent to a worker."""
 
     files: Mapping[str, Mapping[str, Any]]
@@ -59,9 +59,9 @@ class Learner(NamedTuple):
         return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed, self.label_margin)
 
 
-def learner_of(data: TrainingData, config: Config, templates: Mapping[str, Mapping[str, Any]]) -> Learner:
+def learner_of(data: TrainingData, config: Config, templates: Mapping[str, Mapping[str, Any]]) -> PerceptronArguments:
     """Return what makes the perceptron of a parser."""
-    return Learner(
+    return PerceptronArguments(
         templates,
         data.encoder.attributes,
         config.parts,
@@ -82,7 +82,7 @@ def make_examples(
     parts: tuple[str, ...],
     labels: Sequence[np.ndarray | None] | None = None,
     allowed: Sequence[Bools | None] | None = None,
-) -> list[Example]:
+) -> list[PartExample]:
     """Return the examples of some sentences; called on the worker that keeps them."""
     none = [None] * len(tokens)
     columns = zip(tokens, heads, arcs, labels or none, allowed or none, strict=True)
@@ -91,22 +91,24 @@ def make_examples(
 
 def _example(
     tokens: Tokens, heads: np.ndarray, parts: PartSpace, labels: np.ndarray | None, allowed: Bools | None
-) -> Example:
+) -> PartExample:
     """Return the example of a sentence."""
-    return Example(tokens, heads, parts, labels, None if allowed is None else completion_of(parts, allowed))
+    return PartExample(tokens, heads, parts, labels, None if allowed is None else completion_of(parts, allowed))
 
 
-def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Example], order: np.ndarray) -> Update:
+def train_shard(
+    learner: PerceptronArguments, weights: SparseEntries, step: int, shard: list[PartExample], order: np.ndarray
+) -> ShardUpdate:
     """Train one epoch on a shard.
 
     Parameters
     ----------
-    learner : Learner
-    weights : Sparse
+    learner : PerceptronArguments
+    weights : SparseEntries
         float32: the weights to start from; those not listed are zero.
     step : int
         Number of the first step.
-    shard : list of Example
+    shard : list of PartExample
     order : ndarray of int
         Order of the examples.
     """
@@ -115,12 +117,12 @@ def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Exampl
     before = perceptron.weights.copy()
     perceptron.step = step
     missed = sum(perceptron.update(shard[i]) for i in order)
-    return Update(sparse(perceptron.weights, before), sparse(perceptron.total), len(order), missed)
+    return ShardUpdate(sparse(perceptron.weights, before), sparse(perceptron.total), len(order), missed)
 
 
 def train_apart(
     workers: Workers,
-    learner: Learner,
+    learner: PerceptronArguments,
     perceptrons: Sequence[Perceptron],
     orders: Sequence[np.ndarray],
     columns: tuple[Any, ...],
@@ -130,7 +132,7 @@ def train_apart(
     Parameters
     ----------
     workers : Processes
-    learner : Learner
+    learner : PerceptronArguments
     perceptrons : list of Perceptron
         Changed in place.
     orders : list of ndarray of int
@@ -154,8 +156,8 @@ def train_apart(
 
 
 def train_everything(
-    learner: Learner, weights: Sparse, step: int, columns: tuple[Any, ...], order: np.ndarray
-) -> Update:
+    learner: PerceptronArguments, weights: SparseEntries, step: int, columns: tuple[Any, ...], order: np.ndarray
+) -> ShardUpdate:
     """Train one epoch on all sentences, in a process that keeps nothing; see `train_apart` and `train_shard`."""
     return train_shard(learner, weights, step, make_examples(*columns), order)
 
@@ -173,20 +175,20 @@ def check_shards(shards: int, sentences: int) -> None:
         raise ConfigError("shards", f"{shards} is not between 1 and {sentences}, the number of sentences")
 
 
-class Mixing:
+class ParameterMixing:
     """Training by iterative parameter mixing.
 
     Parameters
     ----------
     workers : InProcess or Cluster
         See `nonproj.workers.pool`.
-    learner : Learner
+    learner : PerceptronArguments
     tokens, heads, arcs : list of Tokens, of ndarray and of ArcSpace
         Of each sentence.
     shards : int
         Sentence ``i`` is in shard ``i % shards``; see `check_shards`.
     labels : list of ndarray, optional
-        Of each sentence; see `Example`.
+        Of each sentence; see `PartExample`.
     allowed : list of ndarray or None, optional
         The arcs that can be in the tree of each partial sentence, bool[N, N].
     """
@@ -194,7 +196,7 @@ class Mixing:
     def __init__(
         self,
         workers: SharingWorkers,
-        learner: Learner,
+        learner: PerceptronArguments,
         tokens: list[Tokens],
         heads: list[np.ndarray],
         arcs: list[ArcSpace],
@@ -229,7 +231,7 @@ class Mixing:
         int
             Number of words whose gold arc was missed.
         """
-        updates: list[Update] = []
+        updates: list[ShardUpdate] = []
         for attempt in range(RESUBMISSIONS):
             try:
                 for _ in progress(self._train_shards(perceptron, order, updates)):
@@ -241,7 +243,7 @@ class Mixing:
         mix(perceptron, updates)
         return sum(update.missed for update in updates)
 
-    def _train_shards(self, perceptron: Perceptron, order: np.ndarray, updates: list[Update]) -> Iterator[int]:
+    def _train_shards(self, perceptron: Perceptron, order: np.ndarray, updates: list[ShardUpdate]) -> Iterator[int]:
         """Fill ``updates``, one for each shard; yield the steps as they are done."""
         updates.clear()
         weights = self.workers.share(sparse(perceptron.weights))
@@ -254,10 +256,10 @@ class Mixing:
             yield from range(update.steps)
 
 
-class Serial:
-    """Training in this process, on one sentence after the other; the interface is that of `Mixing`."""
+class SerialTraining:
+    """Training in this process, on one sentence after the other; the interface is that of `ParameterMixing`."""
 
-    def __init__(self, examples: Sequence[Example]):
+    def __init__(self, examples: Sequence[PartExample]):
         self.examples = examples
 
     def epoch(self, perceptron: Perceptron, order: np.ndarray, progress: Callable[..., Any]) -> int:
@@ -265,33 +267,35 @@ class Serial:
         return sum(perceptron.update(self.examples[i]) for i in progress(order))
 
 
-def columns_of(data: TrainingData, parts: tuple[str, ...]) -> tuple[Any, ...]:
+def example_arguments(data: TrainingData, parts: tuple[str, ...]) -> tuple[Any, ...]:
     """Return the arguments of `make_examples` for the chosen sentences."""
     columns = (data.tokens, data.trees, data.spaces, data.gold, data.allowed)
     tokens, heads, spaces, gold, allowed = ([column[i] for i in data.chosen] for column in columns)
     return tokens, heads, spaces, parts, gold, allowed
 
 
-def examples_of(data: TrainingData, parts: tuple[str, ...]) -> Sequence[Example]:
+def examples_of(data: TrainingData, parts: tuple[str, ...]) -> Sequence[PartExample]:
     """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time."""
     types, trees = part_set(parts), data.trees
     partial = np.array([i for i in data.chosen if data.allowed[i] is not None], np.int64)
-    completed = make_examples(*columns_of(data.subset(partial), parts))
+    completed = make_examples(*example_arguments(data.subset(partial), parts))
     examples = dict(zip(partial.tolist(), completed, strict=True))
 
-    def make(i: int) -> Example:
+    def make(i: int) -> PartExample:
         """Return the example of a sentence; what completes a partial tree is kept."""
         if i in examples:
             return examples[i]
-        return Example(data.tokens[i], trees[i], part_space(data.spaces[i], types), data.gold[i])
+        return PartExample(data.tokens[i], trees[i], part_space(data.spaces[i], types), data.gold[i])
 
     return LazyList(make, data.chosen)
 
 
-def training_on(data: TrainingData, learner: Learner, shards: Shards | None) -> Mixing | Serial:
+def training_on(
+    data: TrainingData, learner: PerceptronArguments, shards: ShardWorkers | None
+) -> ParameterMixing | SerialTraining:
     """Return the training of perceptrons on the chosen sentences, by workers if there are any."""
     if shards is None:
-        return Serial(examples_of(data, learner.parts))
-    tokens, heads, spaces, _, gold, allowed = columns_of(data, learner.parts)
+        return SerialTraining(examples_of(data, learner.parts))
+    tokens, heads, spaces, _, gold, allowed = example_arguments(data, learner.parts)
     number = min(shards.number, len(tokens))
-    return Mixing(shards.workers, learner, tokens, heads, spaces, number, gold, allowed)
+    return ParameterMixing(shards.workers, learner, tokens, heads, spaces, number, gold, allowed)

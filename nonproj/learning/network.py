@@ -19,14 +19,14 @@ from nonproj.linear.optimisers import LaterMean
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.networks.context_learning import ContextLayers, ContextSteps, rounded_context
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows, draw_weights
-from nonproj.networks.training import Dropout, Gradient, HiddenLayers, Inputs, softmax_loss
+from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
+from nonproj.networks.training import Dropout, HiddenGradient, HiddenLayers, NetworkInputs, softmax_loss
 from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.batch import whole
 from nonproj.scoring.network import POSITIONS, ArcWeights, Network, position_code
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
-from nonproj.scoring.word_rows import Columns, columns_for, word_rows
+from nonproj.scoring.word_rows import IndexColumns, columns_for, word_rows
 from nonproj.types import ArcSpace, Float32s, Int32s, Int64s
 
 RARE = 2
@@ -75,14 +75,14 @@ class ArcGradient(NamedTuple):
 
     Attributes
     ----------
-    hidden : Gradient
+    hidden : HiddenGradient
         Of what precedes the hidden layers: ``more`` is that of the rows of the words' tags between, float32[N, K], and
         of the positions, float32[POSITIONS, K].
     output : ndarray of shape (K,), float32
     labels : ndarray of shape (n_labels, K), float32
     """
 
-    hidden: Gradient
+    hidden: HiddenGradient
     output: np.ndarray
     labels: np.ndarray
 
@@ -126,7 +126,7 @@ class NetworkLearner:
     ):
         self.rng, self.options, size, width = np.random.default_rng(seed), options, options.size, options.context
         self.names = columns_for(vocabularies)
-        self.columns = Columns.of(vocabularies, self.names)
+        self.columns = IndexColumns.of(vocabularies, self.names)
         self._vector = self.names.index((VECTOR, 0)) if vectors is not None else -1
         self.index = count_rows(self.columns, tokens, self._vector)
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]
@@ -176,7 +176,7 @@ class NetworkLearner:
         dropout = Dropout(self.layers.context.draw() if self.layers.context else None, units)
         loss, wrong, (hidden, output, labels) = self.gradient(example, inputs, dropout)
         self.layers.follow(inputs, hidden.vectors, LEARNING_RATE, LEARNING_RATE)
-        tags = Rows.of_table(self._tags(example.tokens)[:, None])
+        tags = SparseRows.of_table(self._tags(example.tokens)[:, None])
         self.steps[1].step(hidden.more[:n_nodes], LEARNING_RATE, tags)
         for steps, gradient in zip(self.steps[2:], (hidden.more[n_nodes:], output[None], labels), strict=True):
             steps.step(gradient, LEARNING_RATE)
@@ -184,17 +184,17 @@ class NetworkLearner:
             self.context_steps.follow(hidden.context)
         return loss, wrong
 
-    def inputs(self, example: ArcExample, dropped: np.ndarray) -> Inputs:
+    def inputs(self, example: ArcExample, dropped: np.ndarray) -> NetworkInputs:
         """Return what the network is given, without what is dropped: see `nonproj.scoring.word_rows.word_rows`."""
         tokens, arcs = example.tokens, example.arcs
-        items = Rows(*_arc_rows(arcs.head, arcs.modifier, tokens.n_nodes))
+        items = SparseRows(*_arc_rows(arcs.head, arcs.modifier, tokens.n_nodes))
         words, vectors = word_rows(self.columns, self.index, tokens, dropped), None
         if self.layers.projection:
             numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.attribute[self._vector]]
             vectors = np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
-        return Inputs(words, whole(tokens.n_nodes), items, vectors)
+        return NetworkInputs(words, whole(tokens.n_nodes), items, vectors)
 
-    def gradient(self, example: ArcExample, inputs: Inputs, dropout: Dropout) -> tuple[float, int, ArcGradient]:
+    def gradient(self, example: ArcExample, inputs: NetworkInputs, dropout: Dropout) -> tuple[float, int, ArcGradient]:
         """Return loss, number of wrong heads, and the gradient of minus the loss."""
         tokens, heads, arcs, gold = example
         _, between, positions, output, labels = self.weights
@@ -269,7 +269,7 @@ def head_loss(arcs: ArcSpace, heads: np.ndarray, scores: np.ndarray) -> tuple[fl
 
 @kernel
 def _arc_rows(head: Int32s, modifier: Int32s, n_nodes: int) -> tuple[Int64s, Int32s, Float32s]:
-    """Return the `Rows` of which the hidden layer of each arc is the sum: see `Inputs.items`.
+    """Return the `SparseRows` of which the hidden layer of each arc is the sum: see `NetworkInputs.items`.
 
     Each word adds one as head and one as modifier; then there is one for each word's tag, and one for each position.
     """
@@ -285,7 +285,7 @@ def _arc_rows(head: Int32s, modifier: Int32s, n_nodes: int) -> tuple[Int64s, Int
     return start, row, np.ones(len(row), np.float32)
 
 
-def count_rows(columns: Columns, tokens: Sequence[Tokens], vector: int = -1) -> np.ndarray:
+def count_rows(columns: IndexColumns, tokens: Sequence[Tokens], vector: int = -1) -> np.ndarray:
     """Return the index of a new network, int32: rows from 1 for what occurs `RARE` times in the sentences, else 0.
 
     The words of the column ``vector`` have none: their rows are not learnt one by one.

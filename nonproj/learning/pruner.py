@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import descend
+from nonproj.linear.optimisers import adagrad_step
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
-from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
+from nonproj.scoring.hashing import HashedTemplates, WeightPlaces, hash_tokens, list_places
 from nonproj.scoring.scorer import score_parts
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import Tokens
@@ -84,7 +84,7 @@ class Pruner:
         self._descend(hashed, parts, gradient)
         return log_partition - flat[gold].sum()
 
-    def _descend(self, hashed: Hashed, parts: PartRows, gradient: np.ndarray) -> None:
+    def _descend(self, hashed: HashedTemplates, parts: PartRows, gradient: np.ndarray) -> None:
         """Make one AdaGrad step on the weights of the arcs whose gradient is not negligible."""
         steep = np.flatnonzero(np.abs(gradient) > _NEGLIGIBLE)
         listed = list_places(hashed, PartRows(parts.nodes[steep], parts.codes[steep]))
@@ -92,10 +92,12 @@ class Pruner:
 
 
 @kernel
-def _adagrad(listed: Places, gradient: Float64s, learning_rate: float, weights: Float32s, squares: Float32s) -> None:
+def _adagrad(
+    listed: WeightPlaces, gradient: Float64s, learning_rate: float, weights: Float32s, squares: Float32s
+) -> None:
     """Move the weights at each part's places."""
     start, places = listed
     for p in range(gradient.shape[0]):
         g = gradient[p]
         for i in range(start[p], start[p + 1]):
-            descend(weights, squares, places[i], g, learning_rate)
+            adagrad_step(weights, squares, places[i], g, learning_rate)

@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.dual.options import DualOptions
 from nonproj.linear.streams import Stream, generator
 from nonproj.scoring.labels import AllowedLabels
-from nonproj.scoring.vocabulary import Encoder, Tokens
+from nonproj.scoring.vocabulary import TokenEncoder, Tokens
 from nonproj.types import ArcSpace, Bools, Int32s, Sentence
 
 _T = TypeVar("_T")
@@ -63,7 +63,7 @@ class LazyList(Sequence[_T]):
         return self._make(int(self._numbers[place]))
 
 
-class Spaces(Sequence[ArcSpace]):
+class ArcSpaces(Sequence[ArcSpace]):
     """The candidate arcs of sentences, each in one block of memory: five arrays would take nearly twice as much.
 
     Parameters
@@ -73,7 +73,7 @@ class Spaces(Sequence[ArcSpace]):
     Examples
     --------
     >>> from nonproj.parts.arcs import full_arc_space
-    >>> spaces = Spaces([full_arc_space(1), full_arc_space(2)])
+    >>> spaces = ArcSpaces([full_arc_space(1), full_arc_space(2)])
     >>> spaces[1].head
     array([0, 2, 0, 1], dtype=int32)
     """
@@ -115,7 +115,7 @@ class TrainingData(NamedTuple):
         Which of the sentences are learnt from.
     labels : list of str
         In the order of their numbers.
-    encoder : Encoder
+    encoder : TokenEncoder
     lines : AllowedLabels or None
         The labels of arcs, where they are scored with the arcs.
     tokens, gold : sequence of Tokens and of ndarray
@@ -139,7 +139,7 @@ class TrainingData(NamedTuple):
     decoding: DualOptions = DualOptions()
     chosen: np.ndarray = np.zeros(0, np.int64)
     labels: list[str] = []
-    encoder: Encoder = Encoder({})
+    encoder: TokenEncoder = TokenEncoder({})
     lines: AllowedLabels | None = None
     tokens: Sequence[Tokens] = ()
     gold: Sequence[np.ndarray] = ()

@@ -90,18 +90,18 @@ def hash_texts(texts: Sequence[str]) -> np.ndarray:
     >>> hash_texts(["hus", "", "hus"]).tolist()
     [4134714257, 0, 4134714257]
     """
-    codes, ends = codes_of(texts)
+    codes, ends = code_points_of(texts)
     keys = np.empty(len(texts), np.uint32)
     _hash_texts(codes, ends, keys)
     return keys
 
 
-def codes_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def code_points_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the characters of strings: code points, uint32, and the places where strings begin and end, int64.
 
     Examples
     --------
-    >>> [array.tolist() for array in codes_of(["på", "", "i"])]
+    >>> [array.tolist() for array in code_points_of(["på", "", "i"])]
     [[112, 229, 105], [0, 2, 2, 3]]
     """
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import LaterMean, descend
+from nonproj.linear.optimisers import LaterMean, adagrad_step
 from nonproj.types import Float32s, Int32s, Uint8s
 
 
-class Options(NamedTuple):
+class LogisticOptions(NamedTuple):
     """How a classifier is trained.
 
     Attributes
@@ -53,12 +53,12 @@ def _epoch(
         probability = 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
         loss -= math.log(max(probability if target else 1.0 - probability, 1e-12))
         for j in range(len(row)):
-            descend(weights, squares, row[j], probability - target, rate)
+            adagrad_step(weights, squares, row[j], probability - target, rate)
     return loss
 
 
 def fit(
-    rows: np.ndarray, gold: np.ndarray, options: Options, seed: int = 0, progress: Callable[[Any], Any] = iter
+    rows: np.ndarray, gold: np.ndarray, options: LogisticOptions, seed: int = 0, progress: Callable[[Any], Any] = iter
 ) -> np.ndarray:
     """Return the weights of a classifier, float32, the mean of those after the epochs of the second half.
 
@@ -68,7 +68,7 @@ def fit(
         The places of the features of each example.
     gold : ndarray of shape (m,), uint8
         Its class, 0 or 1.
-    options : Options
+    options : LogisticOptions
     seed : int
         Of the order of the examples.
     progress : callable
@@ -77,7 +77,7 @@ def fit(
     Examples
     --------
     >>> rows = np.array([[0, 1], [0, 2]], np.int32)
-    >>> weights = fit(rows, np.array([1, 0], np.uint8), Options(4, 10, 0.5))
+    >>> weights = fit(rows, np.array([1, 0], np.uint8), LogisticOptions(4, 10, 0.5))
     >>> (weights[rows].sum(axis=1) > 0).tolist()
     [True, False]
     """
@@ -92,7 +92,7 @@ def _learn(
     rows: np.ndarray,
     gold: np.ndarray,
     weights: np.ndarray,
-    options: Options,
+    options: LogisticOptions,
     random: np.random.Generator,
     progress: Callable[[Any], Any],
 ) -> np.ndarray:

@@ -116,7 +116,7 @@ def root_of_squares(squares: Float32s, place: int | np.uint32, square: float | n
 
 
 @kernel
-def descend(
+def adagrad_step(
     weights: Float32s, squares: Float32s, place: int | np.uint32, gradient: float | np.float64, rate: float
 ) -> None:
     """Move one weight against its gradient."""

@@ -19,7 +19,7 @@ _AT_ONCE = 1 << 18
 """Weights whose mean is computed at a time: copies of a table in float64 would take more memory than all else."""
 
 
-class Averaged:
+class AveragedWeights:
     """The weights of a perceptron in training, and what their average follows from.
 
     Parameters
@@ -38,7 +38,7 @@ class Averaged:
 
     Examples
     --------
-    >>> averaged = Averaged(4)
+    >>> averaged = AveragedWeights(4)
     >>> averaged.weights[3], averaged.total[3], averaged.step = 2.0, 2.0, 2  # the first update added 2
     >>> averaged.mean()[3]
     np.float32(1.0)
@@ -58,12 +58,16 @@ class Averaged:
         """Continue with the weights, the sum of updates and the number of the next step of an interrupted training."""
         self.weights, self.total, self.step = weights, total, step
 
+    def advance(self, steps: int = 1) -> None:
+        """Count steps, whether or not they have changed weights."""
+        self.step += steps
+
     def mean(self) -> Float32s:
         """Return the mean of the weights over all steps since the average was started, float32."""
         return mean_of([self])
 
 
-def mean_of(several: Sequence[Averaged]) -> Float32s:
+def mean_of(several: Sequence[AveragedWeights]) -> Float32s:
     """Return the mean of the averaged weights of some perceptrons, float32; features have the same places in each."""
     mean = np.zeros_like(several[0].weights)
     for part in _pieces(mean):
@@ -71,12 +75,12 @@ def mean_of(several: Sequence[Averaged]) -> Float32s:
     return mean
 
 
-def rounded_mean(several: Sequence[Averaged]) -> tuple[Int16s, float]:
+def rounded_mean(several: Sequence[AveragedWeights]) -> tuple[Int16s, float]:
     """Return what `nonproj.linear.weights.quantise` returns of `mean_of`, which is not in memory as a whole.
 
     Examples
     --------
-    >>> averaged = Averaged(4)
+    >>> averaged = AveragedWeights(4)
     >>> averaged.weights[:2] = 1.0, -0.5
     >>> table, scale = rounded_mean([averaged])
     >>> np.round(table[:3] * scale, 3).tolist()
@@ -95,7 +99,7 @@ def _pieces(table: np.ndarray) -> Iterator[slice]:
     return (slice(begin, begin + _AT_ONCE) for begin in range(0, len(table), _AT_ONCE))
 
 
-def _mean_of(several: Sequence[Averaged], part: slice) -> Float32s:
+def _mean_of(several: Sequence[AveragedWeights], part: slice) -> Float32s:
     """Return a part of the mean of the averaged weights, float32."""
     mean: Float32s = np.zeros_like(several[0].weights[part])
     for each in several:
@@ -105,7 +109,7 @@ def _mean_of(several: Sequence[Averaged], part: slice) -> Float32s:
     return mean
 
 
-def start_epoch(epoch: int, several: Sequence[Averaged], average_from: int) -> None:
+def start_epoch(epoch: int, several: Sequence[AveragedWeights], average_from: int) -> None:
     """Restart the averages before epoch ``average_from``, counted from 1; ``epoch`` is the coming one, from 0."""
     if epoch + 1 == average_from:
         for each in several:
@@ -119,45 +123,45 @@ def move(weights: Float32s, total: Float64s, place: int | np.uint32, change: flo
     total[place] += step * change
 
 
-class Sparse(NamedTuple):
+class SparseEntries(NamedTuple):
     """Entries of a weight table: their places, int64[K], ascending, and their values."""
 
     places: np.ndarray
     values: np.ndarray
 
 
-def sparse(table: np.ndarray, other: np.ndarray | float = 0.0) -> Sparse:
+def sparse(table: np.ndarray, other: np.ndarray | float = 0.0) -> SparseEntries:
     """Return the entries of a table that differ from those of another.
 
     Examples
     --------
     >>> sparse(np.array([0.0, 2.0, 0.0, 3.0]))
-    Sparse(places=array([1, 3]), values=array([2., 3.]))
+    SparseEntries(places=array([1, 3]), values=array([2., 3.]))
     """
     places = np.flatnonzero(table != other)
-    return Sparse(places, table[places])
+    return SparseEntries(places, table[places])
 
 
-class Update(NamedTuple):
+class ShardUpdate(NamedTuple):
     """The result of one epoch on one shard.
 
     Attributes
     ----------
-    weights : Sparse
+    weights : SparseEntries
         float32: the weights that have changed.
-    total : Sparse
+    total : SparseEntries
         float64: what to add to the running total.
     steps, missed : int
         Sentences, and mistakes.
     """
 
-    weights: Sparse
-    total: Sparse
+    weights: SparseEntries
+    total: SparseEntries
     steps: int
     missed: int
 
 
-def mix(averaged: Averaged, updates: Sequence[Update]) -> None:
+def mix(averaged: AveragedWeights, updates: Sequence[ShardUpdate]) -> None:
     """Update a perceptron by the uniform mean of the shards' updates, in the order of the shards."""
     change = np.zeros(len(averaged.weights))
     for update in updates:
@@ -165,4 +169,4 @@ def mix(averaged: Averaged, updates: Sequence[Update]) -> None:
         change[places] += values.astype(np.float64) - averaged.weights[places]
         averaged.total[update.total.places] += update.total.values / len(updates)
     averaged.weights[:] = averaged.weights + change / len(updates)
-    averaged.step += max(update.steps for update in updates)
+    averaged.advance(max(update.steps for update in updates))

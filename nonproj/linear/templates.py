@@ -76,7 +76,7 @@ class Grammar(NamedTuple):
     problem: Callable[[Sequence[Term], str], str | None] = _allow
 
 
-class Compiled(NamedTuple):
+class CompiledTemplates(NamedTuple):
     """Templates as numbers.
 
     Attributes
@@ -143,7 +143,9 @@ def parse_template(text: str, grammar: Grammar) -> list[Term]:
     return terms
 
 
-def compile_templates(templates: Sequence[str], grammar: Grammar, columns: Sequence[str] | None = None) -> Compiled:
+def compile_templates(
+    templates: Sequence[str], grammar: Grammar, columns: Sequence[str] | None = None
+) -> CompiledTemplates:
     """Return templates as numbers, sorted by kind; those that are there twice count once.
 
     ``columns`` are the attributes in the order in which kernels find them, by default that of the grammar.
@@ -176,7 +178,7 @@ def compile_templates(templates: Sequence[str], grammar: Grammar, columns: Seque
         others += [(t, term, _coefficient(grammar, text, term)) for term in special]
     grid = np.array(rows, np.int32).reshape(-1, 3)
     template, offset, attribute = (np.ascontiguousarray(column) for column in grid.T)
-    return Compiled(
+    return CompiledTemplates(
         np.array([coefficient(f"{grammar.part}/{text}") for text in texts], np.uint64),
         tuple(sum(kind < bound for kind in kinds) for bound in range(grammar.kinds + 1)),
         np.array(start, np.int32),
@@ -194,7 +196,7 @@ def _coefficient(grammar: Grammar, text: str, term: Term) -> int:
     return coefficient(f"{grammar.part}/{text}/{term.slot}{offset}.{term.attribute}")
 
 
-def window_of(compiled: Compiled, grammar: Grammar) -> Window:
+def window_of(compiled: CompiledTemplates, grammar: Grammar) -> Window:
     """Return templates over one slot as `nonproj.linear.hashing.hash_window` reads them.
 
     Examples

@@ -43,7 +43,7 @@ class ModelFields(Protocol):
     components: dict[str, dict[str, Any]]
 
 
-def problem_of(model: ModelFields) -> str | None:
+def defect_of(model: ModelFields) -> str | None:
     """Return why a parser cannot use this `nonproj.model.model.Model`, or None."""
     if not model.labels or len(model.labels) > 1 << LABEL_BITS:
         return f"1 to {1 << LABEL_BITS} labels expected"

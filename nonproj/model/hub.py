@@ -70,11 +70,11 @@ def from_hub(name: str) -> Path:
     except (HfHubHTTPError, OSError, ValueError) as error:
         reason = next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
         raise ModelError(f"{name}: no {FILE} of it on the Hub ({one_line(reason)})") from None
-    check(name, path)
+    check_digest(name, path)
     return path
 
 
-def check(name: str, path: Path) -> None:
+def check_digest(name: str, path: Path) -> None:
     """Raise unless a file of the cache has the SHA-256 that the Hub stated.
 
     The cache of huggingface_hub is a folder of links to files, which are named by what the Hub stated: the SHA-256 of

@@ -26,7 +26,7 @@ SUFFIX = ".nonproj"
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
-class Installed(NamedTuple):
+class InstalledModel(NamedTuple):
     """An installed model.
 
     Attributes
@@ -57,7 +57,7 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def installed(name: str | None = None) -> list[Installed]:
+def installed(name: str | None = None) -> list[InstalledModel]:
     """Return the installed models, by name, then by package.
 
     Parameters
@@ -71,7 +71,7 @@ def installed(name: str | None = None) -> list[Installed]:
     for entry in entry_points(group=GROUP) if name is None else entry_points(group=GROUP, name=name):
         if entry.dist is not None and is_name(entry.name):
             path = Path(str(entry.dist.locate_file(f"{entry.value}/{entry.name}{SUFFIX}")))
-            found.append(Installed(entry.name, entry.dist.name, entry.dist.version, path))
+            found.append(InstalledModel(entry.name, entry.dist.name, entry.dist.version, path))
     return sorted(set(found))
 
 
@@ -119,7 +119,7 @@ def located(model: str | os.PathLike[str]) -> Path:
     return found[0].path
 
 
-def default() -> Installed:
+def default() -> InstalledModel:
     """Return the model that parses if none is named: `DEFAULT`, or the only one that is installed.
 
     Raises

@@ -17,10 +17,10 @@ from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import escaped
 from nonproj.linear.state import KNOWN, SentenceComponent, State, Stored, add_nested, load, nested
 from nonproj.model import container
-from nonproj.model.checks import problem_of
+from nonproj.model.checks import defect_of
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 
 LABEL_LINES = "label_lines"
 """The array of allowed labels per arc, in models that score labels with the arcs."""
@@ -97,9 +97,9 @@ class Model:
         found = (self.loaded(KNOWN[name]) for name in self.components if name in KNOWN)
         return [component for component in found if component]
 
-    def encoder(self) -> Encoder:
+    def encoder(self) -> TokenEncoder:
         """Return a new encoder of sentences for this model."""
-        return Encoder(self.vocabularies, self.loaded(Clusters), bool(self.meta.get("coarse_tags")))
+        return TokenEncoder(self.vocabularies, self.loaded(Clusters), bool(self.meta.get("coarse_tags")))
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file atomically.
@@ -201,7 +201,7 @@ def _model(contents: container.Contents, path: str) -> Model:
         raise ModelError(f"{path}: has options unknown to this version: {error}") from None
     first = (header["vocabularies"], header["templates"], header["labels"])
     model = Model(config, *first, contents.arrays, header["meta"], header["components"])
-    problem = problem_of(model)
+    problem = defect_of(model)
     if problem:
         raise ModelError(f"{path}: cannot be used: {problem}")
     return model

@@ -36,7 +36,7 @@ def load(**options):
 '''
 
 
-class Contents(NamedTuple):
+class WheelContents(NamedTuple):
     """What a wheel contains.
 
     Attributes
@@ -75,12 +75,12 @@ def is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
-def write_wheel(contents: Contents, folder: Path) -> Path:
+def write_wheel(contents: WheelContents, folder: Path) -> Path:
     """Write the wheel of a model; return its path.
 
     Parameters
     ----------
-    contents : Contents
+    contents : WheelContents
     folder : Path
         An existing folder; a wheel of the same name and version in it is replaced.
 

@@ -51,7 +51,7 @@ CONTEXT: Arrays = {
     "context_factors": ("float32", "sums"),
     "context_unit": ("float32", "1"),
 }
-"""The arrays of a `Context` in a model, for schemas."""
+"""The arrays of a `ContextWeights` in a model, for schemas."""
 
 Sentences: TypeAlias = tuple[np.ndarray, np.ndarray]
 """The first node and the end of each sentence, int32."""
@@ -63,7 +63,7 @@ _SMALL = 1 << 17
 """Multiplications of a product of matrices that is too small for OpenBLAS to divide among threads."""
 
 
-class Context(NamedTuple):
+class ContextWeights(NamedTuple):
     """The weights of L layers over vectors of E numbers, and of the output for S sums of a word.
 
     Attributes
@@ -140,7 +140,7 @@ def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, n
     return gates, cells, added
 
 
-def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "the network") -> Context | None:
+def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "the network") -> ContextWeights | None:
     """Return the context in the arrays of a state that obeys the schema, or None.
 
     Raises
@@ -162,7 +162,7 @@ def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "t
         raise ModelError(f"{owner} has a weight in layers over words in context that is larger than {LARGEST}")
     if not all((np.abs(table) <= LIMIT).all() for table in (scales, bias, factors, unit)):
         raise ModelError(f"{owner} has a scale that is too large, or not a number")
-    return Context(hidden.astype(np.float32), scales, bias, output.astype(np.float32), factors, unit)
+    return ContextWeights(hidden.astype(np.float32), scales, bias, output.astype(np.float32), factors, unit)
 
 
 def _blocks(sentences: Sentences) -> Iterator[Sentences]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam
-from nonproj.networks.context import LARGEST, LEAST, Context, Sentences, neighbours, run_layer, slope
+from nonproj.networks.context import LARGEST, LEAST, ContextWeights, Sentences, neighbours, run_layer, slope
 from nonproj.networks.rows import draw_weights
 from nonproj.types import Float32s, Int32s
 
@@ -162,14 +162,14 @@ class ContextSteps:
             self._waiting.clear()
 
 
-def rounded_context(tables: list[np.ndarray], scale: float, scale_of_sums: float) -> Context:
+def rounded_context(tables: list[np.ndarray], scale: float, scale_of_sums: float) -> ContextWeights:
     """Return the layers with weights of 8 bits, given `ContextLayers.tables`, and the scales of vectors and sums."""
     layers = len(tables) // 2
     hidden, biases, output = tables[:layers], tables[layers:-1], tables[-1]
     rounded = [_round(table) for table in hidden]
     turned = [np.concatenate(np.split(table, 3), axis=1) for table, _ in rounded]
     integers, factors = _round(output)
-    return Context(
+    return ContextWeights(
         np.stack(turned),
         np.stack([scales for _, scales in rounded]),
         np.stack(biases),

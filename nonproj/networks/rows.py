@@ -12,7 +12,7 @@ from nonproj.linear.optimisers import root_of_squares
 from nonproj.types import Float32s, Int16s, Int32s, Int64s
 
 
-class Rows(NamedTuple):
+class SparseRows(NamedTuple):
     """A sparse matrix: the rows of a table of which each of M items, such as a word, is the sum.
 
     Attributes
@@ -29,36 +29,36 @@ class Rows(NamedTuple):
     factor: np.ndarray | None
 
     @classmethod
-    def of_table(cls, rows: np.ndarray) -> Rows:
+    def of_table(cls, rows: np.ndarray) -> SparseRows:
         """Return items with equally many rows, int[M, n], without factors other than 1.
 
         Examples
         --------
-        >>> rows = Rows.of_table(np.array([[0, 2], [1, 1]]))
+        >>> rows = SparseRows.of_table(np.array([[0, 2], [1, 1]]))
         >>> sum_rows(rows, np.array([[1.0], [2.0], [4.0]], np.float32)).tolist()
         [[5.0], [4.0]]
         """
         start = np.arange(len(rows) + 1) * rows.shape[1]
         return cls(start, rows.reshape(-1).astype(np.int32), np.ones(rows.size, np.float32))
 
-    def take(self, items: np.ndarray) -> Rows:
+    def take(self, items: np.ndarray) -> SparseRows:
         """Return the rows of some items, which may repeat."""
         sizes = np.diff(self.start)[items]
         start = np.concatenate([[0], np.cumsum(sizes)])
         places = np.repeat(self.start[items] - start[:-1], sizes) + np.arange(start[-1])
-        return Rows(start, self.row[places], None if self.factor is None else self.factor[places])
+        return SparseRows(start, self.row[places], None if self.factor is None else self.factor[places])
 
-    def scaled(self, factor: np.ndarray) -> Rows:
+    def scaled(self, factor: np.ndarray) -> SparseRows:
         """Return the rows with another factor in addition, float32[n]."""
         return self._replace(factor=factor if self.factor is None else self.factor * factor)
 
 
-def sum_rows(rows: Rows, table: np.ndarray) -> np.ndarray:
+def sum_rows(rows: SparseRows, table: np.ndarray) -> np.ndarray:
     """Return the sum of each item's rows: int32, and exact, if the table is int16 and there are no factors; or float32.
 
     Parameters
     ----------
-    rows : Rows
+    rows : SparseRows
     table : ndarray of shape (R, E), int16 or float32
     """
     exact = table.dtype == np.int16 and rows.factor is None
@@ -67,12 +67,12 @@ def sum_rows(rows: Rows, table: np.ndarray) -> np.ndarray:
     return sums
 
 
-def spread_rows(rows: Rows, gradient: np.ndarray, size: int) -> np.ndarray:
+def spread_rows(rows: SparseRows, gradient: np.ndarray, size: int) -> np.ndarray:
     """Return the gradient of a table of ``size`` rows, given those of the items' sums, float32: `sum_rows` transposed.
 
     Examples
     --------
-    >>> spread_rows(Rows.of_table(np.array([[0, 2], [1, 1]])), np.array([[1.0], [10.0]], np.float32), 3).tolist()
+    >>> spread_rows(SparseRows.of_table(np.array([[0, 2], [1, 1]])), np.array([[1.0], [10.0]], np.float32), 3).tolist()
     [[1.0], [20.0], [1.0]]
     """
     assert rows.factor is not None  # as there are in training
@@ -101,14 +101,14 @@ class AdaGrad:
     def __init__(self, table: np.ndarray, first: float = 0.0, pieces: int = 1):
         self.table, self.squares = table, np.full((len(table), pieces), first, np.float32)
 
-    def step(self, gradient: np.ndarray, rate: float, rows: Rows | None = None) -> None:
+    def step(self, gradient: np.ndarray, rate: float, rows: SparseRows | None = None) -> None:
         """Follow the gradients of sums of rows: each item moves its rows in turn, by the gradient times their factors.
 
         Parameters
         ----------
         gradient : ndarray of shape (M, E), float32
         rate : float
-        rows : Rows, optional
+        rows : SparseRows, optional
             Of each item; by default item ``i`` is row ``i``.
         """
         start, row, factor = rows or self._each
@@ -116,9 +116,9 @@ class AdaGrad:
         _follow_rows(start, row, factor, gradient, rate, self.table, self.squares)
 
     @cached_property
-    def _each(self) -> Rows:
+    def _each(self) -> SparseRows:
         """Each row as an item."""
-        return Rows.of_table(np.arange(len(self.table))[:, None])
+        return SparseRows.of_table(np.arange(len(self.table))[:, None])
 
 
 def draw_weights(rng: np.random.Generator, shape: tuple[int, ...], deviation: float) -> np.ndarray:
@@ -131,7 +131,7 @@ def draw_weights(rng: np.random.Generator, shape: tuple[int, ...], deviation: fl
 def add_rows(
     start: Int64s, row: Int32s, factor: Float32s | None, table: Int16s | Float32s, sums: Int32s | Float32s
 ) -> None:
-    """Add the rows of each item, as `Rows` has them, to its sum.
+    """Add the rows of each item, as `SparseRows` has them, to its sum.
 
     What the innermost loops need is read before them, so that they are vectorised.
     """

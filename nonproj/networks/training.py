@@ -9,19 +9,19 @@ import numpy as np
 from nonproj.networks.context import Sentences
 from nonproj.networks.context_learning import ContextLayers, ContextPass, Contribution
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows, spread_rows, sum_rows
+from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows, sum_rows
 
 
-class Inputs(NamedTuple):
+class NetworkInputs(NamedTuple):
     """What a network with K hidden units is given about some sentences.
 
     Attributes
     ----------
-    words : Rows
+    words : SparseRows
         Of each of N words, in the table of rows.
     sentences : tuple of two ndarrays, int32
         The first word and the end of each sentence.
-    items : Rows
+    items : SparseRows
         What the hidden layer of each scored item is the sum of: rows of K numbers.  First are those that the words add
         by layers over words in context (or those of which their vectors consist, without such layers), as many for each
         word, one word after the other; then those that they add by themselves, in the same order; then ``more`` of
@@ -30,9 +30,9 @@ class Inputs(NamedTuple):
         The number of each word's pretrained vector, -1 for a word without one.
     """
 
-    words: Rows
+    words: SparseRows
     sentences: Sentences
-    items: Rows
+    items: SparseRows
     vectors: np.ndarray | None = None
 
 
@@ -56,7 +56,7 @@ class ForwardPass(NamedTuple):
 
     Attributes
     ----------
-    inputs : Inputs
+    inputs : NetworkInputs
     vectors : ndarray of shape (N, E), float32
         Of the words.
     context : ContextPass or None
@@ -66,7 +66,7 @@ class ForwardPass(NamedTuple):
         How many rows the words add in context, and how many belong to no word.
     """
 
-    inputs: Inputs
+    inputs: NetworkInputs
     vectors: np.ndarray
     context: ContextPass | None
     active: np.ndarray
@@ -74,7 +74,7 @@ class ForwardPass(NamedTuple):
     n_more: int
 
 
-class Gradient(NamedTuple):
+class HiddenGradient(NamedTuple):
     """The gradient of what precedes the hidden layers.
 
     Attributes
@@ -119,12 +119,12 @@ class HiddenLayers:
     ):
         self.rows, self.context, self.alone, self.projection = rows, context, alone, projection
 
-    def forward(self, inputs: Inputs, dropout: Dropout, more: np.ndarray) -> tuple[np.ndarray, ForwardPass]:
+    def forward(self, inputs: NetworkInputs, dropout: Dropout, more: np.ndarray) -> tuple[np.ndarray, ForwardPass]:
         """Return the hidden layer of each item, float32[M, K], and what `backward` needs.
 
         Parameters
         ----------
-        inputs : Inputs
+        inputs : NetworkInputs
         dropout : Dropout
         more : ndarray of shape (n, K), float32
             Rows of items that belong to no word.
@@ -141,7 +141,7 @@ class HiddenLayers:
         hidden *= active
         return hidden, ForwardPass(inputs, vectors, passed, active, sums.size // more.shape[1], len(more))
 
-    def backward(self, gradient: np.ndarray, forward: ForwardPass) -> Gradient:
+    def backward(self, gradient: np.ndarray, forward: ForwardPass) -> HiddenGradient:
         """Return the gradient of all that precedes the hidden layers, given theirs, float32[M, K], which is changed."""
         inputs, vectors, passed, active, n_sums, n_more = forward
         n_alone = 0 if self.alone is None else len(vectors) * self.alone.shape[1] // active.shape[1]
@@ -153,9 +153,9 @@ class HiddenLayers:
         if self.alone is not None:
             back = found[n_sums : n_sums + n_alone].reshape(len(vectors), -1)
             of_vectors, of_alone = of_vectors + back @ self.alone.T, vectors.T @ back
-        return Gradient(of_vectors, of_alone, found[n_sums + n_alone :], contribution)
+        return HiddenGradient(of_vectors, of_alone, found[n_sums + n_alone :], contribution)
 
-    def follow(self, inputs: Inputs, gradient: np.ndarray, rate: float, projection_rate: float) -> None:
+    def follow(self, inputs: NetworkInputs, gradient: np.ndarray, rate: float, projection_rate: float) -> None:
         """Make a step of AdaGrad on the rows of each word and on the projection, given the gradient of the vectors."""
         self.rows.step(gradient, rate, inputs.words)
         if self.projection and inputs.vectors is not None:

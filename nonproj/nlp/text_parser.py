@@ -18,7 +18,7 @@ from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.loaded import check_model
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.text.places import locate, token_ranges
 from nonproj.trees.checks import check_integer
 from nonproj.trees.sampling import sample_trees

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from nonproj.parts.automaton import HeadAutomata
-from nonproj.parts.constraints import Rows
+from nonproj.parts.constraints import ConstraintRows
 from nonproj.types import ArcSpace, PartRows
 
 
@@ -76,7 +76,7 @@ class PartType(ABC):
         """Return the upper bounds, float64, of the parts' columns in a linear program: 1, or 0 for impossible parts."""
         return np.ones(start[-1] - start[0])
 
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
         """Return the rows that tie the parts, columns from ``first`` on, to the arcs, columns 0 to A - 1.
 
         With integral arcs they must be satisfied by exactly the parts that `used` returns.

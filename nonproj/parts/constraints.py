@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-class Rows(NamedTuple):
+class ConstraintRows(NamedTuple):
     """Sparse rows, numbered from 0: ``lower <= A x <= upper``.
 
     Attributes
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
     upper: Float64s
 
 
-def rows_of(entries: Iterable[tuple[ArrayLike, ArrayLike]], lower: ArrayLike, upper: ArrayLike) -> Rows:
+def rows_of(entries: Iterable[tuple[ArrayLike, ArrayLike]], lower: ArrayLike, upper: ArrayLike) -> ConstraintRows:
     """Build ``R`` rows from the (columns, values) of each and from bounds, float or float[R].
 
     Examples
@@ -46,10 +46,12 @@ def rows_of(entries: Iterable[tuple[ArrayLike, ArrayLike]], lower: ArrayLike, up
     empty = [(np.zeros(0, np.int64), np.zeros(0))]
     columns, values = zip(*(pairs or empty), strict=True)
     bounds = [np.ascontiguousarray(np.broadcast_to(bound, len(pairs)), np.float64) for bound in (lower, upper)]
-    return Rows(np.repeat(np.arange(len(sizes)), sizes), np.concatenate(columns), np.concatenate(values), *bounds)
+    return ConstraintRows(
+        np.repeat(np.arange(len(sizes)), sizes), np.concatenate(columns), np.concatenate(values), *bounds
+    )
 
 
-def stack(blocks: Iterable[Rows]) -> Rows:
+def stack(blocks: Iterable[ConstraintRows]) -> ConstraintRows:
     """Stack blocks of rows vertically.
 
     Examples
@@ -61,10 +63,10 @@ def stack(blocks: Iterable[Rows]) -> Rows:
     blocks = [*blocks] or [rows_of([], 0.0, 0.0)]
     above = np.cumsum([0] + [len(block.lower) for block in blocks[:-1]])
     numbered = [block._replace(row=block.row + shift) for block, shift in zip(blocks, above, strict=True)]
-    return Rows(*[np.concatenate(field) for field in zip(*numbered, strict=True)])
+    return ConstraintRows(*[np.concatenate(field) for field in zip(*numbered, strict=True)])
 
 
-def at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> Rows:
+def at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> ConstraintRows:
     """Return a row ``x[column] <= factor * x[limit]`` for each pair.
 
     Examples
@@ -73,7 +75,7 @@ def at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> Rows:
     array([ 1., -2.])
     """
     count = len(columns)
-    return Rows(
+    return ConstraintRows(
         np.repeat(np.arange(count), 2),
         np.stack([columns, limits], axis=1).reshape(-1).astype(np.int64),
         np.tile([1.0, -factor], count),
@@ -82,7 +84,7 @@ def at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> Rows:
     )
 
 
-def equal(row: Int64s, column: Int64s, total_row: Int64s, total: Int64s, factor: float = 1.0) -> Rows:
+def equal(row: Int64s, column: Int64s, total_row: Int64s, total: Int64s, factor: float = 1.0) -> ConstraintRows:
     """Return rows ``sum of columns - factor * total = 0``, one for each total.
 
     Examples
@@ -91,7 +93,7 @@ def equal(row: Int64s, column: Int64s, total_row: Int64s, total: Int64s, factor:
     array([ 1.,  1., -1.])
     """
     zeros = np.zeros(len(total))
-    return Rows(
+    return ConstraintRows(
         np.concatenate([row, total_row]).astype(np.int64),
         np.concatenate([column, total]).astype(np.int64),
         np.concatenate([np.ones(len(row)), np.full(len(total), -factor)]),

@@ -13,7 +13,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import Rows, at_most, equal, stack
+from nonproj.parts.constraints import ConstraintRows, at_most, equal, stack
 from nonproj.parts.geometry import DIRECTION, ORDER, direction_code, order_code
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
@@ -64,14 +64,14 @@ class Grandparent(PartType):
         above, below = grandparent_arcs(arcs, start)
         return (arcs.head[above] != arcs.modifier[below]).astype(np.float64)
 
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
         """Return the rows of `grandparent_rows`."""
         return grandparent_rows(arcs, start, first)
 
 
 def grandparent_rows(
     arcs: ArcSpace, start: np.ndarray, first: int, families: Iterable[str] = FAMILIES, implied: bool = False
-) -> Rows:
+) -> ConstraintRows:
     """Return rows that tie grandparent parts to arcs, from any of four families.
 
     Parameters
@@ -115,7 +115,7 @@ def grandparent_rows(
         ones = np.ones(len(part))
         columns = np.stack([above, below, first + part], axis=1).reshape(-1)
         values = np.tile([1.0, 1.0, -1.0], len(part))
-        blocks.append(Rows(np.repeat(part, 3), columns, values, -np.inf * ones, ones))
+        blocks.append(ConstraintRows(np.repeat(part, 3), columns, values, -np.inf * ones, ones))
     if "GPArc" in families:
         blocks.append(at_most(first + part, above, 1.0))
         if not both:

@@ -13,7 +13,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import Rows, equal, rows_of, stack
+from nonproj.parts.constraints import ConstraintRows, equal, rows_of, stack
 from nonproj.parts.geometry import DIRECTION, ORDER
 from nonproj.parts.sibling import entering, path_entries
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
@@ -56,7 +56,7 @@ class Grandsibling(PartType):
         nodes = self.rows(arcs, start).nodes
         return ((nodes[:, 0] != nodes[:, 2]) & (nodes[:, 0] != nodes[:, 3])).astype(np.float64)
 
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
         """Return rows that make the transitions of a head, under each of its grandparents, a path on each side.
 
         The flow out of START is the value of the arc from the grandparent; the flow into a candidate modifier, summed
@@ -71,7 +71,7 @@ class Grandsibling(PartType):
                 for k, before in ((middle - begin, 0), (end - middle, middle - begin)):
                     row, transition, value = path_entries(k)
                     entries = np.append(row, 0), np.append(column + transition, arc), np.append(value, -1.0)
-                    blocks.append(Rows(*entries, np.zeros(k + 1), np.zeros(k + 1)))
+                    blocks.append(ConstraintRows(*entries, np.zeros(k + 1), np.zeros(k + 1)))
                     transition, position = entering(k)
                     columns.append(column + transition)
                     positions.append(before + position - 1)

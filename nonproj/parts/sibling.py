@@ -12,7 +12,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import Rows, equal, rows_of, stack
+from nonproj.parts.constraints import ConstraintRows, equal, rows_of, stack
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
@@ -59,7 +59,7 @@ class Sibling(PartType):
                 row[:] = scores[part : part + b]
         return automata
 
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
         """Return rows that make the transitions of each half-automaton a path over its modifiers: its convex hull.
 
         One unit of flow leaves START; the flow into and out of each candidate modifier is the value of its arc.  This
@@ -71,13 +71,13 @@ class Sibling(PartType):
             k, base = len(out), first + int(start[q] - start[0])
             row, transition, value = path_entries(k)
             balance = np.append(1.0, np.zeros(k))
-            blocks.append(Rows(row, base + transition, value, balance, balance))
+            blocks.append(ConstraintRows(row, base + transition, value, balance, balance))
             transition, position = entering(k)
             blocks.append(equal(position - 1, base + transition, np.arange(k), out))
         return stack(blocks)
 
 
-def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
     """Return rows that make each transition the conjunction of its two arcs and of no arc between them.
 
     Looser than `Sibling.constraints`, whose parameters these are, but exact for integers.  A transition is at most

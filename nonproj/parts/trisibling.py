@@ -13,7 +13,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import Rows, rows_of
+from nonproj.parts.constraints import ConstraintRows, rows_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
@@ -66,7 +66,7 @@ class Trisibling(PartType):
                     part += b
         return automata
 
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
         """Return rows that make the triples of each half-automaton a path over pairs of modifiers.
 
         At most one unit of flow leaves START.  It is preserved at each pair of modifiers, and the flow into each

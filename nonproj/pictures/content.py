@@ -21,7 +21,7 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\
 _CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01](?:\.\d*)?|\.\d+)(?:\||$)")
 
 
-class Arc(NamedTuple):
+class TreeArc(NamedTuple):
     """An arc from ``head`` (0 is the root) to ``modifier`` with its label and its kind: see `PLAIN`."""
 
     head: int
@@ -37,7 +37,7 @@ class Picture(NamedTuple):
     ----------
     forms, tags : list of str
         The words, and the tags below them; an empty string for a word without tag.
-    above, below : list of Arc
+    above, below : list of TreeArc
         The tree; and the arcs of the other tree that are not in it.
     confidence : list of float, or None
         The probability that each word's head is correct.
@@ -45,8 +45,8 @@ class Picture(NamedTuple):
 
     forms: list[str]
     tags: list[str]
-    above: list[Arc]
-    below: list[Arc]
+    above: list[TreeArc]
+    below: list[TreeArc]
     confidence: list[float] | None = None
 
     def visible(self) -> Picture:
@@ -104,11 +104,11 @@ def picture_of(
     --------
     >>> from nonproj.io.objects import from_words
     >>> picture_of(from_words(["Det", "regner"]), [2, 0], ["nsubj", "root"]).above
-    [Arc(head=2, modifier=1, label='nsubj', kind='plain'), Arc(head=0, modifier=2, label='root', kind='plain')]
+    [TreeArc(head=2, modifier=1, label='nsubj', kind='plain'), TreeArc(head=0, modifier=2, label='root', kind='plain')]
     """
     tree = (heads_of(sentence) if heads is None else np.asarray(heads)).tolist()
     names = list(sentence.labels if labels is None else labels)
-    below: list[Arc] = []
+    below: list[TreeArc] = []
     if other is None:
         above = arcs_of(tree, names)
     else:
@@ -158,15 +158,15 @@ def partial_heads(sentence: Sentence) -> np.ndarray:
     return np.array(heads[1:], np.int32)
 
 
-def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[Arc]:
+def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[TreeArc]:
     """Return the arcs of a tree, given as the head of each word; those whose head is -1 have none."""
     pairs = enumerate(zip(heads, labels, strict=True), 1)
-    return [Arc(head, word, _shown(label)) for word, (head, label) in pairs if head >= 0]
+    return [TreeArc(head, word, _shown(label)) for word, (head, label) in pairs if head >= 0]
 
 
 def compared(
     heads: Sequence[int], labels: Sequence[str], other_heads: Sequence[int], other_labels: Sequence[str]
-) -> tuple[list[Arc], list[Arc]]:
+) -> tuple[list[TreeArc], list[TreeArc]]:
     """Return all arcs of a tree by how they compare with another tree, and the arcs of the other that differ.
 
     Labels are compared if both trees have them; an arc of a word without an arc in the other tree has the kind of a
@@ -175,7 +175,7 @@ def compared(
     Examples
     --------
     >>> compared([2, 0], ["a", "root"], [2, 0], ["b", "root"])[1]
-    [Arc(head=2, modifier=1, label='b', kind='other')]
+    [TreeArc(head=2, modifier=1, label='b', kind='other')]
     """
     above, below = [], {arc.modifier: arc._replace(kind=OTHER) for arc in arcs_of(other_heads, other_labels)}
     for arc in arcs_of(heads, labels):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nonproj.pictures.content import Arc, Picture
+from nonproj.pictures.content import Picture, TreeArc
 from nonproj.pictures.fonts import is_right_to_left, text_width
 
 FORM_SIZE, TAG_SIZE, LABEL_SIZE = 16.0, 11.0, 12.0
@@ -31,7 +31,7 @@ class PlacedArc(NamedTuple):
 
     Attributes
     ----------
-    arc : Arc
+    arc : TreeArc
     level : int
         From 1.
     crosses : bool
@@ -44,7 +44,7 @@ class PlacedArc(NamedTuple):
         Horizontal position of the middle of its label.
     """
 
-    arc: Arc
+    arc: TreeArc
     level: int
     crosses: bool
     start: float
@@ -77,7 +77,7 @@ class Layout(NamedTuple):
     arcs: list[PlacedArc]
 
 
-def arc_levels(arcs: Sequence[Arc]) -> tuple[list[int], list[bool]]:
+def arc_levels(arcs: Sequence[TreeArc]) -> tuple[list[int], list[bool]]:
     """Return the level of each arc of a tree, from 1, and whether it crosses another.
 
     An arc is above all arcs that it covers, and at a different level than the arcs it crosses.  Arcs from the root come
@@ -85,7 +85,7 @@ def arc_levels(arcs: Sequence[Arc]) -> tuple[list[int], list[bool]]:
 
     Examples
     --------
-    >>> arc_levels([Arc(3, 1, "a"), Arc(0, 2, "root"), Arc(2, 3, "b"), Arc(1, 4, "c")])
+    >>> arc_levels([TreeArc(3, 1, "a"), TreeArc(0, 2, "root"), TreeArc(2, 3, "b"), TreeArc(1, 4, "c")])
     ([2, 4, 1, 3], [True, True, False, True])
     """
     spans = [(min(arc[:2]), max(arc[:2])) for arc in arcs]
@@ -112,12 +112,12 @@ def arc_levels(arcs: Sequence[Arc]) -> tuple[list[int], list[bool]]:
     return [level or above for level in levels], crosses
 
 
-def end_slots(arcs: Sequence[Arc], levels: Sequence[int], n_words: int) -> list[list[tuple[int, bool]]]:
+def end_slots(arcs: Sequence[TreeArc], levels: Sequence[int], n_words: int) -> list[list[tuple[int, bool]]]:
     """Return the ends of arcs at each word, from left to right: the arc's index, and whether the word is its modifier.
 
     Examples
     --------
-    >>> end_slots([Arc(3, 1, "a"), Arc(3, 2, "b"), Arc(0, 3, "root")], [2, 1, 3], 3)[2]
+    >>> end_slots([TreeArc(3, 1, "a"), TreeArc(3, 2, "b"), TreeArc(0, 3, "root")], [2, 1, 3], 3)[2]
     [(1, False), (0, False), (2, True)]
     """
     ends: list[list[tuple[tuple[int, int], tuple[int, bool]]]] = [[] for _ in range(n_words)]
@@ -138,14 +138,14 @@ def _slot_key(word: int, other: int, level: int) -> tuple[int, int]:
 class _Side(NamedTuple):
     """The arcs above or below the words: levels, crossings, ends by word and the offset of both ends of each arc."""
 
-    arcs: list[Arc]
+    arcs: list[TreeArc]
     levels: list[int]
     crosses: list[bool]
     ends: list[list[tuple[int, bool]]]
     offsets: list[list[float]]
 
 
-def _side(arcs: list[Arc], n_words: int) -> _Side:
+def _side(arcs: list[TreeArc], n_words: int) -> _Side:
     levels, crosses = arc_levels(arcs)
     ends = end_slots(arcs, levels, n_words)
     offsets = [[0.0, 0.0] for _ in arcs]
@@ -160,7 +160,7 @@ def lay_out(picture: Picture) -> Layout:
 
     Examples
     --------
-    >>> layout = lay_out(Picture(["Det", "regner"], ["PRON", "VERB"], [Arc(2, 1, "nsubj"), Arc(0, 2, "root")], []))
+    >>> layout = lay_out(Picture(["Det", "regner"], ["", ""], [TreeArc(2, 1, "nsubj"), TreeArc(0, 2, "root")], []))
     >>> [arc.level for arc in layout.arcs], layout.centers[0] < layout.centers[1] < layout.width
     ([2, 1], True)
     """

@@ -42,8 +42,8 @@ def to_svg(picture: Picture, dark: bool | None = None) -> str:
 
     Examples
     --------
-    >>> from nonproj.pictures.content import Arc
-    >>> svg = to_svg(Picture(["Det", "regner"], ["PRON", "VERB"], [Arc(2, 1, "nsubj"), Arc(0, 2, "root")], []))
+    >>> from nonproj.pictures.content import TreeArc
+    >>> svg = to_svg(Picture(["Det", "regner"], ["PRON", "VERB"], [TreeArc(2, 1, "nsubj"), TreeArc(0, 2, "root")], []))
     >>> svg.count('class="arc'), svg.count('class="form"')
     (2, 2)
     """
@@ -76,8 +76,8 @@ def description(picture: Picture) -> str:
 
     Examples
     --------
-    >>> from nonproj.pictures.content import Arc
-    >>> description(Picture(["Det", "regner"], ["", ""], [Arc(2, 1, "nsubj"), Arc(0, 2, "root")], []))
+    >>> from nonproj.pictures.content import TreeArc
+    >>> description(Picture(["Det", "regner"], ["", ""], [TreeArc(2, 1, "nsubj"), TreeArc(0, 2, "root")], []))
     'Det is nsubj of regner; regner is root.'
     """
     clauses = []

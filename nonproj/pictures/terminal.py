@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TextIO
 
-from nonproj.pictures.content import LABEL, OTHER, RIGHT, WRONG, Arc, Picture
+from nonproj.pictures.content import LABEL, OTHER, RIGHT, WRONG, Picture, TreeArc
 from nonproj.pictures.layout import arc_levels
 
 _COLOURS = {"cross": "34", WRONG: "31", LABEL: "33", OTHER: "32", "faint": "2", "bold": "1"}
@@ -65,8 +65,9 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
 
     Examples
     --------
-    >>> from nonproj.pictures.content import Arc
-    >>> print(to_terminal(Picture(["Det", "regner"], ["PRON", "VERB"], [Arc(2, 1, "nsubj"), Arc(0, 2, "root")], [])))
+    >>> from nonproj.pictures.content import TreeArc
+    >>> arcs = [TreeArc(2, 1, "nsubj"), TreeArc(0, 2, "root")]
+    >>> print(to_terminal(Picture(["Det", "regner"], ["PRON", "VERB"], arcs, [])))
     ┌─>  1 Det     PRON  nsubj of 2 regner
     └─   2 regner  VERB  root
     """
@@ -98,7 +99,7 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
     return "\n".join(rows)
 
 
-def _of(arc: Arc, forms: list[str]) -> str:
+def _of(arc: TreeArc, forms: list[str]) -> str:
     label = arc.label or "_"
     return f"{label} of {arc.head} {forms[arc.head - 1]}" if arc.head else label
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nonproj.pictures.content import LABEL, OTHER, WRONG, Arc, Picture
+from nonproj.pictures.content import LABEL, OTHER, WRONG, Picture, TreeArc
 
 _SPECIAL = {character: f"\\{character}" for character in "{}$#_%"} | {
     "\\": "\\textbackslash{}",
@@ -20,7 +20,7 @@ def to_tikz(picture: Picture) -> str:
 
     Examples
     --------
-    >>> text = to_tikz(Picture(["50 %"], [""], [Arc(0, 1, "root")], []))
+    >>> text = to_tikz(Picture(["50 %"], [""], [TreeArc(0, 1, "root")], []))
     >>> "50 \\\\% \\\\\\\\" in text, "\\\\deproot{1}{root}" in text
     (True, True)
     """
@@ -49,7 +49,7 @@ def to_tikz(picture: Picture) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _edge(arc: Arc) -> str:
+def _edge(arc: TreeArc) -> str:
     """Return the command that draws an arc."""
     options = [f"edge style={{{_STYLES[arc.kind]}}}"] if arc.kind in _STYLES else []
     if arc.kind == OTHER:

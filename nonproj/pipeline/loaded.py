@@ -23,7 +23,7 @@ from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import part_templates
 from nonproj.scoring.tree_labels import LABEL_MARGIN, TreeLabeler
 from nonproj.tagging.analyzer import Analyzer
-from nonproj.tagging.encoded import EncodedTags, encoded_tags
+from nonproj.tagging.encoded import EncoderTagScorer, encoded_tags
 
 THIRD_EFFORT = 10
 """Factor on the search limit with third-order parts."""
@@ -94,7 +94,7 @@ class LoadedModel:
         return self.model.loaded(EncoderScorer, len(self.model.labels))
 
     @LoadedOnce
-    def encoded_tags(self) -> EncodedTags | None:
+    def encoded_tags(self) -> EncoderTagScorer | None:
         """What adds the encoder's scores of tags to the tagger's, or None."""
         return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None, self.max_words)
 

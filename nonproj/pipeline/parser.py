@@ -30,7 +30,7 @@ from nonproj.dual.domain import with_scale
 from nonproj.dual.options import SearchOptions
 from nonproj.dual.problem import PartsProblem
 from nonproj.dual.proofs import proof_of
-from nonproj.dual.search import Searched, with_known
+from nonproj.dual.search import SearchResult, with_known
 from nonproj.errors import ConfigError, DataError, SentenceMemoryError, SizeError
 from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.constraints import Constraints, read_constraints
@@ -41,7 +41,7 @@ from nonproj.pipeline.loaded import LoadedModel
 from nonproj.pipeline.parses import Parse as Parse
 from nonproj.scoring.batch import Batch, join, join_words
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.scorer import Known, score_pairs
+from nonproj.scoring.scorer import CachedLabelScores, score_pairs
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.constrained import constrained_marginals
@@ -319,7 +319,7 @@ class Parser(LoadedModel):
 
     def score_batch(
         self, batch: Batch, arcs: Sequence[ArcSpace], demanded: Mapping[int, int] | None = None
-    ) -> tuple[list[tuple[PartSpace, np.ndarray]], Known | None]:
+    ) -> tuple[list[tuple[PartSpace, np.ndarray]], CachedLabelScores | None]:
         """Return the result of `score` for each sentence of a batch, and the label information of `Scorer.score_batch`.
 
         ``demanded`` are the numbers of the labels that some nodes of the batch must have.
@@ -344,12 +344,12 @@ class Parser(LoadedModel):
         """
         return decode_trusted(parts, scores, self.options, search or self.search, 1, self.price)[0]
 
-    def decode_all(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Searched:
+    def decode_all(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> SearchResult:
         """Return as many of the best trees as ``decoding.nbest`` asks for; see `decode`."""
         limits = search or self.search
         return decode_trusted(parts, scores, self.options, limits, self.nbest, self.price, self.proofs)
 
-    def prove(self, found: Searched, full: bool) -> dict[str, Any]:
+    def prove(self, found: SearchResult, full: bool) -> dict[str, Any]:
         """Return the proof of the best trees, over the candidate arcs or over all that are allowed."""
         problem, outside = found.problem, "forbidden" if full else "pruned"
         if not isinstance(problem, PartsProblem) or problem.own is None:
@@ -359,7 +359,7 @@ class Parser(LoadedModel):
 
     def widen(
         self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded, constraints: Constraints | None = None
-    ) -> tuple[ArcSpace, Searched | None, Decoded | None]:
+    ) -> tuple[ArcSpace, SearchResult | None, Decoded | None]:
         """Return the best trees over all arcs, whose certificates are about the model without pruning.
 
         Returns

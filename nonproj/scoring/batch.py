@@ -17,7 +17,7 @@ from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
 from nonproj.types import Int32s, PartRows
 
 if TYPE_CHECKING:
-    from nonproj.scoring.encoders.scorer import Encoded
+    from nonproj.scoring.encoders.heads import EncodedSentence
 
 if END != START + 1:
     raise AssertionError("START and END are numbered in their order")
@@ -35,7 +35,7 @@ class Batch(NamedTuple):
         START and ``end[s] + 1`` its END.
     n_nodes : int
         All nodes, those in the padding between sentences included.
-    encoded : tuple of nonproj.scoring.encoders.scorer.Encoded, or None
+    encoded : tuple of nonproj.scoring.encoders.heads.EncodedSentence, or None
         As of `Tokens`, of each sentence.
     """
 
@@ -45,7 +45,7 @@ class Batch(NamedTuple):
     first: np.ndarray
     end: np.ndarray
     n_nodes: int
-    encoded: tuple[Encoded, ...] | None = None
+    encoded: tuple[EncodedSentence, ...] | None = None
 
 
 def join(tokens: Sequence[Tokens]) -> Batch:

@@ -15,7 +15,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import check_count
-from nonproj.scoring.hashing import Hashed
+from nonproj.scoring.hashing import HashedTemplates
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint32s
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _codes_of(orders: np.ndarray) -> np.ndarray:
     return np.stack([0 * above, 1 + below, 3 + 4 * above + 2 * below + across], axis=1).astype(np.uint8)
 
 
-def grandparent_bounds(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> GrandparentBounds:
+def grandparent_bounds(hashed: HashedTemplates, weights: np.ndarray, scale: float = 1.0) -> GrandparentBounds:
     """Return upper bounds of the scores of all grandparent parts of a sentence.
 
     The parameters are those of `nonproj.scoring.scorer.score_parts`, with the grandparent templates.  The bounds are
@@ -85,12 +85,12 @@ def grandparent_bounds(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) 
 
     Examples
     --------
-    >>> from nonproj.scoring.vocabulary import Encoder
+    >>> from nonproj.scoring.vocabulary import TokenEncoder
     >>> from nonproj.scoring.hashing import hash_tokens
     >>> from nonproj.scoring.templates import part_templates
     >>> from nonproj.types import Sentence
     >>> rows = [[str(i), "_", "_", "_", tag, "_", "_", "_", "_", "_"] for i, tag in enumerate("NVN", 1)]
-    >>> encoder = Encoder.from_sentences([Sentence(rows)], ["pos"], rare=1)
+    >>> encoder = TokenEncoder.from_sentences([Sentence(rows)], ["pos"], rare=1)
     >>> spec = {"part": "grandparent", "codes": ["none"], "templates": ["g.pos m.pos"]}
     >>> table = part_templates(spec, ["pos"])
     >>> hashed = hash_tokens(encoder.encode(Sentence(rows)), table, 16)

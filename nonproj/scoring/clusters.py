@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
-from nonproj.io.strings import CLUSTERED, check, fits
+from nonproj.io.strings import CLUSTERED, check_strings, fits
 from nonproj.linear.state import Schema
 
 PREFIXES = {"cluster": None, "cluster6": 6, "cluster4": 4}
@@ -114,7 +114,7 @@ class Clusters:
             raise ModelError("the word clusters are damaged") from None
         if len(strings) != description["words"] or not all(map(_is_cluster, set(strings.values()))):
             raise ModelError("the word clusters are damaged")
-        check(list(strings), CLUSTERED, "the word clusters")
+        check_strings(list(strings), CLUSTERED, "the word clusters")
         return cls(strings)
 
 

@@ -19,7 +19,7 @@ from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
 from nonproj.types import Int32s, PartRows, Uint8s, Uint32s, Uint64s
 
 
-class Plain(NamedTuple):
+class PlainTemplates(NamedTuple):
     """The plain templates of one sentence, in few arrays because passing an array to a kernel takes time.
 
     Attributes
@@ -43,7 +43,7 @@ class Plain(NamedTuple):
     code_shift: np.uint32
 
 
-class Sets(NamedTuple):
+class SetTemplates(NamedTuple):
     """The templates of one sentence over sets of values: the words between, and single morphological features.
 
     Attributes
@@ -63,14 +63,14 @@ class Sets(NamedTuple):
     n_between: int
 
 
-class Hashed(NamedTuple):
+class HashedTemplates(NamedTuple):
     """One sentence under the templates of one part type."""
 
-    plain: Plain
-    sets: Sets
+    plain: PlainTemplates
+    sets: SetTemplates
 
 
-class Places(NamedTuple):
+class WeightPlaces(NamedTuple):
     """Places in a weight table, uint32: those of part ``p`` are ``places[start[p]:start[p + 1]]``, with start int64."""
 
     start: np.ndarray
@@ -84,7 +84,7 @@ BLOCK = 64
 and the places of a whole sentence do not fit into the first-level cache."""
 
 
-def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) -> Hashed:
+def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) -> HashedTemplates:
     """Compute every word's share of the hash of every template, for ``n_weights`` weights, a power of two."""
     batch = tokens if isinstance(tokens, Batch) else join([tokens])
     n_templates = table.salt.shape[0]
@@ -93,19 +93,19 @@ def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) ->
     terms = (table.term_start, table.term_offset, table.term_attribute, table.term_coefficient)
     _hash_tokens(batch.atoms, batch.end, table.salt, *terms, shares)
     shift = np.uint32(32 - (n_weights.bit_length() - 1))
-    plain = Plain(shares, table.n_plain, table.codes, shift, table.code_shift)
+    plain = PlainTemplates(shares, table.n_plain, table.codes, shift, table.code_shift)
     firsts, columns = _NO_FIRSTS, table.between_attribute
     if table.n_between:
         between = columns[table.n_plain : table.n_plain + table.n_between]
         firsts = _find_firsts(batch.atoms, batch.first, batch.end, between)
     coefficients = table.between_coefficient, table.feat_coefficient
-    sets = Sets(batch.atoms, batch.feat_start, batch.feat, firsts, columns, *coefficients, table.n_between)
-    return Hashed(plain, sets)
+    sets = SetTemplates(batch.atoms, batch.feat_start, batch.feat, firsts, columns, *coefficients, table.n_between)
+    return HashedTemplates(plain, sets)
 
 
-def list_places(hashed: Hashed, parts: PartRows) -> Places:
+def list_places(hashed: HashedTemplates, parts: PartRows) -> WeightPlaces:
     """Return the places of the features of some parts: plain templates, code by code, then those over sets."""
-    return _list_places(hashed, parts.nodes, parts.codes)
+    return make_places(hashed, parts.nodes, parts.codes)
 
 
 @kernel
@@ -195,16 +195,16 @@ def _count_distinct(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) 
 
 
 @kernel
-def _list_places(hashed: Hashed, nodes: Int32s, codes: Uint8s) -> Places:
-    """Return the `Places` of all parts."""
-    block = _new_block(hashed, nodes.shape[0])
-    _write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
-    return Places(block.start, block.places[: block.start[-1]])
+def make_places(hashed: HashedTemplates, nodes: Int32s, codes: Uint8s) -> WeightPlaces:
+    """Return the `WeightPlaces` of all parts."""
+    block = new_block(hashed, nodes.shape[0])
+    write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
+    return WeightPlaces(block.start, block.places[: block.start[-1]])
 
 
 @kernel
-def _new_block(hashed: Hashed, size: int) -> Places:
-    """Return `Places` with room for ``size`` parts, whatever words they have."""
+def new_block(hashed: HashedTemplates, size: int) -> WeightPlaces:
+    """Return `WeightPlaces` with room for ``size`` parts, whatever words they have."""
     feat_start, firsts, n_templates = hashed.sets.feat_start, hashed.sets.firsts, hashed.plain.shares.shape[2]
     most = 1
     for node in range(feat_start.shape[0] - 1):
@@ -212,12 +212,12 @@ def _new_block(hashed: Hashed, size: int) -> Places:
     n_feat = n_templates - hashed.plain.n_plain - firsts.shape[0]
     of_sets = firsts.shape[0] * firsts.shape[2] + n_feat * most * most
     capacity = hashed.plain.n_plain * hashed.plain.codes.shape[0] + of_sets
-    return Places(np.zeros(size + 1, np.int64), np.empty(size * capacity, np.uint32))
+    return WeightPlaces(np.zeros(size + 1, np.int64), np.empty(size * capacity, np.uint32))
 
 
 @kernel
-def _write_places(
-    hashed: Hashed, nodes: Int32s, codes: Uint8s, first: int, block: Places, memory: Uint8s, width: int
+def write_places(
+    hashed: HashedTemplates, nodes: Int32s, codes: Uint8s, first: int, block: WeightPlaces, memory: Uint8s, width: int
 ) -> int:
     """Write the places of the parts from ``first`` on, as many as a block holds; return their number.
 
@@ -270,7 +270,9 @@ def _hash_part(flat: Uint32s, n_nodes: int, nodes: Int32s, p: int, keys: Uint32s
 
 
 @kernel
-def _write_special(hashed: Hashed, keys: Uint32s, code: np.uint32, h: int, m: int, places: Int32s, end: int) -> int:
+def _write_special(
+    hashed: HashedTemplates, keys: Uint32s, code: np.uint32, h: int, m: int, places: Int32s, end: int
+) -> int:
     """Write the places of an arc under the templates over sets from ``places[end]`` on; return the new end."""
     sets, n_plain, shift = hashed.sets, hashed.plain.n_plain, hashed.plain.shift
     atoms, feat_start, feat, firsts = sets.atoms, sets.feat_start, sets.feat, sets.firsts

@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.perceptron import move
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.hashing import Hashed, Places, _list_places, hash_tokens, list_places
+from nonproj.scoring.hashing import HashedTemplates, WeightPlaces, hash_tokens, list_places, make_places
 from nonproj.scoring.labels import LINE
 from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -148,7 +148,7 @@ def _sibling_position(h: int, s: int, m: int, none: int) -> int:
     return 5 + (1 if s > h else 0) + (1 if m > h else 0)
 
 
-class Candidates(NamedTuple):
+class CandidateLabels(NamedTuple):
     """Some labels of each node, best first; the root, START and END have one, 0.
 
     Attributes
@@ -163,9 +163,9 @@ class Candidates(NamedTuple):
     scores: np.ndarray
 
 
-def candidates(
+def candidate_labels(
     scores: np.ndarray, most: int, beam: float, gold: np.ndarray | None = None, tree: LabelledTree | None = None
-) -> Candidates:
+) -> CandidateLabels:
     """Return the best labels of each arc.
 
     Parameters
@@ -183,13 +183,13 @@ def candidates(
 
     Examples
     --------
-    >>> found = candidates(np.array([[1.0, 5.0, 4.0], [9.0, 0.0, 1.0]]), 3, 2.0)
+    >>> found = candidate_labels(np.array([[1.0, 5.0, 4.0], [9.0, 0.0, 1.0]]), 3, 2.0)
     >>> found.counts.tolist(), found.labels[1].tolist()
     ([1, 2, 1, 1, 1], [1, 2, 0])
     """
     words = np.arange(1, len(scores) + 1, dtype=np.int32) if tree is None else tree.words
     shape = (len(scores) + 1 if tree is None else len(tree.heads)) + 2, min(most, scores.shape[1])
-    found = Candidates(np.zeros(shape, np.int64), np.ones(shape[0], np.int64), np.zeros(shape))
+    found = CandidateLabels(np.zeros(shape, np.int64), np.ones(shape[0], np.int64), np.zeros(shape))
     wanted = np.full(len(words), -1, np.int64) if gold is None else gold
     _choose_candidates(np.ascontiguousarray(scores, np.float64), words, beam, wanted, *found)
     return found
@@ -245,7 +245,12 @@ class PairScorer:
         return cls(files, attributes) if LABEL_PAIRS[0] in files else None
 
     def score(
-        self, tokens: Tokens | Batch, tree: LabelledTree, found: Candidates, weights: np.ndarray, scale: float = 1.0
+        self,
+        tokens: Tokens | Batch,
+        tree: LabelledTree,
+        found: CandidateLabels,
+        weights: np.ndarray,
+        scale: float = 1.0,
     ) -> list[np.ndarray]:
         """Return the scores of the pairs of candidates, of siblings and of grandparents, float64[P, K, K] each.
 
@@ -292,7 +297,7 @@ def _line(place: np.uint32, first: int, shift: np.uint32) -> np.uint32:
 
 @kernel
 def _score_label_pairs(
-    hashed: Hashed,
+    hashed: HashedTemplates,
     rows: PartRows,
     labels: Int64s,
     counts: Int64s,
@@ -307,7 +312,7 @@ def _score_label_pairs(
             chosen[n] = p
             n += 1
     nodes, shift = rows.nodes[chosen[:n]], hashed.plain.shift
-    start, places = _list_places(hashed, nodes, rows.codes[chosen[:n]])
+    start, places = make_places(hashed, nodes, rows.codes[chosen[:n]])
     for p in range(n):
         one, two, grid = nodes[p, 1], nodes[p, 2], scores[chosen[p]]
         for a in range(counts[one]):
@@ -321,7 +326,7 @@ def _score_label_pairs(
 
 @kernel
 def _add_pairs(
-    listed: Places,
+    listed: WeightPlaces,
     first: Int64s,
     second: Int64s,
     shift: np.uint32,

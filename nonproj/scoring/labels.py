@@ -22,7 +22,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.perceptron import move
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
+from nonproj.scoring.hashing import BLOCK, HashedTemplates, WeightPlaces, list_places, new_block, write_places
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
@@ -122,7 +122,7 @@ def _fill_labels(heads: Int32s, begin: Int32s, end: Int32s, nodes: Int32s, codes
 
 
 def label_scores(
-    hashed: Hashed, parts: PartRows, n_labels: int, weights: np.ndarray, lines: np.ndarray | None = None
+    hashed: HashedTemplates, parts: PartRows, n_labels: int, weights: np.ndarray, lines: np.ndarray | None = None
 ) -> np.ndarray:
     """Score every label of every arc: float64[n, n_labels], or int32 for weights of int16.
 
@@ -138,7 +138,7 @@ def label_scores(
 
 @kernel
 def _score_labels(
-    hashed: Hashed,
+    hashed: HashedTemplates,
     nodes: Int32s,
     codes: Uint8s,
     weights: Float32s | Int16s,
@@ -150,10 +150,10 @@ def _score_labels(
 
     ``line`` is `LINE`, as an argument because the compiler unrolls a loop of known length and does not vectorise it.
     """
-    block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
+    block = new_block(hashed, min(BLOCK, nodes.shape[0]))
     start, places = block
     for arc in range(0, nodes.shape[0], BLOCK):
-        count = _write_places(hashed, nodes, codes, arc, block, np.empty(0, np.uint8), 0)
+        count = write_places(hashed, nodes, codes, arc, block, np.empty(0, np.uint8), 0)
         _fetch_lines(block, 0, lines[arc], scores.shape[1], weights)
         for p in range(count):
             if p + 1 < count:
@@ -170,7 +170,7 @@ def _score_labels(
 
 
 @kernel
-def _fetch_lines(block: Places, p: int, lines: int, n_columns: int, weights: Float32s | Int16s) -> None:
+def _fetch_lines(block: WeightPlaces, p: int, lines: int, n_columns: int, weights: Float32s | Int16s) -> None:
     """Fetch the lines of weights of an arc into the cache, while those of the arc before it are summed."""
     start, places = block
     for first in range(0, n_columns, LINE):
@@ -230,7 +230,7 @@ def _two_best(scores: Float64s | Int32s, best: Int64s, margins: Float64s) -> Non
 
 
 def add_labels(
-    hashed: Hashed,
+    hashed: HashedTemplates,
     parts: PartRows,
     gold: Int64s,
     predicted: Int64s,
@@ -249,7 +249,7 @@ def add_labels(
 
 @kernel
 def _add_labels(
-    listed: Places, gold: Int64s, predicted: Int64s, step: float, weights: Float32s, total: Float64s
+    listed: WeightPlaces, gold: Int64s, predicted: Int64s, step: float, weights: Float32s, total: Float64s
 ) -> None:
     """Move the weights of wrongly labelled arcs from the predicted label to the gold one."""
     start, places = listed
@@ -262,7 +262,13 @@ def _add_labels(
 
 
 def add_labelled(
-    hashed: Hashed, parts: PartRows, labels: Int64s, delta: Float64s, step: float, weights: Float32s, total: Float64s
+    hashed: HashedTemplates,
+    parts: PartRows,
+    labels: Int64s,
+    delta: Float64s,
+    step: float,
+    weights: Float32s,
+    total: Float64s,
 ) -> None:
     """Add ``delta``, float64[n], times the features of arcs with these labels, int64[n], to the weights.
 
@@ -273,7 +279,7 @@ def add_labelled(
 
 @kernel
 def _add_labelled(
-    listed: Places, labels: Int64s, delta: Float64s, step: float, weights: Float32s, total: Float64s
+    listed: WeightPlaces, labels: Int64s, delta: Float64s, step: float, weights: Float32s, total: Float64s
 ) -> None:
     """Add each arc's delta to the weights of its label at its places."""
     start, places = listed

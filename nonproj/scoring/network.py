@@ -20,10 +20,10 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.state import Arrays, Schema
-from nonproj.networks.context import CONTEXT, Context, check_context
+from nonproj.networks.context import CONTEXT, ContextWeights, check_context
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, ROOT, Tokens
-from nonproj.scoring.word_rows import Columns, sums_before, word_sums
+from nonproj.scoring.word_rows import IndexColumns, sums_before, word_sums
 from nonproj.types import Float64s, Int16s, Int32s
 
 POSITIONS = 30
@@ -60,7 +60,7 @@ class ArcWeights(NamedTuple):
     labels: np.ndarray
 
 
-class Layer(NamedTuple):
+class HiddenSums(NamedTuple):
     """What the hidden layers of a sentence's arcs, or a batch's, are sums of.
 
     Attributes
@@ -86,13 +86,13 @@ class Network:
 
     Parameters
     ----------
-    columns : Columns
+    columns : IndexColumns
     index : ndarray of shape (columns.size,), int32
         The row of each entry, 0 if it has none.
     weights : ArcWeights
     scale, label_scale : float
         Factors of the scores of arcs and of labels.
-    context : Context, optional
+    context : ContextWeights, optional
         Layers over words in context.
     """
 
@@ -103,18 +103,18 @@ class Network:
 
     def __init__(
         self,
-        columns: Columns,
+        columns: IndexColumns,
         index: np.ndarray,
         weights: ArcWeights,
         scale: float,
         label_scale: float,
-        context: Context | None = None,
+        context: ContextWeights | None = None,
     ):
         self.columns, self.index, self.weights, self.context = columns, index, weights, context
         self.scale, self.label_scale = scale, label_scale
         self._labels = np.ascontiguousarray(weights.labels.T, np.float64)
 
-    def layer(self, tokens: Tokens | Batch, tagged: tuple[Tokens | Batch, np.ndarray] | None = None) -> Layer:
+    def layer(self, tokens: Tokens | Batch, tagged: tuple[Tokens | Batch, np.ndarray] | None = None) -> HiddenSums:
         """Return what the scores of a sentence's arcs, or a batch's, have in common.
 
         Parameters
@@ -134,14 +134,14 @@ class Network:
             sentences = (tokens.first, tokens.end) if isinstance(tokens, Batch) else whole(tokens.n_nodes)
             vectors = word_sums(self.columns, self.index, self.weights.words, tokens)
             sums = self.context.sums(vectors, sentences)[word]
-        return Layer(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
+        return HiddenSums(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 
-    def scores(self, layer: Layer, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
+    def scores(self, layer: HiddenSums, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
         """Return the score of each arc, float64[A], exact but for the rounding of the product with the factor.
 
         Parameters
         ----------
-        layer : Layer
+        layer : HiddenSums
         head, modifier : ndarray of shape (A,), int32
             Numbers of (tagged) words of the same sentence.
         """
@@ -150,7 +150,7 @@ class Network:
         scores *= self.scale
         return scores
 
-    def label_scores(self, layer: Layer, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
+    def label_scores(self, layer: HiddenSums, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
         """Return the score of each label of each arc, float64[A, n_labels]; for the parameters see `scores`."""
         arcs = np.ascontiguousarray(head), np.ascontiguousarray(modifier)
         scores = np.zeros((len(head), self._labels.shape[1]))
@@ -192,7 +192,7 @@ class Network:
             raise ModelError("the network is empty")
         if not all(0.0 <= scale < 1e30 for scale in scales):
             raise ModelError("a scale of the network is not a number from 0")
-        found = Columns.of(vocabularies, [(name, offset) for name, offset in columns])
+        found = IndexColumns.of(vocabularies, [(name, offset) for name, offset in columns])
         index, *tables = (np.ascontiguousarray(arrays[name]) for name in _ARRAYS)
         weights = ArcWeights(*tables)
         context = check_context(arrays, 2 * len(weights.output))
@@ -237,7 +237,7 @@ def position_code(h: int, m: int, root: int) -> int:
 
 @kernel
 def _score_arcs(
-    head: Int32s, modifier: Int32s, layer: Layer, positions: Int16s, output: Int16s, scores: Float64s
+    head: Int32s, modifier: Int32s, layer: HiddenSums, positions: Int16s, output: Int16s, scores: Float64s
 ) -> None:
     """Write the product of each arc's hidden layer with the output weights, which is exact."""
     word, roots, sums, before = layer
@@ -255,7 +255,7 @@ def _score_arcs(
 
 @kernel
 def _score_labels(
-    head: Int32s, modifier: Int32s, layer: Layer, positions: Int16s, labels: Float64s, scores: Float64s
+    head: Int32s, modifier: Int32s, layer: HiddenSums, positions: Int16s, labels: Float64s, scores: Float64s
 ) -> None:
     """Add the product of each arc's hidden layer with the weights of the labels, float64[K, n_labels].
 

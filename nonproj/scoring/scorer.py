@@ -17,9 +17,17 @@ from nonproj.linear.weights import zero_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.parts.registry import part_set
 from nonproj.scoring.batch import Batch, join, join_rows
-from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, hash_tokens, list_places
+from nonproj.scoring.hashing import (
+    BLOCK,
+    HashedTemplates,
+    WeightPlaces,
+    hash_tokens,
+    list_places,
+    new_block,
+    write_places,
+)
 from nonproj.scoring.labels import AllowedLabels, add_labelled, best_label_scores, label_scores
-from nonproj.scoring.network import Layer, Network
+from nonproj.scoring.network import HiddenSums, Network
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, PartSpace, Uint8s
@@ -33,13 +41,13 @@ class Features(NamedTuple):
     """
 
     parts: PartSpace
-    pairs: list[tuple[Hashed, PartRows]]
-    labelled: tuple[Hashed, PartRows] | None = None
+    pairs: list[tuple[HashedTemplates, PartRows]]
+    labelled: tuple[HashedTemplates, PartRows] | None = None
     lines: np.ndarray | None = None
     network: np.ndarray | None = None
 
 
-class Known(NamedTuple):
+class CachedLabelScores(NamedTuple):
     """The scores of labels with which the arcs of a batch were scored.
 
     Attributes
@@ -48,16 +56,16 @@ class Known(NamedTuple):
         Heads and modifiers, as nodes of the batch.
     of_labels : ndarray of shape (A, n_labels)
         Not scaled.
-    layer : Layer or None
+    layer : HiddenSums or None
         Of the network, if there is one.
     """
 
     arcs: np.ndarray
     of_labels: np.ndarray
-    layer: Layer | None
+    layer: HiddenSums | None
 
 
-def _labelled(features: Features) -> tuple[Hashed, PartRows]:
+def _labelled(features: Features) -> tuple[HashedTemplates, PartRows]:
     """Return the features of arcs with labels."""
     if features.labelled is None:
         raise ValueError("arcs are scored without labels")
@@ -147,7 +155,7 @@ class Scorer:
         weights: np.ndarray,
         scale: float = 1.0,
         demanded: Mapping[int, int] | None = None,
-    ) -> tuple[list[np.ndarray], Known | None]:
+    ) -> tuple[list[np.ndarray], CachedLabelScores | None]:
         """Score the parts of all sentences of a batch.
 
         Parameters
@@ -161,7 +169,7 @@ class Scorer:
         Returns
         -------
         scores : list of ndarray, float64[P]
-        known : Known or None
+        known : CachedLabelScores or None
             If labels are scored with the arcs.
         """
         scores, known = [], None
@@ -181,7 +189,7 @@ class Scorer:
                 lines = self.lines.of(batch, rows.nodes) if self.lines else None
                 lines = _free(lines, modifier, demanded) if demanded else lines
                 hashed = hash_tokens(batch, self.label_table, len(weights))
-                known = Known(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines), layer)
+                known = CachedLabelScores(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines), layer)
                 scores[0] += scale * best_label_scores(known.of_labels, modifier, demanded)
         split, done = [], [0] * len(scores)
         for parts in spaces:
@@ -240,7 +248,7 @@ def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, 
     return score_pairs(batch, hash_tokens(batch, table, len(weights)), weights, scale)[0]
 
 
-def score_pairs(batch: Batch, hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> list[np.ndarray]:
+def score_pairs(batch: Batch, hashed: HashedTemplates, weights: np.ndarray, scale: float = 1.0) -> list[np.ndarray]:
     """Return the score of every arc of each sentence: ``s[h, m]``, float64[N, N].
 
     It is minus infinity on the diagonal and in column 0.  ``hashed`` is the batch under templates of arcs; for the
@@ -257,12 +265,12 @@ def score_pairs(batch: Batch, hashed: Hashed, weights: np.ndarray, scale: float 
     return scores
 
 
-def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
+def score_parts(hashed: HashedTemplates, parts: PartRows, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Return the score of each part.
 
     Parameters
     ----------
-    hashed : Hashed
+    hashed : HashedTemplates
         From `hash_tokens`, for the same type of part.
     parts : PartRows
         P of them.
@@ -281,7 +289,7 @@ def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: flo
 
 
 def add_parts(
-    hashed: Hashed, parts: PartRows, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
+    hashed: HashedTemplates, parts: PartRows, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
 ) -> None:
     """Add ``delta`` times each part's features to the weights, and ``step`` times that to the running total.
 
@@ -303,7 +311,7 @@ def add_parts(
 
 @kernel
 def _score_parts(
-    hashed: Hashed,
+    hashed: HashedTemplates,
     nodes: Int32s,
     codes: Uint8s,
     weights: Float32s | Int16s,
@@ -311,11 +319,11 @@ def _score_parts(
     scores: Float64s,
 ) -> None:
     """Sum the weights at each part's places."""
-    block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
+    block = new_block(hashed, min(BLOCK, nodes.shape[0]))
     start, places = block
     memory = weights.view(np.uint8)
     for first in range(0, nodes.shape[0], BLOCK):
-        for p in range(_write_places(hashed, nodes, codes, first, block, memory, weights.itemsize)):
+        for p in range(write_places(hashed, nodes, codes, first, block, memory, weights.itemsize)):
             total = zero_of(weights)
             for i in range(start[p], start[p + 1]):
                 total += weights[places[i]]
@@ -324,7 +332,7 @@ def _score_parts(
 
 @kernel
 def _score_pairs(
-    hashed: Hashed,
+    hashed: HashedTemplates,
     begin: Int32s,
     end: Int32s,
     weights: Float32s | Int16s,
@@ -333,7 +341,7 @@ def _score_pairs(
 ) -> None:
     """Sum the weights at the places of the arcs between all words of each sentence, and write them by head."""
     nodes, codes, filled = np.empty((BLOCK, 2), np.int32), np.zeros((BLOCK, 3), np.uint8), np.empty(BLOCK, np.int64)
-    block, memory, row = _new_block(hashed, BLOCK), weights.view(np.uint8), 0
+    block, memory, row = new_block(hashed, BLOCK), weights.view(np.uint8), 0
     start, places = block
     for s in range(begin.shape[0]):
         h, m, n_nodes = begin[s], begin[s], end[s] - begin[s]
@@ -351,7 +359,7 @@ def _score_pairs(
                 row, m = row + 1, m + 1
                 if m == end[s]:
                     h, m = h + 1, begin[s]
-            for p in range(_write_places(hashed, nodes[:count], codes, 0, block, memory, weights.itemsize)):
+            for p in range(write_places(hashed, nodes[:count], codes, 0, block, memory, weights.itemsize)):
                 total = zero_of(weights)
                 for i in range(start[p], start[p + 1]):
                     total += weights[places[i]]
@@ -359,7 +367,7 @@ def _score_pairs(
 
 
 @kernel
-def _add(listed: Places, delta: Float64s, step: float, weights: Float32s, total: Float64s) -> None:
+def _add(listed: WeightPlaces, delta: Float64s, step: float, weights: Float32s, total: Float64s) -> None:
     """Add each part's delta to the weights at its places."""
     start, places = listed
     for p in range(delta.shape[0]):

@@ -17,9 +17,9 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch, join_heads, split_heads
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.label_pairs import Candidates, LabelledTree, PairScorer, candidates, labelled_tree
+from nonproj.scoring.label_pairs import CandidateLabels, LabelledTree, PairScorer, candidate_labels, labelled_tree
 from nonproj.scoring.labels import label_parts, label_scores, two_best
-from nonproj.scoring.scorer import Known, Scorer
+from nonproj.scoring.scorer import CachedLabelScores, Scorer
 from nonproj.scoring.templates import part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int64s, PartRows
@@ -70,7 +70,7 @@ class TreeLabeler:
         self.table = part_templates(files["label"], attributes)
         self.pairs = PairScorer.of(files, attributes)
 
-    def scores(self, batch: Batch, trees: np.ndarray, known: Known | None = None) -> np.ndarray:
+    def scores(self, batch: Batch, trees: np.ndarray, known: CachedLabelScores | None = None) -> np.ndarray:
         """Return the score of each label of each arc, float64[n, n_labels].
 
         It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with
@@ -82,7 +82,7 @@ class TreeLabeler:
             Of sentences of ``n`` words, all told.
         trees : ndarray, int32
             From `nonproj.scoring.batch.join_heads`.
-        known : Known, optional
+        known : CachedLabelScores, optional
             The scores with which arcs were scored, the trees' among them.
         """
         (weights, scale), (parser_weights, parser_scale) = self.tables
@@ -110,7 +110,7 @@ class TreeLabeler:
         self,
         batch: Batch,
         heads: Sequence[np.ndarray],
-        known: Known | None = None,
+        known: CachedLabelScores | None = None,
         demanded: Mapping[int, int] | None = None,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the labels of the tree of each sentence.
@@ -120,7 +120,7 @@ class TreeLabeler:
         batch : Batch
         heads : sequence of ndarray of shape (N,), int32
             A tree for each sentence.
-        known : Known, optional
+        known : CachedLabelScores, optional
             See `scores`.
         demanded : mapping of int to int, optional
             The nodes that must have a label, and its number.
@@ -168,22 +168,22 @@ def label_tree(
     margin : float
         That with which the labeler was trained; see `BEAM`.
     gold, margins : ndarray, optional
-        As for `nonproj.scoring.label_pairs.candidates` and `decode_labels`.
+        As for `nonproj.scoring.label_pairs.candidate_labels` and `decode_labels`.
     """
     tree = labelled_tree(heads, tokens if isinstance(tokens, Batch) else None)
-    found = candidates(scores, MOST, BEAM * margin if margin else np.inf, gold, tree)
+    found = candidate_labels(scores, MOST, BEAM * margin if margin else np.inf, gold, tree)
     return decode_labels(tree, found, scorer.score(tokens, tree, found, *table), margins)[0]
 
 
 def decode_labels(
-    tree: LabelledTree, found: Candidates, pairs: Sequence[np.ndarray], margins: np.ndarray | None = None
+    tree: LabelledTree, found: CandidateLabels, pairs: Sequence[np.ndarray], margins: np.ndarray | None = None
 ) -> tuple[np.ndarray, float]:
     """Return the best label of each arc, int64[n], and the score of the best labelling, of all trees of a batch.
 
     Parameters
     ----------
     tree : LabelledTree
-    found : Candidates
+    found : CandidateLabels
         The labels to choose from, and their scores.
     pairs : sequence of ndarray of shape (P, K, K), float64
         The scores of the pairs of siblings and of grandparents, from `nonproj.scoring.label_pairs.PairScorer.score`.
@@ -192,9 +192,9 @@ def decode_labels(
 
     Examples
     --------
-    >>> from nonproj.scoring.label_pairs import candidates, labelled_tree
+    >>> from nonproj.scoring.label_pairs import candidate_labels, labelled_tree
     >>> tree = labelled_tree(np.array([-1, 2, 0, 2], np.int32))
-    >>> found = candidates(np.array([[3.0, 2.0], [1.0, 0.0], [3.0, 1.5]]), 2, 9.0)
+    >>> found = candidate_labels(np.array([[3.0, 2.0], [1.0, 0.0], [3.0, 1.5]]), 2, 9.0)
     >>> siblings, grandparents = np.zeros((5, 2, 2)), np.zeros((3, 2, 2))
     >>> siblings[3, 0, 0] = -2.0  # not label 0 twice
     >>> margins = np.empty(3)
@@ -208,7 +208,7 @@ def decode_labels(
     return labels, _decode_labels(tree, found, siblings, grandparents, labels, wanted)
 
 
-class Chart(NamedTuple):
+class LabelChart(NamedTuple):
     """What the pass from the leaves to the root computes.
 
     Attributes
@@ -227,7 +227,7 @@ class Chart(NamedTuple):
 @kernel
 def _decode_labels(
     tree: LabelledTree,
-    found: Candidates,
+    found: CandidateLabels,
     siblings: Float64s,
     grandparents: Float64s,
     labels: Int64s,
@@ -235,7 +235,7 @@ def _decode_labels(
 ) -> float:
     """Write labels, and margins if there is memory for them; return the score of the labelling."""
     n_nodes, most = tree.heads.shape[0], found.labels.shape[1]
-    chart = Chart(np.empty((n_nodes, most)), np.empty((n_nodes, most, most)))
+    chart = LabelChart(np.empty((n_nodes, most)), np.empty((n_nodes, most, most)))
     _fill_chart(tree, found, siblings, grandparents, chart)
     chosen = np.zeros(n_nodes, np.int64)
     _read_labels(tree, found.counts, siblings, chart.forward, chosen)
@@ -252,7 +252,7 @@ def _decode_labels(
 
 @kernel
 def _fill_chart(
-    tree: LabelledTree, found: Candidates, siblings: Float64s, grandparents: Float64s, chart: Chart
+    tree: LabelledTree, found: CandidateLabels, siblings: Float64s, grandparents: Float64s, chart: LabelChart
 ) -> None:
     """Fill the chart from the leaves up."""
     _, _, order, start, modifiers, first, _, _ = tree
@@ -301,10 +301,10 @@ def _read_labels(tree: LabelledTree, counts: Int64s, siblings: Float64s, forward
 @kernel
 def _fill_margins(
     tree: LabelledTree,
-    found: Candidates,
+    found: CandidateLabels,
     siblings: Float64s,
     grandparents: Float64s,
-    chart: Chart,
+    chart: LabelChart,
     chosen: Int64s,
     margins: Float64s,
 ) -> None:

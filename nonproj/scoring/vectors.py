@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
-from nonproj.io.strings import VOCABULARY, WORD, check, fits
+from nonproj.io.strings import VOCABULARY, WORD, check_strings, fits
 
 VECTOR = "vector"
 """The attribute of a word that numbers its vector: that of its form, or else of its lower-cased form."""
@@ -129,7 +129,7 @@ class WordNumbers:
             raise ModelError("the words with vectors are damaged") from None
         if len(set(words)) < len(words):
             raise ModelError("a word has two vectors")
-        return cls(check(words, VOCABULARY, "the words with vectors"))
+        return cls(check_strings(words, VOCABULARY, "the words with vectors"))
 
 
 def _chosen(entries: Iterable[Entry], most: int, kept: set[str]) -> dict[str, np.ndarray]:

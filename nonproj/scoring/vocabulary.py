@@ -23,7 +23,7 @@ from nonproj.scoring.vectors import VECTOR
 from nonproj.types import Int32s, Sentence
 
 if TYPE_CHECKING:
-    from nonproj.scoring.encoders.scorer import Encoded
+    from nonproj.scoring.encoders.heads import EncodedSentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
 """Reserved numbers of every attribute: beyond the ends of the sentence, an unknown string, the two ends of a sequence
@@ -53,14 +53,14 @@ class Tokens(NamedTuple):
         The morphological features of node ``i`` are ``feat[feat_start[i]:feat_start[i + 1]]``.
     feat : ndarray, int32
         Numbers of morphological features.
-    encoded : nonproj.scoring.encoders.scorer.Encoded or None
+    encoded : nonproj.scoring.encoders.heads.EncodedSentence or None
         What a pretrained encoder says of the nodes, if the model has one.
     """
 
     atoms: np.ndarray
     feat_start: np.ndarray
     feat: np.ndarray
-    encoded: Encoded | None = None
+    encoded: EncodedSentence | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -153,7 +153,7 @@ def _features_of(feats: str) -> list[str]:
     return [] if feats == "_" else feats.split("|")
 
 
-class _Met:
+class _WordCache:
     """The words that a thread has met: their numbers, their rows of integers, and their features."""
 
     def __init__(self, n_attributes: int):
@@ -161,8 +161,18 @@ class _Met:
         self.table = np.zeros((1024, n_attributes), np.int32)
         self.feats: list[list[int]] = []
 
+    def add(self, columns: tuple[Any, ...], atoms: list[int], feats: list[int]) -> int:
+        """Add a word; return its number."""
+        number = len(self.row)
+        if number == len(self.table):
+            self.table = np.concatenate([self.table, np.zeros_like(self.table)])
+        self.table[number] = atoms
+        self.feats.append(feats)
+        self.row[columns] = number
+        return number
 
-class Encoder:
+
+class TokenEncoder:
     """Turns sentences into `Tokens`; threads may share it.
 
     Parameters
@@ -178,7 +188,7 @@ class Encoder:
     --------
     >>> from nonproj.types import Sentence
     >>> row = ["1", "Hus", "_", "N", "NC", "num=sg|gen=n", "0", "ROOT", "_", "_"]
-    >>> encoder = Encoder.from_sentences([Sentence([row])], ["form", "pos"], rare=1)
+    >>> encoder = TokenEncoder.from_sentences([Sentence([row])], ["form", "pos"], rare=1)
     >>> encoder.encode(Sentence([row])).atoms[3:5].tolist()
     [[4, 4], [5, 5]]
     """
@@ -189,7 +199,7 @@ class Encoder:
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
         self._of_sentence = [name for name in OF_SENTENCE if name in vocabularies]
-        self._met = PerThread(partial(_Met, len(self.attributes)))
+        self._met = PerThread(partial(_WordCache, len(self.attributes)))
 
     @classmethod
     def from_sentences(
@@ -200,7 +210,7 @@ class Encoder:
         clusters: Clusters | None = None,
         coarse: bool = False,
         vectors: Sequence[str] = (),
-    ) -> Encoder:
+    ) -> TokenEncoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
@@ -262,21 +272,17 @@ class Encoder:
             readings.atoms[PADDING : PADDING + len(nodes), column] = tokens.atoms[PADDING + nodes, column]
         return readings
 
-    def _add(self, met: _Met, columns: tuple[str, str, str, str, str]) -> int:
-        number = len(met.row)
-        if number == len(met.table):
-            met.table = np.concatenate([met.table, np.zeros_like(met.table)])
-        for j, name in enumerate(self.attributes):
+    def _add(self, met: _WordCache, columns: tuple[str, str, str, str, str]) -> int:
+        atoms = []
+        for name in self.attributes:
             known, value = self._numbers[name], _value(name, columns, self.clusters)
             if name == MORPH:
                 value = reduce(value, self._informative)
             elif isinstance(value, tuple):
                 value = next((string for string in value if string in known), None)
-            met.table[number, j] = UNKNOWN if value is None else known.get(value, UNKNOWN)
+            atoms.append(UNKNOWN if value is None else known.get(value, UNKNOWN))
         numbers = self._numbers[FEAT]
-        met.feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
-        met.row[columns] = number
-        return number
+        return met.add(columns, atoms, [numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
 
 
 def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Clusters | None) -> Any:

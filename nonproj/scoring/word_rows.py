@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.networks.rows import Rows, add_rows
+from nonproj.networks.rows import SparseRows, add_rows
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
@@ -21,7 +21,7 @@ BETWEEN = "pos"
 """The attribute of the words between head and modifier."""
 
 
-class Columns(NamedTuple):
+class IndexColumns(NamedTuple):
     """Where the rows of a word are found.
 
     Attributes
@@ -45,7 +45,7 @@ class Columns(NamedTuple):
     between: int
 
     @classmethod
-    def of(cls, vocabularies: Mapping[str, Sequence[str]], columns: Sequence[tuple[str, int]]) -> Columns:
+    def of(cls, vocabularies: Mapping[str, Sequence[str]], columns: Sequence[tuple[str, int]]) -> IndexColumns:
         """Return where the rows of these columns, of attribute and offset, are found."""
         attributes = [name for name in vocabularies if name != FEAT]
         sizes = [FIRST + len(vocabularies[name]) for name, _ in columns]
@@ -70,23 +70,23 @@ def columns_for(vocabularies: Mapping[str, Sequence[str]]) -> list[tuple[str, in
     ]
 
 
-def word_rows(columns: Columns, index: np.ndarray, tokens: Tokens, dropped: np.ndarray) -> Rows:
+def word_rows(columns: IndexColumns, index: np.ndarray, tokens: Tokens, dropped: np.ndarray) -> SparseRows:
     """Return the rows of each word in training.
 
     Parameters
     ----------
     columns, index
-        See `Columns` and `Network`.
+        See `IndexColumns` and `Network`.
     tokens : Tokens
     dropped : ndarray of shape (N, C + 1), uint8
         Columns that are left out, the last one for all single morphological features.
     """
     start, row = _find_rows(columns, index, _words(tokens), dropped)
-    return Rows(start, row, np.ones(len(row), np.float32))
+    return SparseRows(start, row, np.ones(len(row), np.float32))
 
 
 def word_sums(
-    columns: Columns,
+    columns: IndexColumns,
     index: np.ndarray,
     table: np.ndarray,
     tokens: Tokens | Batch,
@@ -97,7 +97,7 @@ def word_sums(
     Parameters
     ----------
     columns, index
-        See `Columns` and `Network`.
+        See `IndexColumns` and `Network`.
     table : ndarray of shape (R, E), int16
     tokens : Tokens or Batch
     tagged : tuple of Tokens or Batch and ndarray of int64, optional
@@ -107,7 +107,7 @@ def word_sums(
     return found
 
 
-def sums_before(columns: Columns, table: np.ndarray, tokens: Tokens | Batch) -> np.ndarray:
+def sums_before(columns: IndexColumns, table: np.ndarray, tokens: Tokens | Batch) -> np.ndarray:
     """Return for each node the sum of the rows of the words before it, and last that of all, int32[N + 1, K]."""
     tags = tokens.atoms[PADDING : PADDING + tokens.n_nodes, columns.between]
     sums = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32)
@@ -132,7 +132,7 @@ def _words(tokens: Tokens | Batch, tagged: tuple[Tokens | Batch, np.ndarray] | N
 
 
 @kernel
-def _sum_words(columns: Columns, index: Int32s, words: _Words, table: Int16s) -> Int32s:
+def _sum_words(columns: IndexColumns, index: Int32s, words: _Words, table: Int16s) -> Int32s:
     """Return the sums of the rows of each word."""
     sums = np.zeros((len(words.word), table.shape[1]), np.int32)
     start, row = _find_rows(columns, index, words, None)
@@ -141,7 +141,7 @@ def _sum_words(columns: Columns, index: Int32s, words: _Words, table: Int16s) ->
 
 
 @kernel
-def _find_rows(columns: Columns, index: Int32s, words: _Words, dropped: Uint8s | None) -> tuple[Int64s, Int32s]:
+def _find_rows(columns: IndexColumns, index: Int32s, words: _Words, dropped: Uint8s | None) -> tuple[Int64s, Int32s]:
     """Return where the rows of each word begin, and the rows of its attributes, those beside it, and its features."""
     attribute, offset, begin = columns.attribute, columns.offset, columns.start
     own, first, feat, beside, word = words

@@ -65,6 +65,10 @@ class Ticket:
     started: float | None = None
     at_once: bool = False
 
+    def start(self, now: float | None) -> None:
+        """Record when a worker starts it; None if it waits again."""
+        self.started = now
+
     @property
     def work(self) -> int:
         """The amount of work, in characters."""
@@ -141,6 +145,11 @@ class Admission:
         self._speeds: dict[Hashable, Speed] = {}
         self._any = Speed()
 
+    def add_workers(self, count: int, reload: float | None = None) -> None:
+        """Count workers that are ready, or fewer that are; ``reload`` is how long the last took to start."""
+        self.workers += count
+        self.reload = self.reload if reload is None else reload
+
     @property
     def waiting(self) -> int:
         """The number of waiting requests."""
@@ -170,13 +179,13 @@ class Admission:
         BusyError
             The queue is full, or the request could not be answered in time.
         """
-        ticket, delay = Ticket(kind, size, now), self.delay(now)
+        delay = self.delay(now)
+        ticket = Ticket(kind, size, now, at_once=delay == 0)
         own = self.estimate(ticket)
         if len(self._waiting) >= self._waiting_limit and len(self._waiting) + len(self._running) >= self.workers:
             raise BusyError(f"busy: {len(self._waiting)} requests are waiting; try again later", max(1.0, own))
         if delay > 0 and CAUTION * (delay + own) > self.limit:
             raise self._refusal(delay + own)
-        ticket.at_once = delay == 0
         self._waiting[ticket] = None
         self._waiting_work[kind] += ticket.work
         return ticket
@@ -185,12 +194,12 @@ class Admission:
         """Record that a request starts; the limit on its processing time counts from now on."""
         self._remove(ticket)
         self._running[ticket] = None
-        ticket.started = now
+        ticket.start(now)
 
     def wait_again(self, ticket: Ticket) -> None:
         """Put a request whose worker died at the front of the queue."""
         self._remove(ticket)
-        ticket.started = None
+        ticket.start(None)
         self._waiting = {ticket: None} | self._waiting
         self._waiting_work[ticket.kind] += ticket.work
 

@@ -35,7 +35,7 @@ from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
 from nonproj.server.monitoring import Metrics, Monitor, facts_of
 from nonproj.server.parameters import check_names, model_name, task_of
 from nonproj.server.pool import WorkerPool
-from nonproj.server.processing import Answer, RequestError, check, json_body, respond
+from nonproj.server.processing import Answer, RequestError, check_health, json_body, respond
 from nonproj.server.receiving import until_gone
 from nonproj.server.reloading import Reloader
 
@@ -136,9 +136,7 @@ async def _process(request: Request) -> Response:
     gone = functools.partial(until_gone, request)
     outcome = await service.pool.call(respond, name, task, kind=kind, size=len(task.data), gone=gone)
     answer: Answer = outcome.value
-    facts = facts_of(request.scope)
-    facts.model, facts.sentences, facts.words = name, answer.sentences, answer.words
-    facts.waited, facts.worked = outcome.waited, outcome.seconds
+    facts_of(request.scope).record(name, answer.sentences, answer.words, outcome.waited, outcome.seconds)
     return Response(answer.body, media_type="application/json; charset=utf-8")
 
 
@@ -146,7 +144,7 @@ async def _health(request: Request) -> Response:
     """Return whether a worker responds; if all are busy, that is enough."""
     service: Service = request.app.state.service
     pool = service.pool
-    well = await pool.workers.check(check, service.models[0])
+    well = await pool.workers.check(check_health, service.models[0])
     state: dict[str, Any] = {
         "status": "ok" if well else "no worker is ready",
         "version": __version__,

@@ -61,10 +61,10 @@ def _numbered(blocks: Iterable[tuple[list[str], int]]) -> Iterator[Sentence]:
             sentence = from_words(words, "data")
         except ValueError as error:
             raise DataError("data", line, str(error)) from None
-        sentence.lines = [*comments, *("\t".join(row) + "\n" for row in sentence.rows), "\n"]
-        sentence.word_lines = list(range(len(comments), len(comments) + len(words)))
-        sentence.line, paragraph = line, False
-        yield sentence
+        lines = [*comments, *("\t".join(row) + "\n" for row in sentence.rows), "\n"]
+        word_lines = list(range(len(comments), len(comments) + len(words)))
+        paragraph = False
+        yield dataclasses.replace(sentence, lines=lines, word_lines=word_lines, line=line)
 
 
 def write_horizontal(sentences: Iterable[Sentence], paragraphs: bool) -> str:

@@ -42,9 +42,18 @@ def configuration(app: ASGIApp, **options: Any) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """A server with limited connections, whose signals are handled by the event loop."""
+    """A server with limited connections, whose signals are handled by the event loop.
 
-    announce: Callable[[], None] | None = None
+    Parameters
+    ----------
+    config : uvicorn.Config
+    announce : callable
+        Is called when connections are accepted.
+    """
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]):
+        super().__init__(config)
+        self._announce = announce
 
     def capture_signals(self) -> Any:
         """Do not install signal handlers."""
@@ -55,8 +64,7 @@ class Server(uvicorn.Server):
         protocol = functools.partial(Protocol, self.config, self.server_state, {})
         self.servers = [Listener(each, protocol) for each in sockets or []]  # type: ignore[misc]  # closed in the same way
         self.started = True
-        if self.announce is not None:
-            self.announce()
+        self._announce()
 
     async def stop_accepting(self) -> None:
         """Accept no more connections; those that have been accepted are known then."""

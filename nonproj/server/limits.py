@@ -19,7 +19,7 @@ class GoneError(NonprojError):
     """The client has disconnected."""
 
 
-class Limits(NamedTuple):
+class PoolLimits(NamedTuple):
     """Limits of a pool.
 
     Attributes

@@ -29,7 +29,7 @@ log = logging.getLogger("nonproj.access")
 
 
 @dataclass
-class Facts:
+class RequestFacts:
     """The facts of a request, for the log and the metrics.
 
     Attributes
@@ -47,10 +47,14 @@ class Facts:
     waited: float = 0.0
     worked: float = 0.0
 
+    def record(self, model: str, sentences: int, words: int, waited: float, worked: float) -> None:
+        """Fill in the facts."""
+        self.model, self.sentences, self.words, self.waited, self.worked = model, sentences, words, waited, worked
 
-def facts_of(scope: Scope) -> Facts:
+
+def facts_of(scope: Scope) -> RequestFacts:
     """Return the facts of a request, to be filled in later."""
-    return scope.setdefault("state", {}).setdefault("facts", Facts())
+    return scope.setdefault("state", {}).setdefault("facts", RequestFacts())
 
 
 class Metrics:
@@ -88,7 +92,7 @@ class Metrics:
         self.registry.register(_PoolCollector(pool, reloader, writing))
         ProcessCollector(registry=self.registry)
 
-    def count(self, path: str, status: int, seconds: float, facts: Facts) -> None:
+    def count(self, path: str, status: int, seconds: float, facts: RequestFacts) -> None:
         """Count a request."""
         path = path if path in self._paths else OTHER
         self._requests.labels(path, str(status)).inc()
@@ -174,7 +178,7 @@ def access_line(scope: Scope, status: int, size: int, seconds: float) -> str:
     Examples
     --------
     >>> scope = {"client": ("127.0.0.1", 1), "method": "POST", "path": "/process"}
-    >>> scope["state"] = {"facts": Facts("danish", 1, 7, 0.001, 0.02)}
+    >>> scope["state"] = {"facts": RequestFacts("danish", 1, 7, 0.001, 0.02)}
     >>> access_line(scope, 200, 812, 0.0234)
     '127.0.0.1 POST /process 200 812 bytes 0.023 s; danish: 1 sentences, 7 words, waited 0.001 s, worked 0.020 s'
     """

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 from nonproj.errors import ClusterError, NonprojError
 from nonproj.server.admission import Admission, Ticket
-from nonproj.server.limits import GoneError, Limits, MemoryLimitError, TimeLimitError
+from nonproj.server.limits import GoneError, MemoryLimitError, PoolLimits, TimeLimitError
 from nonproj.server.starting import Reply
-from nonproj.server.workers import Workers
+from nonproj.server.workers import ServerWorkers
 from nonproj.workers.processes import WorkerProcess
 
 ATTEMPTS = 2
 """Maximum number of worker processes that may die of one call; the first may have died before the call."""
 
 
-class Outcome(NamedTuple):
+class CallResult(NamedTuple):
     """The value of a call, its waiting time and its processing time in seconds."""
 
     value: Any
@@ -37,7 +37,7 @@ class WorkerPool:
     ----------
     size : int
         Number of processes.
-    limits : Limits
+    limits : PoolLimits
     prepare : tuple
         The first call of every process, a function and its arguments.  Calls find what it has loaded by name, so that a
         waiting call can run in any process.
@@ -46,15 +46,15 @@ class WorkerPool:
 
     Attributes
     ----------
-    workers : Workers
+    workers : ServerWorkers
         The processes.
     """
 
-    def __init__(self, size: int, limits: Limits, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()):
+    def __init__(self, size: int, limits: PoolLimits, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()):
         self.limits = limits
         self._admission = Admission(limits.waiting, limits.seconds)
         self._queue: dict[Ticket, asyncio.Future[WorkerProcess]] = {}
-        self.workers = Workers(size, self._admission, prepare, descriptors, self._dispatch)
+        self.workers = ServerWorkers(size, self._admission, prepare, descriptors, self._dispatch)
         self.workers.failed.add_done_callback(self._fail)
 
     async def __aenter__(self) -> WorkerPool:
@@ -73,7 +73,7 @@ class WorkerPool:
         kind: Hashable = None,
         size: int = 0,
         gone: Callable[[], Awaitable[None]] | None = None,
-    ) -> Outcome:
+    ) -> CallResult:
         """Return the outcome of a call in a worker process.
 
         Parameters
@@ -110,7 +110,7 @@ class WorkerPool:
             self._admission.discard(ticket)
         if not reply.succeeded:
             raise reply.value
-        return Outcome(reply.value, started - ticket.arrived, loop.time() - started)
+        return CallResult(reply.value, started - ticket.arrived, loop.time() - started)
 
     async def _process(self, ticket: Ticket, left: asyncio.Future[Any], again: bool) -> WorkerProcess:
         """Return a process for a call when it is its turn; with ``again`` it is the next."""

@@ -15,7 +15,7 @@ from nonproj.io import conll
 from nonproj.nlp.text_parser import TextParser
 from nonproj.server import formats
 from nonproj.server.memory import is_exhausted, limit_memory
-from nonproj.text.input import LINES, TEXT, TextInput
+from nonproj.text.formats import LINES, TEXT, TextInput
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
 
@@ -67,7 +67,7 @@ class Task(NamedTuple):
     certificates: bool = False
 
 
-class Result(NamedTuple):
+class ProcessingResult(NamedTuple):
     """The output, statistics of each sentence (see `nonproj.evaluation.certificates.statistics`), and numbers.
 
     If the model has a confidence classifier, they include the probabilities of each sentence and of its words.
@@ -127,7 +127,7 @@ def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, ModelIn
     return _infos
 
 
-def check(name: str) -> int:
+def check_health(name: str) -> int:
     """Parse a sentence with a model, as a health check, and return its number of words."""
     return len(_parser(_models[name]).parse(["a", "b", "c", "."]).heads)
 
@@ -195,7 +195,7 @@ def in_words_of_http(message: str) -> str:
     return message
 
 
-def process(reference: ModelRef, task: Task) -> Result:
+def process(reference: ModelRef, task: Task) -> ProcessingResult:
     """Return the result of a request.
 
     Parameters
@@ -218,8 +218,8 @@ def process(reference: ModelRef, task: Task) -> Result:
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
         if task.output == "conllu":
             texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
-            return Result("".join(texts), certificates, *counts)
-    return Result(_write(sentences, task.output), certificates, *counts)
+            return ProcessingResult("".join(texts), certificates, *counts)
+    return ProcessingResult(_write(sentences, task.output), certificates, *counts)
 
 
 def _read(nlp: TextParser, task: Task) -> list[Sentence]:

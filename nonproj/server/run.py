@@ -15,7 +15,7 @@ from nonproj.server.accepting import bind
 from nonproj.server.app import Service, make_app
 from nonproj.server.connections import Protocol, allow_files
 from nonproj.server.library import Server, configuration, quieten
-from nonproj.server.limits import Limits
+from nonproj.server.limits import PoolLimits
 from nonproj.server.pool import WorkerPool
 from nonproj.server.reloading import Load, Reloader
 from nonproj.server.systemd import address_of, notify, passed_sockets
@@ -94,20 +94,19 @@ async def _serve(load: Load, options: ServerOptions, listeners: list[socket.sock
     control = _Control(reloader)
     control.handle_signals()
     async with reloader:
-        models, limits = reloader.models, Limits(options.waiting, options.timeout)
+        models, limits = reloader.models, PoolLimits(options.waiting, options.timeout)
         names = list(models.references)
         log.info("loading %s ...", ", ".join(names))
         async with WorkerPool(options.jobs, limits, reloader.preparation, models.descriptors) as pool:
             service = Service(pool, names, reloader, options.max_bytes, options.hosts, options.origins)
-            control.server = server = _Server(
-                configuration(
-                    make_app(service),
-                    timeout_graceful_shutdown=int(2 * options.timeout + STOPPING_SECONDS),
-                )
+            seconds = int(2 * options.timeout + STOPPING_SECONDS)
+            server = _Server(
+                configuration(make_app(service), timeout_graceful_shutdown=seconds),
+                lambda: _announce(names, listeners, options),
             )
+            control.stop_with_signals(server)
             pool.workers.failed.add_done_callback(lambda _: server.fail())
             async with reloader.serving(pool):
-                server.announce = lambda: _announce(names, listeners, options)
                 await server.serve(sockets=listeners)
             if pool.workers.failed.done():
                 pool.workers.failed.result()
@@ -133,7 +132,11 @@ class _Control:
     def __init__(self, reloader: Reloader):
         self._reloader, self._task = reloader, asyncio.current_task()
         self._had_terminal = _has_terminal()
-        self.server: _Server | None = None
+        self._server: _Server | None = None
+
+    def stop_with_signals(self, server: _Server) -> None:
+        """Stop a server by signals from now on, rather than the task that prepares it."""
+        self._server = server
 
     def handle_signals(self) -> None:
         """Handle signals from now on, including those that were blocked before."""
@@ -145,15 +148,15 @@ class _Control:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
     def _stop(self) -> None:
-        if self.server is not None and self.server.started:
-            self.server.stop()
+        if self._server is not None and self._server.started:
+            self._server.stop()
         elif self._task is not None:
             self._task.cancel()
 
     def _hang_up(self) -> None:
         if self._had_terminal and not _has_terminal():
             self._stop()
-        elif self.server is None or not self.server.should_exit:
+        elif self._server is None or not self._server.should_exit:
             self._reloader.reload()
 
 
@@ -181,7 +184,7 @@ class _Server(Server):
         await self.stop_accepting()
         for connection in self.server_state.connections:
             if isinstance(connection, Protocol):
-                connection.retiring = True
+                connection.retire()
         end = loop.time() + LAST_REQUEST_SECONDS
         while self.server_state.connections and loop.time() < end and not self.force_exit:
             await asyncio.sleep(0.05)

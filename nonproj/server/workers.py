@@ -37,7 +37,7 @@ _REASONS = {
 log = logging.getLogger("nonproj")
 
 
-class Workers:
+class ServerWorkers:
     """Worker processes; an asynchronous context manager.
 
     Parameters
@@ -79,7 +79,7 @@ class Workers:
         self._current = Preparation(prepare, descriptors, self._threads)
         self._others: list[Preparation] = []  # the one before, and the next one
 
-    async def __aenter__(self) -> Workers:
+    async def __aenter__(self) -> ServerWorkers:
         try:
             await self._add()  # the others find its compiled kernels
             await asyncio.gather(*(self._add() for _ in range(self.size - 1)))
@@ -107,7 +107,7 @@ class Workers:
         Parameters
         ----------
         prepare, descriptors : tuple and sequence of int
-            See `Workers`.
+            See `ServerWorkers`.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class Workers:
             raise
         self._others[self._others.index(new)] = self._current
         self._current, self._failures = new, 0
-        self._admission.workers += len(processes)
+        self._admission.add_workers(len(processes))
         while self._idle:
             process = self._idle.pop()
             self._unwatch(process)
@@ -234,7 +234,7 @@ class Workers:
         for preparation in (self._current, *self._others):
             if process in preparation.processes:
                 preparation.kill(process)
-        self._admission.workers -= 1
+        self._admission.add_workers(-1)
 
     async def _add_again(self, preparation: Preparation) -> None:
         """Start a process, retrying on failure, until all are replaced; fail if none is left."""
@@ -262,6 +262,5 @@ class Workers:
         if self._closed or preparation is not self._current:
             preparation.kill(process)
             return
-        self._admission.workers += 1
-        self._admission.reload = loop.time() - began
+        self._admission.add_workers(1, loop.time() - began)
         self.release(process)

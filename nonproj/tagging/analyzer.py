@@ -15,7 +15,7 @@ from nonproj.io.copies import with_rows
 from nonproj.linear.state import Schema, add_nested, nested
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
-from nonproj.tagging.encoded import EncodedTags
+from nonproj.tagging.encoded import EncoderTagScorer
 from nonproj.tagging.lemmatizer import Lemmatizer
 from nonproj.tagging.tagger import Tagger
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet
@@ -104,7 +104,7 @@ class Analyzer:
         return self.tagger.tags if self.tagger else None
 
     def annotate(
-        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncodedTags | None = None
+        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
     ) -> list[list[list[str]]]:
         """Return new rows of each sentence, with the absent columns filled.
 
@@ -117,7 +117,7 @@ class Analyzer:
             Many at once are faster than one at a time.
         overwrite : bool
             Replace all of `columns`, as if they were absent.
-        encoded : EncodedTags, optional
+        encoded : EncoderTagScorer, optional
             Adds scores of tags by a pretrained encoder.
 
         Returns
@@ -128,7 +128,7 @@ class Analyzer:
         return self.annotate_with_margins(batch, overwrite, encoded)[0]
 
     def annotate_with_margins(
-        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncodedTags | None = None
+        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
     ) -> tuple[list[list[list[str]]], list[Float64s]]:
         """Return the rows of `annotate`, and for each sentence the margins of its tags, float64[n].
 
@@ -149,7 +149,7 @@ class Analyzer:
         return made, split
 
     def _tag(
-        self, batch: Sequence[Sentence], words: list[list[str]], overwrite: bool, encoded: EncodedTags | None
+        self, batch: Sequence[Sentence], words: list[list[str]], overwrite: bool, encoded: EncoderTagScorer | None
     ) -> Float64s:
         """Fill the absent tags in the rows of all words; return the margins of the tags."""
         if self.tagger is None:
@@ -176,7 +176,7 @@ class Analyzer:
         return margins
 
     def apply(
-        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncodedTags | None = None
+        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
     ) -> list[Sentence]:
         """Return the sentences with the absent columns filled, and the margins of their tags.
 

@@ -15,11 +15,11 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
 from nonproj.linear.weights import zero_of
 from nonproj.tagging.templates import WINDOW, ChainTemplates
-from nonproj.tagging.words import Words
+from nonproj.tagging.words import FormTables
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 
-class Labels(Protocol):
+class ChainLabels(Protocol):
     """What a chain is over: the arrays of a `TagSet`."""
 
     unit_start: np.ndarray
@@ -61,14 +61,14 @@ class Chain(NamedTuple):
     shift: np.uint32
 
 
-class Text(NamedTuple):
-    """Sentences as rows of `Words`: those of sentence ``s`` are ``form[start[s]:start[s + 1]]``."""
+class FormRows(NamedTuple):
+    """Sentences as rows of `FormTables`: those of sentence ``s`` are ``form[start[s]:start[s + 1]]``."""
 
     start: np.ndarray
     form: np.ndarray
 
 
-def make_chain(tags: Labels, table: ChainTemplates, bits: int) -> Chain:
+def make_chain(tags: ChainLabels, table: ChainTemplates, bits: int) -> Chain:
     """Return tags and templates as the kernels read them, for a table of ``2 ** bits`` weights."""
     n_levels = tags.levels.shape[1]
     products = table.levels[:, :, None, :n_levels] * tags.levels.astype(np.uint64)
@@ -89,7 +89,7 @@ def make_chain(tags: Labels, table: ChainTemplates, bits: int) -> Chain:
 
 
 @kernel
-def hash_context(words: Words, text: Text, sentence: int, keys: Uint32s) -> None:
+def hash_context(words: FormTables, text: FormRows, sentence: int, keys: Uint32s) -> None:
     """Sum the shares of the words around each word of a sentence."""
     shares, form = words.shares, text.form
     first, end = text.start[sentence], text.start[sentence + 1]
@@ -117,7 +117,7 @@ def _sum_units(
 
 
 @kernel
-def _score_own(chain: Chain, words: Words, form: int, c: int, weights: Float32s | Int16s) -> float:
+def score_own(chain: Chain, words: FormTables, form: int, c: int, weights: Float32s | Int16s) -> float:
     """Return the score of a candidate by the templates about the word alone, the prior included."""
     tag, own, shift = words.tag[form, c], words.own[form], chain.shift
     first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
@@ -131,9 +131,9 @@ def _score_own(chain: Chain, words: Words, form: int, c: int, weights: Float32s 
 
 
 @kernel
-def score_pairs(
+def score_tag_pairs(
     chain: Chain,
-    words: Words,
+    words: FormTables,
     before: int,
     here: int,
     key: Uint32s,
@@ -177,7 +177,7 @@ def score_triple(chain: Chain, key: Uint32s, q: int, p: int, tag: int, weights: 
 @kernel
 def score_local(
     chain: Chain,
-    words: Words,
+    words: FormTables,
     form: int,
     key: Uint32s,
     own: Float64s,
@@ -248,7 +248,7 @@ def prune_candidates(
 
 
 @kernel
-def _viterbi(
+def viterbi(
     chain: Chain,
     keys: Uint32s,
     tags: Int32s,

@@ -8,22 +8,22 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
-from nonproj.linear.perceptron import Averaged, move
+from nonproj.linear.perceptron import AveragedWeights, move
 from nonproj.tagging.chain import (
     Chain,
-    Text,
-    _score_own,
-    _viterbi,
+    FormRows,
     hash_context,
     prune_candidates,
     score_local,
-    score_pairs,
+    score_own,
+    score_tag_pairs,
+    viterbi,
 )
-from nonproj.tagging.words import Words
+from nonproj.tagging.words import FormTables
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 Table: TypeAlias = tuple[Float32s, Float64s]
-"""The weights of a perceptron and their running total, see `nonproj.linear.perceptron.Averaged`."""
+"""The weights of a perceptron and their running total, see `nonproj.linear.perceptron.AveragedWeights`."""
 
 
 class Pruning(NamedTuple):
@@ -41,7 +41,7 @@ class Pruning(NamedTuple):
     limit: int
 
 
-class Gold(NamedTuple):
+class GoldTags(NamedTuple):
     """What training aims at.
 
     Attributes
@@ -62,7 +62,7 @@ class Observations(NamedTuple):
     Attributes
     ----------
     form : ndarray of shape (n,), int32
-        The row of each word in `Words`.
+        The row of each word in `FormTables`.
     keys : ndarray of shape (n, n_templates), uint32
         Hashes of each word's context.
     own : ndarray of shape (n, width), float64
@@ -74,7 +74,7 @@ class Observations(NamedTuple):
     own: np.ndarray
 
 
-def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
+def score_words(chain: Chain, words: FormTables, weights: np.ndarray) -> np.ndarray:
     """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
     scores = np.zeros(words.tag.shape)
     _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, scores)
@@ -82,7 +82,7 @@ def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
 
 
 def tag_text(
-    chain: Chain, words: Words, own: np.ndarray, text: Text, weights: np.ndarray, pruning: Pruning
+    chain: Chain, words: FormTables, own: np.ndarray, text: FormRows, weights: np.ndarray, pruning: Pruning
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the tag of each word of some sentences, int32, and its margin, float64.
 
@@ -97,7 +97,13 @@ def tag_text(
 
 
 def train_text(
-    chain: Chain, words: Words, text: Text, order: np.ndarray, gold: Gold, limit: int, averaged: Averaged
+    chain: Chain,
+    words: FormTables,
+    text: FormRows,
+    order: np.ndarray,
+    gold: GoldTags,
+    limit: int,
+    averaged: AveragedWeights,
 ) -> int:
     """Train on some sentences in the given order; return the number of wrong tags.
 
@@ -105,25 +111,25 @@ def train_text(
     """
     table = averaged.weights, averaged.total
     wrong = int(_train(chain, words, text, order, gold, Pruning(1e30, limit), float(averaged.step), table))
-    averaged.step += len(order)
+    averaged.advance(len(order))
     return wrong
 
 
 @kernel
-def _score_words(chain: Chain, words: Words, forms: Int32s, weights: Float32s | Int16s, scores: Float64s) -> None:
+def _score_words(chain: Chain, words: FormTables, forms: Int32s, weights: Float32s | Int16s, scores: Float64s) -> None:
     """Fill the scores of the candidates of some forms."""
     for i in range(forms.shape[0]):
         for c in range(words.count[forms[i]]):
-            scores[i, c] = _score_own(chain, words, forms[i], c, weights)
+            scores[i, c] = score_own(chain, words, forms[i], c, weights)
 
 
 @kernel
 def _decode(
     chain: Chain,
-    words: Words,
+    words: FormTables,
     observations: Observations,
     weights: Float32s | Int16s,
-    gold: Gold,
+    gold: GoldTags,
     pruning: Pruning,
     margins: Float64s,
 ) -> Int64s:
@@ -140,7 +146,7 @@ def _decode(
             for c in range(count[i]):
                 local[i, c] += gold.margin if c != gold.candidate[i] else 0.0
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
-            score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
+            score_tag_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
     left = prune_candidates(count, local, pairs, pruning.threshold, pruning.limit, kept, margins)
     limit = pruning.limit
     tags, of_kept, between = np.zeros((n, limit), np.int32), np.zeros((n, limit)), np.zeros((n, limit, limit))
@@ -155,7 +161,7 @@ def _decode(
             tags[i, c], of_kept[i, c] = words.tag[form[i], kept[i, c]], local[i, kept[i, c]]
             for b in range(left[i - 1] if i > 0 else 1):
                 between[i, b, c] = pairs[i, kept[i - 1, b] if i > 0 else 0, kept[i, c]]
-    path = _viterbi(chain, keys, tags, left, of_kept, between, weights)
+    path = viterbi(chain, keys, tags, left, of_kept, between, weights)
     for i in range(n):
         path[i] = kept[i, path[i]]
     return path
@@ -164,16 +170,16 @@ def _decode(
 @kernel
 def _tag_text(
     chain: Chain,
-    words: Words,
+    words: FormTables,
     own: Float64s,
-    text: Text,
+    text: FormRows,
     weights: Float32s | Int16s,
     pruning: Pruning,
     tags: Int32s,
     margins: Float64s,
 ) -> None:
     """Fill the tag of each word and its margin."""
-    gold = Gold(np.empty(text.form.shape[0], np.int32), 0.0)
+    gold = GoldTags(np.empty(text.form.shape[0], np.int32), 0.0)
     for i in range(text.form.shape[0]):
         gold.candidate[i] = -1
     for s in range(text.start.shape[0] - 1):
@@ -194,7 +200,14 @@ def _tag_text(
 
 @kernel
 def _train(
-    chain: Chain, words: Words, text: Text, order: Int64s, gold: Gold, pruning: Pruning, step: float, table: Table
+    chain: Chain,
+    words: FormTables,
+    text: FormRows,
+    order: Int64s,
+    gold: GoldTags,
+    pruning: Pruning,
+    step: float,
+    table: Table,
 ) -> int:
     """Train on sentences in the given order; return the number of wrong tags."""
     wrong, weights = 0, table[0]
@@ -207,7 +220,7 @@ def _train(
         hash_context(words, text, s, keys)
         own = np.zeros((end - first, words.tag.shape[1]))
         _score_words(chain, words, form, weights, own)
-        target = Gold(gold.candidate[first:end], gold.margin)
+        target = GoldTags(gold.candidate[first:end], gold.margin)
         observations = Observations(form, keys, own)
         path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first))
         for i in range(end - first):
@@ -219,7 +232,7 @@ def _train(
 
 @kernel
 def _update(
-    chain: Chain, words: Words, observations: Observations, gold: Int32s, path: Int64s, step: float, table: Table
+    chain: Chain, words: FormTables, observations: Observations, gold: Int32s, path: Int64s, step: float, table: Table
 ) -> None:
     """Add the features of the gold sequence, subtract those of the other, where the two differ."""
     (form, keys, _), (weights, total) = observations, table

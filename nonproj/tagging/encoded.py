@@ -11,14 +11,14 @@ from nonproj.kernels.kernel import kernel
 from nonproj.kernels.threads import one_thread
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.encoders.tags import TAG_UNITS
-from nonproj.tagging.chain import Text
+from nonproj.tagging.chain import FormRows
 from nonproj.tagging.network import sum_parts
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.words import Words
+from nonproj.tagging.words import FormTables
 from nonproj.types import Float32s, Float64s, Int32s
 
 
-class EncodedTags:
+class EncoderTagScorer:
     """Scores the tags of a tagger; threads may share it.
 
     Parameters
@@ -54,26 +54,26 @@ class EncodedTags:
                 found.append(np.zeros((len(text), TAG_UNITS), np.float32) if known is None else known)
         return np.concatenate(found)
 
-    def add(self, hidden: Float32s, words: Words, text: Text, factor: float, scores: Float64s) -> None:
+    def add(self, hidden: Float32s, words: FormTables, text: FormRows, factor: float, scores: Float64s) -> None:
         """Add a factor times the scores of all candidates of the words of some sentences.
 
         Parameters
         ----------
         hidden : ndarray of shape (n_words, TAG_UNITS), float32
             The result of `hidden`.
-        words : Words
-        text : Text
+        words : FormTables
+        text : FormRows
         factor : float
         scores : ndarray of shape (n_words, limit), float64
         """
         add_scores(hidden, self.of_tags, words.count, words.tag, text.form, self.layer.scale * factor, scores)
 
 
-def encoded_tags(scorer: EncoderScorer | None, tags: TagSet | None, longest: int) -> EncodedTags | None:
+def encoded_tags(scorer: EncoderScorer | None, tags: TagSet | None, longest: int) -> EncoderTagScorer | None:
     """Return what scores tags by an encoder; None if there is no encoder with a layer of tags, or no tagger."""
     if scorer is None or scorer.tags is None or tags is None:
         return None
-    return EncodedTags(scorer, tags, longest)
+    return EncoderTagScorer(scorer, tags, longest)
 
 
 @kernel

@@ -18,14 +18,14 @@ from nonproj.kernels.threads import PerThread
 from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.folds import blocks
 from nonproj.linear.hashing import hash_numbers, hash_texts
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import quantise
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
-from nonproj.tagging.chain import Chain, Text, make_chain
-from nonproj.tagging.decoding import Gold, score_words, train_text
+from nonproj.tagging.chain import Chain, FormRows, make_chain
+from nonproj.tagging.decoding import GoldTags, score_words, train_text
 from nonproj.tagging.lexicon import (
     LEXICON,
     Counter,
@@ -42,7 +42,7 @@ from nonproj.tagging.lexicon import (
 from nonproj.tagging.scripts import apply_script, is_script, is_whole, make_script
 from nonproj.tagging.tagger import LEXICON_FOLDS, MARGIN, Progress, check_weights
 from nonproj.tagging.templates import ChainTemplates, chain_templates
-from nonproj.tagging.words import Words, affixes, bin_counts, bin_probabilities, outside, share_words
+from nonproj.tagging.words import FormTables, affixes, bin_counts, bin_probabilities, outside, share_words
 from nonproj.types import Sentence
 
 MAX_SCRIPTS = 30_000
@@ -222,8 +222,8 @@ def _count_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _make_words(
     lexicon: Lexicon, known: tuple[Any, ...], words: list[Word], scripts: list[str], table: ChainTemplates
-) -> tuple[Words, list[list[str]]]:
-    """Return `Words` of forms with tags, and the lemmas of each one's candidates, those that apply."""
+) -> tuple[FormTables, list[list[str]]]:
+    """Return `FormTables` of forms with tags, and the lemmas of each one's candidates, those that apply."""
     groups = np.zeros(len(scripts), np.int32)
     allowed = [np.empty(0, np.int32)] * len(words)
     places = find_forms(lexicon, word_keys(list(words)))
@@ -252,7 +252,7 @@ def _make_words(
     counts = bin_counts(found.seen)[:, None]
     likely = bin_probabilities(found.p)
     prior = hash_numbers(np.stack([likely * 64 + counts + 1, seen * 32 + likely + 2048, seen + 4096], axis=2))
-    return Words(own, shares, found.count, found.tag, prior), lemmas
+    return FormTables(own, shares, found.count, found.tag, prior), lemmas
 
 
 def _was_seen(lexicon: Lexicon, places: np.ndarray, script: int) -> bool:
@@ -279,8 +279,8 @@ def _training_words(
     lemma: np.ndarray,
     scripts: list[str],
     table: ChainTemplates,
-) -> tuple[Words, np.ndarray]:
-    """Return `Words` with a row for each word in each fold, by the lexicon of the other folds, and each word's row."""
+) -> tuple[FormTables, np.ndarray]:
+    """Return tables with a row for each word in each fold, by the lexicon of the other folds, and each word's row."""
     parts, rows, used = [outside(table, _SMOOTHING.limit, 3)], np.zeros(len(form), np.int32), 1
     for number in np.unique(fold):
         inside = fold == number
@@ -289,11 +289,11 @@ def _training_words(
         parts.append(_make_words(lexicon, known, [words[i] for i in numbers], scripts, table)[0])
         rows[inside] = used + inverse
         used += len(numbers)
-    return Words(*concatenated_columns(parts)), rows
+    return FormTables(*concatenated_columns(parts)), rows
 
 
 def _train(
-    words: Words,
+    words: FormTables,
     rows: np.ndarray,
     target: np.ndarray,
     chain: Chain,
@@ -307,9 +307,9 @@ def _train(
     rows, target = (pairs >> 32).astype(np.int32), pairs & 0xFFFFFFFF
     match = (words.tag[rows] == target[:, None]) & (np.arange(words.tag.shape[1]) < words.count[rows][:, None])
     usable = match.any(axis=1)
-    gold = Gold(match[usable].argmax(axis=1).astype(np.int32), MARGIN)
-    text = Text(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
-    averaged = Averaged(bits)
+    gold = GoldTags(match[usable].argmax(axis=1).astype(np.int32), MARGIN)
+    text = FormRows(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
+    averaged = AveragedWeights(bits)
     for epoch in range(options.epochs):
         order = generator(seed, Stream.LEMMATIZER, epoch).permutation(len(text.form))
         for first in progress(range(0, len(order), 5000), f"lemmatizer {epoch + 1}"):

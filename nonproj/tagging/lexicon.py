@@ -206,7 +206,7 @@ def find_forms(lexicon: Lexicon, keys: list[Keys]) -> np.ndarray:
     return found
 
 
-class Candidates(NamedTuple):
+class CandidateTags(NamedTuple):
     """The likely tags of some forms, likeliest first: those of form ``i`` are ``tag[i, :count[i]]``.
 
     Attributes
@@ -230,7 +230,7 @@ class Candidates(NamedTuple):
 
 def list_candidates(
     lexicon: Lexicon, found: np.ndarray, groups: np.ndarray, allowed: list[np.ndarray], smoothing: Smoothing
-) -> Candidates:
+) -> CandidateTags:
     """Return the likely tags of forms.
 
     Parameters
@@ -247,7 +247,7 @@ def list_candidates(
     n, limit = len(found), smoothing.limit
     start = np.cumsum([0, *map(len, allowed)], dtype=np.int64)
     flat = np.concatenate([np.empty(0, np.int32), *allowed])
-    made = Candidates(
+    made = CandidateTags(
         np.zeros(n, np.int32), np.zeros((n, limit), np.int32), np.zeros((n, limit)),
         np.zeros((n, 2), np.int32), np.zeros(n, np.int32),
     )  # fmt: skip
@@ -263,7 +263,7 @@ def _list_candidates(
     allowed_start: Int64s,
     allowed: Int32s,
     smoothing: Smoothing,
-    made: Candidates,
+    made: CandidateTags,
 ) -> None:
     """Fill the candidates of each form."""
     n_tags = groups.shape[0]

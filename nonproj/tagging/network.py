@@ -18,15 +18,15 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.hashing import codes_of, hash_codes, hash_texts
+from nonproj.linear.hashing import code_points_of, hash_codes, hash_texts
 from nonproj.linear.state import Arrays
-from nonproj.networks.context import Context, check_context
-from nonproj.networks.rows import Rows, sum_rows
+from nonproj.networks.context import ContextWeights, check_context
+from nonproj.networks.rows import SparseRows, sum_rows
 from nonproj.scoring.vectors import WordNumbers
 from nonproj.scoring.vocabulary import ATTRIBUTES
-from nonproj.tagging.chain import Text
+from nonproj.tagging.chain import FormRows
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.words import Words
+from nonproj.tagging.words import FormTables
 from nonproj.types import Float32s, Float64s, Int32s, Int64s, Uint32s
 
 REACH = 1
@@ -40,7 +40,7 @@ LONGEST = 6
 INDEX_BITS = 18
 """log2 of the size of the index, in which the highest bits of a hash are looked up."""
 
-UNIT = 2.0**-12
+CONTEXT_SCALE = 2.0**-12
 """The scale of what words in context add to hidden layers, in integers."""
 
 OUTSIDE = 1
@@ -106,7 +106,7 @@ class TagNetwork:
     tags : TagSet
     words : WordNumbers, optional
         The words with vectors, which have the last of the rows.
-    context : Context, optional
+    context : ContextWeights, optional
         Layers over words in context.
     """
 
@@ -116,7 +116,7 @@ class TagNetwork:
         weights: TagWeights,
         tags: TagSet,
         words: WordNumbers | None = None,
-        context: Context | None = None,
+        context: ContextWeights | None = None,
     ):
         self.index, self.weights, self.words, self.context = index, weights, words, context
         self.output = sum_parts(weights.output, tags)
@@ -132,7 +132,7 @@ class TagNetwork:
         start, hashes = form_hashes(forms)
         return self._layers(form_rows(start, self.index[hashes]), self.words.of(forms) if self.words else None)
 
-    def _layers(self, forms: Rows, numbers: np.ndarray | None = None) -> FormLayers:
+    def _layers(self, forms: SparseRows, numbers: np.ndarray | None = None) -> FormLayers:
         """Return the same of forms given by their rows, and the numbers of their vectors, -1 for none."""
         vectors = sum_rows(forms, self.weights.rows)
         if numbers is not None and self.words:
@@ -142,15 +142,15 @@ class TagNetwork:
         _multiply(vectors, self.weights.hidden, found)
         return FormLayers(found, vectors if self.context else vectors[:, :0])
 
-    def score(self, forms: FormLayers, words: Words, text: Text, factor: float, scores: np.ndarray) -> None:
+    def score(self, forms: FormLayers, words: FormTables, text: FormRows, factor: float, scores: np.ndarray) -> None:
         """Add the factor times the scores of all candidates of the words of some sentences.
 
         Parameters
         ----------
         forms : FormLayers
             Beside the rows of ``words``, what is outside first.
-        words : Words
-        text : Text
+        words : FormTables
+        text : FormRows
         factor : float
         scores : ndarray of shape (n_words, limit), float64
         """
@@ -201,7 +201,7 @@ def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         for piece in _pieces(f"<{lower}>"):
             pieces.append(piece)
             whose.append(i)
-    codes, ends = codes_of(pieces)
+    codes, ends = code_points_of(pieces)
     owner, count = np.array(whose, np.int64), _count_ngrams(np.diff(ends))
     start = np.concatenate(([0], np.cumsum(2 + np.bincount(owner, count, len(forms)).astype(np.int64))))
     keys = np.empty(start[-1], np.uint32)
@@ -251,7 +251,7 @@ def _sum_parts(output: Float32s, start: Int32s, units: Uint32s, found: Float32s)
                 found[t, k] += output[units[u], k]
 
 
-def form_rows(start: np.ndarray, row: np.ndarray) -> Rows:
+def form_rows(start: np.ndarray, row: np.ndarray) -> SparseRows:
     """Return the rows of forms, the form's own first; n-grams count less in long words, the form itself does not.
 
     Parameters
@@ -263,7 +263,7 @@ def form_rows(start: np.ndarray, row: np.ndarray) -> Rows:
     sizes = np.diff(start)
     factor = np.repeat((1.0 / np.sqrt(np.maximum(sizes - 1.0, 1.0))).astype(np.float32), sizes)
     factor[start[:-1]] = 1.0
-    return Rows(start, row, factor * (row > 0))
+    return SparseRows(start, row, factor * (row > 0))
 
 
 @kernel
@@ -281,8 +281,8 @@ def _multiply(vectors: Float32s, hidden: Float32s, found: Float32s) -> None:
 def _score_text(
     layers: Float32s,
     added: Int32s,
-    words: Words,
-    text: Text,
+    words: FormTables,
+    text: FormRows,
     bias: Float32s,
     output: Float32s,
     factor: float,
@@ -299,7 +299,7 @@ def _score_text(
             for k in range(size):
                 hidden[k] = bias[k]
             for k in range(added.shape[1]):
-                hidden[k] += np.float32(UNIT * added[i, k])
+                hidden[k] += np.float32(CONTEXT_SCALE * added[i, k])
             for offset in range(-REACH, REACH + 1):
                 j = i + offset
                 layer = layers[text.form[j] if first <= j < end else 0, offset + REACH]

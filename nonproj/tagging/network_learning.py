@@ -18,15 +18,15 @@ from nonproj.linear.optimisers import Adam, run_epochs
 from nonproj.linear.weights import quantise
 from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows, draw_weights
-from nonproj.networks.training import Dropout, HiddenLayers, Inputs, draw_units, softmax_loss
+from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
+from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units, softmax_loss
 from nonproj.scoring.vectors import WordNumbers, WordVectors
 from nonproj.tagging.network import (
+    CONTEXT_SCALE,
     INDEX_BITS,
     OFFSETS,
     OUTSIDE,
     REACH,
-    UNIT,
     TagNetwork,
     TagWeights,
     form_hashes,
@@ -53,7 +53,7 @@ _RATE, _DENSE_RATE, _LAST = 0.1, 0.003, 0.1
 _PROJECTION_RATE, _FIRST_SQUARE = 0.2, 1e-6
 
 
-class Corpus(NamedTuple):
+class TagCorpus(NamedTuple):
     """Words to learn from.
 
     Attributes
@@ -78,7 +78,7 @@ class TagNetworkLearner:
     ----------
     forms : sequence of str
         The distinct forms.
-    corpus : Corpus
+    corpus : TagCorpus
     tags : TagSet
     seed : sequence of int
         For the first weights, the order of the sentences and what is left out.
@@ -88,7 +88,7 @@ class TagNetworkLearner:
     def __init__(
         self,
         forms: Sequence[str],
-        corpus: Corpus,
+        corpus: TagCorpus,
         tags: TagSet,
         seed: Sequence[int],
         vectors: WordVectors | None = None,
@@ -136,7 +136,7 @@ class TagNetworkLearner:
         self.layers.follow(inputs, of_vectors, _RATE * decay, _PROJECTION_RATE * decay)
         return loss, wrong
 
-    def inputs(self, form: np.ndarray, bounds: np.ndarray) -> Inputs:
+    def inputs(self, form: np.ndarray, bounds: np.ndarray) -> NetworkInputs:
         """Return what the network is given of some sentences, some rows left out.
 
         Parameters
@@ -152,16 +152,16 @@ class TagNetworkLearner:
         kept[first] = drawn[first] >= FORMS_DROPPED
         kept[0] = True
         words = words.scaled(kept.astype(np.float32))
-        return Inputs(words, (bounds[:-1], bounds[1:]), _items(bounds), self.number[form])
+        return NetworkInputs(words, (bounds[:-1], bounds[1:]), _items(bounds), self.number[form])
 
     def gradient(
-        self, inputs: Inputs, tag: np.ndarray, dropout: Dropout
+        self, inputs: NetworkInputs, tag: np.ndarray, dropout: Dropout
     ) -> tuple[float, int, list[np.ndarray], np.ndarray]:
         """Return loss, wrong tags, and the gradient of minus the loss.
 
         Parameters
         ----------
-        inputs : Inputs
+        inputs : NetworkInputs
             Of n words, and before them what is outside.
         tag : ndarray of shape (n,), int64
             -1 for tags that are not learnt.
@@ -191,14 +191,14 @@ class TagNetworkLearner:
             rows = np.concatenate([rows, projection.table @ projection.matrix])
         rounded, scale = quantise(rows)
         hidden = np.stack(np.split(self.dense[0] * np.float32(scale), OFFSETS, axis=1))
-        context = rounded_context(self.context.tables, scale, UNIT)
+        context = rounded_context(self.context.tables, scale, CONTEXT_SCALE)
         weights = TagWeights(rounded, hidden, self.bias, self.output)
         return TagNetwork(self.index, weights, self.tags, self.words, context)
 
 
 def learn_tag_network(
     forms: Sequence[str],
-    corpus: Corpus,
+    corpus: TagCorpus,
     tags: TagSet,
     epochs: int,
     seed: Sequence[int],
@@ -240,8 +240,8 @@ def _words_of(start: np.ndarray, sentences: np.ndarray) -> tuple[np.ndarray, np.
     return words, (1 + bounds).astype(np.int32)
 
 
-def _items(bounds: np.ndarray) -> Rows:
-    """Return which rows the hidden layer of each word is the sum of: see `Inputs.items`.
+def _items(bounds: np.ndarray) -> SparseRows:
+    """Return which rows the hidden layer of each word is the sum of: see `NetworkInputs.items`.
 
     They are what it adds in context, what the words around add by themselves or else what is outside, and the bias.
     """
@@ -251,7 +251,7 @@ def _items(bounds: np.ndarray) -> Rows:
     inside = (around >= np.repeat(bounds[:-1], sizes)[:, None]) & (around < np.repeat(bounds[1:], sizes)[:, None])
     alone = n_nodes + OFFSETS * np.where(inside, around, 0) + np.arange(OFFSETS)
     bias = np.full(len(word), (1 + OFFSETS) * n_nodes)
-    return Rows.of_table(np.column_stack([word, alone, bias]))
+    return SparseRows.of_table(np.column_stack([word, alone, bias]))
 
 
 @kernel

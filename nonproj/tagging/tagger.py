@@ -13,22 +13,22 @@ from nonproj.kernels.threads import PerThread
 from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.folds import blocks
 from nonproj.linear.optimisers import run_epochs
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import check_table, quantise
 from nonproj.networks.context import CONTEXT
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
-from nonproj.tagging.chain import Chain, Text, make_chain
-from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
-from nonproj.tagging.encoded import EncodedTags
+from nonproj.tagging.chain import Chain, FormRows, make_chain
+from nonproj.tagging.decoding import GoldTags, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.encoded import EncoderTagScorer
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
 from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwork, check_network
-from nonproj.tagging.network_learning import Corpus, learn_tag_network
+from nonproj.tagging.network_learning import TagCorpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
-from nonproj.tagging.words import WORD_ATTRIBUTES, Words, make_words, outside
+from nonproj.tagging.words import WORD_ATTRIBUTES, FormTables, make_words, outside
 from nonproj.types import Sentence
 
 _CACHED_FORMS = 30_000
@@ -54,14 +54,14 @@ WITH_VECTORS = 2.0
 
 _NO_TAGS = np.empty(0, np.int32)
 
-Encoded: TypeAlias = tuple[EncodedTags, np.ndarray]
+EncodedWords: TypeAlias = tuple[EncoderTagScorer, np.ndarray]
 """What scores tags by a pretrained encoder, and the hidden layers of words."""
 
 Progress: TypeAlias = Callable[..., Any]
 """``progress(iterable, description)``, which wraps the long loops."""
 
 
-class Forms:
+class FormCache:
     """The forms that a thread has met, and all that depends on a form alone.
 
     Attributes
@@ -70,23 +70,23 @@ class Forms:
         The row of each key in the tables.
     used : int
         Rows used; row 0 stands for what is outside the sentence.
-    words : Words
+    words : FormTables
     own : ndarray of shape (n_rows, limit), float64
         The scores of each form's candidates by the word alone.
     network : FormLayers
         What the scores of a network need of each form; sizes are 0 without one.
     """
 
-    def __init__(self, words: Words, network: FormLayers):
+    def __init__(self, words: FormTables, network: FormLayers):
         self.row: dict[Any, int] = {}
         self.used, self.words, self.own, self.network = 1, words, np.zeros(words.tag.shape), network
 
-    def add(self, keys: list[Any], made: Words, scores: np.ndarray, network: FormLayers) -> None:
+    def add(self, keys: list[Any], made: FormTables, scores: np.ndarray, network: FormLayers) -> None:
         """Add the rows of new keys, in arrays that grow by doubling."""
         end = self.used + len(keys)
         if end > len(self.own):
             size = max(end, 2 * len(self.own), 1024)
-            self.words, self.own = Words(*(_grown(array, size) for array in self.words)), _grown(self.own, size)
+            self.words, self.own = FormTables(*(_grown(array, size) for array in self.words)), _grown(self.own, size)
             self.network = FormLayers(*(_grown(array, size) for array in self.network))
         for array, new in zip((*self.words, self.own, *self.network), (*made, scores, *network), strict=True):
             array[self.used : end] = new
@@ -153,7 +153,7 @@ class Tagger:
         return self.tag_with_margins(keys, lengths)[0]
 
     def tag_with_margins(
-        self, keys: list[Any], lengths: list[int], encoded: Encoded | None = None
+        self, keys: list[Any], lengths: list[int], encoded: EncodedWords | None = None
     ) -> tuple[list[tuple[str, str, str]], np.ndarray]:
         """Return the tag of each word, and how much more the best sequence with it scores than with another, float64.
 
@@ -161,13 +161,13 @@ class Tagger:
         as for `score`.
         """
         forms, rows = self.look_up(keys)
-        text = Text(np.cumsum([0, *lengths], dtype=np.int64), rows)
+        text = FormRows(np.cumsum([0, *lengths], dtype=np.int64), rows)
         own = self.score(forms, text, encoded)
         found, margins = tag_text(self.chain, forms.words, own, text, self.weights, self.pruning)
         tags = self.tags.tags
         return [tags[i] for i in found.tolist()], margins * self.scale
 
-    def score(self, forms: Forms, text: Text, encoded: Encoded | None = None) -> np.ndarray:
+    def score(self, forms: FormCache, text: FormRows, encoded: EncodedWords | None = None) -> np.ndarray:
         """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit].
 
         ``encoded`` are what a pretrained encoder adds, and the hidden layers of the words.
@@ -180,7 +180,7 @@ class Tagger:
             tags.add(hidden, forms.words, text, self.margin, scores)
         return scores
 
-    def look_up(self, keys: list[Any]) -> tuple[Forms, np.ndarray]:
+    def look_up(self, keys: list[Any]) -> tuple[FormCache, np.ndarray]:
         """Return tables of forms, and the row in them of each key, int32; see `tag`."""
         forms = self._forms.own
         if forms.used + len(keys) > _CACHED_FORMS:
@@ -192,7 +192,7 @@ class Tagger:
             rows = list(map(forms.row.get, keys))
         return forms, np.array(rows, np.int32)
 
-    def _describe(self, keys: list[Any]) -> tuple[Words, np.ndarray, FormLayers]:
+    def _describe(self, keys: list[Any]) -> tuple[FormTables, np.ndarray, FormLayers]:
         """Return all that depends on the forms of some keys alone."""
         forms = [key if type(key) is str else key[0] for key in keys]
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
@@ -224,12 +224,12 @@ class Tagger:
         fold = np.repeat(blocks(len(sentences), LEXICON_FOLDS), sizes)
         table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
         words, rows = _training_words(counter, list(forms), form, fold, tags, table)
-        text = Text(np.cumsum([0, *sizes], dtype=np.int64), rows)
+        text = FormRows(np.cumsum([0, *sizes], dtype=np.int64), rows)
         weights = _train(words, text, tag, tags, table, options, seed, progress)
         table16, scale = quantise(weights)
         network = None
         if options.network_epochs:
-            corpus = Corpus(text.start, form, gold)
+            corpus = TagCorpus(text.start, form, gold)
             texts, epochs = list(forms), options.network_epochs
             network = learn_tag_network(texts, corpus, tags, epochs, (seed, Stream.TAG_NETWORK), progress, vectors)
         return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, network)
@@ -256,9 +256,9 @@ def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.
     return check_table(arrays["weights"], ("int16",), max(10, n_units.bit_length()), f"the weights of the {name}", 28)
 
 
-def _no_forms(table: ChainTemplates, limit: int, network: FormLayers) -> Forms:
+def _no_forms(table: ChainTemplates, limit: int, network: FormLayers) -> FormCache:
     """Return empty tables of forms."""
-    return Forms(outside(table, limit, 1), network)
+    return FormCache(outside(table, limit, 1), network)
 
 
 def _no_network(n: int) -> FormLayers:
@@ -266,7 +266,7 @@ def _no_network(n: int) -> FormLayers:
     return FormLayers(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.float32))
 
 
-def _drop(words: Words, scores: np.ndarray, threshold: float) -> tuple[Words, np.ndarray]:
+def _drop(words: FormTables, scores: np.ndarray, threshold: float) -> tuple[FormTables, np.ndarray]:
     """Drop the candidates that score less than the best by more than the threshold, by the word alone."""
     scores[np.arange(scores.shape[1]) >= words.count[:, None]] = -np.inf
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -286,8 +286,8 @@ def _grown(array: np.ndarray, size: int) -> np.ndarray:
 
 def _training_words(
     counter: Counter, forms: list[str], form: np.ndarray, fold: np.ndarray, tags: TagSet, table: ChainTemplates
-) -> tuple[Words, np.ndarray]:
-    """Return `Words` with a row for each form in each fold, by the lexicon of the other folds, and each word's row.
+) -> tuple[FormTables, np.ndarray]:
+    """Return tables with a row for each form in each fold, by the lexicon of the other folds, and each word's row.
 
     So training sees forms as little known as they are in new text.
     """
@@ -301,12 +301,12 @@ def _training_words(
         parts.append(make_words(lexicon, chosen, tags, [_NO_TAGS] * len(chosen), smoothing, table)[0])
         rows[inside] = used + inverse
         used += len(chosen)
-    return Words(*concatenated_columns(parts)), rows
+    return FormTables(*concatenated_columns(parts)), rows
 
 
 def _train(
-    words: Words,
-    text: Text,
+    words: FormTables,
+    text: FormRows,
     tag: np.ndarray,
     tags: TagSet,
     table: ChainTemplates,
@@ -316,7 +316,7 @@ def _train(
 ) -> np.ndarray:
     """Return averaged weights, float32."""
     chain = make_chain(tags, table, options.bits)
-    gold = Gold(_nearest(words, text.form, tag, tags), MARGIN)
+    gold = GoldTags(_nearest(words, text.form, tag, tags), MARGIN)
     mean = np.zeros(1 << options.bits, np.float32)
     for run in range(options.restarts):
         mean += _train_once(chain, words, text, gold, options, (seed, run), progress) / options.restarts
@@ -325,15 +325,15 @@ def _train(
 
 def _train_once(
     chain: Chain,
-    words: Words,
-    text: Text,
-    gold: Gold,
+    words: FormTables,
+    text: FormRows,
+    gold: GoldTags,
     options: TaggerConfig,
     seed: tuple[int, int],
     progress: Progress,
 ) -> np.ndarray:
     """Return averaged weights of one run, float32; ``seed`` is followed by the number of the run."""
-    averaged, n, name = Averaged(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
+    averaged, n, name = AveragedWeights(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
 
     def run(epoch: int) -> str:
         """Learn for an epoch; return its figures for the log."""
@@ -347,7 +347,7 @@ def _train_once(
     return averaged.mean()
 
 
-def _nearest(words: Words, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:
+def _nearest(words: FormTables, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:
     """Return the number of each word's tag among its candidates, or of the candidate that shares most parts with it."""
     pairs, inverse = np.unique(rows.astype(np.int64) << 32 | tag, return_inverse=True)
     found = np.zeros(len(pairs), np.int32)

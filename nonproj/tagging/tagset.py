@@ -14,7 +14,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.io.conll import FEATS, UPOS, XPOS
-from nonproj.io.strings import FEATURES, TAG, check
+from nonproj.io.strings import FEATURES, TAG, check_strings
 from nonproj.kernels.threads import PerThread
 from nonproj.scoring.vocabulary import MAX_FEATURES
 from nonproj.types import Sentence
@@ -154,7 +154,7 @@ def check_tags(tags: list[Any]) -> list[tuple[str, str, str]]:
     if not all(type(tag) is list and list(map(type, tag)) == [str, str, str] for tag in tags):
         raise ModelError("a tag is not a UPOS, an XPOS and a FEATS")
     for column, kind in enumerate((TAG, TAG, FEATURES)):
-        check([tag[column] for tag in tags], kind, "the tagger")
+        check_strings([tag[column] for tag in tags], kind, "the tagger")
     found = [tuple(tag) for tag in tags]
     if len(set(found)) < len(found):
         raise ModelError("a tag is there twice")

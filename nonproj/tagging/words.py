@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.linear.hashing import add_shares, hash_numbers, hash_texts
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.lexicon import (
-    Candidates,
+    CandidateTags,
     Lexicon,
     Smoothing,
     find_forms,
@@ -35,7 +35,7 @@ class (the UPOS and XPOS that are likely for it out of context), the likeliest o
 often the form was seen, in bins."""
 
 
-class Words(NamedTuple):
+class FormTables(NamedTuple):
     """Tables of forms; row 0 stands for what is outside the sentence.
 
     Attributes
@@ -85,7 +85,7 @@ def make_words(
     allowed: list[np.ndarray],
     smoothing: Smoothing,
     table: ChainTemplates,
-) -> tuple[Words, Candidates]:
+) -> tuple[FormTables, CandidateTags]:
     """Return the tables of some forms, without the row for what is outside; see `list_candidates` for ``allowed``."""
     groups = tags.levels[:-1, 1] - 1
     found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing)
@@ -101,7 +101,7 @@ def make_words(
     atoms[:, fixed + 3] = counts + 1
     own, shares = share_words(atoms, table)
     prior = hash_numbers(bin_probabilities(found.p) * 64 + counts[:, None] + 1)
-    return Words(own, shares, found.count, found.tag, prior[:, :, None]), found
+    return FormTables(own, shares, found.count, found.tag, prior[:, :, None]), found
 
 
 def bin_probabilities(p: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def bin_counts(seen: np.ndarray) -> np.ndarray:
 
 
 def share_words(atoms: np.ndarray, table: ChainTemplates) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hashes ``own`` and the ``shares`` of `Words` from attributes, int64[n, n_attributes]."""
+    """Return the hashes ``own`` and the ``shares`` of `FormTables` from attributes, int64[n, n_attributes]."""
     first = table.bounds[1]
     n, n_templates = len(atoms), len(table.salt)
     own = np.empty((n, first), np.uint32)
@@ -129,8 +129,8 @@ def share_words(atoms: np.ndarray, table: ChainTemplates) -> tuple[np.ndarray, n
     return own, shares
 
 
-def outside(table: ChainTemplates, limit: int, n_priors: int) -> Words:
+def outside(table: ChainTemplates, limit: int, n_priors: int) -> FormTables:
     """Return the row for what is outside the sentence."""
     own, shares = share_words(np.zeros((1, table.n_attributes), np.int64), table)
     count, tag = np.zeros(1, np.int32), np.zeros((1, limit), np.int32)
-    return Words(own, shares, count, tag, np.zeros((1, limit, n_priors), np.uint32))
+    return FormTables(own, shares, count, tag, np.zeros((1, limit, n_priors), np.uint32))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
-from nonproj.text.graphemes import ALONE, MARK, bases, grapheme_class, join
+from nonproj.text.graphemes import ALONE, MARK, bases, grapheme_class, joined_with_next
 
 BLANK, NEWLINE, EXTEND, LOWER, UPPER, LETTER, IDEOGRAPH, DIGIT, NUMBER = range(9)
 CONNECTOR, DASH, OPEN, CLOSE, MATH, CURRENCY, MODIFIER, SYMBOL, FORMAT = range(9, 18)
@@ -136,7 +136,7 @@ def characters(text: str, path: str = "<text>") -> Characters:
     kind = (found >> _KIND_SHIFT & 0xFF).astype(np.uint8)
     if (classes == ALONE).all():
         return Characters(lower, kind, np.zeros(len(kind), np.uint8))
-    joined = join(classes, kind > NEWLINE, (kind == LETTER) | (kind == IDEOGRAPH))
+    joined = joined_with_next(classes, kind > NEWLINE, (kind == LETTER) | (kind == IDEOGRAPH))
     return Characters(lower, kind[bases(classes, joined)], joined)
 
 

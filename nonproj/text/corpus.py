@@ -19,7 +19,7 @@ LINE = 80
 """Longest line of a paragraph."""
 
 
-class Surface(NamedTuple):
+class SurfaceToken(NamedTuple):
     """A token as it stands in the text.
 
     Attributes
@@ -71,7 +71,7 @@ _PARAGRAPH = re.compile(r"#\s*new(par|doc)\b")
 _TEXT = re.compile(r"#\s*text\s*=")
 
 
-def surface(sentence: Sentence) -> list[Surface]:
+def surface(sentence: Sentence) -> list[SurfaceToken]:
     """Return the tokens of a sentence: words, and multiword tokens in place of theirs.
 
     Examples
@@ -89,7 +89,7 @@ def surface(sentence: Sentence) -> list[Surface]:
         words = tuple(row[1] for row in rows) if count > 1 else ()
         classes = [word_class(row) for row in rows]
         tag = next((c for c in classes if c and c % 2 == 0), classes[0])
-        found.append(Surface(form, "SpaceAfter=No" not in misc.split("|"), words, misc, tag))
+        found.append(SurfaceToken(form, "SpaceAfter=No" not in misc.split("|"), words, misc, tag))
         first += count
     return found
 
@@ -99,9 +99,9 @@ def has_raw_text(sentences: Iterable[Sentence]) -> bool:
     return any("SpaceAfter=No" in line or _TEXT.match(line) for sentence in sentences for line in sentence.lines)
 
 
-def paragraphs(sentences: Iterable[Sentence]) -> list[list[list[Surface]]]:
+def paragraphs(sentences: Iterable[Sentence]) -> list[list[list[SurfaceToken]]]:
     """Return the tokens of each sentence of each paragraph."""
-    found: list[list[list[Surface]]] = []
+    found: list[list[list[SurfaceToken]]] = []
     for sentence in sentences:
         if not found or any(_PARAGRAPH.match(line) for line in sentence.lines):
             found.append([])
@@ -127,7 +127,7 @@ class RawText(NamedTuple):
     tags: np.ndarray
 
 
-def raw_text(paragraphs: Sequence[list[list[Surface]]], random: np.random.Generator | None = None) -> RawText:
+def raw_text(paragraphs: Sequence[list[list[SurfaceToken]]], random: np.random.Generator | None = None) -> RawText:
     """Return the text of some paragraphs.
 
     Parameters
@@ -140,7 +140,8 @@ def raw_text(paragraphs: Sequence[list[list[Surface]]], random: np.random.Genera
 
     Examples
     --------
-    >>> raw = raw_text([[[Surface("Hej", False), Surface("!", True)], [Surface("Ja", True)]], [[Surface("Nej", True)]]])
+    >>> first = [[SurfaceToken("Hej", False), SurfaceToken("!", True)], [SurfaceToken("Ja", True)]]
+    >>> raw = raw_text([first, [[SurfaceToken("Nej", True)]]])
     >>> raw.text, np.flatnonzero(raw.token_ends).tolist(), np.flatnonzero(raw.sentence_ends).tolist()
     ('Hej! Ja\\n\\nNej\\n', [2, 3, 6, 11], [3, 6, 11])
     """
@@ -188,7 +189,7 @@ def raw_text(paragraphs: Sequence[list[list[Surface]]], random: np.random.Genera
     return RawText(text, _marks(token_ends, len(text)), _marks(sentence_ends, len(text)), tags)
 
 
-def _rests_of_chunks(tokens: Sequence[Surface]) -> Iterator[int]:
+def _rests_of_chunks(tokens: Sequence[SurfaceToken]) -> Iterator[int]:
     """Yield the length of each token from there to the next blank; for a token with blanks, of each of its pieces."""
     lengths, rest = [], 0
     for token in reversed(tokens):

@@ -64,7 +64,7 @@ def grapheme_class(character: str) -> int:
     return MARK if unicodedata.category(character)[0] == "M" else ALONE
 
 
-def join(classes: np.ndarray, solid: np.ndarray, letter: np.ndarray) -> np.ndarray:
+def joined_with_next(classes: np.ndarray, solid: np.ndarray, letter: np.ndarray) -> np.ndarray:
     """Return whether each character is in one cluster with the next, uint8[n].
 
     Parameters

@@ -7,70 +7,17 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
-from nonproj.errors import ConfigError, DataError, FileError
-from nonproj.io.broken import Broken
+from nonproj.errors import DataError, FileError
+from nonproj.io.broken import MalformedUnit
 from nonproj.io.files import Source, open_input, stream_error, unpacked
-from nonproj.text.output import BLANKS
+from nonproj.text.formats import TextInput
 from nonproj.text.pieces import MAX_PARAGRAPH, Splitter, TextPiece
+from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 
-if TYPE_CHECKING:
-    from nonproj.text.segmenter import Segmenter
-
-TEXT, LINES, WORDS, TOKENS = FORMATS = ("text", "lines", "words", "tokens")
-"""Running text; a sentence on each line; the same, its words separated by blanks; running text of such words."""
-
-RUNNING, GIVEN_WORDS = (TEXT, TOKENS), (WORDS, TOKENS)
-"""The formats of running text, rather than a sentence on each line; those of words that blanks separate."""
-
-MAX_LINE_WORDS = 1000
-"""Words of a line after which a sentence is cut where the input has one on each line."""
-
 _BLOCK = 1 << 16
-
-
-class TextInput(NamedTuple):
-    """How text is read.
-
-    Attributes
-    ----------
-    format : str
-        One of `FORMATS`.
-    ranges : bool
-        Whether the characters of each token are written to MISC, as ``TokenRange=first:last``.
-    max_words : int
-        Longest sentence, in words; longer ones are cut where the segmenter is surest of a sentence end.
-    breaks : bool
-        Whether a line break always ends a sentence of running text; a line may still hold several.
-    """
-
-    format: str = TEXT
-    ranges: bool = False
-    max_words: int = MAX_LINE_WORDS
-    breaks: bool = False
-
-    def within(self, cut_words: int, max_words: int) -> TextInput:
-        """Return these options with sentences of at most this many words: running text is cut, lines only if need be.
-
-        Parameters
-        ----------
-        cut_words, max_words : int
-            As in `nonproj.options.sections.DecodingConfig`.
-        """
-        limit = min(self.max_words, max_words)
-        return self._replace(max_words=min(limit, cut_words) if self.format in RUNNING else limit)
-
-    def check(self) -> TextInput:
-        """Return these options, or raise ConfigError."""
-        if self.format not in FORMATS:
-            raise ConfigError("format", f"{self.format} is invalid, one of {', '.join(FORMATS)} expected")
-        if self.breaks and self.format not in RUNNING:
-            raise ConfigError("breaks", f"is about running text; in the format {self.format} each line is a sentence")
-        if self.max_words < 2:
-            raise ConfigError("max_words", f"{self.max_words} is invalid, an integer of at least 2 expected")
-        return self
 
 
 def read_text(source: Source, segmenter: Segmenter, options: TextInput | None = None) -> Iterator[Sentence]:
@@ -159,7 +106,7 @@ def split_text(source: Source, options: TextInput | None = None, size: int = _BL
                     break
         except UnicodeDecodeError as error:
             before = error.object[: error.start].decode()
-            splitter.buffer += before[: before.rfind("\n") + 1]
+            splitter.append(before[: before.rfind("\n") + 1])
             line = splitter.line + splitter.buffer.count("\n")
             byte = f"byte 0x{error.object[error.start]:02x}"
             failure = DataError(name, line, f"{byte} is not UTF-8; recode the file to UTF-8 first")
@@ -191,11 +138,11 @@ def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
     yield from iter(lambda: read(_BLOCK), b"")
 
 
-def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) -> Iterator[Sentence | Broken]:
+def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) -> Iterator[Sentence | MalformedUnit]:
     """Read plain text like `read_text`; lines that are broken are left out, and reported in their place."""
     number = 0
     for piece in split_text_units(source, options, 0):
-        if isinstance(piece, Broken):
+        if isinstance(piece, MalformedUnit):
             yield piece
             continue
         for sentence in piece.read(segmenter, options, number + 1):
@@ -205,7 +152,7 @@ def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) ->
 
 def split_text_units(
     source: Source, options: TextInput | None = None, size: int = _BLOCK
-) -> Iterator[TextPiece | Broken]:
+) -> Iterator[TextPiece | MalformedUnit]:
     """Divide a text into pieces like `split_text`; lines that are broken are left out, and reported in their place.
 
     Broken is a line that is not UTF-8, a long stretch of blanks, and all that follows damaged gzip data.
@@ -230,42 +177,22 @@ def split_text_units(
         with closing:
             for line in _decodable(stream):
                 if isinstance(line, str):
-                    yield from _added(splitter, line)
+                    yield from splitter.add_units(line)
                 else:
                     yield from splitter.flush()
                     text = line.decode("utf-8", "surrogateescape")
                     byte = next(c for c in text if "\udc80" <= c <= "\udcff").encode("utf-8", "surrogateescape")
                     reason = f"byte 0x{byte.hex()} is not UTF-8; recode the file to UTF-8 first"
-                    yield Broken(name, splitter.line, splitter.line, splitter.line, reason, text)
+                    yield MalformedUnit(name, splitter.line, splitter.line, splitter.line, reason, text)
                     splitter.leave_out(text)
     except (EOFError, zlib.error, OSError) as error:
         yield from splitter.flush()
         failure = stream_error(error, name, splitter.line - 1)
         if not isinstance(failure, DataError):
             raise failure from None
-        yield Broken(name, failure.line, failure.line, failure.line, failure.message)
+        yield MalformedUnit(name, failure.line, failure.line, failure.line, failure.message)
         return
     yield from splitter.finish()
-
-
-def _added(splitter: Splitter, block: str) -> Iterator[TextPiece | Broken]:
-    """Yield the pieces that are complete after a block, and long stretches of blanks, which are left out."""
-    while True:
-        if splitter.in_blanks:
-            rest = block.lstrip(BLANKS)
-            splitter.leave_out(block[: len(block) - len(rest)])
-            splitter.in_blanks, block = not rest, rest
-            if not block:
-                return
-        yield from splitter.add(block)
-        failure, splitter.failure = splitter.failure, None
-        if failure is None:
-            return
-        if splitter.wrong_format:
-            raise failure
-        yield from splitter.flush()
-        yield Broken(splitter.name, failure.line, failure.line, failure.line, failure.message)
-        block, splitter.in_blanks = splitter.rest, True
 
 
 def _decodable(stream: Any) -> Iterator[str | bytes]:

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check, fits
+from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check_strings, fits
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.hashing import hash_texts
-from nonproj.linear.logistic import Options, fit
+from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.state import Schema
 from nonproj.text.characters import lowered
-from nonproj.text.corpus import Surface
+from nonproj.text.corpus import SurfaceToken
 
 BITS = 16
 """Binary logarithm of the size of the table of weights."""
@@ -33,7 +33,7 @@ LONGEST = 8
 _N_FEATURES = 12
 
 
-class Rule(NamedTuple):
+class ExpansionRule(NamedTuple):
     """A way to expand tokens: ``old``, at the end or at the beginning, is replaced and the other words are added.
 
     Attributes
@@ -54,15 +54,17 @@ class Rule(NamedTuple):
 
         Examples
         --------
-        >>> Rule(True, "n't", "", ("n't",)).expand("isn't"), Rule(False, "l'", "", ("le",)).expand("l'eau")
-        (('is', "n't"), ('le', 'eau'))
+        >>> ExpansionRule(True, "n't", "", ("n't",)).expand("isn't")
+        ('is', "n't")
+        >>> ExpansionRule(False, "l'", "", ("le",)).expand("l'eau")
+        ('le', 'eau')
         """
         if self.at_end:
             return (form[: len(form) - len(self.old)] + self.new, *self.words)
         return (*self.words, self.new + form[len(self.old) :])
 
 
-def rules_of(form: str, words: Sequence[str]) -> Iterator[Rule]:
+def rules_of(form: str, words: Sequence[str]) -> Iterator[ExpansionRule]:
     """Yield the rules that expand a token, in lower case, to these words: the most general ones."""
     for at_end in (True, False):
         outer = words[0] if at_end else words[-1]
@@ -75,9 +77,9 @@ def rules_of(form: str, words: Sequence[str]) -> Iterator[Rule]:
         common = min(common, len(form) - 1)
         if common and len(form) - common <= LONGEST:
             if at_end:
-                yield Rule(True, form[common:], outer[common:], tuple(words[1:]))
+                yield ExpansionRule(True, form[common:], outer[common:], tuple(words[1:]))
             else:
-                yield Rule(False, form[: len(form) - common], outer[: len(outer) - common], tuple(words[:-1]))
+                yield ExpansionRule(False, form[: len(form) - common], outer[: len(outer) - common], tuple(words[:-1]))
 
 
 class _Candidate(NamedTuple):
@@ -114,7 +116,7 @@ class Multiwords:
     ----------
     entries : dict of str to (tuple of str, bool)
         For tokens in lower case, the words and whether they always stand for them.
-    rules : dict of (bool, str) to Rule
+    rules : dict of (bool, str) to ExpansionRule
         By place and matched string.
     weights : ndarray of shape (2**BITS,), float32
     """
@@ -122,14 +124,17 @@ class Multiwords:
     schema: ClassVar[Schema] = Schema({"entries": list, "rules": list}, {})
 
     def __init__(
-        self, entries: dict[str, tuple[tuple[str, ...], bool]], rules: dict[tuple[bool, str], Rule], weights: np.ndarray
+        self,
+        entries: dict[str, tuple[tuple[str, ...], bool]],
+        rules: dict[tuple[bool, str], ExpansionRule],
+        weights: np.ndarray,
     ):
         self.entries, self.rules, self.weights = entries, rules, weights
         self._lengths = [sorted({len(old) for end, old in rules if end == e}, reverse=True) for e in (False, True)]
         self._met: PerThread[dict[str, _Candidate | None]] = PerThread(dict)
 
     @classmethod
-    def fit(cls, paragraphs: Sequence[list[list[Surface]]], seed: int = 0) -> Multiwords:
+    def fit(cls, paragraphs: Sequence[list[list[SurfaceToken]]], seed: int = 0) -> Multiwords:
         """Learn from the tokens of each sentence of each paragraph."""
         whole: Counter[str] = Counter()
         split: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
@@ -150,7 +155,7 @@ class Multiwords:
             found._learn_weights(paragraphs, seed)
         return found
 
-    def _learn_weights(self, paragraphs: Sequence[list[list[Surface]]], seed: int) -> None:
+    def _learn_weights(self, paragraphs: Sequence[list[list[SurfaceToken]]], seed: int) -> None:
         rows, gold = [], []
         for paragraph in paragraphs:
             tokens = [token for sentence in paragraph for token in sentence]
@@ -166,7 +171,7 @@ class Multiwords:
                         rows.append(_places(names, neighbours))
                         gold.append(bool(token.words))
         if rows:
-            self.weights = fit(np.array(rows, np.int32), np.array(gold, np.uint8), Options(BITS, 10, 0.1), seed)
+            self.weights = fit(np.array(rows, np.int32), np.array(gold, np.uint8), LogisticOptions(BITS, 10, 0.1), seed)
 
     @staticmethod
     def _neighbours(forms: list[str], index: int) -> tuple[str, str]:
@@ -196,7 +201,7 @@ class Multiwords:
             cache[form] = found
         return found
 
-    def _rule(self, lower: str) -> Rule | None:
+    def _rule(self, lower: str) -> ExpansionRule | None:
         """Return the rule that matches most of a token."""
         best = None
         for at_end in (True, False):
@@ -213,7 +218,7 @@ class Multiwords:
 
         Examples
         --------
-        >>> paragraph = [[Surface("στο", True, ("σ", "το")), Surface("σπίτι", True)]]
+        >>> paragraph = [[SurfaceToken("στο", True, ("σ", "το")), SurfaceToken("σπίτι", True)]]
         >>> Multiwords.fit([paragraph] * 2).expand(["Στο", "σπίτι"])
         {0: ('Σ', 'το')}
         """
@@ -265,7 +270,7 @@ class Multiwords:
             if len(old) > LONGEST:
                 raise ModelError(f"{_OWNER} have a rule for more than {LONGEST} characters")
             inner = (old, new) if new else (old,)
-            rules[at_end, old] = Rule(at_end, old, new, _words(words, inner, 1))
+            rules[at_end, old] = ExpansionRule(at_end, old, new, _words(words, inner, 1))
         return cls(entries, rules, weights)
 
 
@@ -289,14 +294,14 @@ def _rows(rows: list[Any], types: tuple[type, ...]) -> list[list[Any]]:
 
 def _words(words: list[Any], others: tuple[str, ...], least: int) -> tuple[str, ...]:
     """Return the words of a token; raise `ModelError` if they, or the other strings beside them, do not fit."""
-    check([*others, *words], MULTIWORD, _OWNER)
+    check_strings([*others, *words], MULTIWORD, _OWNER)
     if not least <= len(words) <= MOST_WORDS or sum(map(len, words)) > LONGEST_EXPANSION:
         limits = f"{least} to {MOST_WORDS} words of up to {LONGEST_EXPANSION} characters together are allowed"
         raise ModelError(f"{_OWNER}: {len(words)} words of {sum(map(len, words))} characters; {limits}")
     return tuple(words)
 
 
-def _learn_rules(entries: dict[str, Any], whole: Counter[Any]) -> dict[tuple[bool, str], Rule]:
+def _learn_rules(entries: dict[str, Any], whole: Counter[Any]) -> dict[tuple[bool, str], ExpansionRule]:
     """Return the best rule for each matched string, if tokens support it."""
     support: dict[tuple[bool, str], Counter[Any]] = defaultdict(Counter)
     for form, (words, _) in entries.items():

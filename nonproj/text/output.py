@@ -64,7 +64,7 @@ def _unescape(match: re.Match[str]) -> str:
     return _CHARACTERS.get(match[3], match[0])
 
 
-class _Spaces(dict[str, Any]):
+class _SpaceAttributes(dict[str, Any]):
     """From what follows a token to its attribute in MISC; the usual ones are remembered."""
 
     def __missing__(self, blanks: str) -> str:
@@ -74,7 +74,7 @@ class _Spaces(dict[str, Any]):
         return value
 
 
-_SPACES = _Spaces({" ": "_", "": "SpaceAfter=No"})
+_SPACES = _SpaceAttributes({" ": "_", "": "SpaceAfter=No"})
 
 
 def split_blanks(blanks: str) -> int:
@@ -141,12 +141,12 @@ class Origin(NamedTuple):
     number: int = 1
 
 
-def one_line(form: str) -> str:
+def single_blanks(form: str) -> str:
     """Return a token with a single blank for each run of blanks in it; a no-break space remains.
 
     Examples
     --------
-    >>> one_line("thành\\n  phố"), one_line("10\u00a0000")
+    >>> single_blanks("thành\\n  phố"), single_blanks("10\u00a0000")
     ('thành phố', '10\\xa0000')
     """
     return _BLANKS.sub(lambda match: match[0] if match[0] == "\u00a0" else " ", form)
@@ -186,7 +186,13 @@ def _joined(*attributes: str) -> str:
     return "|".join(attribute for attribute in attributes if attribute != "_") or "_"
 
 
-def to_sentences(segments: Segments, forms: list[str], normal: bool, origin: Origin) -> list[Sentence]:
+def to_sentences(
+    segments: Segments,
+    forms: list[str],
+    normal: bool,
+    origin: Origin,
+    margins: Sequence[np.ndarray] | None = None,
+) -> list[Sentence]:
     """Return the sentences of a segmented text, with the lines of CoNLL-U.
 
     Parameters
@@ -197,9 +203,12 @@ def to_sentences(segments: Segments, forms: list[str], normal: bool, origin: Ori
     normal : bool
         Whether the text is in normalization form C, so that the forms are as in the text.
     origin : Origin
+    margins : sequence of ndarray, optional
+        The `boundary_margins` of each sentence.
     """
     misc = miscellaneous(segments, forms, normal, origin)
-    found, first = [], 0
+    found: list[Sentence] = []
+    first = 0
     line, position, text = origin.line, 0, segments.text
     for number, end in enumerate(segments.ends, origin.number):
         begin = segments.start[first]
@@ -212,9 +221,9 @@ def to_sentences(segments: Segments, forms: list[str], normal: bool, origin: Ori
             comments = ["# newdoc\n", "# newpar\n"]
         comments.append(f"# sent_id = {number}\n")
         comments.append(f"# text = {_line(text, segments, forms, normal, first, end)}\n")
-        sentence = _sentence(segments, forms, misc, range(first, end), comments)
-        sentence.path, sentence.line = origin.path, line
-        found.append(sentence)
+        rows, word_lines = _add_words(segments, forms, misc, range(first, end), comments)
+        own = None if margins is None else margins[len(found)]
+        found.append(Sentence(rows, None, comments, word_lines, origin.path, line, own))
         first = end
     return found
 
@@ -232,8 +241,10 @@ def _line(text: str, segments: Segments, forms: list[str], normal: bool, first: 
     return "".join(parts)
 
 
-def _sentence(segments: Segments, forms: list[str], misc: list[str], tokens: range, lines: list[str]) -> Sentence:
-    """Return the sentence of some tokens; ``lines`` are its comments."""
+def _add_words(
+    segments: Segments, forms: list[str], misc: list[str], tokens: range, lines: list[str]
+) -> tuple[list[list[str]], list[int]]:
+    """Add the lines of some tokens to those of a sentence; return the columns of its words, and their lines."""
     rows: list[list[str]] = []
     word_lines: list[int] = []
     for token in tokens:
@@ -247,24 +258,22 @@ def _sentence(segments: Segments, forms: list[str], misc: list[str], tokens: ran
             rows.append([str(len(rows) + 1), word, "_", "_", "_", "_", "_", "_", "_", extra])
             lines.append(f"{len(rows)}\t{word}{_EMPTY}{extra}\n")
     lines.append("\n")
-    return Sentence(rows, None, lines, word_lines)
+    return rows, word_lines
 
 
-def add_log_odds(
-    sentences: Sequence[Sentence],
+def boundary_margins(
     tokens: np.ndarray,
     scores: np.ndarray,
     words: Mapping[int, Sequence[str]],
     ends: Sequence[int],
-) -> None:
-    """Set `nonproj.types.Sentence.boundary_margins` of the sentences of a text: log-odds, as evidence for confidence.
+) -> list[np.ndarray]:
+    """Return `nonproj.types.Sentence.boundary_margins` of the sentences of a text: log-odds, evidence for confidence.
 
     Where a treebank has raw text, all decisions are those of logistic models.  Rules have no doubt about tokens: a
     treebank without raw text cannot tell when they are wrong.
 
     Parameters
     ----------
-    sentences : sequence of Sentence
     tokens : ndarray of shape (T,), float32
         Of the least certain decision about each token; infinite where nothing was to be decided.
     scores : ndarray of shape (T,), float32
@@ -276,11 +285,9 @@ def add_log_odds(
 
     Examples
     --------
-    >>> from nonproj.io.objects import from_words
-    >>> sentences = [from_words(["Det", "regner"]), from_words(["Hvor"])]
     >>> numbers = np.array([8, 0.5, 8], np.float32), np.array([-9, 3, np.inf], np.float32)
-    >>> add_log_odds(sentences, *numbers, {}, [2, 3])
-    >>> sentences[0].boundary_margins.tolist(), sentences[1].boundary_margins.tolist()
+    >>> first, second = boundary_margins(*numbers, {}, [2, 3])
+    >>> first.tolist(), second.tolist()
     ([[1000000.0, 1000000.0], [8.0, -9.0], [0.5, 3.0]], [[1000000.0, 3.0], [8.0, 1000000.0]])
     """
     sizes = np.ones(len(tokens), np.int64)
@@ -291,12 +298,13 @@ def add_log_odds(
     table[1:, 0] = np.minimum(np.repeat(tokens, sizes), CERTAIN)
     table[1 + last, 1] = np.clip(scores, -CERTAIN, CERTAIN)
     table[0] = CERTAIN
-    first = 0
-    for sentence, end in zip(sentences, ends, strict=True):
+    found, first = [], 0
+    for end in ends:
         rows = table[first : last[end - 1] + 2].copy()
         rows[0, 0] = CERTAIN
-        sentence.boundary_margins = rows
+        found.append(rows)
         first = int(last[end - 1]) + 1
+    return found
 
 
 def restore(sentences: Iterable[Sentence]) -> str:

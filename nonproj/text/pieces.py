@@ -11,16 +11,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nonproj.errors import DataError
+from nonproj.io.broken import MalformedUnit
 from nonproj.text.characters import characters
+from nonproj.text.formats import LINES, WORDS, TextInput
 from nonproj.text.output import BLANKS, Origin, count_newlines, split_blanks
+from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
-
-if TYPE_CHECKING:
-    from nonproj.text.input import TextInput
-    from nonproj.text.segmenter import Segmenter
 
 MAX_PARAGRAPH = 1 << 20
 """Longest paragraph, in characters; longer ones are cut."""
@@ -34,7 +33,7 @@ _CUT_WINDOW = 1 << 16
 _ALL = re.escape(BLANKS)
 _OTHERS = re.escape(BLANKS.replace("\n", ""))
 _SOLID = re.compile(f"[^{_ALL}]")
-_ON_LINES = ("lines", "words")
+_ON_LINES = (LINES, WORDS)
 """The formats with a sentence on each line."""
 
 _PARAGRAPH_END = re.compile(f"\n[{_OTHERS}]*\n[{_ALL}]*")  # a literal first character is found fast
@@ -109,9 +108,13 @@ class Splitter:
         self.failure: DataError | None = None
         self.wrong_format, self.rest, self.in_blanks = False, "", False
 
+    def append(self, text: str) -> None:
+        """Add a text that remains in the buffer for now."""
+        self.buffer += text
+
     def add(self, block: str) -> Iterator[TextPiece]:
         """Add a text, and yield the pieces that are complete."""
-        self.buffer += block
+        self.append(block)
         if not self.known and (first := _FIRST_LINE.match(self.buffer)):
             self.known = True
             if _CONLL.fullmatch(first[1].rstrip("\r")):
@@ -129,6 +132,25 @@ class Splitter:
                 self.failure = DataError(self.name, line, message)
                 return
         yield from self._pieces(final=False)
+
+    def add_units(self, block: str) -> Iterator[TextPiece | MalformedUnit]:
+        """Add a text like `add`, but leave out long stretches of blanks, and yield these, too."""
+        while True:
+            if self.in_blanks:
+                rest = block.lstrip(BLANKS)
+                self.leave_out(block[: len(block) - len(rest)])
+                self.in_blanks, block = not rest, rest
+                if not block:
+                    return
+            yield from self.add(block)
+            failure, self.failure = self.failure, None
+            if failure is None:
+                return
+            if self.wrong_format:
+                raise failure
+            yield from self.flush()
+            yield MalformedUnit(self.name, failure.line, failure.line, failure.line, failure.message)
+            block, self.in_blanks = self.rest, True
 
     def finish(self) -> Iterator[TextPiece]:
         """Yield what is left."""

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nonproj.io.strings import NAME, TOKEN, Kind, check
+from nonproj.io.strings import NAME, TOKEN, StringKind, check_strings
 from nonproj.linear.state import Schema
 from nonproj.text.characters import (
     APOSTROPHE,
@@ -56,7 +56,7 @@ _NUMERAL = re.compile(r"\d+|[IVXLCM]+")
 _ORDINAL = re.compile(r"\d+\.")
 _LONGEST = 30
 _MAX_LEXICON = 50_000
-_ENTRY = Kind("token", 60, 50_000)
+_ENTRY = StringKind("token", 60, 50_000)
 """Tokens of a language: blanks separate those that are written together."""
 
 _GROUPS = ("words", "tokens", "abbreviations", "before_numbers", "patterns")
@@ -142,10 +142,12 @@ class UnicodeRules:
         ModelError
             A string is not of its kind.
         """
-        lexicon, known = check(meta["lexicon"], TOKEN, "the segmenter's lexicon"), meta["language"]
-        code, name = check([known["code"], known["name"]], NAME, "the segmenter's language")
-        groups = {group: frozenset(check(known[group], _ENTRY, f"the segmenter's {group}")) for group in _GROUPS}
-        suffixes = tuple(check(known["suffixes"], _ENTRY, "the segmenter's suffixes"))
+        lexicon, known = check_strings(meta["lexicon"], TOKEN, "the segmenter's lexicon"), meta["language"]
+        code, name = check_strings([known["code"], known["name"]], NAME, "the segmenter's language")
+        groups = {
+            group: frozenset(check_strings(known[group], _ENTRY, f"the segmenter's {group}")) for group in _GROUPS
+        }
+        suffixes = tuple(check_strings(known["suffixes"], _ENTRY, "the segmenter's suffixes"))
         return cls(lexicon, Language(code, name, suffixes=suffixes, **groups))
 
     def token_ends(self, text: str, layout: Text) -> np.ndarray:

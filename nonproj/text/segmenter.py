@@ -14,22 +14,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.strings import NAME, check
+from nonproj.io.strings import NAME, check_strings
 from nonproj.linear.state import Schema
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import corpus
 from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.characters import characters
+from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput
 from nonproj.text.from_spacy import add_exceptions, from_spacy
-from nonproj.text.input import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput
 from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import BITS, Multiwords
-from nonproj.text.output import CERTAIN, Origin, Segments, add_log_odds, forms_of, one_line, to_sentences
+from nonproj.text.output import CERTAIN, Origin, Segments, boundary_margins, forms_of, single_blanks, to_sentences
 from nonproj.text.rules import UnicodeRules
-from nonproj.text.tokens import Tokens
-from nonproj.text.training import Trained, train
+from nonproj.text.tokens import TokenSpans
+from nonproj.text.training import SegmentationModels, train
 from nonproj.types import Float64s, Sentence
 
 
@@ -40,7 +40,7 @@ class Segmenter:
     ----------
     description : str
         What segments: a trained model, or which rules.
-    finder : Trained or UnicodeRules
+    finder : SegmentationModels or UnicodeRules
         What finds tokens and sentences.
     multiwords : Multiwords
         What expands multiword tokens.
@@ -60,10 +60,10 @@ class Segmenter:
     schema: ClassVar[Schema] = Schema(
         {"description": str, "multiwords": Multiwords.schema, "kind": str},
         {"multiwords": ("float32", 1)},
-        [Trained.schema, UnicodeRules.schema],
+        [SegmentationModels.schema, UnicodeRules.schema],
     )
 
-    def __init__(self, finder: Trained | UnicodeRules, multiwords: Multiwords, description: str):
+    def __init__(self, finder: SegmentationModels | UnicodeRules, multiwords: Multiwords, description: str):
         self.finder, self.multiwords, self.description = finder, multiwords, description
         self.with_margins = False
         self.tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None
@@ -144,28 +144,28 @@ class Segmenter:
         paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if begins else [])}
         segments = Segments(text, start.tolist(), end.tolist(), [], paragraphs, {})
         written = forms = forms_of(segments)
-        if isinstance(self.finder, Trained) and self.finder.blanks:
-            forms = [one_line(form) for form in forms]
+        if isinstance(self.finder, SegmentationModels) and self.finder.blanks:
+            forms = [single_blanks(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
         words, doubts = self.multiwords.expand_with_scores(forms) if options.format not in GIVEN_WORDS else ({}, {})
-        if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, Trained):
+        if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, SegmentationModels):
             stretches = self.finder.alternatives(bounded, start, end)
             decide_by_trees(scores, stretches, _words_of(forms, words), options.max_words, self.tree_scores)
         ends = _limited(scores, words, options.max_words)
-        found = to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin)
+        margins = None
         if self.with_margins and options.format not in GIVEN_WORDS:
             for token, score in doubts.items():
                 log_odds[token] = min(log_odds[token], abs(score))
             certain = np.where(scores > 0, np.float32(CERTAIN), np.float32(-CERTAIN))
-            add_log_odds(found, log_odds, certain if options.format == LINES else scores, words, ends)
-        return found
+            margins = boundary_margins(log_odds, certain if options.format == LINES else scores, words, ends)
+        return to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin, margins)
 
-    def _find(self, text: str, layout: Text, options: TextInput) -> tuple[Tokens, np.ndarray]:
+    def _find(self, text: str, layout: Text, options: TextInput) -> tuple[TokenSpans, np.ndarray]:
         """Return tokens and the scores of sentence ends after them."""
         if options.format in GIVEN_WORDS:
             tokens = _certain(layout.start, layout.end)
-        elif isinstance(self.finder, Trained):
+        elif isinstance(self.finder, SegmentationModels):
             lines = layout
             if options.format == LINES and self.finder.blanks:  # no word goes on in the next line
                 ended = np.where(layout.blanks == WRAPPED, np.uint8(BROKEN), layout.blanks)
@@ -175,7 +175,7 @@ class Segmenter:
             tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))
         if options.format == WORDS:
             scores = np.full(len(tokens.start), np.float32(-1.0))
-        elif isinstance(self.finder, Trained):
+        elif isinstance(self.finder, SegmentationModels):
             scores = self.finder.scores(layout, tokens.start, tokens.end)
         else:
             scores = self.finder.scores(text, layout, tokens.start, tokens.end)
@@ -189,7 +189,7 @@ class Segmenter:
         """Return the segmenter as JSON values and arrays."""
         meta = {"description": self.description, "multiwords": self.multiwords.state()}
         arrays = {"multiwords": self.multiwords.weights}
-        if isinstance(self.finder, Trained):
+        if isinstance(self.finder, SegmentationModels):
             more, tables = self.finder.state()
             return meta | {"kind": "trained"} | more, arrays | tables
         return meta | {"kind": "unicode"} | self.finder.state(), arrays
@@ -203,11 +203,11 @@ class Segmenter:
         ModelError
             The values are not those of a segmenter; kernels rely on all that is checked here.
         """
-        check([meta["description"]], NAME, "the segmenter's description")
+        check_strings([meta["description"]], NAME, "the segmenter's description")
         weights = check_table(arrays["multiwords"], ("float32",), BITS, "the segmenter's 'multiwords'", BITS)
         multiwords = Multiwords.from_state(meta["multiwords"], weights)
         if meta["kind"] == "trained" and "tokens" in arrays:
-            return cls(Trained.from_state(meta, arrays), multiwords, meta["description"])
+            return cls(SegmentationModels.from_state(meta, arrays), multiwords, meta["description"])
         if meta["kind"] == "unicode" and "lexicon" in meta:
             return cls(UnicodeRules.from_state(meta), multiwords, meta["description"])
         raise ModelError("the segmenter is of an unknown kind, or has the values of another kind")
@@ -234,9 +234,9 @@ def _described(rules: UnicodeRules) -> str:
     return f"rules for {rules.language.name}" if rules.language.name else "rules over Unicode's characters"
 
 
-def _certain(start: np.ndarray, end: np.ndarray) -> Tokens:
+def _certain(start: np.ndarray, end: np.ndarray) -> TokenSpans:
     """Return tokens without a doubt about them."""
-    return Tokens(start, end, np.full(len(start), np.inf, np.float32))
+    return TokenSpans(start, end, np.full(len(start), np.inf, np.float32))
 
 
 def _words_of(forms: Sequence[str], words: Mapping[int, Sequence[str]]) -> list[Sequence[str]]:

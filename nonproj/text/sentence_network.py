@@ -23,7 +23,7 @@ from nonproj.linear.hashing import Window, hash_window
 from nonproj.linear.state import Arrays
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.linear.weights import check_table
-from nonproj.networks.context import CONTEXT, Context, check_context
+from nonproj.networks.context import CONTEXT, ContextWeights, check_context
 from nonproj.networks.rows import add_rows
 from nonproj.text.layout import PARAGRAPH, table_shift
 from nonproj.text.sentence_features import N_STATES, OF_TOKEN, describe_token
@@ -47,7 +47,7 @@ _TABLES: Arrays = {
 NETWORK: Arrays = {**_TABLES, **CONTEXT}
 """The arrays of a `SentenceNetwork` in a model, for schemas."""
 
-UNIT = 2.0**-14
+CONTEXT_SCALE = 2.0**-14
 """The scale of what tokens in context add to hidden layers, in integers."""
 
 PIECE, OVERLAP = 192, 32
@@ -65,7 +65,7 @@ class SentenceNetwork(NamedTuple):
         Of each state, and after them the same at ends of lines that are not full.
     output : ndarray of shape (K + 1,), float32
         The last is the bias.
-    context : Context or None
+    context : ContextWeights or None
         Its 2 * K sums of a token are what the token adds to the units of the place after it, then before it.  None if
         there are no hidden units.
     """
@@ -73,18 +73,18 @@ class SentenceNetwork(NamedTuple):
     rows: np.ndarray
     states: np.ndarray
     output: np.ndarray
-    context: Context | None
+    context: ContextWeights | None
 
     def scaled(self, factor: float) -> SentenceNetwork:
         """Return a network whose scores are a factor times those of this one."""
         return self._replace(output=self.output * np.float32(factor))
 
-    def look(self, table: TokenTable, usage: Usage) -> Seen:
+    def encode(self, table: TokenTable, usage: Usage) -> EncodedText:
         """Return what is known of the words of a table, and what they add to the hidden units of places."""
-        known, nodes, vectors = _look(table, usage, self.rows)
+        known, nodes, vectors = _encode(table, usage, self.rows)
         if self.context:
-            return Seen(known, nodes, self.context.sums(vectors, (nodes.first, nodes.end)))
-        return Seen(known, nodes, np.zeros((len(vectors), 0), np.int32))
+            return EncodedText(known, nodes, self.context.sums(vectors, (nodes.first, nodes.end)))
+        return EncodedText(known, nodes, np.zeros((len(vectors), 0), np.int32))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_network` makes the same; none if there are no hidden units."""
@@ -119,7 +119,7 @@ def check_network(arrays: Mapping[str, np.ndarray]) -> SentenceNetwork:
     return SentenceNetwork(rows, states, output, context)
 
 
-class Nodes(NamedTuple):
+class PieceNodes(NamedTuple):
     """The tokens of pieces of paragraphs, of which some are in two pieces.
 
     Attributes
@@ -162,7 +162,7 @@ def pieces_of(blanks: Uint8s) -> Int64s:
 
 
 @kernel
-def nodes_of(pieces: Int64s) -> Nodes:
+def nodes_of(pieces: Int64s) -> PieceNodes:
     """Return the nodes of some pieces, one after the other."""
     n, total = pieces.shape[0], 0
     first, end = np.empty(n, np.int32), np.empty(n, np.int32)
@@ -175,27 +175,27 @@ def nodes_of(pieces: Int64s) -> Nodes:
         for i in range(first[p], end[p]):
             t = pieces[p, 0] + i - first[p]
             token[i], own[i] = t, pieces[p, 2] <= t < pieces[p, 3]
-    return Nodes(token, own, first, end)
+    return PieceNodes(token, own, first, end)
 
 
-class Seen(NamedTuple):
-    """What is known of a text.
+class EncodedText(NamedTuple):
+    """A text as the network reads it.
 
     Attributes
     ----------
     known : KnownWords
-    nodes : Nodes
+    nodes : PieceNodes
     around : ndarray of shape (N, 2 * K), int32
-        What each node adds to the hidden units of the place after it, then before it, in `UNIT`.
+        What each node adds to the hidden units of the place after it, then before it, in units of `CONTEXT_SCALE`.
     """
 
     known: KnownWords
-    nodes: Nodes
+    nodes: PieceNodes
     around: np.ndarray
 
 
 @kernel
-def sums_of(seen: Seen) -> Float32s:
+def sums_of(seen: EncodedText) -> Float32s:
     """Return what tokens add to the hidden units of the place after each row of a table, float32[T + 6, K].
 
     The rows of padding and of the last tokens of paragraphs are 0.
@@ -206,7 +206,9 @@ def sums_of(seen: Seen) -> Float32s:
         for i in range(nodes.first[p], nodes.end[p] - 1):
             if nodes.own[i]:
                 for u in range(size):
-                    sums[nodes.token[i], u] = np.float32(UNIT) * np.float32(around[i, u] + around[i + 1, size + u])
+                    sums[nodes.token[i], u] = np.float32(CONTEXT_SCALE) * np.float32(
+                        around[i, u] + around[i + 1, size + u]
+                    )
     return sums
 
 
@@ -221,7 +223,7 @@ def token_rows(table: TokenTable, known: KnownWords, shift: np.uint32) -> Int32s
 
 
 @kernel
-def _look(table: TokenTable, usage: Usage, rows: Float32s) -> tuple[KnownWords, Nodes, Float32s]:
+def _encode(table: TokenTable, usage: Usage, rows: Float32s) -> tuple[KnownWords, PieceNodes, Float32s]:
     """Return what is known of the words, the nodes of the pieces of paragraphs, and the vector of each node."""
     known, nodes = known_words(table, usage), nodes_of(pieces_of(table.blanks))
     n_nodes = len(nodes.token)

@@ -18,12 +18,20 @@ from nonproj.kernels.threads import one_thread
 from nonproj.linear.optimisers import Adam, LaterMean
 from nonproj.linear.streams import Stream, generator
 from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
-from nonproj.networks.rows import AdaGrad, Rows, draw_weights, spread_rows
-from nonproj.networks.training import Dropout, HiddenLayers, Inputs, draw_units
+from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights, spread_rows
+from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, WRAPPED
 from nonproj.text.sentence_features import N_STATES, at_line_end, brackets_after, state_of
-from nonproj.text.sentence_network import N_ROWS, UNIT, Nodes, SentenceNetwork, nodes_of, pieces_of, token_rows
+from nonproj.text.sentence_network import (
+    CONTEXT_SCALE,
+    N_ROWS,
+    PieceNodes,
+    SentenceNetwork,
+    nodes_of,
+    pieces_of,
+    token_rows,
+)
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
 from nonproj.types import Bools, Int32s
@@ -46,7 +54,7 @@ _TOKENS = 256
 _ROW_RATE, _RATE, _LAST, _FIRST_SQUARE = 0.05, 0.003, 0.1, 1e-4
 
 
-class Examples(NamedTuple):
+class SentenceEndExamples(NamedTuple):
     """Texts with the ends of their sentences.
 
     Attributes
@@ -72,7 +80,7 @@ class Examples(NamedTuple):
 
 def network_examples(
     table: TokenTable, ends: np.ndarray, usage: Usage, missed: np.ndarray, lines: bool = False
-) -> Examples:
+) -> SentenceEndExamples:
     """Return the examples of a text.
 
     Parameters
@@ -87,7 +95,7 @@ def network_examples(
     _find_states(table, known, ends & ~missed, state)
     learnt = (blanks != PARAGRAPH) & ((blanks >= WRAPPED) | (not lines))
     rows = token_rows(table, known, np.uint32(32 - BITS))[inside]
-    return Examples(rows, state, ends, learnt, pieces_of(table.blanks) - PADDING)
+    return SentenceEndExamples(rows, state, ends, learnt, pieces_of(table.blanks) - PADDING)
 
 
 @kernel
@@ -102,11 +110,11 @@ def _find_states(table: TokenTable, known: KnownWords, begins: Bools, state: Int
             length, brackets, quotes, verbs = 0, 0, 0, 0
 
 
-def joined(several: Sequence[Examples]) -> Examples:
+def joined(several: Sequence[SentenceEndExamples]) -> SentenceEndExamples:
     """Return several texts as one."""
     first = np.cumsum([0, *(len(each.rows) for each in several)])
     moved = [each._replace(pieces=each.pieces + begin) for each, begin in zip(several, first[:-1], strict=True)]
-    return Examples(*map(np.concatenate, zip(*moved, strict=True)))
+    return SentenceEndExamples(*map(np.concatenate, zip(*moved, strict=True)))
 
 
 class SentenceNetworkLearner:
@@ -114,7 +122,7 @@ class SentenceNetworkLearner:
 
     Parameters
     ----------
-    examples : Examples
+    examples : SentenceEndExamples
     seed : int
         For the first weights, the order of the pieces and what is left out.
 
@@ -128,7 +136,7 @@ class SentenceNetworkLearner:
         All tables but that of rows.
     """
 
-    def __init__(self, examples: Examples, seed: int):
+    def __init__(self, examples: SentenceEndExamples, seed: int):
         self.examples, self._rng = examples, generator(seed, Stream.SENTENCE_NETWORK)
         seen = np.zeros((1 << BITS, 1), np.bool_)
         seen[examples.rows] = True
@@ -176,36 +184,36 @@ class SentenceNetworkLearner:
         self._adam.step(gradient, _RATE * decay)
         self.follow(inputs.words, of_vectors, _ROW_RATE * decay)
 
-    def inputs(self, nodes: Nodes, places: np.ndarray, kept: np.ndarray) -> Inputs:
+    def inputs(self, nodes: PieceNodes, places: np.ndarray, kept: np.ndarray) -> NetworkInputs:
         """Return what the network is given.
 
         Parameters
         ----------
-        nodes : Nodes
+        nodes : PieceNodes
         places : ndarray of shape (m,), int64
             The nodes before the places that are learnt.
         kept : ndarray of shape (N, N_ROWS), bool
             The rows of tokens that are not left out.
         """
-        words = Rows.of_table(self.examples.rows[nodes.token]).scaled(kept.reshape(-1).astype(np.float32))
+        words = SparseRows.of_table(self.examples.rows[nodes.token]).scaled(kept.reshape(-1).astype(np.float32))
         state = 2 * len(nodes.token) + self.examples.state[nodes.token[places]]
-        items = Rows.of_table(np.column_stack([2 * places, 2 * places + 3, state]))
-        return Inputs(words, (nodes.first, nodes.end), items)
+        items = SparseRows.of_table(np.column_stack([2 * places, 2 * places + 3, state]))
+        return NetworkInputs(words, (nodes.first, nodes.end), items)
 
-    def follow(self, words: Rows, of_vectors: np.ndarray, rate: float) -> None:
+    def follow(self, words: SparseRows, of_vectors: np.ndarray, rate: float) -> None:
         """Make one step on each row, given the gradient of the tokens' vectors."""
         numbers, places = np.unique(words.row, return_inverse=True)
         gradient = spread_rows(words._replace(row=places.astype(np.int32)), of_vectors, len(numbers))
-        self.layers.rows.step(gradient, rate, Rows.of_table(numbers[:, None]))
+        self.layers.rows.step(gradient, rate, SparseRows.of_table(numbers[:, None]))
 
     def gradient(
-        self, inputs: Inputs, token: np.ndarray, dropout: Dropout
+        self, inputs: NetworkInputs, token: np.ndarray, dropout: Dropout
     ) -> tuple[float, list[np.ndarray], np.ndarray]:
         """Return the loss, the gradient of minus the loss, and that of the vectors, float32[N, WIDTH].
 
         Parameters
         ----------
-        inputs : Inputs
+        inputs : NetworkInputs
         token : ndarray of shape (m,), int64
             The tokens before the places that are learnt.
         dropout : Dropout
@@ -220,12 +228,12 @@ class SentenceNetworkLearner:
 
     def network(self) -> SentenceNetwork:
         """Return the network, its layers in context with weights of 8 bits."""
-        output, context = np.append(self.output, self.bias), rounded_context(self.context.tables, 1.0, UNIT)
+        output, context = np.append(self.output, self.bias), rounded_context(self.context.tables, 1.0, CONTEXT_SCALE)
         return SentenceNetwork(self.layers.rows.table, self.states, output, context)
 
 
 def learn_sentence_network(
-    examples: Examples, epochs: int, seed: int, progress: Callable[[Any], Any] = iter
+    examples: SentenceEndExamples, epochs: int, seed: int, progress: Callable[[Any], Any] = iter
 ) -> SentenceNetwork:
     """Return a network that has learnt where sentences end; see `SentenceNetworkLearner`."""
     with one_thread:  # on some processors, sums of products depend on the number of threads

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.linear.concatenation import concatenated
-from nonproj.linear.logistic import Options, fit
+from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.options.sections import SegmenterConfig
-from nonproj.text.corpus import N_CLASSES, Surface, raw_text
+from nonproj.text.corpus import N_CLASSES, SurfaceToken, raw_text
 from nonproj.text.layout import PARAGRAPH, WRAPPED, table_shift
 from nonproj.text.sentence_features import sentence_examples
 from nonproj.text.sentence_network import SentenceNetwork, empty_network
@@ -62,7 +62,7 @@ class SentenceModel(NamedTuple):
 
 
 def learn_sentences(
-    paragraphs: Sequence[list[list[Surface]]],
+    paragraphs: Sequence[list[list[SurfaceToken]]],
     candidate: np.ndarray,
     options: SegmenterConfig,
     seed: int,
@@ -86,7 +86,7 @@ def learn_sentences(
 
 
 def _varied(
-    paragraphs: Sequence[list[list[Surface]]], candidate: np.ndarray, copies: int, seed: int
+    paragraphs: Sequence[list[list[SurfaceToken]]], candidate: np.ndarray, copies: int, seed: int
 ) -> list[TrainingText]:
     """Return a text as it is, and its varied copies."""
     random = [None, *(np.random.default_rng(seed + copy) for copy in range(1, copies + 1))]
@@ -116,7 +116,7 @@ def _learn(
             if with_network:
                 examples.append(network_examples(table, text.sentence_ends, usage, missed, lines=copy > 0))
     # sentences are harder than tokens: more and smaller steps
-    slow = Options(options.bits, -(-5 * options.epochs // 3), 0.3 * LEARNING_RATE)
+    slow = LogisticOptions(options.bits, -(-5 * options.epochs // 3), 0.3 * LEARNING_RATE)
     weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)
     network = empty_network()
     if with_network:

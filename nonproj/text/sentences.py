@@ -31,7 +31,7 @@ from nonproj.text.sentence_features import (
     look_back,
     state_of,
 )
-from nonproj.text.sentence_network import Seen, SentenceNetwork, empty_network, network_score, sums_of
+from nonproj.text.sentence_network import EncodedText, SentenceNetwork, empty_network, network_score, sums_of
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb
 from nonproj.types import Float32s, Uint8s
@@ -42,7 +42,7 @@ MIN_SHARE = 1 / 256
 _MOST_BEGINNINGS = round(1 / MIN_SHARE) + 3
 
 
-class Beginnings(NamedTuple):
+class SentenceBeginnings(NamedTuple):
     """Where the current sentence may have begun.
 
     Attributes
@@ -62,7 +62,7 @@ class Beginnings(NamedTuple):
     mass: np.ndarray
 
 
-class Model(NamedTuple):
+class SentenceEndModel(NamedTuple):
     """The templates without and with the beginning of the sentence, their weights, the tables of the network, and the
     threshold of an end."""
 
@@ -74,7 +74,7 @@ class Model(NamedTuple):
     threshold: float
 
 
-class Work(NamedTuple):
+class SentenceEndWorkspace(NamedTuple):
     """What tokens add to the hidden units (`nonproj.text.sentence_network.sums_of`), and buffers: attributes and places
     of a window; the probability of an end in each state and, after the states, for each beginning; and for each state
     the row for which it was computed."""
@@ -86,7 +86,7 @@ class Work(NamedTuple):
     met: np.ndarray
 
 
-class Sentences(NamedTuple):
+class SentenceEnds(NamedTuple):
     """What is found at the place before the first token, and at those after each token.
 
     Attributes
@@ -105,7 +105,7 @@ class Sentences(NamedTuple):
 
 
 @kernel
-def _enter(active: Beginnings, count: int, token: int, mass: float) -> int:
+def _enter(active: SentenceBeginnings, count: int, token: int, mass: float) -> int:
     """Add a beginning; return the number of beginnings."""
     active.token[count], active.mass[count] = token, mass
     active.brackets[count], active.quotes[count], active.verbs[count] = 0, 0, 0
@@ -113,7 +113,7 @@ def _enter(active: Beginnings, count: int, token: int, mass: float) -> int:
 
 
 @kernel
-def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, count: int) -> None:
+def _advance(table: TokenTable, known: KnownWords, t: int, active: SentenceBeginnings, count: int) -> None:
     """Count the brackets, quotation marks and verbs of the token in row ``t``."""
     for k in range(count):
         active.brackets[k] = brackets_after(table.first[t], active.brackets[k])
@@ -122,7 +122,9 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, c
 
 
 @kernel
-def _score_around(table: TokenTable, known: KnownWords, t: int, model: Model, work: Work) -> float:
+def _score_around(
+    table: TokenTable, known: KnownWords, t: int, model: SentenceEndModel, work: SentenceEndWorkspace
+) -> float:
     """Return the score of a sentence end after row ``t`` by the tokens around, in the linear model."""
     look_around(table, known, t, work.atoms)
     hash_window(model.around, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
@@ -133,7 +135,9 @@ def _score_around(table: TokenTable, known: KnownWords, t: int, model: Model, wo
 
 
 @kernel
-def _probability(t: int, state: int, score: float, side: int, model: Model, work: Work) -> float:
+def _probability(
+    t: int, state: int, score: float, side: int, model: SentenceEndModel, work: SentenceEndWorkspace
+) -> float:
     """Return the probability of a sentence end after row ``t``, given its score by the tokens around."""
     look_back(state, work.atoms)
     hash_window(model.back, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
@@ -145,7 +149,13 @@ def _probability(t: int, state: int, score: float, side: int, model: Model, work
 
 @kernel
 def _find_endings(
-    table: TokenTable, t: int, score: float, active: Beginnings, count: int, model: Model, work: Work
+    table: TokenTable,
+    t: int,
+    score: float,
+    active: SentenceBeginnings,
+    count: int,
+    model: SentenceEndModel,
+    work: SentenceEndWorkspace,
 ) -> None:
     """Compute the probability of an end after row ``t`` for the state of each beginning."""
     for k in range(count):
@@ -158,7 +168,7 @@ def _find_endings(
 
 
 @kernel
-def _prune(active: Beginnings, count: int, ended: float) -> int:
+def _prune(active: SentenceBeginnings, count: int, ended: float) -> int:
     """Keep the beginnings that are probable enough, so that all and the end have mass 1; return their number."""
     total, best, kept = ended, 0, 0
     for k in range(count):
@@ -173,7 +183,7 @@ def _prune(active: Beginnings, count: int, ended: float) -> int:
     return kept
 
 
-class Stretches(NamedTuple):
+class SentenceSpans(NamedTuple):
     """The stretches of tokens that are a sentence with at least some probability, as far as there is room for them.
 
     Attributes
@@ -196,7 +206,7 @@ class Stretches(NamedTuple):
 
 
 @kernel
-def _add_stretch(stretches: Stretches, begin: int, end: int, mass: float) -> None:
+def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) -> None:
     """Add a stretch if it is probable enough and there is room."""
     number = stretches.size[0]
     if mass >= stretches.least and number < len(stretches.begin):
@@ -208,12 +218,12 @@ def _add_stretch(stretches: Stretches, begin: int, end: int, mass: float) -> Non
 def _find_sentences(
     table: TokenTable,
     known: KnownWords,
-    model: Model,
+    model: SentenceEndModel,
     cost: float,
-    active: Beginnings,
-    work: Work,
-    found: Sentences,
-    stretches: Stretches,
+    active: SentenceBeginnings,
+    work: SentenceEndWorkspace,
+    found: SentenceEnds,
+    stretches: SentenceSpans,
 ) -> None:
     """Write the probability of a sentence end after each token, and where the best sentence that ends there begins."""
     count, entering = 0, 1.0
@@ -241,7 +251,7 @@ def _find_sentences(
 
 
 @kernel
-def _decide(found: Sentences, blanks: Uint8s, scores: Float32s) -> None:
+def _decide(found: SentenceEnds, blanks: Uint8s, scores: Float32s) -> None:
     """Write the log-odds of a sentence end after each token, with the sign of the decision."""
     n = len(scores)
     for i in range(n):
@@ -257,24 +267,28 @@ def _decide(found: Sentences, blanks: Uint8s, scores: Float32s) -> None:
 
 
 @kernel
-def _distribution(table: TokenTable, seen: Seen, model: Model, cost: float, stretches: Stretches) -> Sentences:
+def _distribution(
+    table: TokenTable, seen: EncodedText, model: SentenceEndModel, cost: float, stretches: SentenceSpans
+) -> SentenceEnds:
     """Return what `_find_sentences` finds."""
     n = len(table.word) - 2 * PADDING
     counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
-    active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
+    active = SentenceBeginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
     atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
-    work = Work(sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
-    found = Sentences(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
+    work = SentenceEndWorkspace(
+        sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1)
+    )
+    found = SentenceEnds(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
     found.ended[0] = 1.0
     _find_sentences(table, seen.known, model, cost, active, work, found, stretches)
     return found
 
 
 @kernel
-def _score_ends(table: TokenTable, seen: Seen, model: Model, cost: float) -> Float32s:
+def _score_ends(table: TokenTable, seen: EncodedText, model: SentenceEndModel, cost: float) -> Float32s:
     """Return what `score_ends` returns."""
     places = np.zeros(0, np.int64)
-    none = Stretches(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
+    none = SentenceSpans(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
     found = _distribution(table, seen, model, cost, none)
     scores = np.empty(len(table.word) - 2 * PADDING, np.float32)
     _decide(found, table.blanks[PADDING:], scores)
@@ -307,8 +321,8 @@ def score_ends(
         Its scores are added to those of the weights.
     """
     network = network or empty_network()
-    model = Model(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
-    found: np.ndarray = _score_ends(table, network.look(table, usage), model, float(cost))
+    model = SentenceEndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
+    found: np.ndarray = _score_ends(table, network.encode(table, usage), model, float(cost))
     return found
 
 
@@ -332,10 +346,10 @@ def alternatives(
     n = len(table.word) - 2 * PADDING
     room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
     places = np.zeros((2, room), np.int64)
-    stretches = Stretches(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
+    stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
     network = network or empty_network()
-    model = Model(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
-    found = _distribution(table, network.look(table, usage), model, COST, stretches)
+    model = SentenceEndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
+    found = _distribution(table, network.encode(table, usage), model, COST, stretches)
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
     masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))

@@ -194,7 +194,7 @@ def _token_examples(
     return count
 
 
-class Tokens(NamedTuple):
+class TokenSpans(NamedTuple):
     """The tokens of a text.
 
     Attributes
@@ -231,13 +231,13 @@ class TokenModel(NamedTuple):
     templates: int = N_FEATURES
 
 
-def tokenize(text: Text, model: TokenModel) -> Tokens:
+def tokenize(text: Text, model: TokenModel) -> TokenSpans:
     """Return the tokens of a text, those that are longer than `nonproj.text.layout.MAX_TOKEN` cut."""
     return _tokenize(text, model.candidate, model.known, model.weights, WINDOWS[model.templates])
 
 
 @kernel
-def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, window: Window) -> Tokens:
+def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, window: Window) -> TokenSpans:
     """Return what `tokenize` returns."""
     size = _count_places(text, candidate) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
     start, end, log_odds = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, np.float32(np.inf))
@@ -266,4 +266,4 @@ def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, w
                 count, begin = count + 1, i + 1
         start[count], end[count] = begin, text.end[c]
         count += 1
-    return Tokens(start[:count], end[:count], log_odds[:count])
+    return TokenSpans(start[:count], end[:count], log_odds[:count])

@@ -10,7 +10,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes
-from nonproj.linear.logistic import Options, fit
+from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.state import Schema
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
@@ -24,7 +24,7 @@ from nonproj.text.characters import (
     UPPER,
     WORD_KINDS,
 )
-from nonproj.text.corpus import Surface, raw_text
+from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.layout import MAX_HASHED, Text, table_shift
 from nonproj.text.sentence_network import NETWORK, check_network
 from nonproj.text.sentence_training import COPIES, LEARNING_RATE, learn_sentences
@@ -38,7 +38,7 @@ from nonproj.text.tokens import (
     SOMETIMES,
     WINDOWS,
     TokenModel,
-    Tokens,
+    TokenSpans,
     token_examples,
     tokenize,
 )
@@ -62,7 +62,7 @@ _LEAST_PAIRS, _MIN_SEPARATED = 1000, 0.1
 """Pairs of letters in a treebank, and the share of them between words, from which its text has no blanks."""
 
 
-class Trained:
+class SegmentationModels:
     """The models.
 
     Attributes
@@ -97,7 +97,7 @@ class Trained:
         self.sentence_weights, self.threshold = tables["sentences"], threshold
         self.network = check_network(tables)
 
-    def tokens(self, layout: Text) -> Tokens:
+    def tokens(self, layout: Text) -> TokenSpans:
         """Return the tokens of a text."""
         units = tokenize(layout, self.token_model)
         if self.words is None:
@@ -106,7 +106,7 @@ class Trained:
         allowed = open_places(table, self.token_model.candidate, self.blanks)
         scores = score_joins(table, allowed, *self.words)
         first, last = join_units(units.start, units.end, scores)
-        return Tokens(units.start[first], units.end[last], word_log_odds(units.log_odds, first, scores))
+        return TokenSpans(units.start[first], units.end[last], word_log_odds(units.log_odds, first, scores))
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
@@ -129,7 +129,7 @@ class Trained:
         return {"threshold": self.threshold, "blanks": self.blanks, "templates": model.templates}, tables
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> Trained:
+    def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> SegmentationModels:
         """Return the inverse of `state`.
 
         Raises
@@ -150,40 +150,40 @@ class Trained:
 
 
 def train(
-    paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
-) -> Trained:
+    paragraphs: Sequence[list[list[SurfaceToken]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
+) -> SegmentationModels:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
     bits, epochs = options.bits, options.epochs
     tables, blanks = _learn_tokens(paragraphs, options, seed, progress)
     if blanks or (tables["candidate"] == ALWAYS).any():
         examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        tables["words"] = _fit(examples, Options(bits, epochs, LEARNING_RATE), seed, progress, "words")
+        tables["words"] = _fit(examples, LogisticOptions(bits, epochs, LEARNING_RATE), seed, progress, "words")
     sentences = learn_sentences(
         paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
     )
     tables |= sentences.usage._asdict() | {"sentences": sentences.weights} | sentences.network.arrays()
-    return Trained(tables, blanks, 0.0)
+    return SegmentationModels(tables, blanks, 0.0)
 
 
 def _learn_tokens(
-    paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
+    paragraphs: Sequence[list[list[SurfaceToken]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
 ) -> tuple[dict[str, np.ndarray], bool]:
     """Return the tables of the model of tokens, and whether words contain blanks."""
     plain = TrainingText(raw_text(paragraphs))
     varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(COPIES)]
-    tables = {"candidate": candidates([plain, *varied])}
+    tables = {"candidate": possible_ends([plain, *varied])}
     for corpus in (plain, *varied):
         corpus.divide(tables["candidate"])
     tables["known"] = known_tokens(plain)
     lexicon = tables["candidate"], tables["known"]
     found = (token_examples(text.layout, text.raw.token_ends, *lexicon, options.bits) for text in (plain, *varied))
-    steps = Options(options.bits, options.epochs, LEARNING_RATE, N_OF_CLASSES)
+    steps = LogisticOptions(options.bits, options.epochs, LEARNING_RATE, N_OF_CLASSES)
     tables["tokens"] = _fit(found, steps, seed, progress, "tokens")
     return tables, plain.has_words_with_blanks()
 
 
-def candidates(corpora: Sequence[TrainingText]) -> np.ndarray:
+def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
     """Return whether tokens end between two kinds, uint8: see `nonproj.text.tokens.tokenize`.
 
     They may where they do in a share of all cases; where that does not occur, between all but letters and digits.  In
@@ -224,7 +224,7 @@ def _count_tokens(codes: Uint32s, start: Int64s, end: Int64s, counts: Int64s) ->
 
 
 def _word_examples(
-    paragraphs: Sequence[list[list[Surface]]], candidate: np.ndarray, blanks: bool, bits: int
+    paragraphs: Sequence[list[list[SurfaceToken]]], candidate: np.ndarray, blanks: bool, bits: int
 ) -> tuple[Iterator[tuple[np.ndarray, np.ndarray]], np.ndarray]:
     """Return features and gold decisions of each fold, and the counts of words, from text as it is."""
     folds = [TrainingText(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
@@ -243,7 +243,7 @@ def _word_examples(
 
 def _fit(
     parts: Iterable[tuple[np.ndarray, np.ndarray]],
-    options: Options,
+    options: LogisticOptions,
     seed: int,
     progress: Callable[..., Any],
     name: str,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nonproj.text.characters import NEWLINE, characters
-from nonproj.text.corpus import RawText, Surface
+from nonproj.text.corpus import RawText, SurfaceToken
 from nonproj.text.layout import lay_out, spans
 from nonproj.text.token_table import TokenTable, token_table
 from nonproj.text.tokens import ALWAYS
@@ -61,7 +61,7 @@ class TrainingText:
         return token_table(self.layout, self.start, self.end)
 
 
-def folds_of(paragraphs: Sequence[list[list[Surface]]]) -> list[list[list[list[Surface]]]]:
+def folds_of(paragraphs: Sequence[list[list[SurfaceToken]]]) -> list[list[list[list[SurfaceToken]]]]:
     """Return paragraphs in folds with equally many sentences, which may cut a paragraph.
 
     Examples
@@ -71,7 +71,7 @@ def folds_of(paragraphs: Sequence[list[list[Surface]]]) -> list[list[list[list[S
     """
     count = sum(len(paragraph) for paragraph in paragraphs)
     number = min(FOLDS, count)
-    folds: list[list[list[list[Surface]]]] = [[] for _ in range(number)]
+    folds: list[list[list[list[SurfaceToken]]]] = [[] for _ in range(number)]
     position = 0
     for paragraph in paragraphs:
         fold = -1

@@ -78,7 +78,7 @@ N_FEATURES = len(TEMPLATES)
 _REACH, _CELLS = 2, 6 * _WIDTH
 
 
-class Matches(NamedTuple):
+class LexiconMatches(NamedTuple):
     """The longest words of a lexicon around each place; 0 where there is none, the numbers are of `_described`.
 
     Attributes
@@ -157,15 +157,15 @@ def _match(words: Uint32s, allowed: Bools, lexicon: Uint8s, across: Uint32s, bef
                 break
 
 
-def match(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray) -> Matches:
+def match(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray) -> LexiconMatches:
     """Return the words of a lexicon, by hash, around each place."""
-    found = Matches(*(np.zeros(len(allowed), np.uint32) for _ in range(3)))
+    found = LexiconMatches(*(np.zeros(len(allowed), np.uint32) for _ in range(3)))
     _match(units.word[PADDING:-PADDING], allowed, lexicon, *found)
     return found
 
 
 @kernel
-def _look_around(units: TokenTable, matches: Matches, u: int, atoms: Uint32s) -> None:
+def _look_around(units: TokenTable, matches: LexiconMatches, u: int, atoms: Uint32s) -> None:
     """Write the attributes of the units around the place after unit ``u``."""
     for k in range(6):
         row, own = u + PADDING - _REACH + k, k * _WIDTH
@@ -177,7 +177,7 @@ def _look_around(units: TokenTable, matches: Matches, u: int, atoms: Uint32s) ->
 
 @kernel
 def _places(
-    units: TokenTable, matches: Matches, allowed: Bools, templates: Window, shift: np.uint32, rows: Int32s
+    units: TokenTable, matches: LexiconMatches, allowed: Bools, templates: Window, shift: np.uint32, rows: Int32s
 ) -> None:
     """Write the features of the open places."""
     count, atoms = 0, np.zeros(_CELLS, np.uint32)
@@ -200,7 +200,7 @@ def word_examples(
 @kernel
 def _score(
     units: TokenTable,
-    matches: Matches,
+    matches: LexiconMatches,
     allowed: Bools,
     templates: Window,
     weights: Float32s,

@@ -28,7 +28,7 @@ from nonproj.trees.checks import (
     check_matrix,
     check_status,
 )
-from nonproj.trees.contraction import _Components, _contract, _expand, _grow_path, _new_components
+from nonproj.trees.contraction import Components, contract, expand, grow_path, new_components
 from nonproj.types import ArcSpace, Float64s, Int32s
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def maximum_arborescence_sparse(arcs: ArcSpace, scores: ArrayLike, single_root: 
 
 
 @kernel
-def _count_roots(heads: Int32s) -> int:
+def count_roots(heads: Int32s) -> int:
     """Count the words headed by the root."""
     count = 0
     for m in range(1, heads.shape[0]):
@@ -118,27 +118,27 @@ def counted_arborescence(arcs: ArcSpace, scores: Float64s, single_root: bool, he
     """
     n_nodes, count = heads.shape[0], np.int64(0)
     for avoid_root in range(1 + single_root):
-        components, offset, live = _new_components(n_nodes), np.zeros(n_nodes), np.full(n_nodes, _NOT_KNOWN, np.int32)
+        components, offset, live = new_components(n_nodes), np.zeros(n_nodes), np.full(n_nodes, _NOT_KNOWN, np.int32)
         _choose_heads_sparse(arcs, scores, avoid_root, components)
-        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `_grow_path`
+        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `grow_path`
         while True:
-            word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
+            word, bottom, depth = grow_path(components, word, bottom, n_nodes)
             if word >= n_nodes:
                 break
             if bottom < 0:
                 return NO_TREE, count
             _add_offsets(components, bottom, depth, offset)
-            _contract(components, bottom, depth, new)
+            contract(components, bottom, depth, new)
             count += _choose_arc(arcs, scores, offset, avoid_root, components, new, live)
             new += 1
-        _expand(components, new, heads)
-        if not single_root or _count_roots(heads) <= 1:
+        expand(components, new, heads)
+        if not single_root or count_roots(heads) <= 1:
             return FOUND, count
     return NO_SINGLE_ROOT, count
 
 
 @kernel
-def _choose_heads_sparse(arcs: ArcSpace, scores: Float64s, avoid_root: int, components: _Components) -> None:
+def _choose_heads_sparse(arcs: ArcSpace, scores: Float64s, avoid_root: int, components: Components) -> None:
     """Choose the best head of every word, the lowest among equals; with avoid_root, root arcs only as a last resort."""
     entering, head = components.entering, components.head
     for m in range(1, arcs.start.shape[0] - 1):
@@ -156,7 +156,7 @@ def _choose_heads_sparse(arcs: ArcSpace, scores: Float64s, avoid_root: int, comp
 
 
 @kernel
-def _add_offsets(components: _Components, bottom: int, depth: int, offset: Float64s) -> None:
+def _add_offsets(components: Components, bottom: int, depth: int, offset: Float64s) -> None:
     """Add to each node of the cycle path[bottom:depth] the score of the arc that a new arc into it would replace."""
     for position in range(bottom, depth):
         c = components.path[position]
@@ -172,7 +172,7 @@ def _choose_arc(
     scores: Float64s,
     offset: Float64s,
     avoid_root: int,
-    components: _Components,
+    components: Components,
     c: int,
     live: Int32s,
 ) -> int:
@@ -221,22 +221,22 @@ def best_arborescence_dense(scores: Float64s, single_root: bool, heads: Int32s) 
     n_nodes = scores.shape[0]
     rows, modifiers = np.empty((n_nodes, n_nodes)), np.empty((n_nodes, n_nodes), np.int32)
     for avoid_root in range(1 + single_root):
-        components = _new_components(n_nodes)
+        components = new_components(n_nodes)
         if _choose_heads_dense(scores, avoid_root, components.entering, components.head) != FOUND:
             return BAD_SCORE
-        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `_grow_path`
+        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `grow_path`
         while True:
-            word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
+            word, bottom, depth = grow_path(components, word, bottom, n_nodes)
             if word >= n_nodes:
                 break
             if bottom < 0:
                 return NO_TREE
-            _contract(components, bottom, depth, new)
+            contract(components, bottom, depth, new)
             _merge_columns(scores, components, bottom, depth, rows, modifiers, new)
             _choose_row(rows[new - n_nodes], modifiers[new - n_nodes], avoid_root, components, new)
             new += 1
-        _expand(components, new, heads)
-        if not single_root or _count_roots(heads) <= 1:
+        expand(components, new, heads)
+        if not single_root or count_roots(heads) <= 1:
             return FOUND
     return NO_SINGLE_ROOT
 
@@ -265,7 +265,7 @@ def _choose_heads_dense(scores: Float64s, avoid_root: int, entering: Float64s, h
 
 @kernel
 def _merge_columns(
-    scores: Float64s, components: _Components, bottom: int, depth: int, rows: Float64s, modifiers: Int32s, new: int
+    scores: Float64s, components: Components, bottom: int, depth: int, rows: Float64s, modifiers: Int32s, new: int
 ) -> None:
     """Write the best arc from each node into component new to its row of rows[N, N] and of modifiers[N, N]."""
     n_nodes = scores.shape[0]
@@ -296,7 +296,7 @@ def _merge_columns(
 
 
 @kernel
-def _choose_row(row: Float64s, modifier: Int32s, avoid_root: int, components: _Components, c: int) -> None:
+def _choose_row(row: Float64s, modifier: Int32s, avoid_root: int, components: Components, c: int) -> None:
     """Choose the best arc into contracted component c; with avoid_root, a root arc only as a last resort."""
     best_head = avoid_root
     for u in range(avoid_root, row.shape[0]):

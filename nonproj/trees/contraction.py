@@ -1,8 +1,8 @@
 """Cycle contraction of Chu-Liu-Edmonds, shared by the algorithms over sparse arcs and over score matrices.
 
-`_grow_path` follows best arcs backwards from a word, and returns as soon as the path closes a cycle.  The caller merges
-the arcs into the cycle in its own representation, contracts the cycle (`_contract`), selects the best arc into the new
-component, and continues the path.  `_expand` finally opens the components.
+`grow_path` follows best arcs backwards from a word, and returns as soon as the path closes a cycle.  The caller merges
+the arcs into the cycle in its own representation, contracts the cycle (`contract`), selects the best arc into the new
+component, and continues the path.  `expand` finally opens the components.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nonproj.types import Int32s
 _CONNECTED = -1  # state of a component whose best arcs lead back to the root
 
 
-class _Components(NamedTuple):
+class Components(NamedTuple):
     """Contracted components: 0 .. N - 1 are the nodes, and each cycle gets the next number.
 
     int32[2N] each, but for ``entering``, float64[2N].  ``entering``, ``head``, ``modifier``: the best arc into a
@@ -39,11 +39,11 @@ class _Components(NamedTuple):
 
 
 @kernel
-def _new_components(n_nodes: int) -> _Components:
+def new_components(n_nodes: int) -> Components:
     """Return components of one node each, without best arcs; the root is connected."""
     rows = np.empty((9, 2 * n_nodes), np.int32)
     entering = np.empty(2 * n_nodes)
-    components = _Components(entering, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8])
+    components = Components(entering, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8])
     for m in range(n_nodes):
         components.parent[m] = -1
         components.modifier[m] = m
@@ -55,7 +55,7 @@ def _new_components(n_nodes: int) -> _Components:
 
 
 @kernel
-def _grow_path(components: _Components, word: Any, depth: Any, n_nodes: int) -> tuple[Any, Any, int]:
+def grow_path(components: Components, word: Any, depth: Any, n_nodes: int) -> tuple[Any, Any, int]:
     """Grow the path of best arcs, of this depth and started at this word, until it closes a cycle.
 
     Return (word, bottom, depth): the cycle is ``path[bottom:depth]``.  If bottom is -1, no arc enters the end
@@ -81,7 +81,7 @@ def _grow_path(components: _Components, word: Any, depth: Any, n_nodes: int) -> 
 
 
 @kernel
-def _contract(components: _Components, bottom: int, depth: int, new: int) -> None:
+def contract(components: Components, bottom: int, depth: int, new: int) -> None:
     """Contract the components path[bottom:depth] into component number new."""
     components.parent[new] = -1
     components.state[new] = 0
@@ -99,7 +99,7 @@ def _contract(components: _Components, bottom: int, depth: int, new: int) -> Non
 
 
 @kernel
-def _expand(components: _Components, n_components: int, heads: Int32s) -> None:
+def expand(components: Components, n_components: int, heads: Int32s) -> None:
     """Write the heads of all words to int32[N], outermost components first.
 
     The arc into a component replaces the best arcs of all the components inside that contain its modifier.

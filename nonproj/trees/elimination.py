@@ -25,7 +25,7 @@ _TILE = 256  # columns of a product
 
 
 @kernel
-def _escape(rates: Float64s, single_root: bool, escape: Float64s, leaving: Float64s, panels: bool | None) -> float:
+def eliminate(rates: Float64s, single_root: bool, escape: Float64s, leaving: Float64s, panels: bool | None) -> float:
     """Write escape[h, m] for all words; return the smallest product of rates out of words, each capped at 1.
 
     Recursive halving with an explicit stack.  In a task (low, high) all other words are eliminated already; it

@@ -25,7 +25,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.trees.checks import BAD_SCORE, FOUND, UNDERFLOW, check_flag, check_matrix, check_status
 from nonproj.trees.domain import without_forbidden
-from nonproj.trees.elimination import LARGE, SMALLEST, _escape
+from nonproj.trees.elimination import LARGE, SMALLEST, eliminate
 from nonproj.trees.wide_marginals import wide_marginals
 from nonproj.types import Float64s
 
@@ -91,7 +91,7 @@ def marginals_trusted(scores: Float64s, single_root: bool, strict: bool) -> tupl
 
 @kernel
 def _marginals(scores: Float64s, single_root: bool, p: Float64s, panels: bool | None) -> tuple[int, float]:
-    """Write the marginals to float64[N, N]; return (status, log Z).  ``panels`` is as for `_escape`."""
+    """Write the marginals to float64[N, N]; return (status, log Z).  ``panels`` is as for `eliminate`."""
     n_nodes = scores.shape[0]
     status, scale = _fill_rates(scores, single_root, p)
     if status != FOUND or n_nodes == 1:
@@ -102,7 +102,7 @@ def _marginals(scores: Float64s, single_root: bool, p: Float64s, panels: bool | 
             rates[m, h] = p[h, m]
     escape = np.zeros((n_nodes, n_nodes))
     leaving = np.empty(n_nodes)
-    if not _escape(rates, single_root, escape, leaving, panels) > SMALLEST:
+    if not eliminate(rates, single_root, escape, leaving, panels) > SMALLEST:
         return UNDERFLOW, 0.0
     total = leaving
     for m in range(1, n_nodes):

@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import check_count, full_arc_space, index_arcs
-from nonproj.trees.arborescence import _count_roots, best_arborescence_dense
+from nonproj.trees.arborescence import best_arborescence_dense, count_roots
 from nonproj.trees.checks import FOUND, NO_TREE, check_flag, check_integer, check_matrix, check_status
 from nonproj.trees.projective import best_projective_tree, is_projective
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s
@@ -110,7 +110,7 @@ def _mark_probable(
             _mark_heads(p, m, threshold * p[best, m], max_heads, chosen, mask)
         else:
             possible = False
-    return possible and _reaches_root(heads) and (not single_root or _count_roots(heads) == 1)
+    return possible and _reaches_root(heads) and (not single_root or count_roots(heads) == 1)
 
 
 @kernel

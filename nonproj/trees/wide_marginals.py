@@ -89,7 +89,7 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
     rates[:, 0] -= complex(0.0, ORDER * single_root)
     escape = np.full((n_nodes, n_nodes), ZERO)
     escape[0] = 0.0
-    partition = _escape(rates.copy(), 1, n_nodes, escape)
+    partition = _eliminate(rates.copy(), 1, n_nodes, escape)
     joint = _normal(rates.T[:, 1:] + escape[:, 1:])
     total = _sum(joint, 0)
     p[:, 1:] = np.exp(_logarithm(joint - total)).astype(np.float64)
@@ -133,8 +133,8 @@ def _sum(numbers: np.ndarray, axis: int) -> np.ndarray:
     return _normal(np.asarray(total))
 
 
-def _escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> Any:
-    """Write the result of `nonproj.trees.elimination._escape`; return the partition function of the words."""
+def _eliminate(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> Any:
+    """Write the result of `nonproj.trees.elimination.eliminate`; return the partition function of the words."""
     if high - low == 1:
         return rates[low, 0]
     saved, middle = rates[low:high].copy(), (low + high) // 2
@@ -153,7 +153,7 @@ def _escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> Any:
             for u in (slice(0, 1), others):
                 detours = rates[others, k : k + 1] + rates[k, u]
                 rates[others, u] = _sum(np.stack([rates[others, u], detours]), 0)
-        partition += _escape(rates, first, last, escape)
+        partition += _eliminate(rates, first, last, escape)
         for k, others in reversed(order):
             paths = rates[k, others, None] + escape[others, first:last]
             direct = np.broadcast_to(rates[k, 0], (1, last - first))

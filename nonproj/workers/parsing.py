@@ -19,8 +19,8 @@ from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptio
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll, splitting
-from nonproj.io.broken import STOP, Broken, sentences_in, split_units, units_of_piece
-from nonproj.io.checks import Rules
+from nonproj.io.broken import STOP, MalformedUnit, sentences_in, split_units, units_of_piece
+from nonproj.io.checks import ReadingRules
 from nonproj.io.files import Source
 from nonproj.io.splitting import Piece
 from nonproj.io.temporary import reason
@@ -28,7 +28,8 @@ from nonproj.model.container import checksum_of
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import Parser
-from nonproj.text.input import TextInput, split_text, split_text_units
+from nonproj.text.formats import TextInput
+from nonproj.text.input import split_text, split_text_units
 from nonproj.text.output import renumber
 from nonproj.text.pieces import TextPiece
 from nonproj.types import Sentence
@@ -127,7 +128,7 @@ class ParsedPiece(NamedTuple):
     ----------
     text : str
         The sentences with their trees.
-    records : list of ParseRecord and Broken
+    records : list of ParseRecord and MalformedUnit
         One for each sentence, with malformed ones in their place.
     error : NonprojError or None
         The error of the sentence after the last one here.
@@ -138,13 +139,13 @@ class ParsedPiece(NamedTuple):
     """
 
     text: str
-    records: list[ParseRecord | Broken]
+    records: list[ParseRecord | MalformedUnit]
     error: NonprojError | None = None
     numbered: int = 0
     tail: str = ""
 
 
-Task: TypeAlias = "Piece | TextPiece | Broken | str"
+Task: TypeAlias = "Piece | TextPiece | MalformedUnit | str"
 """The input of a worker: a piece, or a malformed unit between pieces."""
 
 
@@ -152,7 +153,7 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
     """Parse the sentences of a piece, up to the first error or, depending on the options, skipping malformed ones."""
     parser, _ = parser_of(reference)
     stream = io.StringIO(newline="")
-    records: list[ParseRecord | Broken] = []
+    records: list[ParseRecord | MalformedUnit] = []
     if options.on_error != STOP:
         units = list(_units(parser, options, piece))
         writer = UnitWriter(stream, options, records.append)
@@ -178,20 +179,22 @@ def _sentences(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Se
     raise TypeError("a piece is expected where the first error ends the job")
 
 
-def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Sentence | Broken | str]:
+def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Sentence | MalformedUnit | str]:
     """Return the sentences of a piece, including malformed ones."""
     if isinstance(piece, TextPiece):
         return _sentences(parser, options, piece)
     return units_of_piece(piece, options.rules) if isinstance(piece, Piece) else [piece]
 
 
-def evaluate_piece(reference: ModelRef, rules: Rules, skip: bool, piece: Task) -> tuple[Evaluation, list[Broken]]:
+def evaluate_piece(
+    reference: ModelRef, rules: ReadingRules, skip: bool, piece: Task
+) -> tuple[Evaluation, list[MalformedUnit]]:
     """Parse the sentences of a piece and compare the trees with the gold trees.
 
     With ``skip``, malformed sentences are left out, and returned.
     """
     parser, new = parser_of(reference)
-    broken: list[Broken] = []
+    broken: list[MalformedUnit] = []
     if isinstance(piece, Piece) and not skip:
         sentences = piece.read(rules)
     else:
@@ -256,7 +259,7 @@ def parse_tasks(
         yield keys.popleft(), parsed
 
 
-class Joined:
+class PieceJoiner:
     """Concatenates the texts of parsed pieces: renumbers sentences, and moves comments above the next sentence.
 
     Attributes
@@ -269,6 +272,10 @@ class Joined:
 
     def __init__(self, plain: bool):
         self.plain, self.numbered, self.pending = plain, 0, ""
+
+    def continue_from(self, numbered: int, pending: str) -> None:
+        """Continue after pieces of an interrupted job."""
+        self.numbered, self.pending = numbered, pending
 
     def add(self, parsed: ParsedPiece) -> str:
         """Return the text of the next piece, ready to be written."""
@@ -283,7 +290,7 @@ class Joined:
 
 def parse_text(
     workers: Workers, reference: ModelRef, source: Source, stream: TextIO, options: TextOptions = DEFAULT_TEXT
-) -> Iterator[ParseRecord | Broken]:
+) -> Iterator[ParseRecord | MalformedUnit]:
     """Parse a treebank or plain text with workers and write the same text as a single process.
 
     Parameters
@@ -308,7 +315,7 @@ def parse_text(
     ClusterError, ModelError
         The workers fail.
     """
-    joined = Joined(options.plain is not None)
+    joined = PieceJoiner(options.plain is not None)
     tasks = ((None, task) for task in tasks_of(source, options))
     for _, parsed in parse_tasks(workers, reference, tasks, options):
         stream.write(joined.add(parsed))
@@ -322,8 +329,8 @@ def evaluate_text(
     reference: ModelRef,
     source: Source,
     progress: Callable[..., Any],
-    rules: Rules,
-    on_broken: Callable[[Broken], object] | None = None,
+    rules: ReadingRules,
+    on_broken: Callable[[MalformedUnit], object] | None = None,
 ) -> Evaluation:
     """Parse and evaluate a treebank with workers; ``seconds`` is their total time divided by their number.
 

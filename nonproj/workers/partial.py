@@ -70,7 +70,7 @@ def file_digest(path: str | Path) -> str:
         raise FileError(str(path), reason(error)) from None
 
 
-class Partial:
+class JobLog:
     """The log file of a resumable job; a context manager that locks it.
 
     Parameters
@@ -96,9 +96,9 @@ class Partial:
     >>> facts = {"model": "3f", "input": "a0", "options": {"--nbest": 1}}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "out.partial")
-    ...     with Partial(path, facts) as partial:
+    ...     with JobLog(path, facts) as partial:
     ...         partial.append(Record("07", b"one", b"", {"sentences": 1}))
-    ...     with Partial(path, facts) as partial:
+    ...     with JobLog(path, facts) as partial:
     ...         [(record.output, record.state) for record in partial.records()]
     [(b'one', {'sentences': 1})]
     """
@@ -106,7 +106,7 @@ class Partial:
     def __init__(self, path: str | Path, facts: Facts):
         self.path, self.facts = Path(path), facts
 
-    def __enter__(self) -> Partial:
+    def __enter__(self) -> JobLog:
         self._stream = self._open()
         try:
             self._check()

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
+from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
 from nonproj.confidence.evidence import KINDS
 from nonproj.errors import DataError, ModelError
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
-from nonproj.text.input import WORDS, TextInput
+from nonproj.text.formats import WORDS, TextInput
 from research.attack import forgery, material
 from research.attack.campaign import Lane
 from research.attack.parses import check_parsing
@@ -155,12 +155,12 @@ class Confidence(Component):
         """Add a classifier of random numbers: learning one needs more words."""
         generator = np.random.default_rng(1)
 
-        def additive(features: int) -> Additive:
+        def additive(features: int) -> AdditiveModel:
             knots, values = np.sort(generator.normal(size=(features, 5)), axis=1), generator.normal(size=(features, 5))
-            return Additive(knots, values, generator.normal(size=3), generator.normal(size=9), np.zeros(1))
+            return AdditiveModel(knots, values, generator.normal(size=3), generator.normal(size=9), np.zeros(1))
 
         sizes = {kind: (len(columns), len(columns), len(TREE_FEATURES)) for kind, columns in KINDS.items()}
-        models = {kind: Models(*map(additive, counts)) for kind, counts in sizes.items()}
+        models = {kind: ConfidenceModels(*map(additive, counts)) for kind, counts in sizes.items()}
         state, arrays = Classifier(10.0, **models).state()
         model.components["confidence"] = state
         model.weights |= {f"confidence.{name}": array for name, array in arrays.items()}

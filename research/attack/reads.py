@@ -9,7 +9,7 @@ import zlib
 
 from nonproj.errors import DataError, NonprojError
 from nonproj.io import conll, splitting
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from research.attack import material, mutators
 from research.attack.campaign import BreachError, Lane
 from research.attack.properties import check_changes, check_message, check_sentences, require
@@ -29,10 +29,10 @@ class Reads(Lane):
         return check_reading(data, draw_rules(rng), rng)
 
 
-def draw_rules(rng: random.Random) -> Rules:
+def draw_rules(rng: random.Random) -> ReadingRules:
     """Return random rules of reading."""
     limit = rng.choice((1 << 20, 1 << 20, 1 << 20, 1 << 20, 400, 40))
-    return Rules(rng.random() < 0.2, rng.random() < 0.5, rng.random() < 0.1, limit)
+    return ReadingRules(rng.random() < 0.2, rng.random() < 0.5, rng.random() < 0.1, limit)
 
 
 NAMES = ["<stream>", "a.conll", "é/\u2028b", "a\n\x1b[2J\tb", "\udcff", "x" * 4000]
@@ -59,7 +59,7 @@ def read_all(sentences) -> tuple[list, NonprojError | None]:
     return found, errors[0] if errors else None
 
 
-def check_reading(data: bytes, rules: Rules, rng: random.Random) -> str:
+def check_reading(data: bytes, rules: ReadingRules, rng: random.Random) -> str:
     """Read bytes, check all properties, and return the outcome."""
     name = NAMES[0] if rng.random() < 0.8 else rng.choice(NAMES)
     sentences, error = read_all(conll.read(stream_of(data, name), rules))
@@ -110,7 +110,7 @@ def check_rewriting(sentences: list, text: bytes, complete: bool) -> None:
         raise BreachError(f"cannot be written: {error}") from None
 
 
-def check_pieces(stream, rules: Rules, sentences: list, error: NonprojError | None, size: int) -> None:
+def check_pieces(stream, rules: ReadingRules, sentences: list, error: NonprojError | None, size: int) -> None:
     """Check that reading in pieces gives the same sentences, lines and errors."""
     pieces = splitting.split(stream, size, rules)
     found, other = read_all(sentence for piece in pieces for sentence in piece.read(rules))
@@ -126,7 +126,7 @@ def check_new_trees(sentences: list, rng: random.Random) -> None:
     deps, stream = rng.choice(("keep", "drop", None)), io.BytesIO()
     heads = [tree[1:] for tree in trees]
     conll.write(zip(sentences, heads, labels, strict=True), stream, deps=deps)
-    again, error = read_all(conll.read(stream_of(stream.getvalue()), Rules(require_heads=True)))
+    again, error = read_all(conll.read(stream_of(stream.getvalue()), ReadingRules(require_heads=True)))
     require(error is None, f"the output is rejected: {error}")
     require(len(again) == len(sentences), f"{len(again)} sentences in the output of {len(sentences)}")
     for old, new, tree, names in zip(sentences, again, trees, labels, strict=True):

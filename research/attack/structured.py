@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from nonproj.io import conll
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from research.attack.campaign import Lane, UnavailableError
 from research.attack.properties import require
 from research.attack.reads import check_reading, draw_heads, read_all, stream_of
@@ -64,7 +64,7 @@ def check_treebank(text: str, rng: random.Random) -> None:
     sentences, error = read_all(conll.read(stream_of(data)))
     require(error is None, f"rejected: {error}")
     require(all(sentence.heads is not None for sentence in sentences), "the heads are not read")
-    require(check_reading(data, Rules(require_heads=True), rng) == "read", "rejected")
+    require(check_reading(data, ReadingRules(require_heads=True), rng) == "read", "rejected")
 
 
 class Structured(Lane):

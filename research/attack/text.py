@@ -13,7 +13,8 @@ from nonproj.errors import DataError, FileError
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
-from nonproj.text.input import FORMATS, TEXT, TextInput, read_text
+from nonproj.text.formats import FORMATS, TEXT, TextInput
+from nonproj.text.input import read_text
 from nonproj.text.output import restore
 from nonproj.text.segmenter import Segmenter
 from research.attack import material, mutators

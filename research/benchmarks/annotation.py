@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.io import conll
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.kernels.interpreters import environment, python
 from nonproj_workbench.annotation.session import Session
 from nonproj_workbench.annotation.storage import Storage
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--drops", type=int, default=400)
     options = parser.parse_args()
-    texts = ["".join(sentence.lines) for sentence in conll.read(options.treebank, Rules(ignore_heads=True))]
+    texts = ["".join(sentence.lines) for sentence in conll.read(options.treebank, ReadingRules(ignore_heads=True))]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for model in options.models:

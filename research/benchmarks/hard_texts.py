@@ -19,7 +19,8 @@ from typing import NamedTuple
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
-from nonproj.text.input import TextInput, read_text
+from nonproj.text.formats import TextInput
+from nonproj.text.input import read_text
 from research.benchmarks.clock import Clock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))

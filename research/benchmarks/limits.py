@@ -30,7 +30,7 @@ from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.scoring.batch import Batch as WordBatch
 from nonproj.scoring.batch import join
-from nonproj.scoring.hashing import Hashed, hash_tokens, list_places
+from nonproj.scoring.hashing import HashedTemplates, hash_tokens, list_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores
 from nonproj.scoring.scorer import score_pairs, score_parts
 from nonproj.types import PartRows
@@ -96,14 +96,14 @@ def pair_rows(n_words: int) -> PartRows:
     return PartRows(nodes[order], codes[order])
 
 
-def places_of(hashed: Hashed, rows: PartRows) -> tuple[np.ndarray, int]:
+def places_of(hashed: HashedTemplates, rows: PartRows) -> tuple[np.ndarray, int]:
     """Return the places of all look-ups in the weight table, in order, and the number of blocks that they lie in."""
     places = list_places(hashed, rows).places
     plain = hashed.plain
     return places, len(places) - len(rows.nodes) * plain.n_plain * (len(plain.codes) - 1)
 
 
-def _pair_scores(batch: WordBatch, hashed: Hashed, weights: np.ndarray) -> np.ndarray:
+def _pair_scores(batch: WordBatch, hashed: HashedTemplates, weights: np.ndarray) -> np.ndarray:
     """Return the scores of all arcs of the one sentence of a batch."""
     return score_pairs(batch, hashed, weights)[0]
 

@@ -19,7 +19,7 @@ from sklearn.metrics import average_precision_score
 from nonproj.components.folds import Fold, predict_fold, read_predictions
 from nonproj.evaluation.predictions import Prediction
 from nonproj.io import conll
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.io.temporary import replacing
 from nonproj.types import Sentence
 from nonproj_workbench.audit.nuclei import variations
@@ -154,7 +154,7 @@ def predicted(setting: Setting, language: str, path: Path) -> list[Prediction]:
     """Return the predictions of the sentences of a file by the model that has learnt from the training file."""
     training, model = treebank(setting, language)[0], model_file(setting, language, PARTS)
     config = configuration(setting, language, PARTS)
-    fold = Fold((str(path),), (str(training),), Rules(), config, 1, 0, "", False, str(model))
+    fold = Fold((str(path),), (str(training),), ReadingRules(), config, 1, 0, "", False, str(model))
     lines = predict_fold(fold).decode().splitlines()
     sentences = list(conll.read(path, require_heads=True))
     return read_predictions(iter(lines), sentences)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from nonproj.components.trainer import train
-from nonproj.evaluation.calibration import SURE, Judged, judge, judge_from_text, plot_calibration
+from nonproj.evaluation.calibration import SURE, GradedProbabilities, judge, judge_from_text, plot_calibration
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -96,7 +96,7 @@ def _model(name: str, results: Path, data: Path, short: bool) -> tuple[Model, li
     return Model.load(path), test
 
 
-def _judge(model: Model, sentences: list, given: str) -> dict[str, Judged]:
+def _judge(model: Model, sentences: list, given: str) -> dict[str, GradedProbabilities]:
     """Return the accuracy of each kind, baselines first: see `INTRODUCTION`."""
     parser = Parser(model, tags="none" if given == "gold tags" else "all")
     if given == "plain text":
@@ -107,7 +107,7 @@ def _judge(model: Model, sentences: list, given: str) -> dict[str, Judged]:
         p, heads = parser.marginals(parser.encode(sentence)), parse.decoded.heads
         marginals.append(p[heads, np.arange(1, len(heads) + 1)])
     judged = judge(pairs)
-    found = {"marginals": Judged(np.concatenate(marginals), judged["heads"].right)}
+    found = {"marginals": GradedProbabilities(np.concatenate(marginals), judged["heads"].right)}
     if given == "predicted tags":
         without = _with_classifier(Parser(model, tags="all"), tagged=None, text=None)
         found["earlier"] = judge(without.parse_all(sentences))["heads"]

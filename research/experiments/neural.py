@@ -165,7 +165,7 @@ def encoder_model(setting: Setting, language: str, changes: Mapping[str, object]
             str(setting.data.resolve()),
         ]
         subprocess.run(command, check=True, cwd=ROOT)
-    from nonproj.learning.encoders.training import Task, fine_tune  # needs PyTorch
+    from nonproj.learning.encoders.training import EncoderTask, fine_tune  # needs PyTorch
     from nonproj.scoring.encoders.architecture import read_folder
 
     log.info("training %s", path.name)
@@ -174,7 +174,7 @@ def encoder_model(setting: Setting, language: str, changes: Mapping[str, object]
     config = model.config.with_overrides({"encoder.folder": str(folder), **changes})
     unfinished = path.with_name(f"{path.name}.unfinished")
     analyzer = model.loaded(Analyzer)
-    task = Task(model.labels, config, not model.meta["multi_root"], analyzer.tags if analyzer else None)
+    task = EncoderTask(model.labels, config, not model.meta["multi_root"], analyzer.tags if analyzer else None)
     scorer = fine_tune(read_folder(folder), sentences, task, lambda items, _: items, unfinished)
     with_encoder(model, scorer.state(), config).save(path)
     unfinished.unlink(missing_ok=True)

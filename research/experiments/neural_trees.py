@@ -14,7 +14,7 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.encoders.scorer import Encoded
+from nonproj.scoring.encoders.heads import EncodedSentence
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.projective import maximum_projective_tree
@@ -121,9 +121,9 @@ def disagreements(parser: Parser, method: str, encoded: Sequence[Tokens], trees:
     return wrong
 
 
-def encoded_of(tokens: Tokens) -> Encoded:
+def encoded_of(tokens: Tokens) -> EncodedSentence:
     """Return what the encoder says of a sentence."""
-    found: Encoded = tokens.encoded
+    found: EncodedSentence = tokens.encoded
     return found
 
 

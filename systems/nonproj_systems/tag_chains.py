@@ -7,10 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.tagging.chain import Chain, Text, hash_context, prune_candidates, score_local, score_pairs, score_triple
+from nonproj.tagging.chain import (
+    Chain,
+    FormRows,
+    hash_context,
+    prune_candidates,
+    score_local,
+    score_tag_pairs,
+    score_triple,
+)
 from nonproj.tagging.decoding import Pruning
-from nonproj.tagging.tagger import Encoded, Tagger
-from nonproj.tagging.words import Words
+from nonproj.tagging.tagger import EncodedWords, Tagger
+from nonproj.tagging.words import FormTables
 from nonproj.types import Float64s, Int16s
 
 
@@ -38,7 +46,9 @@ class TagChain(NamedTuple):
     triple: np.ndarray
 
 
-def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int], encoded: Encoded | None = None) -> list[TagChain]:
+def tag_chains(
+    tagger: Tagger, keys: list[Any], lengths: list[int], encoded: EncodedWords | None = None
+) -> list[TagChain]:
     """Return the candidates that the tagger's own first-order pass leaves, with their scores.
 
     The best sequence of a chain is what `Tagger.tag_with_margins` returns; for the parameters see there.
@@ -49,7 +59,7 @@ def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int], encoded: Enc
         n, k = length, tagger.pruning.limit
         shapes = (n,), (n, k), (n, k), (n, k, k), (n, k, k, k)
         chain = TagChain(*(np.zeros(shape, kind) for shape, kind in zip(shapes, _KINDS, strict=True)))
-        text = Text(np.array([0, n]), rows[begin : begin + n])
+        text = FormRows(np.array([0, n]), rows[begin : begin + n])
         own = tagger.score(forms, text, encoded and (encoded[0], encoded[1][begin : begin + n]))
         _fill_chain(tagger.chain, forms.words, own, text, weights, tagger.pruning, chain)
         begin += n
@@ -66,9 +76,9 @@ _KINDS = (np.int64, np.int32, np.float64, np.float64, np.float64)
 @kernel
 def _fill_chain(
     chain: Chain,
-    words: Words,
+    words: FormTables,
     own: Float64s,
-    text: Text,
+    text: FormRows,
     weights: Int16s,
     pruning: Pruning,
     found: TagChain,
@@ -85,7 +95,7 @@ def _fill_chain(
         count[i] = words.count[form[i]]
         score_local(chain, words, form[i], keys[i], own[i], weights, local[i])
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
-            score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
+            score_tag_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
     left = prune_candidates(count, local, pairs, pruning.threshold, pruning.limit, kept, np.empty(n))
     for i in range(n):
         found.count[i] = left[i]

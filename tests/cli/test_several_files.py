@@ -14,7 +14,7 @@ from nonproj.cli import main as program
 from nonproj.cli.main import main
 from nonproj.cli.model_names import are_inputs
 from nonproj.workers import parsing
-from nonproj.workers.partial import Partial, Record
+from nonproj.workers.partial import JobLog, Record
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ class Killed(BaseException):
 
 def interrupted(monkeypatch, after: int, *words: str) -> None:
     """Run a command that is killed after a number of records."""
-    count, append = 0, Partial.append
+    count, append = 0, JobLog.append
 
     def appending(self, record: Record) -> None:
         nonlocal count
@@ -165,7 +165,7 @@ def interrupted(monkeypatch, after: int, *words: str) -> None:
         count += 1
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Partial, "append", appending)
+        patch.setattr(JobLog, "append", appending)
         main(list(words))
 
 
@@ -217,8 +217,8 @@ def test_another_job_is_refused(here, monkeypatch, capsys):
 
 
 def test_a_file_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
-    append = Partial.append
-    monkeypatch.setattr(Partial, "append", lambda *args: append(*args) or os.utime("data/b/a.conllu", (1, 1)))
+    append = JobLog.append
+    monkeypatch.setattr(JobLog, "append", lambda *args: append(*args) or os.utime("data/b/a.conllu", (1, 1)))
     assert main(["parse", "toy.nonproj", "data", "-o", "out", "--resume"]) == 2
     assert capsys.readouterr().err == "nonproj: data/b/a.conllu: has changed during the run; start again\n"
     assert written() == ["a.conll", "parse.partial"]

@@ -11,7 +11,7 @@ from problems import ALL_SETS, KINDS, draw_problem, trees_over
 
 from nonproj.components.confidence import held_out, known_strings
 from nonproj.confidence.alternatives import costs
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
+from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
 from nonproj.confidence.evidence import (
     FEATURES,
     LARGE,
@@ -111,13 +111,13 @@ def draw_additive(rng, n_features):
     knots[::2, 3:] = knots[::2, 3:4]
     values = rng.normal(size=knots.shape)
     values[::2, 4] = values[::2, 3]
-    return Additive(knots, values, rng.normal(size=4), rng.normal(size=3), rng.normal(size=1))
+    return AdditiveModel(knots, values, rng.normal(size=4), rng.normal(size=3), rng.normal(size=1))
 
 
 def draw_models(rng, kind):
     """Random models for a kind of evidence."""
     size = len(EVIDENCE[kind])
-    return Models(*(draw_additive(rng, k) for k in (size, size, len(TREE_FEATURES))))
+    return ConfidenceModels(*(draw_additive(rng, k) for k in (size, size, len(TREE_FEATURES))))
 
 
 @pytest.mark.parametrize("kind", EVIDENCE)
@@ -237,13 +237,13 @@ def test_held_out_sentences_are_spread_in_blocks(count, copies, share):
 
 
 def test_strings_of_held_out_sentences_become_unknown():
-    from nonproj.scoring.vocabulary import FIRST, UNKNOWN, Encoder
+    from nonproj.scoring.vocabulary import FIRST, UNKNOWN, TokenEncoder
     from nonproj.types import Sentence
 
     row = ["1", "Hus", "_", "N", "NC", "num=sg", "0", "ROOT", "_", "_"]
     other = ["1", "Regn", "_", "N", "NX", "num=pl", "0", "ROOT", "_", "_"]
-    encoder = Encoder.from_sentences([Sentence([row]), Sentence([other])], ["form", "cpos", "pos"], 1)
-    seen = Encoder(known_strings(encoder.vocabularies, [encoder.encode(Sentence([row]))]))
+    encoder = TokenEncoder.from_sentences([Sentence([row]), Sentence([other])], ["form", "cpos", "pos"], 1)
+    seen = TokenEncoder(known_strings(encoder.vocabularies, [encoder.encode(Sentence([row]))]))
     known, unknown = seen.encode(Sentence([row])), seen.encode(Sentence([other]))
     assert known.atoms.tolist() == encoder.encode(Sentence([row])).atoms.tolist()
     assert unknown.atoms[4].tolist() == [UNKNOWN, FIRST, UNKNOWN]

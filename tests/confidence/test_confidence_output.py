@@ -15,18 +15,18 @@ import toy
 import nonproj
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
+from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
 from nonproj.confidence.evidence import FEATURES
 from nonproj.errors import ModelError
 from nonproj.evaluation.alignment import judge_text
-from nonproj.evaluation.calibration import Judged, judge
+from nonproj.evaluation.calibration import GradedProbabilities, judge
 from nonproj.integrations.estimator import DependencyParser
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.text.corpus import paragraphs, raw_text
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.workers.pool import InProcess
 
 SMALL = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2, "labeler.epochs": 2}
@@ -40,10 +40,10 @@ def by_marginals(model):
     knots, values = np.zeros((len(FEATURES), 2)), np.zeros((len(FEATURES), 2))
     knots[0], values[0] = (-12.0, 12.0), (-4.0, 4.0)
     shares = np.linspace(-2.0, 1.0, len(model.labels))
-    of_words = Additive(knots, values, shares, np.zeros(1), np.zeros(1))
+    of_words = AdditiveModel(knots, values, shares, np.zeros(1), np.zeros(1))
     zeros = np.zeros((len(TREE_FEATURES), 2))
     trees = zeros + [[0.0, 1.0]], zeros + [[1.0, -1.0]]
-    models = Models(of_words, of_words, Additive(*trees, np.zeros(1), np.zeros(1), np.zeros(1)))
+    models = ConfidenceModels(of_words, of_words, AdditiveModel(*trees, np.zeros(1), np.zeros(1), np.zeros(1)))
     return Classifier(1e6, given=models)
 
 
@@ -219,13 +219,13 @@ def test_spacy_tokens_have_the_probabilities(path):
 def test_figures_of_calibration_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     p = rng.integers(0, 21, 200) / 20 if seed % 2 else rng.random(200)
-    judged = Judged(p, rng.random(200) < p)
+    judged = GradedProbabilities(p, rng.random(200) < p)
     assert judged.calibration_error() == pytest.approx(naive_confidence.calibration_error(p, judged.right, 10))
     assert judged.area() == pytest.approx(naive_confidence.area(p, judged.right))
     best = sorted(range(200), key=lambda i: -p[i])[:150]
     assert judged.accuracy_of_surest(0.75) == pytest.approx(np.mean([judged.right[i] for i in best]))
     assert 0.0 < judged.noise() < 0.1
-    assert np.isnan(Judged(p, p < 2.0).area())
+    assert np.isnan(GradedProbabilities(p, p < 2.0).area())
 
 
 def test_calibration_is_reported_and_drawn(path, treebank, tmp_path, capsys):
@@ -343,7 +343,7 @@ def test_probabilities_are_learnt_from_a_treebank(danish):
         tree = parser.parse(sentence).decoded.heads
         marginals.append(parser.marginals(parser.encode(sentence))[tree, np.arange(1, len(tree) + 1)])
     assert heads.calibration_error() < 0.06
-    assert heads.area() > Judged(np.concatenate(marginals), heads.right).area() + 0.01
+    assert heads.area() > GradedProbabilities(np.concatenate(marginals), heads.right).area() + 0.01
     assert heads.accuracy_of_surest(0.5) > heads.right.mean() + 0.08
     assert judged["labels"].calibration_error() < 0.08
     assert judged["trees"].area() > 0.6

@@ -15,7 +15,7 @@ from shown import write_files
 import nonproj
 from nonproj.cli.main import main
 from nonproj.evaluation.html.analysis import judged
-from nonproj.evaluation.html.items import from_files, with_trees
+from nonproj.evaluation.html.items import add_trees, from_files
 from nonproj.evaluation.html.page import SCRIPTS
 from nonproj.evaluation.scores import evaluate
 from nonproj.evaluation.significance import compare
@@ -126,7 +126,7 @@ def test_two_parsers_without_gold_are_compared_with_each_other(folder):
 
 
 def test_reliability_is_that_of_its_definition(folder):
-    items = list(with_trees(from_files(conll.read("parsed.conllu")), conll.read("gold.conll"), "gold"))
+    items = list(add_trees(from_files(conll.read("parsed.conllu")), conll.read("gold.conll"), "gold"))
     rows = judged(items).bins(4)
     known = [
         (share, item.heads[i - 1] == item.gold.heads[i - 1])

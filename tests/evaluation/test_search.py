@@ -16,7 +16,7 @@ from nonproj.evaluation.search.query import Query
 from nonproj.evaluation.search.regex import Regex, RegexError
 from nonproj.evaluation.search.scanner import QueryError
 from nonproj.evaluation.search.syntax import parse, parse_fields
-from nonproj.evaluation.search.words import Tree, Words
+from nonproj.evaluation.search.words import SearchedSentence, Tree
 from nonproj.types import Sentence
 
 
@@ -25,9 +25,9 @@ def tree_of(rows) -> tuple[list[int], list[str]]:
     return [int(row[6]) if row[6] != "_" else -1 for row in rows], [row[7] for row in rows]
 
 
-def both(rows, others, confidence=None) -> tuple[Words, NaiveWords]:
+def both(rows, others, confidence=None) -> tuple[SearchedSentence, NaiveWords]:
     """Return a sentence with two trees for the search and for its twin."""
-    fast = Words(Sentence(rows), Tree(*tree_of(rows)), Tree(*tree_of(others)), confidence)
+    fast = SearchedSentence(Sentence(rows), Tree(*tree_of(rows)), Tree(*tree_of(others)), confidence)
     return fast, NaiveWords(rows, NaiveTree(*tree_of(rows)), NaiveTree(*tree_of(others)), confidence)
 
 
@@ -47,12 +47,12 @@ def test_matches_are_those_of_the_definition(seed):
     assert found > 80 and names > 8
 
 
-def words_of(text: str) -> Words:
+def words_of(text: str) -> SearchedSentence:
     """Return a sentence with the tree, written as ``form:head:label`` for each word."""
     parts = [each.split(":") for each in text.split()]
     heads, labels = [int(part[1]) for part in parts], [part[2] for part in parts]
     rows = [[str(i), part[0], *"______", "_", "_"] for i, part in enumerate(parts, 1)]
-    return Words(Sentence(rows), Tree(heads, labels))
+    return SearchedSentence(Sentence(rows), Tree(heads, labels))
 
 
 @pytest.mark.parametrize(
@@ -250,4 +250,4 @@ def test_words_without_heads_and_empty_sentences():
     assert Query("{} > {}").find(words).matches == [(1,)]
     assert Query("{deprel}").find(words).matches == [(2,)]
     assert Query("{differs}").find(words).matches == []
-    assert Query("{}").find(Words(Sentence([]), Tree([], []))).matches == []
+    assert Query("{}").find(SearchedSentence(Sentence([]), Tree([], []))).matches == []

@@ -16,7 +16,7 @@ from nonproj.cli.main import main
 from nonproj.evaluation.search.query import Query
 from nonproj.evaluation.search.regex import Regex, RegexError
 from nonproj.evaluation.search.scanner import QueryError
-from nonproj.evaluation.search.words import Tree, Words
+from nonproj.evaluation.search.words import SearchedSentence, Tree
 from nonproj.types import Sentence
 
 pytest.importorskip("selenium")
@@ -122,7 +122,7 @@ def test_the_page_and_the_library_search_alike(page):
         trees = [([int(row[6]) if row[6] != "_" else -1 for row in rows], [row[7] for row in rows]) for rows in pair]
         shares = [chance.randrange(101) for _ in range(n)]
         cases.append([text, pair[0], *trees, shares])
-        words = Words(Sentence(pair[0]), Tree(*trees[0]), Tree(*trees[1]), [share / 100 for share in shares])
+        words = SearchedSentence(Sentence(pair[0]), Tree(*trees[0]), Tree(*trees[1]), [share / 100 for share in shares])
         try:
             query = Query(text)
             matches = [list(match) for match in query.find(words).matches]

@@ -16,7 +16,7 @@ import pytest
 from nonproj.errors import DataError, FileError
 from nonproj.io import conll, splitting
 from nonproj.io.broken import read_units
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.io.objects import from_conllu, to_conllu
 from nonproj.types import Sentence
 
@@ -261,7 +261,7 @@ def test_lines_of_blanks_and_tabs_separate_sentences():
     assert rewrite(text) == text.encode()
     sentences = read(text)
     assert [(len(sentence), sentence.line) for sentence in sentences] == [(2, 1), (1, 4)]
-    units = list(read_units(io.BytesIO(text.encode()), Rules()))
+    units = list(read_units(io.BytesIO(text.encode()), ReadingRules()))
     assert [getattr(unit, "line", unit) for unit in units] == [1, 4, " \t\n"]
     pieces = list(splitting.split(io.BytesIO(text.encode()), 1))
     assert [sentence.line for piece in pieces for sentence in piece.read()] == [1, 4]

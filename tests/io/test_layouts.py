@@ -8,8 +8,8 @@ import pytest
 
 from nonproj.errors import DataError
 from nonproj.io import conll, splitting
-from nonproj.io.broken import Broken, read_units, split_units, units_of_piece
-from nonproj.io.checks import Rules
+from nonproj.io.broken import MalformedUnit, read_units, split_units, units_of_piece
+from nonproj.io.checks import ReadingRules
 from nonproj.io.layouts import NAMES
 
 PLUS = (
@@ -95,14 +95,18 @@ def test_workers_know_the_columns(text):
     assert len(pieces) == 2
     for found in (
         [sentence for piece in pieces for sentence in piece.read()],
-        [unit for piece in split_units(io.StringIO(text), 1, Rules()) for unit in units_of_piece(piece, Rules())],
+        [
+            unit
+            for piece in split_units(io.StringIO(text), 1, ReadingRules())
+            for unit in units_of_piece(piece, ReadingRules())
+        ],
     ):
         assert [(each.line, each.rows, each.lines, each.order) for each in found] == expected
 
 
 def test_the_names_of_the_columns_survive_a_malformed_first_sentence():
     text = PLUS.replace("\t*\n", "\n", 1)
-    header, broken, sentence = read_units(io.StringIO(text), Rules())
+    header, broken, sentence = read_units(io.StringIO(text), ReadingRules())
     assert header == PLUS[: PLUS.index("\n") + 1]
-    assert isinstance(broken, Broken)
+    assert isinstance(broken, MalformedUnit)
     assert header + broken.text + "".join(sentence.lines) == text

@@ -17,9 +17,10 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.io import broken, conll
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.io.splitting import Piece
 from nonproj.text import input as text_input
+from nonproj.text.formats import FORMATS, TextInput
 from nonproj.workers import parsing
 
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
@@ -189,7 +190,7 @@ def test_units_are_those_of_the_pieces(lines, latin, size, strict):
     """The other units are those that a reader finds in the file without the malformed ones."""
     data = "".join(lines).encode()
     data = data[:latin] + b"\xe5" + data[latin:] if latin < len(data) else data
-    rules = Rules(max_line=100, strict=strict, ignore_heads=True)
+    rules = ReadingRules(max_line=100, strict=strict, ignore_heads=True)
     whole = [_facts(unit) for unit in broken.read_units(io.BytesIO(data), rules)]
     found = []
     for piece in broken.split_units(io.BytesIO(data), size, rules):
@@ -206,7 +207,7 @@ def test_units_are_those_of_the_pieces(lines, latin, size, strict):
 def _facts(unit) -> tuple:
     if isinstance(unit, conll.Sentence):
         return "Sentence", unit.line, "".join(unit.lines)
-    return (type(unit).__name__, *(unit if isinstance(unit, broken.Broken) else (unit,)))
+    return (type(unit).__name__, *(unit if isinstance(unit, broken.MalformedUnit) else (unit,)))
 
 
 # -- plain text --------------------------------------------------------------------------------------------------------
@@ -215,7 +216,7 @@ LINES = ["Den hund ser.", "Mand jager kat.", "Den kat kender hus.", "Hus ser.", 
 
 
 @pytest.mark.parametrize("words", WHERE, ids=" ".join)
-@pytest.mark.parametrize("form", text_input.FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_broken_line_of_text_is_left_out_or_becomes_a_comment(here, capsys, form, words):
     lines = (LINES * 12)[:70]
     bad = "Bl\xe5 \\ hund.".encode("latin-1")
@@ -270,18 +271,18 @@ def test_a_treebank_given_as_text_is_no_broken_line(here, capsys):
         st.sampled_from([b"En to.", b" ", b"\n", b"\n\n", b"\xe5", b"tre", b"\r", "\u2029".encode(), b" " * 9]),
         max_size=25,
     ),
-    form=st.sampled_from(text_input.FORMATS),
+    form=st.sampled_from(FORMATS),
     size=st.integers(1, 40),
 )
 def test_pieces_of_broken_text_do_not_matter(parts, form, size):
-    segmenter, options = _segmenter(), text_input.TextInput(form)
+    segmenter, options = _segmenter(), TextInput(form)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nonproj.text.pieces.MAX_BLANKS", 12)
         data = b"".join(parts)
         expected = [_facts(unit)[:3] for unit in text_input.read_text_units(io.BytesIO(data), segmenter, options)]
         found = []
         for piece in text_input.split_text_units(io.BytesIO(data), options, size):
-            units = [piece] if isinstance(piece, broken.Broken) else piece.read(segmenter, options)
+            units = [piece] if isinstance(piece, broken.MalformedUnit) else piece.read(segmenter, options)
             found += [_facts(unit)[:3] for unit in units]
         strip = [[(fact[0], fact[1]) for fact in facts] for facts in (expected, found)]
         assert strip[0] == strip[1]

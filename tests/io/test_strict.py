@@ -11,7 +11,7 @@ from toy import treebank
 from nonproj.cli.main import main
 from nonproj.errors import DataError
 from nonproj.io import conll, splitting
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 
 GOOD = """\
 # sent_id = a-1
@@ -89,7 +89,7 @@ def test_sentence_ids_are_unique_in_one_piece_and_in_many(size):
     sentences = [GOOD.replace("a-1", name) for name in ("a", "b", "c", "b", "d", "a")]
     text = "\ufeff# sent_id = d\n" + sentences[4].partition("\n")[2] + "".join(sentences[:4])
     for strict in (True, False):
-        rules, found, errors = Rules(strict=strict), [], []
+        rules, found, errors = ReadingRules(strict=strict), [], []
         pieces = splitting.split(io.BytesIO(text.encode()), size, rules) if size else []
         whole = conll.read(io.BytesIO(text.encode()), rules)
         again = (sentence for piece in pieces for sentence in piece.read(rules))

@@ -56,7 +56,7 @@ _FROM_PYTHON = {
 
 _WITH_PANELS = [f"_{verb}_{side}" for verb in ("eliminate", "restore") for side in ("left", "right")]
 _SIGNATURES = {"nonproj.automata.compiled.score_tree": 3} | _FROM_PYTHON
-_SIGNATURES |= {f"nonproj.trees.elimination.{name}": 2 for name in ("_escape", *_WITH_PANELS)}
+_SIGNATURES |= {f"nonproj.trees.elimination.{name}": 2 for name in ("eliminate", *_WITH_PANELS)}
 
 
 def run():

@@ -12,7 +12,7 @@ from toy import sentences
 from nonproj.components import folds
 from nonproj.components.folds import Fold, predict_fold, read_predictions, split
 from nonproj.io import conll
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -35,7 +35,9 @@ def test_no_model_learns_from_words_that_it_predicts():
 def test_the_predictions_of_all_folds_are_those_of_the_model():
     path = str(GOLDEN / "input.conll")
     treebank, model = list(conll.read(path)), str(GOLDEN / "model.nonproj")
-    parts = [predict_fold(Fold((path,), (), Rules(), Config(), 3, k, "", False, model)).decode() for k in range(3)]
+    parts = [
+        predict_fold(Fold((path,), (), ReadingRules(), Config(), 3, k, "", False, model)).decode() for k in range(3)
+    ]
     lines = [line for part in reversed(parts) for line in part.splitlines()]
     found = read_predictions(iter(lines), treebank)
     expected = [parse.decoded.heads.tolist() for _, parse in Parser(Model.load_trained(model)).parse_all(treebank)]
@@ -60,7 +62,7 @@ def test_a_model_is_trained_on_the_other_folds_only(tmp_path, monkeypatch):
         return Model.load_trained(GOLDEN / "model.nonproj")
 
     monkeypatch.setattr(folds, "train", train)
-    fold = Fold((str(path),), (), Rules(), Config(), 3, 1, "fold.checkpoint", True)
+    fold = Fold((str(path),), (), ReadingRules(), Config(), 3, 1, "fold.checkpoint", True)
     numbers = [json.loads(line)["sentence"] for line in predict_fold(fold).splitlines()]
     assert numbers and learnt == [len(split(treebank, [], 3, 1)[1])]
     assert len(numbers) + learnt[0] <= 30

@@ -14,7 +14,7 @@ from nonproj.dual.decoding import DualOptions
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.copies import with_rows
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -26,7 +26,7 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.trees.marginals import marginals
 
 SMALL = toy.QUICK | {
@@ -251,12 +251,12 @@ def test_a_treebank_without_annotation_is_pointed_out(caplog):
 
 def perceptron_and_examples(parts="grandparent", margin=0.0):
     sentences, files = toy.sentences(6), load_templates(parts=parts)
-    encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
+    encoder = TokenEncoder.from_sentences(sentences, attributes_of(files), 1)
     perceptron = Perceptron(Scorer(files, encoder.attributes, parts), 14, margin, DualOptions())
     examples = []
     for sentence in sentences:
         space = part_space(full_arc_space(len(sentence)), parts)
-        examples.append(Example(encoder.encode(sentence), sentence.tree, space))
+        examples.append(PartExample(encoder.encode(sentence), sentence.tree, space))
     return perceptron, examples
 
 
@@ -309,7 +309,7 @@ def test_the_pruners_gradient_is_that_of_the_likelihood():
 
 def test_the_pruner_descends():
     sentences, files = toy.sentences(15), load_templates()
-    encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
+    encoder = TokenEncoder.from_sentences(sentences, attributes_of(files), 1)
     table = part_templates(files["pruner"], encoder.attributes)
     pruner = Pruner(table, 14)
     examples = [(encoder.encode(s), s.tree) for s in sentences]

@@ -17,9 +17,9 @@ from nonproj.io import conll
 from nonproj.io.copies import with_rows
 from nonproj.learning.candidate_arcs import pack_arcs
 from nonproj.learning.mixing import examples_of, make_examples
-from nonproj.learning.training_data import LazyList, Spaces
+from nonproj.learning.training_data import ArcSpaces, LazyList
 from nonproj.linear.concatenation import concatenated
-from nonproj.linear.perceptron import Averaged, mean_of, rounded_mean
+from nonproj.linear.perceptron import AveragedWeights, mean_of, rounded_mean
 from nonproj.linear.weights import quantise
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
@@ -54,7 +54,7 @@ def size_of(make):
 
 def test_arcs_in_blocks_are_the_arcs():
     spaces = random_spaces(40)
-    stored = Spaces(spaces)
+    stored = ArcSpaces(spaces)
     assert len(stored) == len(spaces)
     for arcs, found in zip(spaces, stored, strict=True):
         for array, same in zip(arcs, found, strict=True):
@@ -68,9 +68,9 @@ def test_arcs_in_blocks_are_the_arcs():
 def test_arcs_in_blocks_take_little_more_than_their_numbers():
     spaces = [full_arc_space(4)] * 500
     numbers = sum(array.nbytes for arcs in spaces for array in arcs)
-    stored = Spaces(spaces)
+    stored = ArcSpaces(spaces)
     assert sum(sum(array.nbytes for array in arcs) for arcs in stored) == numbers
-    assert size_of(lambda: Spaces(spaces)) < numbers + 200 * len(spaces)
+    assert size_of(lambda: ArcSpaces(spaces)) < numbers + 200 * len(spaces)
     assert size_of(lambda: [type(arcs)(*map(np.copy, arcs)) for arcs in spaces]) > numbers + 400 * len(spaces)
 
 
@@ -109,7 +109,7 @@ def test_bytes_of_training_data_for_each_word():
     material = material_of(toy.sentences(60), **{"confidence.share": 0.0})
     words = sum(map(len, material.sentences))
     arcs = sum(len(each.head) for each in material.spaces)
-    assert size_of(lambda: (Spaces(material.spaces), examples_of(material, PARTS))) < 12 * arcs + 60 * words
+    assert size_of(lambda: (ArcSpaces(material.spaces), examples_of(material, PARTS))) < 12 * arcs + 60 * words
     assert size_of(lambda: make_examples(*_columns(material))) > 12 * arcs + 60 * words
 
 
@@ -172,7 +172,7 @@ def test_packed_tags_and_arcs_by_their_definition():
 def test_the_rounded_mean_is_the_mean_rounded(count, bits):
     several = []
     for seed in range(count):
-        random, averaged = np.random.default_rng(seed), Averaged(bits)
+        random, averaged = np.random.default_rng(seed), AveragedWeights(bits)
         averaged.weights[:] = random.integers(-50, 50, 1 << bits)
         averaged.total[:] = random.integers(-(10**7), 10**7, 1 << bits)
         averaged.step = 1000 + seed
@@ -183,7 +183,7 @@ def test_the_rounded_mean_is_the_mean_rounded(count, bits):
 
 
 def test_the_rounded_mean_of_nothing_learnt():
-    table, scale = rounded_mean([Averaged(4)])
+    table, scale = rounded_mean([AveragedWeights(4)])
     assert not table.any() and scale == quantise(np.zeros(16, np.float32))[1]
 
 

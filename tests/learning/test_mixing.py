@@ -16,13 +16,13 @@ from toy import treebank
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
 from nonproj.dual.options import dual_options
-from nonproj.learning.mixing import Learner, Mixing, make_examples, train_shard
-from nonproj.linear.perceptron import Sparse, sparse
+from nonproj.learning.mixing import ParameterMixing, PerceptronArguments, make_examples, train_shard
+from nonproj.linear.perceptron import SparseEntries, sparse
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.workers import cluster as dask_cluster
 from nonproj.workers import pool
 
@@ -55,17 +55,17 @@ class Material:
     def __init__(self, count: int, parts: str = "sibling", **options):
         sentences = toy.sentences(count)
         files = load_templates()
-        encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
+        encoder = TokenEncoder.from_sentences(sentences, attributes_of(files), 1)
         config = Config().with_overrides({"parts": parts})
         decoding = dual_options(config.decoding, True)
-        self.learner = Learner(files, encoder.attributes, config.parts, 14, 30.0, decoding, True)
+        self.learner = PerceptronArguments(files, encoder.attributes, config.parts, 14, 30.0, decoding, True)
         self.tokens = [encoder.encode(sentence) for sentence in sentences]
         self.heads = [sentence.tree for sentence in sentences]
         self.arcs = [full_arc_space(len(sentence)) for sentence in sentences]
         self.count = count
 
-    def mixing(self, workers, shards: int) -> Mixing:
-        return Mixing(workers, self.learner, self.tokens, self.heads, self.arcs, shards)
+    def mixing(self, workers, shards: int) -> ParameterMixing:
+        return ParameterMixing(workers, self.learner, self.tokens, self.heads, self.arcs, shards)
 
     def orders(self, epochs: int) -> list[np.ndarray]:
         return [np.random.default_rng(epoch).permutation(self.count) for epoch in range(epochs)]
@@ -140,7 +140,7 @@ def test_an_epoch_of_a_shard_tells_only_what_changed(material):
     assert (update.missed, update.steps) == (missed, 2)
     np.testing.assert_array_equal(update.weights.places, changed)
     np.testing.assert_array_equal(update.weights.values, perceptron.weights[changed])
-    assert isinstance(update.total, Sparse)
+    assert isinstance(update.total, SparseEntries)
     table = np.zeros(len(start))
     table[update.total.places] = update.total.values
     np.testing.assert_array_equal(table, perceptron.total)

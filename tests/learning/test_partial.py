@@ -21,7 +21,7 @@ from nonproj.io import conll
 from nonproj.io.partial import with_given
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.partial import allowed_by, completion_of
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.training_data import TrainingData
 from nonproj.model.model import Model
@@ -33,7 +33,7 @@ from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.workers import pool
 
 BITS = 12
@@ -72,7 +72,7 @@ def draw(seed, name, n, share=0.5, **options):
     """A perceptron of random weights, and a sentence of which some heads are given."""
     rng = np.random.default_rng(seed)
     sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     space = draw_arcs(rng, n)
     mask = np.zeros((n + 1, n + 1), bool)
     mask[space.head, space.modifier] = True
@@ -86,7 +86,7 @@ def draw(seed, name, n, share=0.5, **options):
     margin, relaxed = options.pop("margin", 0.0), options.pop("relaxed", True)
     perceptron = Perceptron(Scorer(FILES, encoder.attributes, name), BITS, margin, DualOptions(**options), relaxed)
     perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
-    example = Example(encoder.encode(sentence), given, parts, None, completion_of(parts, allowed))
+    example = PartExample(encoder.encode(sentence), given, parts, None, completion_of(parts, allowed))
     return perceptron, example, sentence, encoder
 
 
@@ -201,7 +201,7 @@ def test_the_pruner_follows_the_likelihood_of_all_obeying_trees(seed, single_roo
 def test_the_labeler_learns_given_labels_alone():
     rng = np.random.default_rng(0)
     sentence, heads = draw_sentence(rng, 4), draw_tree(rng, 4)
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     tokens, table = encoder.encode(sentence), part_templates(FILES["label"], encoder.attributes)
     labeler = Labeler(table, 3, BITS, margin=1.0)
     assert labeler.update(tokens, heads, np.array([-1, 2, -1, -1])) == 1

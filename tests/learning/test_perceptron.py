@@ -11,12 +11,12 @@ from toy import draw_sentence
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.learning.partial import relaxed_indicators
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space, tree_indicators
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 
 BITS = 12
 FILES = load_templates(parts="third")
@@ -26,7 +26,7 @@ def draw(seed, name, n, **options):
     """A perceptron of random weights, a sentence with its example, and the rest that the twin needs."""
     rng = np.random.default_rng(seed)
     sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     arcs = draw_arcs(rng, n)
     mask = np.zeros((n + 1, n + 1), bool)
     mask[arcs.head, arcs.modifier] = True
@@ -36,7 +36,7 @@ def draw(seed, name, n, **options):
     perceptron = Perceptron(Scorer(FILES, encoder.attributes, name), BITS, margin, DualOptions(**options), relaxed)
     # Multiples of 1/64 are exact in float32, and ties between sums of dozens of them are rare.
     perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
-    return perceptron, Example(encoder.encode(sentence), heads, part_space(arcs, name)), sentence, encoder
+    return perceptron, PartExample(encoder.encode(sentence), heads, part_space(arcs, name)), sentence, encoder
 
 
 def twin_scores(perceptron, example, sentence, encoder, margin):
@@ -121,11 +121,11 @@ def test_indicators_of_z_score_at_least_as_high_as_any_tree(seed, name, tau):
 
 def toy_examples(name, count=20):
     sentences = toy.sentences(count)
-    encoder = Encoder.from_sentences(sentences, attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences(sentences, attributes_of(FILES), 1)
     examples = []
     for sentence in sentences:
         parts = part_space(full_arc_space(len(sentence)), name)
-        examples.append(Example(encoder.encode(sentence), sentence.tree, parts))
+        examples.append(PartExample(encoder.encode(sentence), sentence.tree, parts))
     return Scorer(FILES, encoder.attributes, name), examples
 
 

@@ -12,7 +12,7 @@ from toy import draw_sentence
 from nonproj.learning.pruner import _NEGLIGIBLE, Pruner
 from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 
 BITS = 12
 SPEC = load_templates()["pruner"]
@@ -122,7 +122,7 @@ def test_a_negligible_gradient_moves_nothing():
 def test_an_epoch_tells_the_mean_loss_of_a_word_in_the_given_order(single_root):
     rng = np.random.default_rng(3)
     sentences = [draw_sentence(rng, int(rng.integers(1, 9))) for _ in range(10)]
-    encoder = Encoder.from_sentences(sentences, attributes_of({"any": SPEC}), 1)
+    encoder = TokenEncoder.from_sentences(sentences, attributes_of({"any": SPEC}), 1)
     examples = []
     for sentence in sentences:
         heads = draw_tree(rng, len(sentence))

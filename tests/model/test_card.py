@@ -13,7 +13,7 @@ from toy import treebank
 from nonproj.cli.main import main
 from nonproj.cli.provenance import digest
 from nonproj.cli.treebanks import licence_beside
-from nonproj.evaluation.calibration import Judged
+from nonproj.evaluation.calibration import GradedProbabilities
 from nonproj.evaluation.card import calibration_of_test, model_card
 from nonproj.model.model import Model
 
@@ -71,7 +71,7 @@ def test_the_card_shows_what_the_model_remembers(folder, capsys):
 
 def test_the_card_shows_a_calibration(folder):
     """From probabilities by hand: in the only filled bin 0.8 is expected and 3 of 4 are right."""
-    judged = Judged(np.full(4, 0.8), np.array([True, True, True, False]))
+    judged = GradedProbabilities(np.full(4, 0.8), np.array([True, True, True, False]))
     kept = calibration_of_test({"heads": judged, "labels": judged, "trees": judged})
     assert kept["heads_calibration_error"] == pytest.approx(0.05) and kept["labels_surest_50"] == 1.0
     description = Model.load(folder / "toy.nonproj").describe()

@@ -13,14 +13,14 @@ import pytest
 from containers import a_model
 
 from nonproj.errors import ModelError
-from nonproj.model.installed import Installed, default, installed, is_name, located
+from nonproj.model.installed import InstalledModel, default, installed, is_name, located
 from nonproj.model.model import Model
-from nonproj.model.wheel import Contents, is_version, write_wheel
+from nonproj.model.wheel import WheelContents, is_version, write_wheel
 
 
 def contents(name="danish", version="1.2.0", requires=(), summary='A "test" \\ model'):
     card = "# danish\n\nÆøå: a card.\n"
-    return Contents(name, version, summary, "CC BY-SA 4.0", card, requires, a_model().to_bytes())
+    return WheelContents(name, version, summary, "CC BY-SA 4.0", card, requires, a_model().to_bytes())
 
 
 def install(wheel, folder):
@@ -46,7 +46,7 @@ def test_pip_installs_a_wheel_whose_model_is_found_by_name(site, tmp_path):
     assert wheel.name == "nonproj_model_danish-1.2.0-py3-none-any.whl"
     install(wheel, site)
     path = site / "nonproj_model_danish" / "danish.nonproj"
-    assert installed() == [Installed("danish", "nonproj-model-danish", "1.2.0", path)] == installed("danish")
+    assert installed() == [InstalledModel("danish", "nonproj-model-danish", "1.2.0", path)] == installed("danish")
     assert located("danish") == path and Model.load(located("danish")).labels == ["subj", "æ"]
     (found,) = (each for each in distributions() if each.name == "nonproj-model-danish")
     assert found.metadata["License"] == "CC BY-SA 4.0" and found.metadata["Summary"] == 'A "test" \\ model'

@@ -7,7 +7,7 @@ import pytest
 
 from nonproj.components.trainer import train
 from nonproj.errors import DataError, ModelError
-from nonproj.io.checks import LINE_COST, Rules
+from nonproj.io.checks import LINE_COST, ReadingRules
 from nonproj.io.strings import (
     FEATURES,
     LABEL,
@@ -16,8 +16,8 @@ from nonproj.io.strings import (
     SCRIPT,
     TAG,
     VOCABULARY,
-    Kind,
-    check,
+    StringKind,
+    check_strings,
     escaped,
     fits,
     problem,
@@ -51,7 +51,7 @@ def test_other_characters_are_allowed():
 
 
 def test_lengths_and_counts():
-    kind = Kind("name", 3, 2)
+    kind = StringKind("name", 3, 2)
     assert problem(["abc", "d"], kind) is None
     assert problem(["abc", "abcd"], kind) == "the name 'abcd' has 4 characters, at most 3 are allowed"
     assert problem(["a", "b", "c"], kind) == "3 times a name, at most 2 are allowed"
@@ -60,7 +60,7 @@ def test_lengths_and_counts():
     for values in (None, "ab", ("a",), [1], {"a": "b"}):
         assert problem(values, kind) == "a list of strings expected, each a name"
     with pytest.raises(ModelError, match="the owner: a name is empty"):
-        check([""], kind, "the owner")
+        check_strings([""], kind, "the owner")
 
 
 def test_records():
@@ -75,7 +75,7 @@ def test_the_schema_agrees_with_what_is_learnt():
     assert SCRIPT.most == MAX_SCRIPTS
     words, columns = 10_000, 3 * TAG.longest + FEATURES.longest + SCRIPT.longest  # UPOS, XPOS, DEPREL, FEATS, LEMMA
     assert LABEL.longest == TAG.longest
-    assert words * (columns + LINE_COST + len("\t" * 9 + "10000" * 2 + "\r\n")) < Rules().max_sentence
+    assert words * (columns + LINE_COST + len("\t" * 9 + "10000" * 2 + "\r\n")) < ReadingRules().max_sentence
     assert Config().with_overrides({"decoding.max_words": words})
 
 

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from nonproj.networks.rows import AdaGrad, Rows, spread_rows, sum_rows
+from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows, sum_rows
 
 
 def draw_rows(rng, n_items, n_rows):
     """Items with up to four rows, some of which repeat or are left out."""
     start = np.concatenate([[0], np.cumsum(rng.integers(0, 5, n_items))])
     row, factor = rng.integers(0, n_rows, start[-1]), rng.normal(size=start[-1]) * (rng.random(start[-1]) < 0.7)
-    return Rows(start, row.astype(np.int32), factor.astype(np.float32))
+    return SparseRows(start, row.astype(np.int32), factor.astype(np.float32))
 
 
 def pairs(rows, item):

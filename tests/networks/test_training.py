@@ -10,8 +10,8 @@ from naive_network import in_training
 
 from nonproj.networks.context_learning import ContextLayers, gradients
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, Rows, spread_rows
-from nonproj.networks.training import Dropout, HiddenLayers, Inputs, softmax_loss
+from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows
+from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, softmax_loss
 
 UNITS = 2
 
@@ -30,7 +30,7 @@ class Drawn:
         n_rows = n_words * (2 + 3 * with_alone) + 3
         bounds = np.array([1, 1, 4, 7], np.int32)  # one word before all sentences, and a sentence without words
         words, items = self._rows(n_words, 6), self._rows(8, n_rows)
-        self.inputs = Inputs(words, (bounds[:-1], bounds[1:]), items, rng.integers(-1, 3, n_words))
+        self.inputs = NetworkInputs(words, (bounds[:-1], bounds[1:]), items, rng.integers(-1, 3, n_words))
         units = rng.integers(0, 3, (8, UNITS)).astype(np.float32)
         self.dropout = Dropout(context.draw() if context else None, units)
         self.weights = rng.normal(size=(8, UNITS))
@@ -40,7 +40,7 @@ class Drawn:
 
     def _rows(self, n_items, n_rows):
         """Three rows of each item, of which some are left out."""
-        rows = Rows.of_table(self.rng.integers(0, n_rows, (n_items, 3)))
+        rows = SparseRows.of_table(self.rng.integers(0, n_rows, (n_items, 3)))
         return rows.scaled((self.rng.random(len(rows.row)) < 0.8).astype(np.float32))
 
     def tables(self):

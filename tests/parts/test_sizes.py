@@ -27,7 +27,7 @@ from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import dense_arc_scores
 from nonproj.scoring.templates import part_templates
-from nonproj.scoring.vocabulary import MAX_FEATURES, Encoder
+from nonproj.scoring.vocabulary import MAX_FEATURES, TokenEncoder
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parse_piece
 
@@ -87,7 +87,7 @@ def test_automata_of_more_moves_than_fit():
 def test_bounds_of_more_triples_than_fit():
     spec = {"part": "grandparent", "codes": ["none"], "templates": ["g.pos h.pos m.pos"]}
     sentence = words(600)
-    hashed = hash_tokens(Encoder({"pos": ["N"], "feat": []}).encode(sentence), part_templates(spec, ["pos"]), 16)
+    hashed = hash_tokens(TokenEncoder({"pos": ["N"], "feat": []}).encode(sentence), part_templates(spec, ["pos"]), 16)
     message = refused(grandparent_bounds, hashed, np.zeros(16, np.float32))
     assert message.startswith("217081801 triples over 600 words")
 
@@ -95,9 +95,9 @@ def test_bounds_of_more_triples_than_fit():
 def test_single_features_take_memory_in_proportion_to_the_words():
     """They took 1.3 GB for six words of 2,400 features each, which they still may have."""
     feats = [f"f{i}={i}" for i in range(2400)]
-    tokens = Encoder({"pos": ["N"], "feat": feats}).encode(words(6, "|".join(feats)))
+    tokens = TokenEncoder({"pos": ["N"], "feat": feats}).encode(words(6, "|".join(feats)))
     assert np.diff(tokens.feat_start).tolist() == [0] + [MAX_FEATURES] * 6
-    first = Encoder({"pos": ["N"], "feat": feats}).encode(words(6, "|".join(["unknown", *feats[:MAX_FEATURES]])))
+    first = TokenEncoder({"pos": ["N"], "feat": feats}).encode(words(6, "|".join(["unknown", *feats[:MAX_FEATURES]])))
     assert first.feat.tolist() == tokens.feat.tolist()
     templates = ["h.pos m.pos", "h.pos m.pos h.feat m.feat"]
     arcs = part_templates({"part": "arc", "codes": ["direction"], "templates": templates}, ["pos"])

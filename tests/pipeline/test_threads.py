@@ -25,7 +25,7 @@ from nonproj.io import conll
 from nonproj.io.copies import with_rows
 from nonproj.kernels.threads import LoadedOnce, PerThread, one_thread
 from nonproj.options.config import Config
-from nonproj.text.corpus import Surface
+from nonproj.text.corpus import SurfaceToken
 from nonproj.text.languages import LANGUAGES
 from nonproj.text.multiword import Multiwords
 from nonproj.text.rules import UnicodeRules
@@ -176,9 +176,9 @@ def test_the_component_of_spacy(path, sentences):
 
 def multiwords() -> Multiwords:
     """Multiword tokens: one that is certain, and endings that are not."""
-    tokens = [Surface("zum", True, ("zu", "dem"))]
+    tokens = [SurfaceToken("zum", True, ("zu", "dem"))]
     for stem in ("walk", "go", "is", "see", "want", "cook"):
-        tokens += [Surface(f"{stem}n't", True, (stem, "n't")), Surface(stem, True)]
+        tokens += [SurfaceToken(f"{stem}n't", True, (stem, "n't")), SurfaceToken(stem, True)]
     return Multiwords.fit([[tokens]] * 4)
 
 

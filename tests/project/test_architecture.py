@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -203,7 +204,7 @@ def dotted(node: ast.expr) -> str:
 
 
 def private_names(path: Path, tree: ast.Module) -> set[str]:
-    """Return the private names of other components of nonproj that a file uses, as ``parts.space._index_arcs``."""
+    """Return the private names of other modules of nonproj that a file uses, as ``parts.space._index_arcs``."""
     found, modules = set(), {}
     for node in walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -216,15 +217,41 @@ def private_names(path: Path, tree: ast.Module) -> set[str]:
             names.add(f"{modules[owner]}.{node.attr}")
     for name in names:
         first, *inner = name.split(".")
-        private = [word for word in inner if word.startswith("_") and not word.startswith("__")]
-        if not set(private) <= NOT_PRIVATE and first in ROOTS and (first, inner[0]) != module_of(path)[:2]:
+        private = [word for word in inner if is_private(word)]
+        if not set(private) <= NOT_PRIVATE and first in ROOTS and tuple(name.split(".")[:-1]) != module_of(path):
             found.add(".".join(inner))
     return found
 
 
-def test_private_names_stay_inside_their_package():
+def test_private_names_stay_inside_their_module():
+    """Whether they are imported, or attributes of objects whose class another module has."""
     found = {f"{relative(path)}: {name}" for path in BOTH for name in private_names(path, parse(path))}
+    found |= {f"{relative(path)}: {name}" for path in BOTH for name in reached_names(parse(path)) - PUBLIC}
+    found -= OF_LIBRARIES
     check_breaches(found, BORROWED_PRIVATE_NAMES, "BORROWED_PRIVATE_NAMES")
+
+
+def test_a_class_name_stands_for_one_thing():
+    """Except in the checker of proofs, which shares nothing with the rest, names included."""
+    names = [
+        node.name
+        for path in FILES
+        if relative(path) != "nonproj/dual/check_proofs.py"
+        for node in walk(parse(path))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert not {name for name in names if names.count(name) > 1}
+
+
+def test_modules_do_not_import_each_other_in_a_circle():
+    """Not inside functions either, nor for types alone."""
+    modules = {module_of(path): path for path in FILES}
+    needs = {}
+    for module, path in modules.items():
+        names = {name for full in imports(parse(path)) for name in (full, full[:-1])}
+        needs[module] = {name for name in names if name in modules and name != module}
+    graph = TopologicalSorter(needs)
+    graph.prepare()  # CycleError names the modules
 
 
 def test_the_finder_of_private_names_sees_all_forms():
@@ -235,7 +262,9 @@ def test_the_finder_of_private_names_sees_all_forms():
         "nonproj.cli.main._six\np.__doc__"
     )
     path = PACKAGE / "cli" / "train.py"
-    assert private_names(path, tree) == {"io.files._one", "trees.pruning._two", "model._four"}
+    assert private_names(path, tree) == {"io.files._one", "trees.pruning._two", "model._four", "cli.main._six"}
+    assert reached_names(tree) == {"_two", "_four", "_six"}
+    assert reached_names(ast.parse("a._b = self._c = cls._d\nself._e = f._e")) == {"_b"}
 
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -264,6 +293,12 @@ def used_names(tree: ast.Module) -> set[str]:
     """Return the private attributes and imported names that a file uses."""
     attributes = {node.attr for node in walk(tree) if isinstance(node, ast.Attribute)}
     return {name for name in attributes | {name[-1] for name in imports(tree, ())} if is_private(name)}
+
+
+def reached_names(tree: ast.Module) -> set[str]:
+    """Return the private attributes of other objects than ``self`` that no class of the file defines."""
+    attributes = [node for node in walk(tree) if isinstance(node, ast.Attribute) and is_private(node.attr)]
+    return {node.attr for node in attributes if dotted(node.value) not in ("self", "cls")} - defined_names(tree)
 
 
 def test_private_names_of_libraries_are_not_used():

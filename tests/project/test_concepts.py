@@ -55,7 +55,7 @@ def test_one_averaged_perceptron():
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.ClassDef) and "self.total = np.zeros" in ast.unparse(node)
     }
-    assert defined == {"linear/perceptron.py: Averaged"}
+    assert defined == {"linear/perceptron.py: AveragedWeights"}
 
 
 def test_optimisers_are_in_one_place():

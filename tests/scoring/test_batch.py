@@ -13,7 +13,7 @@ from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.batch import join, join_words
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 
 BITS, LABELS = 14, 19
 FILES = load_templates(labelled=True, pairs=True)
@@ -24,7 +24,7 @@ def draw(seed, files=FILES, lines=False):
     rng = np.random.default_rng(seed)
     sizes = [1, *rng.integers(1, 12, 4).tolist(), 30]
     sentences = [draw_sentence(rng, n) for n in rng.permutation(sizes).tolist()]
-    encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
+    encoder = TokenEncoder.from_sentences(sentences, attributes_of(files), 1)
     weights = {name: rng.integers(-3, 4, 1 << BITS).astype(np.int16) for name in ("parser", "pruner", "labeler")}
     if lines:
         size = 5 + len(encoder.vocabularies["pos"])

@@ -23,7 +23,7 @@ from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import PADDING, UNKNOWN, Encoder
+from nonproj.scoring.vocabulary import PADDING, UNKNOWN, TokenEncoder
 from nonproj.types import Sentence
 from tests import toy
 
@@ -123,13 +123,13 @@ def test_state_and_damage(path):
 
 def test_encoder_numbers_the_clusters_of_words_it_has_not_seen(path):
     clusters = Clusters.read(path)
-    encoder = Encoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, clusters)
+    encoder = TokenEncoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, clusters)
     assert encoder.vocabularies["cluster"] == ["0010", "00111111"]
     assert encoder.vocabularies["cluster4"] == ["0010", "0011"]
     atoms = encoder.encode(words("hund", "Kat", "mand", "ser")).atoms[PADDING + 1 : -PADDING]
     assert (atoms[0] == atoms[1]).all()  # kat is in the cluster of hund
     assert (atoms[2:] == UNKNOWN).all()  # a word without a cluster; a cluster without a word in training
-    without = Encoder(encoder.vocabularies).encode(words("hund")).atoms[PADDING + 1]
+    without = TokenEncoder(encoder.vocabularies).encode(words("hund")).atoms[PADDING + 1]
     assert (without == UNKNOWN).all()
 
 

@@ -20,10 +20,10 @@ from nonproj.learning.labeler import Labeler
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.label_pairs import Candidates, PairScorer, candidates, labelled_tree
+from nonproj.scoring.label_pairs import CandidateLabels, PairScorer, candidate_labels, labelled_tree
 from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, load_templates, part_templates
 from nonproj.scoring.tree_labels import decode_labels
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 
 BITS, LABELS = 14, 3
@@ -36,7 +36,7 @@ def draw(seed, n):
     """A random sentence, its tree, an encoder and the scorer of pairs."""
     rng = np.random.default_rng(seed)
     sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     return rng, sentence, heads, encoder, PairScorer(FILES, encoder.attributes)
 
 
@@ -69,7 +69,7 @@ def test_candidates_are_the_best_labels(ties, most):
     scores = rng.integers(0, 4, (40, 5)).astype(float) if ties else rng.normal(0.0, 2.0, (40, 5))
     gold = rng.integers(-1, 5, 40)
     for given in (None, gold):
-        found = candidates(scores, most, 2.0, given)
+        found = candidate_labels(scores, most, 2.0, given)
         for i, row in enumerate(scores.tolist()):
             expected = sorted(range(5), key=lambda label, row=row: -row[label])
             expected = [label for label in expected if row[label] >= max(row) - 2.0][:most]
@@ -87,7 +87,7 @@ def test_scores_and_updates_equal_the_twin(seed, dtype):
     rng, sentence, heads, encoder, scorer = draw(seed, 5)
     tokens, tree, n_labels = encoder.encode(sentence), labelled_tree(heads), 40
     weights = rng.integers(-9, 10, 1 << BITS).astype(dtype)
-    found = candidates(rng.normal(size=(5, n_labels)), 4, 0.4)
+    found = candidate_labels(rng.normal(size=(5, n_labels)), 4, 0.4)
     assert 1 in found.counts[1:6]
     assert found.counts.max() > 1
     scores = scorer.score(tokens, tree, found, weights, 0.5)
@@ -130,7 +130,7 @@ def random_problem(seed, ties):
     scores = np.zeros((n + 3, most))
     scores[1 : n + 1] = numbers((n, most))
     pairs = [numbers((len(rows.nodes), most, most)) for rows in tree[-2:]]
-    return heads, tree, Candidates(labels, count, scores), pairs
+    return heads, tree, CandidateLabels(labels, count, scores), pairs
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -202,7 +202,7 @@ def test_a_rule_about_pairs_is_learnt(shape):
         heads = np.arange(-1, n, dtype=np.int32) if shape == "chain" else np.array([-1, *[0] * n], np.int32)
         sentences.append(Sentence([[str(i), "w", "w", "N", "N", "_", "0", "x", "_", "_"] for i in range(1, n + 1)]))
         examples.append((heads, np.arange(n) % 2))
-    encoder = Encoder.from_sentences(sentences, attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences(sentences, attributes_of(FILES), 1)
     examples = [(encoder.encode(s), *example) for s, example in zip(sentences, examples, strict=True)]
     table, wrong = part_templates(FILES["label"], encoder.attributes), []
     for pairs in (PairScorer(FILES, encoder.attributes), None):

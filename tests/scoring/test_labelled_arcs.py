@@ -22,7 +22,7 @@ from nonproj.components.trainer import train
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
 from nonproj.learning.label_numbers import MAX_TAGS, allowed_labels, arrange_labels, line_table
-from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
@@ -33,7 +33,7 @@ from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, NEVER, label_scores
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates, part_templates
-from nonproj.scoring.vocabulary import FIRST, Encoder
+from nonproj.scoring.vocabulary import FIRST, TokenEncoder
 from nonproj.types import Sentence
 from nonproj.workers.pool import InProcess
 
@@ -48,7 +48,7 @@ def draw(seed, name, n, **options):
     """A perceptron of random weights, a sentence with gold tree and labels, and its vocabularies."""
     rng = np.random.default_rng(seed)
     sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     arcs = draw_arcs(rng, n)
     mask = np.zeros((n + 1, n + 1), bool)
     mask[arcs.head, arcs.modifier] = True
@@ -58,7 +58,7 @@ def draw(seed, name, n, **options):
     perceptron = Perceptron(scorer, BITS, **arguments)
     perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
     parts = part_space(arc_space_from_mask(mask), name)
-    example = Example(encoder.encode(sentence), heads, parts, rng.integers(0, LABELS, n))
+    example = PartExample(encoder.encode(sentence), heads, parts, rng.integers(0, LABELS, n))
     return perceptron, example, sentence, encoder.vocabularies
 
 
@@ -231,7 +231,7 @@ def test_one_label_is_not_scored():
 def test_labels_of_other_lines_are_not_scored(dtype):
     rng = np.random.default_rng(0)
     sentence, n_labels = draw_sentence(rng, 5), 40
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     table, weights = part_templates(SPEC, encoder.attributes), rng.integers(-9, 10, 1 << BITS).astype(dtype)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     rows = Arc().rows(full_arc_space(5), np.array([0, 25]))
@@ -248,7 +248,7 @@ def test_an_arc_has_the_lines_of_the_labels_seen_with_its_tags_and_direction():
     rng = np.random.default_rng(1)
     sentences = [draw_sentence(rng, 6) for _ in range(12)]
     heads, numbers = [draw_tree(rng, 6) for _ in sentences], [rng.integers(0, 40, 6) for _ in sentences]
-    encoder = Encoder.from_sentences(sentences, attributes_of(FILES), 1)
+    encoder = TokenEncoder.from_sentences(sentences, attributes_of(FILES), 1)
     tokens, column = [encoder.encode(s) for s in sentences], encoder.attributes.index("pos")
     shape = (FIRST + len(encoder.vocabularies["pos"]), 40)
     order, lines = allowed_labels(tokens, heads, numbers, column, shape)

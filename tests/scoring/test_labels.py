@@ -10,7 +10,7 @@ from nonproj.learning.labeler import Labeler
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
 from nonproj.scoring.templates import CODE_BITS, attributes_of, codes_of, load_templates, part_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 
 BITS = 14
@@ -67,7 +67,7 @@ def a_labeler(margin=0.0, n_labels=3):
         rows = [[str(i), f"w{i}", "_", t, "_", "_", "0", "x", "_", "_"] for i, t in enumerate(tags.tolist(), 1)]
         sentences.append((Sentence(rows), draw_tree(rng, n), tags))
     files = load_templates()
-    encoder = Encoder.from_sentences([s for s, _, _ in sentences], attributes_of(files), 1)
+    encoder = TokenEncoder.from_sentences([s for s, _, _ in sentences], attributes_of(files), 1)
     for sentence, heads, tags in sentences:
         right = heads[1:] < np.arange(1, len(heads))
         gold = np.where(tags == "A", right.astype(np.int64), 2)

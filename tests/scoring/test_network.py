@@ -20,7 +20,7 @@ from nonproj.learning.network import ArcExample, NetworkLearner, count_rows
 from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.networks import context as context_layers
-from nonproj.networks.context import CONTEXT, Context
+from nonproj.networks.context import CONTEXT, ContextWeights
 from nonproj.networks.context_learning import gradients
 from nonproj.networks.training import Dropout
 from nonproj.options.config import Config
@@ -30,8 +30,8 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.batch import join
 from nonproj.scoring.network import ArcWeights, Network
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
-from nonproj.scoring.word_rows import Columns, columns_for
+from nonproj.scoring.vocabulary import TokenEncoder
+from nonproj.scoring.word_rows import IndexColumns, columns_for
 from nonproj.types import Sentence
 
 FILES = load_templates()
@@ -55,7 +55,7 @@ def draw_encoder(rng, n):
     """A sentence, and an encoder that knows some of its words."""
     sentence = draw_sentence(rng, n)
     known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
-    return sentence, Encoder.from_sentences(known, attributes_of(FILES), rare=1)
+    return sentence, TokenEncoder.from_sentences(known, attributes_of(FILES), rare=1)
 
 
 def draw_context(rng, width, size):
@@ -63,12 +63,12 @@ def draw_context(rng, width, size):
     hidden, output = (rng.integers(-127, 128, shape) for shape in ((2, width, 9 * width), (width, 2 * size)))
     scales, bias = 10.0 ** rng.uniform(-3, -1, (2, 3 * width)), rng.normal(size=(2, 3 * width))
     factors, unit = 10.0 ** rng.uniform(1, 3, 2 * size), np.array([1e-5])
-    return Context(*(np.float32(table) for table in (hidden, scales, bias, output, factors, unit)))
+    return ContextWeights(*(np.float32(table) for table in (hidden, scales, bias, output, factors, unit)))
 
 
 def draw_network(rng, vocabularies, size, width=0):
     """A network of random integers, some of whose entries have no row."""
-    columns = Columns.of(vocabularies, columns_for(vocabularies))
+    columns = IndexColumns.of(vocabularies, columns_for(vocabularies))
     index = rng.integers(0, columns.size, columns.size).astype(np.int32) * (rng.random(columns.size) < 0.8)
     tags = 5 + len(vocabularies["pos"])
     shapes = (columns.size, width or 2 * size), (tags, size), (naive_network.POSITIONS, size), (size,), (3, size)
@@ -110,7 +110,7 @@ def test_sentences_of_a_batch_score_as_each_alone(monkeypatch, block):
     monkeypatch.setattr(context_layers, "_BLOCK", block)
     rng = np.random.default_rng(0)
     given = [draw_sentence(rng, n) for n in (3, 1, 7, 12)]
-    encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences(given, attributes_of(FILES), rare=1)
     network, tokens = draw_network(rng, encoder.vocabularies, 5, 3), [encoder.encode(s) for s in given]
     batch, spaces = join(tokens), [draw_arcs(rng, len(s)) for s in given]
     head, modifier = (np.concatenate([a[i] + k for a, k in zip(spaces, batch.first, strict=True)]) for i in (0, 1))
@@ -146,7 +146,7 @@ def test_vectors_of_zeros_or_next_to_it_have_no_products():
 def test_scores_between_tagged_words_equal_the_definition(seed):
     rng = np.random.default_rng(seed)
     sentence, counts, rows = draw_candidates(rng, 5)
-    encoder = Encoder.from_sentences([sentence, Sentence(rows[::2])], attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences([sentence, Sentence(rows[::2])], attributes_of(FILES), rare=1)
     network = draw_network(rng, encoder.vocabularies, 4, 2 * (seed % 2))
     sums = naive_context(network, sentence, encoder.vocabularies)
     word = np.repeat(np.arange(6), counts)
@@ -272,7 +272,7 @@ def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed, monkeypatch)
 def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart(monkeypatch):
     monkeypatch.setattr(network_learning, "DROPOUT", 0.0)
     given = SENTENCES[:12]
-    encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences(given, attributes_of(FILES), rare=1)
     names = sorted({label for s in given for label in s.labels})
     gold = [np.array([names.index(label) for label in s.labels]) for s in given]
     examples = [
@@ -315,14 +315,14 @@ def test_the_layers_in_context_take_steps_of_adam_on_eight_sentences():
 def test_rows_are_for_what_occurs_twice():
     rng = np.random.default_rng(0)
     drawn = [draw_sentence(rng, 4) for _ in range(3)]
-    encoder = Encoder.from_sentences(drawn, attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences(drawn, attributes_of(FILES), rare=1)
     seen: dict[int, int] = {}
     for sentence in drawn:
         for node in range(5):
             columns, feats = naive_network.entries(sentence, encoder.vocabularies, node)
             for entry in columns + feats:
                 seen[entry] = seen.get(entry, 0) + 1
-    columns = Columns.of(encoder.vocabularies, columns_for(encoder.vocabularies))
+    columns = IndexColumns.of(encoder.vocabularies, columns_for(encoder.vocabularies))
     index = count_rows(columns, [encoder.encode(s) for s in drawn])
     twice = sorted(entry for entry, count in seen.items() if count >= 2)
     assert np.flatnonzero(index).tolist() == twice and index[twice].tolist() == list(range(1, len(twice) + 1))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nonproj.scoring.punctuation import enclosures, segments
-from nonproj.scoring.vocabulary import PADDING, ROOT, UNKNOWN, Encoder
+from nonproj.scoring.vocabulary import PADDING, ROOT, UNKNOWN, TokenEncoder
 from nonproj.types import Sentence
 
 MARKS = [
@@ -84,7 +84,7 @@ def rows_of(text):
 
 def test_the_encoder_looks_at_the_whole_sentence():
     sentences = [Sentence(rows_of("a ( a )")), Sentence(rows_of("a a"))]
-    encoder = Encoder.from_sentences(sentences, ["form", "enclosure"], rare=1)
+    encoder = TokenEncoder.from_sentences(sentences, ["form", "enclosure"], rare=1)
     assert encoder.vocabularies["enclosure"] == ["0", "1.0"]
     found = [encoder.encode(s).atoms[PADDING:-PADDING, 1].tolist() for s in sentences]
     assert found == [[ROOT, 5, 5, 6, 5], [ROOT, 5, 5]]
@@ -94,7 +94,7 @@ def test_the_encoder_looks_at_the_whole_sentence():
 
 def test_readings_of_a_word_have_the_enclosure_of_the_word():
     sentence = Sentence(rows_of("( a ) b"))
-    encoder = Encoder.from_sentences([sentence], ["form", "enclosure"], rare=1)
+    encoder = TokenEncoder.from_sentences([sentence], ["form", "enclosure"], rare=1)
     nodes = np.array([0, 1, 1, 2, 2, 3, 4], np.int32)  # of the bracket and of "a" two readings
     rows = [sentence.rows[node - 1] for node in nodes[1:]]
     readings = encoder.encode_readings(rows, encoder.encode(sentence), nodes)
@@ -105,7 +105,7 @@ def test_both_equal_the_twin_in_a_sentence():
     rng, names = np.random.default_rng(3), ["segment", "form", "enclosure"]
     for _ in range(50):
         sentence = Sentence(rows_of(" ".join(rng.choice(["a", ",", "-", ";", "(", ")", '"', "、"], 14))))
-        encoder = Encoder.from_sentences([sentence], names, rare=2)
+        encoder = TokenEncoder.from_sentences([sentence], names, rare=2)
         for column, name in enumerate(names):
             expected = [naive_scoring.number_of(sentence, encoder.vocabularies, node, name) for node in range(-3, 15)]
             assert encoder.encode(sentence).atoms[: 14 + 1 + PADDING, column].tolist() == expected

@@ -14,7 +14,7 @@ from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.scorer import Scorer, add_parts, dense_arc_scores, score_parts
 from nonproj.scoring.templates import CODE_BITS, attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 
 BITS = 12
 SMALL = {
@@ -109,7 +109,7 @@ def test_the_scorer_puts_the_part_types_together(name, seed):
     files = load_templates(parts="third")
     rng = np.random.default_rng(seed)
     sentence = draw_sentence(rng, 5)
-    encoder = Encoder.from_sentences([sentence], attributes_of(files), 1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(files), 1)
     arcs = draw_arcs(rng, 5)
     parts = part_space(arcs, name)
     weights = rng.integers(-4, 5, 1 << BITS).astype(np.float32)

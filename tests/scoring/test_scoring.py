@@ -13,7 +13,7 @@ from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.scorer import add_parts, score_parts
 from nonproj.scoring.templates import load_templates, parse
-from nonproj.scoring.vocabulary import FEAT, Encoder
+from nonproj.scoring.vocabulary import FEAT, TokenEncoder
 
 BITS = 14
 
@@ -116,10 +116,10 @@ def test_label_parts_name_neighbours_and_own_modifiers():
 def test_numbers_depend_on_the_data_alone_and_rare_words_are_unknown():
     rng = np.random.default_rng(5)
     sentences = [draw_sentence(rng, 6) for _ in range(4)]
-    one = Encoder.from_sentences(sentences, ["form", "cpos"], rare=1)
-    assert one.vocabularies == Encoder.from_sentences(sentences[::-1], ["form", "cpos"], rare=1).vocabularies
+    one = TokenEncoder.from_sentences(sentences, ["form", "cpos"], rare=1)
+    assert one.vocabularies == TokenEncoder.from_sentences(sentences[::-1], ["form", "cpos"], rare=1).vocabularies
     forms = [form for s in sentences for form in s.forms]
-    twice = Encoder.from_sentences(sentences, ["form", "cpos"], rare=2)
+    twice = TokenEncoder.from_sentences(sentences, ["form", "cpos"], rare=2)
     assert set(twice.vocabularies["form"]) == {form for form in forms if forms.count(form) >= 2}
     assert set(one.vocabularies["form"]) == set(forms)
     assert set(one.vocabularies[FEAT]) <= {"a=1", "b=2", "c=3", "d=4"}
@@ -129,8 +129,8 @@ def test_an_encoder_forgets_and_stays_right(monkeypatch):
     monkeypatch.setattr("nonproj.scoring.vocabulary._CACHED_WORDS", 10)
     rng = np.random.default_rng(6)
     sentences = [draw_sentence(rng, 8) for _ in range(30)]
-    encoder = Encoder.from_sentences(sentences, ["form", "suffix2", "shape"], rare=1)
-    fresh = [Encoder(encoder.vocabularies).encode(s) for s in sentences]
+    encoder = TokenEncoder.from_sentences(sentences, ["form", "suffix2", "shape"], rare=1)
+    fresh = [TokenEncoder(encoder.vocabularies).encode(s) for s in sentences]
     for _ in range(2):
         for sentence, expected in zip(sentences, fresh, strict=True):
             tokens = encoder.encode(sentence)

@@ -23,7 +23,7 @@ from nonproj.options.sections import NetworkConfig
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 
 ROWS = {"the": [1.0, -2.0, 0.5], "Haus": [0.0, 0.25, 3.0], "New York": [1.5, 1.0, -1.0], "ñandú": [0.125, 0.0, 0.0]}
 
@@ -153,7 +153,7 @@ def test_words_with_vectors_have_rows():
     sentence, other = draw_sentence(rng, 6), draw_sentence(rng, 6)
     words = [*dict.fromkeys(form.lower() for form in sentence.forms), "never"]
     files = load_templates()
-    encoder = Encoder.from_sentences([sentence, other], attributes_of(files), rare=1, vectors=words)
+    encoder = TokenEncoder.from_sentences([sentence, other], attributes_of(files), rare=1, vectors=words)
     assert encoder.vocabularies[VECTOR] == words
     table, tokens = rng.normal(size=(len(words), 3)).astype(np.float32), encoder.encode(sentence)
     learner = NetworkLearner(encoder.vocabularies, [tokens] * 2, NetworkConfig(size=2, epochs=1), (0,), 2, table)

@@ -16,7 +16,7 @@ from nonproj.scoring.vocabulary import (
     ROOT,
     START,
     UNKNOWN,
-    Encoder,
+    TokenEncoder,
     prefer_coarse,
 )
 from nonproj.types import Sentence
@@ -27,7 +27,7 @@ def word(form, lemma="_", cpos="N", pos="_", feats="_", number=1):
 
 
 def encoder_of(*rows, attributes=("form",), rare=1):
-    return Encoder.from_sentences([Sentence(list(rows))], list(attributes), rare)
+    return TokenEncoder.from_sentences([Sentence(list(rows))], list(attributes), rare)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_word_is_known_by_all_its_columns():
 def test_an_encoder_of_stored_vocabularies_gives_the_same_numbers():
     rows = [word(f, lemma=f[0], feats=g) for f, g in [("ab", "x=1"), ("ac", "y=1|x=1"), ("bc", "_")]]
     one = encoder_of(*rows, attributes=("suffix1", "lemma"))
-    other = Encoder({name: list(strings) for name, strings in one.vocabularies.items()})
+    other = TokenEncoder({name: list(strings) for name, strings in one.vocabularies.items()})
     assert other.attributes == ["suffix1", "lemma"]
     pairs = zip(one.encode(Sentence(rows))[:3], other.encode(Sentence(rows))[:3], strict=True)
     assert all(a.tolist() == b.tolist() for a, b in pairs)
@@ -222,7 +222,7 @@ def test_informative_features_equal_the_definition(seed, monkeypatch):
 
 def test_morph_leaves_uninformative_features_out():
     sentences = draw_features(4)
-    encoder = Encoder.from_sentences(sentences, ["morph"], 1)
+    encoder = TokenEncoder.from_sentences(sentences, ["morph"], 1)
     strings = encoder.vocabularies["morph"]
     assert sorted(strings) == sorted(f"{tag}\t{case}" for tag in "NV" for case in ("", "acc", "gen", "nom"))
     rows = [word("x", cpos="N", feats="b|gen|new"), word("x", cpos="N", feats="a"), word("x", cpos="A")]
@@ -235,7 +235,7 @@ def test_without_labels_no_feature_is_informative():
     for sentence in sentences:
         for row in sentence.rows:
             row[7] = "_"
-    assert set(Encoder.from_sentences(sentences, ["morph"], 1).vocabularies["morph"]) == {"N\t", "V\t"}
+    assert set(TokenEncoder.from_sentences(sentences, ["morph"], 1).vocabularies["morph"]) == {"N\t", "V\t"}
     assert morphology.informative(sentences) == frozenset()
 
 
@@ -266,9 +266,9 @@ def test_fine_tags_are_too_many_with_few_words_for_each(n_tags, n_words, cpos, e
 def test_with_coarse_tags_sentences_are_encoded_as_if_there_were_no_fine_ones(attributes):
     sentences = [*tagged(3, 60), *draw_features(4)]
     blank = [Sentence([[*row[:4], "_", *row[5:]] for row in s.rows]) for s in sentences]
-    coarse = Encoder.from_sentences(sentences, attributes, 1, coarse=True)
-    expected = Encoder.from_sentences(blank, attributes, 1)
+    coarse = TokenEncoder.from_sentences(sentences, attributes, 1, coarse=True)
+    expected = TokenEncoder.from_sentences(blank, attributes, 1)
     assert coarse.vocabularies == expected.vocabularies
-    assert coarse.vocabularies != Encoder.from_sentences(sentences, attributes, 1).vocabularies
+    assert coarse.vocabularies != TokenEncoder.from_sentences(sentences, attributes, 1).vocabularies
     for sentence, other in zip(sentences, blank, strict=True):
         assert coarse.encode(sentence).atoms.tolist() == expected.encode(other).atoms.tolist()

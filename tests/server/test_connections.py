@@ -213,8 +213,8 @@ def test_idle_connections_are_closed_for_others(monkeypatch):
 async def with_server(app, work) -> None:
     """Call a coroutine function with the port of an application's server."""
     with bind("127.0.0.1", 0) as listener:
-        server, started = Server(configuration(app, timeout_graceful_shutdown=10)), asyncio.Event()
-        server.announce = started.set
+        started = asyncio.Event()
+        server = Server(configuration(app, timeout_graceful_shutdown=10), started.set)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         await started.wait()
         try:

@@ -20,7 +20,7 @@ from nonproj.io.copies import with_rows  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
-from nonproj.tagging.chain import Text  # noqa: E402
+from nonproj.tagging.chain import FormRows  # noqa: E402
 
 SMALL = {"features.bits": 12, "pruner.bits": 12, "labeler.bits": 12, "pruner.folds": 0, "labeler.epochs": 1}
 SMALL |= {"training.epochs": 1, "tagger.epochs": 1, "tagger.bits": 14, "tagger.network_epochs": 1, "network.epochs": 0}
@@ -60,7 +60,7 @@ def test_scores_equal_their_definition(model, untagged):
     parser, texts = Parser(model), [sentence.forms for sentence in untagged[:3]]
     tagger, encoded, compared = parser.analyzer.tagger, parser.encoded_tags, 0
     forms, rows = tagger.look_up([form for text in texts for form in text])
-    text = Text(np.cumsum([0, *map(len, texts)], dtype=np.int64), rows)
+    text = FormRows(np.cumsum([0, *map(len, texts)], dtype=np.int64), rows)
     without, found = tagger.score(forms, text), tagger.score(forms, text, (encoded, encoded.hidden(texts)))
     own = {name: array.astype(np.float64).tolist() for name, array in encoded.layer.arrays.items()}
     vectors = np.concatenate([each[1:] for each in parser.pretrained.encoder.vectors(texts)]).tolist()

@@ -16,16 +16,16 @@ from threadpoolctl import threadpool_limits
 from nonproj.errors import ModelError
 from nonproj.linear.hashing import hash_texts
 from nonproj.linear.state import load
-from nonproj.networks.context import Context
+from nonproj.networks.context import ContextWeights
 from nonproj.networks.training import Dropout
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging import network_learning as learning
 from nonproj.tagging.analyzer import Analyzer
-from nonproj.tagging.chain import Text
-from nonproj.tagging.network import INDEX_BITS, OFFSETS, UNIT, FormLayers, TagNetwork, TagWeights, form_hashes
-from nonproj.tagging.network_learning import Corpus, TagNetworkLearner, learn_tag_network
-from nonproj.tagging.words import Words
+from nonproj.tagging.chain import FormRows
+from nonproj.tagging.network import CONTEXT_SCALE, INDEX_BITS, OFFSETS, FormLayers, TagNetwork, TagWeights, form_hashes
+from nonproj.tagging.network_learning import TagCorpus, TagNetworkLearner, learn_tag_network
+from nonproj.tagging.words import FormTables
 from nonproj.types import Sentence
 
 FORMS = ["hus", "Huset", "husene", "x", "ΟΔΟΣ", "A-1"]
@@ -49,7 +49,7 @@ def draw_context(rng, width, size):
     hidden, output = (rng.integers(-127, 128, shape) for shape in ((1, width, 9 * width), (width, size)))
     scales, bias = np.full((1, 3 * width), 1e-2), rng.normal(size=(1, 3 * width))
     tables = hidden, scales, bias, output, np.full(size, 10.0), np.array([1e-3])
-    return Context(*(np.float32(table) for table in tables))
+    return ContextWeights(*(np.float32(table) for table in tables))
 
 
 def naive_context(network):
@@ -76,7 +76,7 @@ def candidates(rng, tags, forms, limit=4):
     count = np.concatenate([[0], rng.integers(1, limit + 1, len(forms))]).astype(np.int32)
     tag = np.stack([rng.permutation(len(tags))[:limit] for _ in count]).astype(np.int32)
     empty = np.zeros((len(count), 0), np.uint32)
-    return Words(empty, empty[:, :, None], count, tag, empty[:, :, None])
+    return FormTables(empty, empty[:, :, None], count, tag, empty[:, :, None])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -85,7 +85,7 @@ def test_scores_equal_their_definition(seed):
     tags = draw_tags(rng, 8)
     network, words = draw_network(rng, tags, context=seed % 2), candidates(rng, tags, FORMS)
     form = rng.integers(1, len(FORMS) + 1, 7).astype(np.int32)
-    text, scores = Text(np.array([0, 3, 3, 7]), form), np.ones((7, 4))
+    text, scores = FormRows(np.array([0, 3, 3, 7]), form), np.ones((7, 4))
     network.score(forms_of(network, FORMS), words, text, 0.5, scores)
     rows, hidden, bias, output = (table.tolist() for table in network.weights)
     context = naive_context(network)
@@ -98,7 +98,7 @@ def test_scores_equal_their_definition(seed):
             np.testing.assert_allclose(exact, vectors[:-1], rtol=1e-4, atol=1e-2)
             sums = in_context(exact, context)
         for i in range(end - first):
-            added = [x * UNIT for x in sums[i]] if sums else None
+            added = [x * CONTEXT_SCALE for x in sums[i]] if sums else None
             layer = naive.layer(vectors, i, hidden, bias, None, added)
             row = form[first + i]
             for c, t in enumerate(words.tag[row]):
@@ -123,7 +123,7 @@ def draw_learner(monkeypatch, seed):
     tags = draw_tags(rng, 6)
     form = rng.integers(0, len(FORMS), 8)
     tag = rng.integers(-1, len(tags), 8)
-    learner = TagNetworkLearner(FORMS, Corpus(np.array([0, 3, 8]), form, tag), tags, (seed,))
+    learner = TagNetworkLearner(FORMS, TagCorpus(np.array([0, 3, 8]), form, tag), tags, (seed,))
     for table in (learner.layers.rows.table, *learner.dense):
         table[:] = rng.normal(0.0, 0.4, table.shape)
     return rng, learner
@@ -177,7 +177,7 @@ def test_steps_lower_the_loss_and_move_only_rows_of_the_words(monkeypatch):
     for name in ("FORMS_DROPPED", "NGRAMS_DROPPED", "UNITS_DROPPED"):
         monkeypatch.setattr(learning, name, 0.0)
     tags, form = draw_tags(np.random.default_rng(0), 6), np.array([0, 1, 2, 3, 4, 0, 1, 2])
-    learner = TagNetworkLearner(FORMS, Corpus(np.array([0, 3, 8]), form, form % 3), tags, (0,))
+    learner = TagNetworkLearner(FORMS, TagCorpus(np.array([0, 3, 8]), form, form % 3), tags, (0,))
     before = learner.layers.rows.table.copy()
     losses = [learner.epoch(k, 30)[0] for k in range(30)]
     assert losses[-1] < 0.5 * losses[0]
@@ -191,7 +191,7 @@ def test_steps_lower_the_loss_and_move_only_rows_of_the_words(monkeypatch):
 def test_rare_forms_and_ngrams_have_no_row():
     forms = ["abc", "Abc", "abd", "xyz"]
     form = np.array([0, 1, 2, 3, 3])
-    learner = TagNetworkLearner(forms, Corpus(np.array([0, 5]), form, np.zeros(5, int)), draw_tags(
+    learner = TagNetworkLearner(forms, TagCorpus(np.array([0, 5]), form, np.zeros(5, int)), draw_tags(
         np.random.default_rng(0), 2), (0,))  # fmt: skip
     row = {text: learner.index[naive.text_hash(text) >> 14] for text in ("=abc", "=abd", "=xyz", "ab", "abc", "xy")}
     assert {text for text, number in row.items() if number} == {"=abc", "=xyz", "ab"}
@@ -204,13 +204,13 @@ def test_unknown_words_get_tags_by_their_ngrams():
     tags = draw_tags(rng, 2)
     forms = [stem + ending for stem in stems for ending in ("um", "que")]
     form, tag = np.arange(160), np.arange(160) % 2
-    network = learn_tag_network(forms, Corpus(np.arange(161), form, tag), tags, 12, (0,), lambda items, _: items)
+    network = learn_tag_network(forms, TagCorpus(np.arange(161), form, tag), tags, 12, (0,), lambda items, _: items)
     new = ["".join(rng.choice(list("aeiklmnoprst"), 6)) + ending for ending in ("um", "que") * 10]
     scores = np.zeros((20, 2))
     words = candidates(rng, tags, new)._replace(
         count=np.full(21, 2, np.int32), tag=np.tile(np.arange(2, dtype=np.int32), (21, 1))
     )
-    network.score(forms_of(network, new), words, Text(np.arange(21), np.arange(1, 21, dtype=np.int32)), 1.0, scores)
+    network.score(forms_of(network, new), words, FormRows(np.arange(21), np.arange(1, 21, dtype=np.int32)), 1.0, scores)
     assert (scores.argmax(axis=1) == np.arange(20) % 2).mean() > 0.9
 
 

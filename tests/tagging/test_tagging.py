@@ -8,14 +8,14 @@ import pytest
 from problems import draw_tags
 
 from nonproj.errors import ConfigError
-from nonproj.linear.perceptron import Averaged
+from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.templates import parse_template
-from nonproj.tagging.chain import Text, make_chain
-from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.chain import FormRows, make_chain
+from nonproj.tagging.decoding import GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import chain_templates, grammar_of, load_templates
-from nonproj.tagging.words import WORD_ATTRIBUTES, Words, form_atoms, outside, share_words
+from nonproj.tagging.words import WORD_ATTRIBUTES, FormTables, form_atoms, outside, share_words
 
 BITS = 12
 TEMPLATES = [
@@ -33,8 +33,8 @@ def draw_problem(rng, n, n_forms=4, limit=4):
     count = rng.integers(1, limit + 1, n_forms).astype(np.int32)
     tag = np.stack([rng.permutation(len(tags))[:limit] for _ in range(n_forms)]).astype(np.int32)
     prior = rng.integers(0, 2**32, (n_forms, limit, 2)).astype(np.uint32)
-    words = Words(*share_words(atoms, table), count, tag, prior)
-    words = Words(*(np.concatenate(pair) for pair in zip(outside(table, limit, 2), words, strict=True)))
+    words = FormTables(*share_words(atoms, table), count, tag, prior)
+    words = FormTables(*(np.concatenate(pair) for pair in zip(outside(table, limit, 2), words, strict=True)))
     form = rng.integers(1, n_forms + 1, n).astype(np.int32)
     sentence = []
     for row in form:
@@ -60,7 +60,7 @@ def naive_scores(weights, tags, sentence, kinds=("words", "one", "two"), candida
 
 def decode(chain, words, form, weights, pruning):
     """The tags of one sentence."""
-    text = Text(np.array([0, len(form)]), form)
+    text = FormRows(np.array([0, len(form)]), form)
     return tag_text(chain, words, score_words(chain, words, weights)[form], text, weights, pruning)[0].tolist()
 
 
@@ -94,7 +94,7 @@ def test_margins_are_differences_between_the_best_sequences_of_first_order(seed,
     rng = np.random.default_rng(seed)
     tags, chain, words, form, sentence = draw_problem(rng, 3)
     weights = draw_weights(rng, kind)
-    text, own = Text(np.array([0, len(form)]), form), score_words(chain, words, weights)[form]
+    text, own = FormRows(np.array([0, len(form)]), form), score_words(chain, words, weights)[form]
     margins = tag_text(chain, words, own, text, weights, Pruning(1.0, 2))[1]
     scores, sequences = naive_scores(weights, tags, sentence, ("words", "one"))
     for i, (_, priors) in enumerate(sentence):
@@ -108,7 +108,7 @@ def test_sentences_of_a_batch_do_not_touch_each_other():
     weights = draw_weights(rng, "continuous")
     own, pruning = score_words(chain, words, weights)[form], Pruning(1e30, 4)
     parts = [form[:2], form[2:2], form[2:7], form[7:]]
-    text = Text(np.cumsum([0, *map(len, parts)]), form)
+    text = FormRows(np.cumsum([0, *map(len, parts)]), form)
     alone = [t for part in parts if len(part) for t in decode(chain, words, part, weights, pruning)]
     assert tag_text(chain, words, own, text, weights, pruning)[0].tolist() == alone
 
@@ -118,7 +118,7 @@ def test_sentences_of_a_batch_do_not_touch_each_other():
 def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_with_margin(seed, kind):
     rng = np.random.default_rng(seed)
     tags, chain, words, form, sentence = draw_problem(rng, 3)
-    averaged, margin = Averaged(BITS), 3.0
+    averaged, margin = AveragedWeights(BITS), 3.0
     weights, total = averaged.weights, averaged.total
     weights[:], total[:], averaged.step = draw_weights(rng, kind), rng.normal(size=1 << BITS), 7
     scores, sequences = naive_scores(weights, tags, sentence)
@@ -129,8 +129,8 @@ def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_w
         for s, seq in zip(scores, sequences, strict=True)
     ]
     before, total_before = weights.copy(), total.copy()
-    text = Text(np.array([0, 3]), form)
-    target = Gold(chosen.astype(np.int32), margin)
+    text = FormRows(np.array([0, 3]), form)
+    target = GoldTags(chosen.astype(np.int32), margin)
     wrong = train_text(chain, words, text, np.array([0]), target, 4, averaged)
     fitting = []
     for value, sequence in zip(cost, sequences, strict=True):

@@ -10,7 +10,8 @@ import pytest
 from nonproj.cli.main import main
 from nonproj.errors import ConfigError
 from nonproj.io import conll
-from nonproj.text.input import TextInput, read_text, split_text
+from nonproj.text.formats import TextInput
+from nonproj.text.input import read_text, split_text
 from nonproj.text.output import restore
 from nonproj.text.segmenter import Segmenter
 

@@ -27,7 +27,8 @@ from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
 from nonproj.text import layout, rules
 from nonproj.text.characters import characters
-from nonproj.text.input import TextInput, read_text
+from nonproj.text.formats import TextInput
+from nonproj.text.input import read_text
 from nonproj.text.languages import LANGUAGES
 from nonproj.text.multiword import Multiwords
 from nonproj.text.output import restore

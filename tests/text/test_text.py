@@ -20,7 +20,8 @@ from nonproj.io import conll
 from nonproj.linear.state import load
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import input as text_input
-from nonproj.text.input import TextInput, read_text, split_text
+from nonproj.text.formats import FORMATS, TextInput
+from nonproj.text.input import read_text, split_text
 from nonproj.text.languages import LANGUAGES
 from nonproj.text.multiword import Multiwords
 from nonproj.text.output import renumber, restore
@@ -100,7 +101,7 @@ def check(text: str, sentences: list) -> None:
 
 
 @pytest.mark.parametrize("text", NASTY)
-@pytest.mark.parametrize("form", text_input.FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_nasty_texts(segmenter, text, form):
     check(text, segmenter.segment(text, TextInput(form, ranges=True)))
 
@@ -114,7 +115,7 @@ alphabet = st.one_of(
 
 
 @settings(max_examples=300, deadline=None)
-@given(text=st.text(alphabet, max_size=60), form=st.sampled_from(text_input.FORMATS), limit=st.integers(2, 9))
+@given(text=st.text(alphabet, max_size=60), form=st.sampled_from(FORMATS), limit=st.integers(2, 9))
 @example(text="\u1100\u1161\u11a8", form="text", limit=2)
 def test_any_text_can_be_restored(trained, text, form, limit):
     for segmenter in (trained, Segmenter.unicode()):
@@ -128,7 +129,7 @@ def test_any_text_can_be_restored(trained, text, form, limit):
     text=st.text(
         st.one_of(st.sampled_from("ab.\n\n \r\t\u2029"), st.characters(exclude_categories=["Cs"])), max_size=80
     ),
-    form=st.sampled_from(text_input.FORMATS),
+    form=st.sampled_from(FORMATS),
     size=st.integers(1, 40),
     block=st.integers(1, 9),
     longest=st.sampled_from([7, 20, 1 << 20]),
@@ -277,7 +278,7 @@ def test_a_text_without_words_has_no_sentences(trained, data):
     assert outcome(read_text(io.BufferedReader(io.BytesIO(data)), trained)) == []
 
 
-@pytest.mark.parametrize("form", text_input.FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_pieces_have_the_size_that_is_asked_for(form):
     """A piece has many lines: a batch of sentences is faster than single ones."""
     pieces = list(split_text(io.StringIO("Do go nej.\n" * 5000), TextInput(form), 1 << 12))
@@ -296,7 +297,7 @@ TREEBANKS = {
 
 
 @pytest.mark.parametrize("data", TREEBANKS)
-@pytest.mark.parametrize("form", text_input.FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_treebank_is_not_parsed_as_text(trained, data, form, monkeypatch):
     message = f"<stream>:{TREEBANKS[data]}: ten columns between tabs: a file of CoNLL-U is parsed without --{form}"
     options = TextInput(form)

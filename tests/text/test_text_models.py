@@ -15,13 +15,13 @@ from toy import raw_treebank
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
-from nonproj.linear.logistic import Options, fit
-from nonproj.networks.context import Context
+from nonproj.linear.logistic import LogisticOptions, fit
+from nonproj.networks.context import ContextWeights
 from nonproj.networks.training import Dropout
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import sentence_network_learning
 from nonproj.text.characters import KINDS, characters
-from nonproj.text.corpus import Surface, raw_text
+from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, WRAPPED, lay_out, spans
 from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
@@ -32,7 +32,7 @@ from nonproj.text.sentence_network_learning import (
     HIDDEN,
     LAYERS,
     WIDTH,
-    Examples,
+    SentenceEndExamples,
     SentenceNetworkLearner,
     joined,
     network_examples,
@@ -95,7 +95,7 @@ def random_network(seed: int) -> SentenceNetwork:
     hidden, output = (random.integers(-127, 128, shape) for shape in ((2, 4, 36), (4, 16)))
     scales, bias = 10.0 ** random.uniform(-3, -2, (2, 12)), random.normal(size=(2, 12))
     context = hidden, scales, bias, output, random.uniform(20, 80, 16), np.ones(1)
-    return SentenceNetwork(*tables, Context(*(np.float32(table) for table in context)))
+    return SentenceNetwork(*tables, ContextWeights(*(np.float32(table) for table in context)))
 
 
 def twin_of(usage: Usage):
@@ -142,7 +142,7 @@ def test_the_twin_sees_abbreviations():
 def test_training_equals_the_twin(first):
     random = np.random.default_rng(5)
     rows, gold = random.integers(0, 16, (40, 3)).astype(np.int32), random.integers(0, 2, 40).astype(np.uint8)
-    found = fit(rows, gold, Options(4, 2, 0.1, first), seed=3)
+    found = fit(rows, gold, LogisticOptions(4, 2, 0.1, first), seed=3)
     weights, order = np.zeros(16), np.random.default_rng(3)
     for features in (first, 3) if first else (3,):
         squares = np.full(16, 1e-6)
@@ -159,12 +159,19 @@ def test_frequent_features_are_learnt_before_rare_ones():
     random = np.random.default_rng(6)
     gold = np.arange(200) % 2 == 0
     rows = np.stack([gold + 0, random.permutation(200) + 2], axis=1).astype(np.int32)
-    both, staged = (fit(rows, gold.astype(np.uint8), Options(8, 6, 0.1, first)) for first in (0, 1))
+    both, staged = (fit(rows, gold.astype(np.uint8), LogisticOptions(8, 6, 0.1, first)) for first in (0, 1))
     assert abs(staged[:2]).min() > 1.3 * abs(both[:2]).max()
 
 
 def test_capitalization_is_counted():
-    raw = raw_text([[[Surface("En", True), Surface("hund", True)], [Surface("Hund", True), Surface("En", True)]]])
+    raw = raw_text(
+        [
+            [
+                [SurfaceToken("En", True), SurfaceToken("hund", True)],
+                [SurfaceToken("Hund", True), SurfaceToken("En", True)],
+            ]
+        ]
+    )
     layout = lay_out(characters(raw.text))
     start, end = spans(layout, raw.token_ends)
     counts = letter_case(token_table(layout, start, end), raw.sentence_ends[end - 1], 1 << 10)
@@ -199,7 +206,7 @@ def paragraphs(text: str) -> list:
     """A paragraph of one sentence per line; ``a|b`` is a multiword token."""
     return [
         [
-            [Surface(t.replace("|", ""), True, tuple(t.split("|")) if "|" in t else ()) for t in line.split()]
+            [SurfaceToken(t.replace("|", ""), True, tuple(t.split("|")) if "|" in t else ()) for t in line.split()]
             for line in text.splitlines()
         ]
     ]
@@ -217,7 +224,9 @@ def test_rules_expand_unseen_tokens():
 
 
 def test_words_that_are_not_parts_of_the_token():
-    found = Multiwords.fit([[[Surface("zum", True, ("zu", "dem")), Surface("vom", True, ("von", "dem"))]] * 5])
+    found = Multiwords.fit(
+        [[[SurfaceToken("zum", True, ("zu", "dem")), SurfaceToken("vom", True, ("von", "dem"))]] * 5]
+    )
     assert found.expand(["Zum", "VOM", "dem"]) == {0: ("Zu", "dem"), 1: ("VON", "DEM")}
 
 
@@ -229,7 +238,7 @@ def test_long_paragraphs_are_cut_into_pieces_that_overlap():
     layout = lay_out(characters(text))
     usage = Usage(*(random.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
     table = token_table(layout, layout.start, layout.end)
-    found = sums_of(network.look(table, usage))
+    found = sums_of(network.encode(table, usage))
     pairs = [(text[a:b], PARAGRAPH if blanks == NO_BLANKS else blanks) for a, b, blanks in naive.chunks(text)]
     expected = naive.sums_of_places(pairs, *twin_of(usage), network)
     for t, sums in enumerate(expected):
@@ -245,7 +254,7 @@ def draw_learner(seed: int):
     learnt = random.random(n) < 0.8
     learnt[[4, 13]] = False  # the ends of the paragraphs
     pieces = np.array([[0, 5, 0, 5], [5, 12, 5, 9], [7, 14, 9, 14]])
-    learner = SentenceNetworkLearner(Examples(rows, state, gold, learnt, pieces), seed)
+    learner = SentenceNetworkLearner(SentenceEndExamples(rows, state, gold, learnt, pieces), seed)
     for table in learner.dense:
         table += 0.3 * random.standard_normal(table.shape, np.float32)
     nodes = nodes_of(pieces[[2, 0, 1]])

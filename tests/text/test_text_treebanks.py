@@ -9,7 +9,7 @@ from hard_texts import NASTY
 
 from nonproj.io import conll
 from nonproj.text.corpus import paragraphs, raw_text, surface
-from nonproj.text.input import TextInput
+from nonproj.text.formats import TextInput
 from nonproj.text.output import restore
 from nonproj.text.segmenter import Segmenter
 

@@ -15,8 +15,8 @@ from nonproj.io import conll
 from nonproj.linear.state import load
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.characters import KINDS, characters
-from nonproj.text.corpus import Surface, raw_text, surface
-from nonproj.text.input import TextInput
+from nonproj.text.corpus import SurfaceToken, raw_text, surface
+from nonproj.text.formats import TextInput
 from nonproj.text.layout import ONE_BLANK, WRAPPED, lay_out, spans
 from nonproj.text.output import CERTAIN, restore
 from nonproj.text.segmenter import Segmenter
@@ -150,7 +150,7 @@ def test_certainty_is_that_of_the_least_certain_decision(with_blanks):
 
 
 def test_lines_are_broken_inside_words_of_the_training_text():
-    raw = raw_text([[[Surface("a" * 40, True), Surface("b" * 30 + " " + "c" * 30, True)]]])
+    raw = raw_text([[[SurfaceToken("a" * 40, True), SurfaceToken("b" * 30 + " " + "c" * 30, True)]]])
     assert raw.text == "a" * 40 + " " + "b" * 30 + "\n" + "c" * 30 + "\n"
     assert np.flatnonzero(raw.token_ends).tolist() == [39, 101]
 
@@ -184,7 +184,7 @@ def test_the_model_is_stored_and_checked(blanks, with_blanks):
 
 def test_a_treebank_of_one_paragraph_has_folds():
     """Statistics of words are those of other folds: without folds, a rare word's own place would be among them."""
-    paragraph = [[Surface(str(number), True)] for number in range(12)]
+    paragraph = [[SurfaceToken(str(number), True)] for number in range(12)]
     folds = folds_of([paragraph])
     assert [sum(map(len, fold)) for fold in folds] == [3, 2, 3, 2, 2]
     assert [token for fold in folds for part in fold for sentence in part for token in sentence] == sum(paragraph, [])
@@ -192,7 +192,7 @@ def test_a_treebank_of_one_paragraph_has_folds():
 
 def test_lines_are_broken_before_whole_chunks():
     """The punctuation behind a word counts: else a filled line looks as if its writer had ended it."""
-    words = [Surface("a" * 77, True), Surface("bb", False), Surface(",", True), Surface("cc", True)]
+    words = [SurfaceToken("a" * 77, True), SurfaceToken("bb", False), SurfaceToken(",", True), SurfaceToken("cc", True)]
     raw = raw_text([[words, words]])
     lines = raw.text.split("\n")
     assert lines[:2] == ["a" * 77, "bb, cc"] and max(map(len, lines)) <= 80

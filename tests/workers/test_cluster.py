@@ -32,7 +32,7 @@ from nonproj.model.model import Model
 from nonproj.workers import cluster as dask_cluster
 from nonproj.workers import parsing, pool
 from nonproj.workers.cluster import Cluster
-from nonproj.workers.partial import Partial
+from nonproj.workers.partial import JobLog
 from nonproj.workers.pool import LostError
 
 
@@ -88,8 +88,8 @@ def test_a_cluster_goes_on_behind_errors_and_resumes(here, cluster, capsys, monk
     words += ["--scheduler", cluster.scheduler_address, "-o"]
     assert main([*words, "out"]) == 1
     assert Path("out").read_bytes() == Path("calm").read_bytes()
-    append, kept = Partial.append, []
-    monkeypatch.setattr(Partial, "append", lambda *args: append(*args) or kept.append(1) or 1 / (len(kept) != 2))
+    append, kept = JobLog.append, []
+    monkeypatch.setattr(JobLog, "append", lambda *args: append(*args) or kept.append(1) or 1 / (len(kept) != 2))
     with pytest.raises(ZeroDivisionError):
         main([*words, "resumed", "--resume"])
     assert main([*words, "resumed", "--resume"]) == 1

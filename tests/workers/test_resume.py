@@ -18,7 +18,7 @@ from nonproj.cli.main import main
 from nonproj.errors import FileError
 from nonproj.io import temporary
 from nonproj.workers import parsing, partial
-from nonproj.workers.partial import Partial, Record
+from nonproj.workers.partial import JobLog, Record
 
 FACTS = {"model": "3f", "input": "a0", "options": {"--nbest": 1}}
 
@@ -48,7 +48,7 @@ class Killed(BaseException):
 
 def interrupted(monkeypatch, after: int, *words: str) -> int:
     """Run a command that is killed after a number of tasks; return the number of kept tasks, or the exit code."""
-    kept, append = [], Partial.append
+    kept, append = [], JobLog.append
 
     def appending(self, record: Record) -> None:
         if len(kept) == after:
@@ -57,7 +57,7 @@ def interrupted(monkeypatch, after: int, *words: str) -> int:
         kept.append(record)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Partial, "append", appending)
+        patch.setattr(JobLog, "append", appending)
         try:
             main(list(words))
         except Killed:
@@ -166,7 +166,7 @@ def test_a_signal_keeps_what_is_done(folder, tmp_path):
 
 def test_cleaning_leaves_partial_output_alone(tmp_path):
     """The next run in a folder removes temporary files of killed runs; this file has a different name."""
-    with Partial(tmp_path / "out.partial", FACTS) as kept:
+    with JobLog(tmp_path / "out.partial", FACTS) as kept:
         kept.append(Record("1", b"one", b"", {}))
     stale = tmp_path / f"{temporary._OF_THIS_MACHINE}{'0' * 16}"
     stale.touch()
@@ -233,8 +233,8 @@ def test_a_job_of_something_else_is_refused_by_name(here, monkeypatch, name, cap
 
 def test_an_input_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
     Path("moving.conll").write_text(treebank(60), encoding="utf-8")
-    append = Partial.append
-    monkeypatch.setattr(Partial, "append", lambda *args: append(*args) or os.utime("moving.conll", (1, 1)))
+    append = JobLog.append
+    monkeypatch.setattr(JobLog, "append", lambda *args: append(*args) or os.utime("moving.conll", (1, 1)))
     assert main(["parse", "toy.nonproj", "moving.conll", "-o", "out", "--resume"]) == 2
     assert "moving.conll: has changed during the run" in capsys.readouterr().err
     assert not Path("out").exists()
@@ -262,7 +262,7 @@ def test_what_cannot_be_resumed_is_refused(here, capsys, words, message):
 
 def records(path: Path) -> list[Record]:
     """What is kept in a file."""
-    with Partial(path, FACTS) as kept:
+    with JobLog(path, FACTS) as kept:
         return list(kept.records())
 
 
@@ -270,7 +270,7 @@ def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
     """A process or a machine may die at any byte; the job can then be continued."""
     path, all_of_them = tmp_path / "out.partial", []
     sizes = [0]
-    with Partial(path, FACTS) as kept:
+    with JobLog(path, FACTS) as kept:
         sizes.append(path.stat().st_size)
         for number in range(3):
             all_of_them.append(Record(str(number), b"text\n" * number, b"{}" * number, {"sentences": number}))
@@ -281,7 +281,7 @@ def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
         path.write_bytes(data[:cut])
         whole = max(0, sum(size <= cut for size in sizes) - 2)
         assert records(path) == all_of_them[:whole]
-        with Partial(path, FACTS) as kept:
+        with JobLog(path, FACTS) as kept:
             kept.append(all_of_them[2])
         assert records(path) == [*all_of_them[:whole], all_of_them[2]]
 
@@ -289,7 +289,7 @@ def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
 def test_damage_is_noticed(tmp_path):
     """A changed byte ends the usable part of a record, like zeros after a power failure."""
     path = tmp_path / "out.partial"
-    with Partial(path, FACTS) as kept:
+    with JobLog(path, FACTS) as kept:
         begin = path.stat().st_size
         kept.append(Record("1", b"one\n", b"", {"sentences": 1}))
         end = path.stat().st_size
@@ -309,32 +309,32 @@ def test_damage_is_noticed(tmp_path):
 def test_another_file_is_refused_and_left(tmp_path, data):
     path = tmp_path / "out.partial"
     path.write_bytes(data)
-    with pytest.raises(FileError, match="was not written by 'nonproj parse --resume'; remove it"), Partial(path, FACTS):
+    with pytest.raises(FileError, match="was not written by 'nonproj parse --resume'; remove it"), JobLog(path, FACTS):
         pass
     assert path.read_bytes() == data
 
 
 def test_a_file_of_somebody_else_or_in_use_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "out.partial"
-    with Partial(path, FACTS), pytest.raises(FileError, match="another run is writing it"), Partial(path, FACTS):
+    with JobLog(path, FACTS), pytest.raises(FileError, match="another run is writing it"), JobLog(path, FACTS):
         pass
     path.chmod(0o666)
-    with pytest.raises(FileError, match="must belong to you and be writable by nobody else"), Partial(path, FACTS):
+    with pytest.raises(FileError, match="must belong to you and be writable by nobody else"), JobLog(path, FACTS):
         pass
     path.unlink()
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(FileError, match="cannot be written"), Partial(path, FACTS):
+    with pytest.raises(FileError, match="cannot be written"), JobLog(path, FACTS):
         pass
     assert not (tmp_path / "elsewhere").exists()
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(FileError, match="cannot be written|must belong to you"), Partial(path, FACTS):
+    with pytest.raises(FileError, match="cannot be written|must belong to you"), JobLog(path, FACTS):
         pass
 
 
 def test_another_version_is_refused(tmp_path, monkeypatch):
-    with Partial(tmp_path / "out.partial", FACTS):
+    with JobLog(tmp_path / "out.partial", FACTS):
         pass
     monkeypatch.setattr(partial, "__version__", "0.0.0")
-    with pytest.raises(FileError, match="the version of nonproj has changed"), Partial(tmp_path / "out.partial", FACTS):
+    with pytest.raises(FileError, match="the version of nonproj has changed"), JobLog(tmp_path / "out.partial", FACTS):
         pass

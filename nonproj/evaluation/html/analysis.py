@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import DependencyError
-from nonproj.evaluation.calibration import Judged
+from nonproj.evaluation.calibration import GradedProbabilities
 from nonproj.evaluation.errors import error_tables
-from nonproj.evaluation.html.items import Item
+from nonproj.evaluation.html.items import ReportItem
 from nonproj.evaluation.html.plots import figure, reliability_plot, scores_plot
 from nonproj.evaluation.report import FIGURES
 from nonproj.evaluation.scores import Evaluation
@@ -40,7 +40,7 @@ TITLES = {
 log = logging.getLogger("nonproj")
 
 
-def evaluations_of(items: Sequence[Item]) -> tuple[list[Evaluation], bool]:
+def evaluations_of(items: Sequence[ReportItem]) -> tuple[list[Evaluation], bool]:
     """Return the evaluation of each parser against the gold trees, and whether all trees have labels.
 
     Without gold trees the other parser takes their place, so that scores are shares of agreement.
@@ -61,12 +61,12 @@ def evaluations_of(items: Sequence[Item]) -> tuple[list[Evaluation], bool]:
     return evaluations, labelled
 
 
-def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list[Tile], list[Table], str]:
-    """Return the tiles, the tables and the plots (as HTML) of a report; see `nonproj.evaluation.html.page.Content`.
+def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Tile], list[Table], str]:
+    """Return tiles, tables and plots of a report, as HTML; see `nonproj.evaluation.html.page.ReportContent`.
 
     Parameters
     ----------
-    items : sequence of Item
+    items : sequence of ReportItem
     names : sequence of str
         The name of each parser.
     """
@@ -94,12 +94,12 @@ def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list[Tile], li
     return tiles, tables, _rendered(plots)
 
 
-def _trees(item: Item) -> list[np.ndarray]:
+def _trees(item: ReportItem) -> list[np.ndarray]:
     """Return the trees of a sentence."""
     return [item.heads, *(partial_heads(tree) for tree in (item.gold, item.other) if tree is not None)]
 
 
-def _partial_tiles(items: Sequence[Item], names: Sequence[str]) -> list[Tile]:
+def _partial_tiles(items: Sequence[ReportItem], names: Sequence[str]) -> list[Tile]:
     """Return the figures for partial trees: how many words have a head, and how many of these heads are correct."""
     trees = [[item.heads for item in items]]
     trees += [[partial_heads(item.other) for item in items if item.other is not None]] * (items[0].other is not None)
@@ -205,7 +205,7 @@ def _note(key: str, count: int) -> str:
 # -- confidence --------------------------------------------------------------------------------------------------------
 
 
-def judged(items: Sequence[Item]) -> Judged | None:
+def judged(items: Sequence[ReportItem]) -> GradedProbabilities | None:
     """Return the confidence of all words that have one, and whether their heads are correct; None without any."""
     pairs = [
         (share, bool(head == right))
@@ -213,10 +213,10 @@ def judged(items: Sequence[Item]) -> Judged | None:
         if item.confidence is not None and item.gold is not None
         for share, head, right in zip(item.confidence, item.heads, partial_heads(item.gold), strict=True)
     ]
-    return Judged(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
+    return GradedProbabilities(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
 
 
-def _reliability_tables(items: Sequence[Item], plots: list[tuple[str, dict[str, Any]]]) -> list[Table]:
+def _reliability_tables(items: Sequence[ReportItem], plots: list[tuple[str, dict[str, Any]]]) -> list[Table]:
     """Return the table of confidence against accuracy, and add its plot."""
     words = judged(items)
     if words is None:

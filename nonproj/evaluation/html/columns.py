@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from nonproj.evaluation.html.items import Item
+from nonproj.evaluation.html.items import ReportItem
 from nonproj.io import conll
 from nonproj.io.checks import BOM
 from nonproj.io.copies import as_conllu
 
 
-class Numbers(dict[str, int]):
+class StringNumbers(dict[str, int]):
     """The number of each string, in the order of first use.
 
     Examples
     --------
-    >>> numbers = Numbers({"": 0})
+    >>> numbers = StringNumbers({"": 0})
     >>> numbers["a"], numbers["b"], numbers["a"], list(numbers)
     (1, 2, 1, ['', 'a', 'b'])
     """
@@ -29,13 +29,13 @@ COLUMNS = (2, 4, 8, 9)
 """LEMMA, XPOS, DEPS and MISC; FORM, UPOS, FEATS and the trees are in the page anyway."""
 
 
-def columns_of(item: Item, strings: Numbers, tags: Numbers) -> dict[str, Any]:
+def columns_of(item: ReportItem, strings: StringNumbers, tags: StringNumbers) -> dict[str, Any]:
     """Return the remaining columns and lines of a sentence.
 
     Parameters
     ----------
-    item : Item
-    strings, tags : Numbers
+    item : ReportItem
+    strings, tags : StringNumbers
         The strings of `COLUMNS`, of which ``_`` is the first, and those of tags.
 
     Returns
@@ -51,7 +51,7 @@ def columns_of(item: Item, strings: Numbers, tags: Numbers) -> dict[str, Any]:
     >>> from nonproj.evaluation.html.items import from_files
     >>> text = "# sent_id = 1\\n1\\tRegn\\tregn\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n\\n"
     >>> item = next(from_files(conll.read(io.StringIO(text))))
-    >>> columns_of(item, Numbers({"_": 0}), Numbers({"": 0}))
+    >>> columns_of(item, StringNumbers({"_": 0}), StringNumbers({"": 0}))
     {'x': [[1], [2], 0, 0], 'z': [[0, '# sent_id = 1']]}
     """
     sentence = as_conllu(item.sentence)
@@ -71,6 +71,6 @@ def columns_of(item: Item, strings: Numbers, tags: Numbers) -> dict[str, Any]:
     return found
 
 
-def _column(column: list[str], strings: Numbers) -> list[int] | int:
+def _column(column: list[str], strings: StringNumbers) -> list[int] | int:
     """Return the numbers of strings, or 0 if all are absent."""
     return [strings[text] for text in column] if any(text != "_" for text in column) else 0

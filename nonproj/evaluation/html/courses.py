@@ -10,7 +10,7 @@ import numpy as np
 from nonproj.automata.compiled import has_compiled_automata
 from nonproj.dual.course import Iteration, course
 from nonproj.errors import ConfigError, DependencyError
-from nonproj.evaluation.html.items import Item
+from nonproj.evaluation.html.items import ReportItem
 from nonproj.evaluation.html.plots import bounds_plot, svg
 from nonproj.io.constraints import read_constraints
 from nonproj.pipeline.parser import Parser
@@ -25,12 +25,12 @@ def check_courses(parser: Parser) -> None:
         raise ConfigError("--course", f"the part types of the model, {', '.join(names)}, {reason}")
 
 
-def courses_of(items: Sequence[Item], parser: Parser, count: int) -> dict[int, dict[str, Any]]:
+def courses_of(items: Sequence[ReportItem], parser: Parser, count: int) -> dict[int, dict[str, Any]]:
     """Return the report's data on the course of decoding, for the sentences with the most iterations.
 
     Parameters
     ----------
-    items : sequence of Item
+    items : sequence of ReportItem
         The results of the parser.
     parser : Parser
     count : int

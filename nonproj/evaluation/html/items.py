@@ -20,7 +20,7 @@ from nonproj.types import Sentence
 _PREFIX = "# nonproj "
 
 
-class Item(NamedTuple):
+class ReportItem(NamedTuple):
     """A sentence of a report.
 
     Attributes
@@ -97,13 +97,13 @@ def read_statistics(sentence: Sentence) -> dict[str, Any]:
     return found
 
 
-def from_files(sentences: Iterable[Sentence]) -> Iterator[Item]:
+def from_files(sentences: Iterable[Sentence]) -> Iterator[ReportItem]:
     """Yield the sentences of a parsed file, in which words may lack heads; raise `DataError` if all words do."""
-    headless: list[Item] = []
+    headless: list[ReportItem] = []
     first = True
     for number, sentence in enumerate(sentences, 1):
         confidence, numbers = confidence_of(sentence), read_statistics(sentence)
-        item = Item(number, sentence, partial_heads(sentence), sentence.labels, confidence, numbers)
+        item = ReportItem(number, sentence, partial_heads(sentence), sentence.labels, confidence, numbers)
         if first and item.heads.max(initial=-1) < 0:
             headless.append(item)
             continue
@@ -114,19 +114,19 @@ def from_files(sentences: Iterable[Sentence]) -> Iterator[Item]:
         heads_of(headless[0].sentence)
 
 
-def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[Item]:
+def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[ReportItem]:
     """Yield the sentences that a model parses."""
     for number, (sentence, parse) in enumerate(parses, 1):
         confidence = getattr(parse, "confidence", None)
         if confidence is not None:
             confidence = np.asarray(confidence.heads, dtype=float).tolist()
-        yield Item(number, sentence, parse.decoded.heads, parse.labels, confidence, statistics(parse))
+        yield ReportItem(number, sentence, parse.decoded.heads, parse.labels, confidence, statistics(parse))
 
 
-def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> Iterator[Item]:
+def add_trees(items: Iterable[ReportItem], trees: Iterable[Sentence], field: str) -> Iterator[ReportItem]:
     """Yield the items with the trees of another file as ``gold`` or ``other``; raise `DataError` if words differ."""
     items = iter(items)
-    kept: list[Item] = []
+    kept: list[ReportItem] = []
 
     def sentences() -> Iterator[Sentence]:
         """Yield the sentences of the items with the trees of one file."""
@@ -149,7 +149,7 @@ def _with_heads(sentence: Sentence, heads: np.ndarray) -> Sentence:
     return dataclasses.replace(sentence, tree=tree)
 
 
-def choose(items: Iterable[Item], wanted: str) -> Item:
+def choose(items: Iterable[ReportItem], wanted: str) -> ReportItem:
     """Return the sentence with a number, from 1, or with a ``sent_id``.
 
     Raises

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TextIO
 
 from nonproj.errors import one_line
 from nonproj.evaluation.html.analysis import Table, analyse
-from nonproj.evaluation.html.columns import Numbers, columns_of
+from nonproj.evaluation.html.columns import StringNumbers, columns_of
 from nonproj.evaluation.html.courses import courses_of
-from nonproj.evaluation.html.items import Item
+from nonproj.evaluation.html.items import ReportItem
 from nonproj.evaluation.html.plots import CHART
 from nonproj.pictures.content import partial_heads
 from nonproj.pictures.fonts import is_right_to_left
@@ -21,7 +21,7 @@ from nonproj.pictures.pages import join_modules, policy, resource
 from nonproj.pipeline.parser import Parser
 
 
-class Names(NamedTuple):
+class SourceNames(NamedTuple):
     """The sources of the trees of a report.
 
     Attributes
@@ -37,7 +37,7 @@ class Names(NamedTuple):
     other: str | None = None
 
 
-class Content(NamedTuple):
+class ReportContent(NamedTuple):
     """The contents of a report besides its sentences.
 
     Attributes
@@ -55,7 +55,7 @@ class Content(NamedTuple):
     plots: str = ""
 
 
-def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str, Any]:
+def page_data(items: Iterable[ReportItem], names: SourceNames, content: ReportContent) -> dict[str, Any]:
     """Return the data for the page's script.
 
     Returns
@@ -68,7 +68,12 @@ def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str
         (certificate, gap, iterations, nodes), ``r`` (from right to left), ``n`` (notes of an audit), and what
         `nonproj.evaluation.html.columns` and `nonproj.evaluation.html.courses` add.
     """
-    labels, tags, feats, strings = Numbers({"": 0}), Numbers({"": 0}), Numbers({"": 0}), Numbers({"_": 0})
+    labels, tags, feats, strings = (
+        StringNumbers({"": 0}),
+        StringNumbers({"": 0}),
+        StringNumbers({"": 0}),
+        StringNumbers({"_": 0}),
+    )
     sentences = [_sentence(item, labels, tags, feats) | columns_of(item, strings, tags) for item in items]
     trees, pairs, beside = _trees(names)
     return {
@@ -85,7 +90,7 @@ def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str
     }
 
 
-def _trees(names: Names) -> tuple[list[dict[str, Any]], list[list[int]], int]:
+def _trees(names: SourceNames) -> tuple[list[dict[str, Any]], list[list[int]], int]:
     """Return the trees of each sentence, the pairs that can be shown, and the tree initially shown beside."""
     trees = [{"name": _short(names.parsed), "gold": False}]
     if names.other:
@@ -106,7 +111,7 @@ def _short(path: str) -> str:
     return "standard input" if path == "-" else one_line(PurePath(path).name) or path
 
 
-def _sentence(item: Item, labels: Numbers, tags: Numbers, feats: Numbers) -> dict[str, Any]:
+def _sentence(item: ReportItem, labels: StringNumbers, tags: StringNumbers, feats: StringNumbers) -> dict[str, Any]:
     """Return a sentence as read by the script."""
     rows = item.sentence.rows
     trees = [(item.heads.tolist(), item.labels)]
@@ -193,7 +198,7 @@ def embedded(data: object) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def title_of(names: Names) -> str:
+def title_of(names: SourceNames) -> str:
     """Return the title of a report."""
     title = _short(names.parsed)
     if names.other:
@@ -203,29 +208,29 @@ def title_of(names: Names) -> str:
 
 def write_report(
     stream: TextIO,
-    items: Iterable[Item],
-    names: Names,
+    items: Iterable[ReportItem],
+    names: SourceNames,
     parser: Parser | None = None,
     courses: int = 0,
-    content: Content | None = None,
+    content: ReportContent | None = None,
 ) -> None:
     """Write a report.
 
     Parameters
     ----------
     stream : TextIO
-    items : iterable of Item
-    names : Names
+    items : iterable of ReportItem
+    names : SourceNames
     parser : Parser, optional
         The parser of the sentences, which records courses of dual decomposition.
     courses : int
         Number of sentences whose course is recorded: those with the most iterations.
-    content : Content, optional
+    content : ReportContent, optional
         By default that of `nonproj.evaluation.html.analysis.analyse`.
     """
     found = list(items)
     if content is None:
-        content = Content(*analyse(found, [tree["name"] for tree in _trees(names)[0]]))
+        content = ReportContent(*analyse(found, [tree["name"] for tree in _trees(names)[0]]))
     data = page_data(found, names, content)
     if parser is not None and courses:
         data["chart"] = CHART

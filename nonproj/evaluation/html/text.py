@@ -11,7 +11,7 @@ import numpy as np
 
 from nonproj.evaluation.alignment import align, partners, text_heads
 from nonproj.evaluation.html.analysis import SHOWN, Table, Tile
-from nonproj.evaluation.html.items import Item
+from nonproj.evaluation.html.items import ReportItem
 from nonproj.types import Sentence
 
 _NAMES = {"upos": "UPOS", "ufeats": "UFeats", "lemmas": "Lemmas", "uas": "UAS", "las": "LAS"}
@@ -33,7 +33,7 @@ _CONFUSED = {
 }
 
 
-def with_gold_text(items: Sequence[Item], gold: Sequence[Sentence]) -> list[Item]:
+def with_gold_text(items: Sequence[ReportItem], gold: Sequence[Sentence]) -> list[ReportItem]:
     """Return the items with the gold tree over their own words, as far as gold heads are in the same sentence.
 
     A word that is not aligned, or whose gold head is not among the words of its sentence, has the gold head -1.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from nonproj.evaluation.search.attributes import acceptor
-from nonproj.evaluation.search.patterns import Formula, Link, Node, Not, Test, Value
+from nonproj.evaluation.search.patterns import Formula, Link, Not, Test, Value, WordPattern
 from nonproj.evaluation.search.syntax import parse
 from nonproj.io.conll import UPOS, XPOS
 from nonproj.types import Sentence
@@ -41,9 +41,9 @@ def absent(query: str, sentences: Iterable[Sentence]) -> str:
     return f"no word has {' or '.join(found)}" if found else ""
 
 
-def _strings(part: Formula | Node) -> Iterator[tuple[str, Value]]:
+def _strings(part: Formula | WordPattern) -> Iterator[tuple[str, Value]]:
     """Yield the columns and strings that a pattern asks for, but for negated ones and those of another tree."""
-    if isinstance(part, Node):
+    if isinstance(part, WordPattern):
         yield from _strings(part.condition)
         yield from _strings(part.links)
     elif isinstance(part, Link):

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from nonproj.evaluation.search.patterns import All, Attribute, Either, Formula, Link, Not, Test, Value
 from nonproj.evaluation.search.regex import Regex
-from nonproj.evaluation.search.words import Words
+from nonproj.evaluation.search.words import SearchedSentence
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 
-Condition: TypeAlias = Callable[[Words, int], bool]
+Condition: TypeAlias = Callable[[SearchedSentence, int], bool]
 """Whether a word, from 1, satisfies a condition."""
 
 MOST_KNOWN = 200_000
@@ -22,7 +22,7 @@ _COLUMNS = {"form": 1, "lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEAT
 _ALWAYS: Condition = lambda words, word: True  # noqa: E731
 
 
-def place_of(attribute: Attribute, words: Words, word: int) -> int:
+def place_of(attribute: Attribute, words: SearchedSentence, word: int) -> int:
     """Return the word that an attribute is about: the word itself, or a head above it; 0 if there is none."""
     heads = words.tree_of(attribute.other).heads
     for _ in range(attribute.heads):
@@ -32,21 +32,22 @@ def place_of(attribute: Attribute, words: Words, word: int) -> int:
     return word
 
 
-def text_of(attribute: Attribute, words: Words, word: int) -> str | None:
+def text_of(attribute: Attribute, words: SearchedSentence, word: int) -> str | None:
     """Return the value of an attribute with strings, or None if it is absent.
 
     Examples
     --------
     >>> from nonproj.evaluation.search.words import Tree
     >>> from nonproj.types import Sentence
-    >>> words = Words(Sentence([["1", "Regn", "_", "N", "_", "Case=Nom", "0", "root", "_", "_"]]), Tree([0], ["root"]))
+    >>> sentence = Sentence([["1", "Regn", "_", "N", "_", "Case=Nom", "0", "root", "_", "_"]])
+    >>> words = SearchedSentence(sentence, Tree([0], ["root"]))
     >>> text_of(Attribute(False, 0, "feature", "Case"), words, 1)
     'Nom'
     """
     return _picked(attribute, _raw(attribute, words, word))
 
 
-def _raw(attribute: Attribute, words: Words, word: int) -> str:
+def _raw(attribute: Attribute, words: SearchedSentence, word: int) -> str:
     """Return the column in which an attribute is."""
     if attribute.kind == "feature":
         return words.rows[word - 1][FEATS]
@@ -70,7 +71,7 @@ def _picked(attribute: Attribute, column: str) -> str | None:
     return None
 
 
-def number_of(attribute: Attribute, words: Words, word: int) -> float | None:
+def number_of(attribute: Attribute, words: SearchedSentence, word: int) -> float | None:
     """Return the value of an attribute with numbers, or None if it is absent."""
     tree, key = words.tree_of(attribute.other), attribute.key
     if key == "id":
@@ -89,7 +90,7 @@ def number_of(attribute: Attribute, words: Words, word: int) -> float | None:
     return abs(head - word) if head > 0 else None
 
 
-def flag_of(attribute: Attribute, words: Words, word: int) -> bool:
+def flag_of(attribute: Attribute, words: SearchedSentence, word: int) -> bool:
     """Return whether a word has an attribute without values."""
     tree, key = words.tree_of(attribute.other), attribute.key
     if key == "root":
@@ -103,7 +104,7 @@ def flag_of(attribute: Attribute, words: Words, word: int) -> bool:
     return words.label_differs(word) or (key == "differs" and words.head_differs(word))
 
 
-def shown(attribute: Attribute, words: Words, word: int) -> str:
+def shown(attribute: Attribute, words: SearchedSentence, word: int) -> str:
     """Return the value of an attribute in a table: ``_`` if it is absent, ``yes`` or ``no`` without values."""
     word = place_of(attribute, words, word)
     if not word:
@@ -141,7 +142,7 @@ def _on_head(attribute: Attribute, test: Condition) -> Condition:
     if not attribute.heads:
         return test
 
-    def above(words: Words, word: int) -> bool:
+    def above(words: SearchedSentence, word: int) -> bool:
         word = place_of(attribute, words, word)
         return word > 0 and test(words, word)
 
@@ -160,7 +161,7 @@ def _test(test: Test) -> Condition:
     accepts = acceptor(test.value) if test.operator != "has" else lambda _: True
     known: dict[str, bool] = {}
 
-    def compare(words: Words, word: int) -> bool:
+    def compare(words: SearchedSentence, word: int) -> bool:
         """Look the word's string up, or compare it and keep the result."""
         column = _raw(attribute, words, word)
         found = known.get(column)
@@ -184,7 +185,7 @@ def _comparison(attribute: Attribute, operator: str, wanted: float) -> Condition
         ">=": lambda number: number >= wanted,
     }[operator]
 
-    def test(words: Words, word: int) -> bool:
+    def test(words: SearchedSentence, word: int) -> bool:
         number = number_of(attribute, words, word)
         return number is not None and compare(number)
 

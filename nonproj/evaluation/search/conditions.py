@@ -11,10 +11,10 @@ from nonproj.evaluation.search.patterns import (
     Attribute,
     Either,
     Formula,
-    Node,
     Not,
     Test,
     Value,
+    WordPattern,
 )
 from nonproj.evaluation.search.scanner import BLANKS, Scanner
 from nonproj.evaluation.universal import UNIVERSAL_TAGS
@@ -60,7 +60,7 @@ class WordParser(Scanner):
         if not self.eat(sign):
             self.fail(f"'{sign}' is expected before '{self.here()}'; column {opened + 1} has opened it")
 
-    def element(self) -> Node:
+    def element(self) -> WordPattern:
         """Parse a word without relations."""
         self.skip()
         self.nodes += 1
@@ -85,7 +85,7 @@ class WordParser(Scanner):
         name = self.name()
         if bare not in TAGS:
             self.check_bare(bare, name, start)
-        return Node(Not(condition) if negative else condition, name)
+        return WordPattern(Not(condition) if negative else condition, name)
 
     def check_bare(self, text: str, name: str, start: int) -> None:
         """Report ``upos:NOUN`` and ``Case=Gen`` without braces, which would be a form and a named form."""

@@ -13,7 +13,7 @@ from nonproj.evaluation.scores import paired
 from nonproj.evaluation.search.attributes import shown
 from nonproj.evaluation.search.query import Query
 from nonproj.evaluation.search.syntax import Field
-from nonproj.evaluation.search.words import Tree, Words
+from nonproj.evaluation.search.words import SearchedSentence, Tree
 from nonproj.io import conll, copies
 from nonproj.io.checks import BOM
 from nonproj.pictures.content import confidence_of, partial_heads
@@ -24,9 +24,9 @@ COMMENT = "nonproj matches"
 
 
 class Hit(NamedTuple):
-    """A sentence with its matches: see `nonproj.evaluation.search.query.Found`."""
+    """A sentence with its matches: see `nonproj.evaluation.search.query.SentenceMatches`."""
 
-    words: Words
+    words: SearchedSentence
     matches: list[tuple[int, ...]]
     complete: bool
 
@@ -60,7 +60,7 @@ def search(query: Query, sentences: Iterable[Sentence], others: Iterable[Sentenc
     for sentence, other in pairs:
         tree = Tree(partial_heads(sentence).tolist(), sentence.labels)
         second = None if other is None else Tree(partial_heads(other).tolist(), other.labels)
-        words = Words(sentence, tree, second, confidence_of(sentence))
+        words = SearchedSentence(sentence, tree, second, confidence_of(sentence))
         yield Hit(words, *query.find(words))
 
 
@@ -70,7 +70,7 @@ def _with_heads(sentence: Sentence) -> Sentence:
     return dataclasses.replace(sentence, tree=tree)
 
 
-def as_conllu(query: Query, hit: Hit) -> str:
+def lines_with_matches(query: Query, hit: Hit) -> str:
     """Return the lines of a sentence with a comment that names the words of each match, and a blank line.
 
     Examples
@@ -78,7 +78,7 @@ def as_conllu(query: Query, hit: Hit) -> str:
     >>> import io
     >>> sentence = next(conll.read(io.StringIO("1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n")))
     >>> query = Query("{}=a")
-    >>> as_conllu(query, next(search(query, [sentence]))).splitlines()[0]
+    >>> lines_with_matches(query, next(search(query, [sentence]))).splitlines()[0]
     '# nonproj matches = 1 a=1'
     """
     words, matches = hit.words, [match_text(query.names, match) for match in hit.matches]
@@ -101,13 +101,15 @@ def match_text(names: Sequence[str], match: Sequence[int]) -> str:
     return " ".join([str(match[0]), *(f"{name}={word}" for name, word in zip(names, match[1:], strict=True))])
 
 
-def values(names: Sequence[str], fields: Sequence[Field], words: Words, match: Sequence[int]) -> tuple[str, ...]:
+def values(
+    names: Sequence[str], fields: Sequence[Field], words: SearchedSentence, match: Sequence[int]
+) -> tuple[str, ...]:
     """Return the values of fields in a match.
 
     Examples
     --------
     >>> from nonproj.evaluation.search.syntax import parse_fields
-    >>> words = Words(Sentence([["1", "Regn", *"______", "_", "_"]]), Tree([0], ["root"]))
+    >>> words = SearchedSentence(Sentence([["1", "Regn", *"______", "_", "_"]]), Tree([0], ["root"]))
     >>> values([], parse_fields("form, deprel, head", []), words, (1,))
     ('Regn', 'root', '0')
     """

@@ -69,7 +69,7 @@ class Link(NamedTuple):
     """A relation to a word that matches a node."""
 
     relation: Relation
-    node: Node
+    node: WordPattern
 
 
 class Not(NamedTuple):
@@ -90,7 +90,7 @@ class Either(NamedTuple):
     parts: tuple[Formula, ...]
 
 
-class Node(NamedTuple):
+class WordPattern(NamedTuple):
     """A word: conditions on its attributes, the name that it is given, and links to other words."""
 
     condition: Formula
@@ -101,19 +101,19 @@ class Node(NamedTuple):
 Formula = Test | Link | Not | All | Either
 
 
-def names_of(node: Node, bound: bool = False) -> list[str]:
+def names_of(node: WordPattern, bound: bool = False) -> list[str]:
     """Return the names of the words of a pattern in their order; if ``bound``, only those outside ``!`` and ``|``.
 
     Examples
     --------
-    >>> names_of(Node(All(()), "a", Not(Link(Relation(">"), Node(All(()), "b")))))
+    >>> names_of(WordPattern(All(()), "a", Not(Link(Relation(">"), WordPattern(All(()), "b")))))
     ['a', 'b']
     """
     found: dict[str, None] = {}
 
-    def visit(part: Formula | Node) -> None:
+    def visit(part: Formula | WordPattern) -> None:
         """Add the names in a part, in the order of the text."""
-        if isinstance(part, Node):
+        if isinstance(part, WordPattern):
             if part.name:
                 found[part.name] = None
             visit(part.links)

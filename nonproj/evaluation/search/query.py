@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from nonproj.evaluation.search.attributes import Condition, acceptor, condition_of
-from nonproj.evaluation.search.patterns import OF_BOTH, All, Formula, Link, Node, Not, Relation, Test, names_of
+from nonproj.evaluation.search.patterns import OF_BOTH, All, Formula, Link, Not, Relation, Test, WordPattern, names_of
 from nonproj.evaluation.search.syntax import parse
-from nonproj.evaluation.search.words import Words
+from nonproj.evaluation.search.words import SearchedSentence
 
 MOST_STEPS = 1_000_000
 """Number of words that are tried in a sentence, before the search in it is abandoned."""
 
 
-class Found(NamedTuple):
+class SentenceMatches(NamedTuple):
     """The matches in a sentence.
 
     Attributes
@@ -92,7 +92,7 @@ class Query:
     --------
     >>> from nonproj.evaluation.search.words import Tree
     >>> from nonproj.io.objects import from_words
-    >>> words = Words(from_words(["the", "dog", "barks"]), Tree([2, 3, 0], ["det", "nsubj", "root"]))
+    >>> words = SearchedSentence(from_words(["the", "dog", "barks"]), Tree([2, 3, 0], ["det", "nsubj", "root"]))
     >>> Query("barks >nsubj (dog > {}=d)").find(words).matches
     [(3, 1)]
     """
@@ -105,7 +105,7 @@ class Query:
         self._count = 0
         self._first = self._compiled(node)
 
-    def _compiled(self, node: Node) -> _Word:
+    def _compiled(self, node: WordPattern) -> _Word:
         """Return a compiled node."""
         number, self._count = self._count, self._count + 1
         goal = self._goal(node.links)
@@ -125,9 +125,9 @@ class Query:
         kind = "not" if isinstance(formula, Not) else "all" if isinstance(formula, All) else "any"
         return _Goal(kind, parts, frozenset().union(*(each.names for each in parts)))
 
-    def find(self, words: Words) -> Found:
+    def find(self, words: SearchedSentence) -> SentenceMatches:
         """Return the matches in a sentence."""
-        search = _Search(words, len(self.names))
+        search = _Matcher(words, len(self.names))
         complete = True
         try:
             for word in range(1, len(words) + 1):
@@ -135,7 +135,7 @@ class Query:
                 search.enter(self._first, word, [])
         except _TooLongError:
             complete = False
-        return Found(sorted(search.found), complete)
+        return SentenceMatches(sorted(search.found), complete)
 
 
 def _conjuncts(goal: _Goal) -> list[_Goal]:
@@ -143,11 +143,11 @@ def _conjuncts(goal: _Goal) -> list[_Goal]:
     return [part for each in goal.parts for part in _conjuncts(each)] if goal.kind == "all" else [goal]
 
 
-def _uses_other(part: Formula | Node) -> bool:
+def _uses_other(part: Formula | WordPattern) -> bool:
     """Return whether a pattern is about the other tree."""
     if isinstance(part, Test):
         return part.attribute.other or part.attribute.key in OF_BOTH
-    if isinstance(part, Node):
+    if isinstance(part, WordPattern):
         return _uses_other(part.condition) or _uses_other(part.links)
     if isinstance(part, Link):
         return part.relation.other or _uses_other(part.node)
@@ -160,10 +160,10 @@ class _TooLongError(Exception):
     """Too many words were tried."""
 
 
-class _Search:
+class _Matcher:
     """The search in a sentence."""
 
-    def __init__(self, words: Words, names: int):
+    def __init__(self, words: SearchedSentence, names: int):
         self.words, self.bound, self.first = words, [0] * names, 0
         self.found: set[tuple[int, ...]] = set()
         self.known: dict[tuple[int, int], bool] = {}
@@ -239,14 +239,14 @@ class _Search:
                 yield other
 
 
-def related(words: Words, relation: Relation, word: int) -> Iterable[int]:
+def related(words: SearchedSentence, relation: Relation, word: int) -> Iterable[int]:
     """Return the words in a relation to a word, whatever their labels.
 
     Examples
     --------
     >>> from nonproj.evaluation.search.words import Tree
     >>> from nonproj.io.objects import from_words
-    >>> words = Words(from_words(["the", "dog", "barks"]), Tree([2, 3, 0], ["det", "nsubj", "root"]))
+    >>> words = SearchedSentence(from_words(["the", "dog", "barks"]), Tree([2, 3, 0], ["det", "nsubj", "root"]))
     >>> list(related(words, Relation(">>"), 3)), list(related(words, Relation("..", high=1), 1))
     ([2, 1], [2])
     """

@@ -14,10 +14,10 @@ from nonproj.evaluation.search.patterns import (
     Either,
     Formula,
     Link,
-    Node,
     Not,
     Relation,
     Value,
+    WordPattern,
     names_of,
 )
 from nonproj.evaluation.search.scanner import BLANKS
@@ -34,7 +34,7 @@ class _Parser(WordParser):
         super().__init__(text)
         self.blank_after = -1
 
-    def query(self) -> Node:
+    def query(self) -> WordPattern:
         """Parse a phrase or a pattern."""
         words = [self.element()]
         while self.starts_element():
@@ -79,7 +79,7 @@ class _Parser(WordParser):
 
     # -- relations -----------------------------------------------------------------------------------------------------
 
-    def linked(self, node: Node) -> Node:
+    def linked(self, node: WordPattern) -> WordPattern:
         """Parse the relations of a word."""
         return node._replace(links=self.either()) if self.starts_link() else node
 
@@ -164,7 +164,7 @@ class _Parser(WordParser):
         return low, high
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> WordPattern:
     """Return the pattern of a query.
 
     Raises

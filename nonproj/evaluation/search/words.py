@@ -90,7 +90,7 @@ class Tree:
             level, distance = [child for each in level for child in self.children[each]], distance + 1
 
 
-class Words:
+class SearchedSentence:
     """The words of a sentence, from 1, with a tree and perhaps another one.
 
     Parameters
@@ -104,7 +104,7 @@ class Words:
 
     Examples
     --------
-    >>> words = Words(Sentence([["1", "Regn", *"______", "_", "_"]]), Tree([0], ["root"]))
+    >>> words = SearchedSentence(Sentence([["1", "Regn", *"______", "_", "_"]]), Tree([0], ["root"]))
     >>> len(words), words.head_differs(1)
     (1, False)
     """

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from nonproj.errors import ModelError
 from nonproj.linear.state import State
-
-if TYPE_CHECKING:
-    from nonproj.learning.encoders.training import EncoderLearner
 
 _KNOWN = ("step", "exp_avg", "exp_avg_sq")
 """What AdamW knows of each parameter that has had a gradient."""
@@ -23,25 +20,30 @@ _NOISE = "noise"
 log = logging.getLogger("nonproj")
 
 
-def state_of(learner: EncoderLearner, epochs: int) -> State:
+def state_of(parameters: Sequence[torch.Tensor], optimiser: torch.optim.Optimizer, epochs: int, step: int) -> State:
     """Return the state after some epochs: trained parameters, the optimiser's moments, and that of random numbers."""
     arrays = {}
-    for i, parameter in enumerate(_parameters(learner)):
-        for name, tensor in {"value": parameter.detach(), **learner.optimiser.state[parameter]}.items():
+    for i, parameter in enumerate(parameters):
+        for name, tensor in {"value": parameter.detach(), **optimiser.state[parameter]}.items():
             arrays[f"{i}.{name}"] = tensor.cpu().numpy()
-    arrays[_NOISE] = _noise(learner.device).numpy()
-    return {"epochs": epochs, "step": learner.step}, arrays
+    arrays[_NOISE] = _noise(parameters[0].device).numpy()
+    return {"epochs": epochs, "step": step}, arrays
 
 
-def restore(learner: EncoderLearner, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> int:
-    """Give a learner a state; return the number of epochs done.
+def restore(
+    parameters: Sequence[torch.Tensor],
+    optimiser: torch.optim.Optimizer,
+    values: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+) -> tuple[int, int]:
+    """Write a state into the parameters and their optimiser; return the numbers of epochs and steps done.
 
     Raises
     ------
     ModelError
-        The state is not that of such a learner.
+        The state is not that of such parameters.
     """
-    arrays, parameters = dict(arrays), _parameters(learner)
+    arrays, device = dict(arrays), parameters[0].device
     noise, epochs, step = arrays.pop(_NOISE, None), values.get("epochs"), values.get("step")
     expected = {f"{i}.value": tuple(parameter.shape) for i, parameter in enumerate(parameters)}
     for i, parameter in enumerate(parameters):
@@ -56,17 +58,11 @@ def restore(learner: EncoderLearner, values: Mapping[str, Any], arrays: Mapping[
         for i, parameter in enumerate(parameters):
             parameter.copy_(torch.from_numpy(arrays[f"{i}.value"]))
             if f"{i}.step" in arrays:
-                known = {name: torch.from_numpy(arrays[f"{i}.{name}"]).to(parameter.device) for name in _KNOWN}
-                learner.optimiser.state[parameter] = known
-    learner.step = step
-    _set_noise(learner.device, torch.from_numpy(noise))
+                known = {name: torch.from_numpy(arrays[f"{i}.{name}"]).to(device) for name in _KNOWN}
+                optimiser.state[parameter] = known
+    _set_noise(device, torch.from_numpy(noise))
     log.info("resuming after epoch %d of the encoder", epochs)
-    return epochs
-
-
-def _parameters(learner: EncoderLearner) -> list[torch.Tensor]:
-    """Return the parameters in their order."""
-    return [parameter for group in learner.parameters for parameter in group]
+    return epochs, step
 
 
 def _noise(device: torch.device) -> torch.Tensor:

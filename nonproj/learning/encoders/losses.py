@@ -83,7 +83,7 @@ def tree_loss(scores: Tensor, heads: Int32s, single_root: bool, allowed: Bools |
     return surrogate + (loss - surrogate.detach())
 
 
-def candidates(scores: np.ndarray, heads: Int32s, single_root: bool, allowed: Bools | None = None) -> ArcSpace:
+def likely_arcs(scores: np.ndarray, heads: Int32s, single_root: bool, allowed: Bools | None = None) -> ArcSpace:
     """Return the arcs that are probable, and the gold ones; of a partial tree, those that are probable in what obeys.
 
     Parameters

@@ -19,7 +19,7 @@ from nonproj.scoring.encoders.tags import TAG_UNITS
 from nonproj.tagging.tagset import TagSet
 
 
-class Padded(NamedTuple):
+class PaddedWindows(NamedTuple):
     """The pieces of some windows of text, padded.
 
     Attributes
@@ -97,7 +97,7 @@ class Bert(nn.Module):
         joined = found.transpose(1, 2).reshape(x.shape)
         return functional.linear(joined, layer["attention_output"], layer["attention_output_bias"])
 
-    def forward(self, pieces: Padded, count: int) -> Tensor:
+    def forward(self, pieces: PaddedWindows, count: int) -> Tensor:
         """Return the vector of each of ``count`` nodes, the mean of its pieces, [count, hidden]."""
         numbers, mask, words = pieces
         x = self.words[numbers] + self.positions[: numbers.shape[1]]
@@ -118,8 +118,8 @@ class Bert(nn.Module):
         return sums / torch.bincount(index, minlength=count).clamp(min=1)[:, None]
 
 
-class Heads(nn.Module):
-    """The layers behind the encoder: see `nonproj.scoring.encoders.heads.Heads`.
+class BiaffineModule(nn.Module):
+    """The layers behind the encoder: see `nonproj.scoring.encoders.heads.BiaffineLayers`.
 
     Parameters
     ----------

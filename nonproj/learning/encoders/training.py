@@ -23,8 +23,8 @@ from torch.nn import functional
 from nonproj.io.conll import FEATS, UPOS, XPOS
 from nonproj.io.partial import allowed_arcs, is_partial
 from nonproj.learning.encoders import checkpoint
-from nonproj.learning.encoders.losses import candidates, difference, head_loss, tree_loss
-from nonproj.learning.encoders.module import Bert, Heads, Padded, TagHead
+from nonproj.learning.encoders.losses import difference, head_loss, likely_arcs, tree_loss
+from nonproj.learning.encoders.module import Bert, BiaffineModule, PaddedWindows, TagHead
 from nonproj.learning.label_numbers import number_labels
 from nonproj.learning.training_data import trees_of
 from nonproj.linear.state import State
@@ -34,7 +34,7 @@ from nonproj.options.sections import EncoderConfig
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.encoders import heads as runtime
-from nonproj.scoring.encoders.architecture import Folder
+from nonproj.scoring.encoders.architecture import EncoderFolder
 from nonproj.scoring.encoders.quantisation import quantise
 from nonproj.scoring.encoders.scorer import LABEL_WEIGHT, TAG_WEIGHT, WEIGHT, EncoderScorer
 from nonproj.scoring.encoders.session import Encoder
@@ -79,7 +79,7 @@ LONGEST_NORM = 5.0
 log = logging.getLogger("nonproj")
 
 
-class Example(NamedTuple):
+class EncoderExample(NamedTuple):
     """A sentence to learn from.
 
     Attributes
@@ -103,7 +103,7 @@ class Example(NamedTuple):
     allowed: Bools | None = None
 
 
-class Task(NamedTuple):
+class EncoderTask(NamedTuple):
     """What an encoder is to learn.
 
     Attributes
@@ -123,9 +123,9 @@ class Task(NamedTuple):
 
 
 def fine_tune(
-    folder: Folder,
+    folder: EncoderFolder,
     sentences: Sequence[Sentence],
-    task: Task,
+    task: EncoderTask,
     progress: Callable[..., Any],
     unfinished: State | None = None,
     save: Callable[[State], None] = lambda state: None,
@@ -135,11 +135,11 @@ def fine_tune(
 
     Parameters
     ----------
-    folder : Folder
+    folder : EncoderFolder
     sentences : sequence of Sentence
         With gold heads and labels, of some words at least.  Those that are longer than the encoder's longest input are
         left out.
-    task : Task
+    task : EncoderTask
     progress : callable
         ``progress(iterable, description)`` wraps the long loops.
     unfinished : State, optional
@@ -158,12 +158,12 @@ def fine_tune(
     bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
     epochs = epochs_of(options, sentences)
     learner = EncoderLearner(bert, task, epochs)
-    done = checkpoint.restore(learner, *unfinished) if unfinished else 0
+    done = learner.restore(*unfinished) if unfinished else 0
     for epoch in range(done, epochs):
         losses = learner.epoch(examples, epoch, lambda items, epoch=epoch: progress(items, f"{name} {epoch + 1}"))
         text = ", ".join(f"{each} {loss:.4f}" for each, loss in losses.items())
         log.info("%s, epoch %d: losses a word: %s", name, epoch + 1, text)
-        save(checkpoint.state_of(learner, epoch + 1))
+        save(learner.state(epoch + 1))
     arrays = bert.arrays()
     arrays = quantise(arrays) if options.bits == 8 else arrays
     scales = WEIGHT * config.training.margin, LABEL_WEIGHT * LABEL_MARGIN
@@ -179,7 +179,7 @@ def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence]) -> int:
     return max(1, min(MAX_EPOCHS, MAX_WORDS // sum(map(len, sentences))))
 
 
-def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: Task) -> Iterator[Example]:
+def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: EncoderTask) -> Iterator[EncoderExample]:
     """Yield the sentences as pieces, but for those that are longer than a window."""
     special, source = encoder.pieces.special, task.config.treebank.partial
     of_tag = task.tags.number if task.tags else {}
@@ -191,7 +191,7 @@ def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: Task) -> 
             words = np.concatenate([[0], np.repeat(np.arange(1, len(heads)), cut.lengths), [-1]])
             tags = [of_tag.get((row[UPOS], row[XPOS], row[FEATS]), -1) for row in sentence.rows]
             allowed = allowed_arcs(sentence, source) if is_partial(sentence) else None
-            yield Example(numbers, words, heads, labels, np.array(tags, np.int64), allowed)
+            yield EncoderExample(numbers, words, heads, labels, np.array(tags, np.int64), allowed)
 
 
 class EncoderLearner:
@@ -200,12 +200,12 @@ class EncoderLearner:
     Parameters
     ----------
     bert : Bert
-    task : Task
+    task : EncoderTask
     epochs : int
         All of them, over which the learning rates fall.
     """
 
-    def __init__(self, bert: Bert, task: Task, epochs: int = MAX_EPOCHS):
+    def __init__(self, bert: Bert, task: EncoderTask, epochs: int = MAX_EPOCHS):
         options = task.config.encoder
         torch.manual_seed(task.config.seed)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -214,7 +214,7 @@ class EncoderLearner:
         self.types = part_set(task.config.parts) if options.losses.endswith(STRUCTURES) else part_set("arc")
         hidden = bert.architecture.hidden
         self.bert = bert.to(self.device)
-        self.heads = Heads(hidden, len(task.labels), DROPOUT).to(self.device)
+        self.heads = BiaffineModule(hidden, len(task.labels), DROPOUT).to(self.device)
         self.tags = TagHead(hidden, task.tags, DROPOUT).to(self.device) if task.tags else None
         self.rates = options.learning_rate, LAYER_RATE
         layers = [*self.heads.parameters(), *(self.tags.parameters() if self.tags is not None else ())]
@@ -223,11 +223,20 @@ class EncoderLearner:
         self.optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
         self.step, self.steps, self.given = 0, 1, 1.0
 
-    def batches(self, examples: Sequence[Example], epoch: int) -> list[list[Example]]:
+    def state(self, epochs: int) -> State:
+        """Return the state after some epochs."""
+        return checkpoint.state_of(sum(self.parameters, []), self.optimiser, epochs, self.step)
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> int:
+        """Continue from a state; return the number of epochs done.  Raise `ModelError` if it is of another learner."""
+        epochs, self.step = checkpoint.restore(sum(self.parameters, []), self.optimiser, values, arrays)
+        return epochs
+
+    def batches(self, examples: Sequence[EncoderExample], epoch: int) -> list[list[EncoderExample]]:
         """Return batches of sentences of similar length, in random order."""
         rng = generator(self.seed, Stream.ENCODER, epoch)
         length = np.array([len(example.numbers) for example in examples]) * np.exp(rng.normal(0.0, 0.1, len(examples)))
-        batches: list[list[Example]] = [[]]
+        batches: list[list[EncoderExample]] = [[]]
         words = 0
         for i in np.argsort(length, kind="stable").tolist():
             if words >= BATCH:
@@ -237,7 +246,7 @@ class EncoderLearner:
             words += len(examples[i].heads) - 1
         return [batches[i] for i in rng.permutation(len(batches)).tolist()]
 
-    def epoch(self, examples: Sequence[Example], epoch: int, progress: Callable[..., Any]) -> dict[str, float]:
+    def epoch(self, examples: Sequence[EncoderExample], epoch: int, progress: Callable[..., Any]) -> dict[str, float]:
         """Train for an epoch; return the mean losses of a word."""
         for module in (self.bert, self.heads, self.tags):
             if module is not None:
@@ -264,7 +273,7 @@ class EncoderLearner:
         self.optimiser.step()
         self.step += 1
 
-    def vectors(self, batch: Sequence[Example]) -> tuple[Tensor, list[int]]:
+    def vectors(self, batch: Sequence[EncoderExample]) -> tuple[Tensor, list[int]]:
         """Return the vectors of all nodes of a batch, and where each sentence begins, the end included."""
         first = np.cumsum([0, *(len(example.heads) for example in batch)]).tolist()
         size = max(len(example.numbers) for example in batch)
@@ -274,12 +283,12 @@ class EncoderLearner:
             own = len(example.numbers)
             numbers[i, :own], mask[i, :own] = example.numbers, True
             words[i, :own] = np.where(example.words >= 0, example.words + first[i], -1)
-        padded = Padded(*(torch.from_numpy(each).to(self.device) for each in (numbers, mask, words)))
+        padded = PaddedWindows(*(torch.from_numpy(each).to(self.device) for each in (numbers, mask, words)))
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             found = self.bert(padded, first[-1])
         return functional.dropout(found.float(), DROPOUT, self.bert.training), first
 
-    def losses(self, batch: Sequence[Example]) -> dict[str, Tensor]:
+    def losses(self, batch: Sequence[EncoderExample]) -> dict[str, Tensor]:
         """Return the losses of a batch: those of tags for each word, the others for each given head.
 
         There are as many of these as the share of all examples lets expect, so that all count the same.
@@ -309,13 +318,13 @@ class EncoderLearner:
             losses["structures"] = STRUCTURES_WEIGHT * torch.stack(structures).sum() / n_given
         return losses
 
-    def loss_of_arcs(self, scores: Tensor, example: Example) -> Tensor:
+    def loss_of_arcs(self, scores: Tensor, example: EncoderExample) -> Tensor:
         """Return the loss of the heads of a sentence, summed over its words, given the scores of all arcs."""
         if self.options.losses.startswith("trees"):
             return tree_loss(scores, example.heads, self.single_root, example.allowed)
         return head_loss(scores, example.heads, example.allowed)
 
-    def loss_of_labels(self, batch: Sequence[Example], first: Sequence[int], vectors: Tensor) -> Tensor:
+    def loss_of_labels(self, batch: Sequence[EncoderExample], first: Sequence[int], vectors: Tensor) -> Tensor:
         """Return the cross-entropy of the labels of the gold arcs, summed over those that are given."""
         layers, pairs = self.heads, list(zip(batch, first, strict=False))
         given = np.concatenate([(example.heads[1:] >= 0) & (example.labels >= 0) for example in batch])
@@ -326,9 +335,9 @@ class EncoderLearner:
         of_head, of_modifier = layers.hidden("label_head", vectors), layers.hidden("label_modifier", vectors)
         return functional.cross_entropy(layers.labels(of_head[head], of_modifier[word]), label, reduction="sum")
 
-    def hinge(self, example: Example, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:
+    def hinge(self, example: EncoderExample, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:
         """Return the hinge loss of a sentence over the relaxed set Z, but for a constant."""
-        arcs = candidates(of_arcs.detach().cpu().numpy(), example.heads, self.single_root, example.allowed)
+        arcs = likely_arcs(of_arcs.detach().cpu().numpy(), example.heads, self.single_root, example.allowed)
         parts = part_space(arcs, self.types)
         scores = self.scores(parts, of_arcs, factors)
         delta = difference(parts, scores.detach().cpu().numpy(), example.heads, MARGIN, example.allowed)
@@ -350,16 +359,16 @@ class EncoderLearner:
         """Return integers as PyTorch indexes with them."""
         return torch.from_numpy(array.astype(np.int64)).to(self.device)
 
-    def layers(self) -> runtime.Heads:
+    def layers(self) -> runtime.BiaffineLayers:
         """Return the layers as parsers use them."""
-        return runtime.Heads(self.arrays_of(self.heads))
+        return runtime.BiaffineLayers(self.arrays_of(self.heads))
 
     def arrays_of(self, layers: torch.nn.Module) -> dict[str, np.ndarray]:
         """Return the parameters of some layers by name."""
         return {name: value.detach().cpu().numpy().copy() for name, value in layers.named_parameters()}
 
 
-def share_given(examples: Sequence[Example]) -> float:
+def share_given(examples: Sequence[EncoderExample]) -> float:
     """Return the share of the words that have a head."""
     heads = np.concatenate([example.heads[1:] for example in examples])
     return float((heads >= 0).mean())

@@ -120,7 +120,7 @@ class Architecture(NamedTuple):
         return tuple(int(size) if size.isdigit() else getattr(self, size) for size in ARRAYS[name])
 
 
-class Layout(NamedTuple):
+class EmbeddingLayout(NamedTuple):
     """What differs between the position embeddings of a folder and ours.
 
     Attributes
@@ -135,7 +135,7 @@ class Layout(NamedTuple):
     types: int
 
 
-class Folder(NamedTuple):
+class EncoderFolder(NamedTuple):
     """What `read_folder` returns.
 
     Attributes
@@ -155,7 +155,7 @@ class Folder(NamedTuple):
     licence: str
 
 
-def read_folder(path: str | Path) -> Folder:
+def read_folder(path: str | Path) -> EncoderFolder:
     """Return the encoder in a folder of Hugging Face: config.json, tokenizer.json, model.safetensors.
 
     Nothing in it is executed.  Sizes and shapes are compared with config.json before a tensor is read.
@@ -171,10 +171,10 @@ def read_folder(path: str | Path) -> Folder:
     architecture, layout = read_settings(_json(folder / "config.json"), str(folder / "config.json"))
     tokenizer = _text(folder / "tokenizer.json")
     arrays = _read_arrays(folder / "model.safetensors", architecture, layout)
-    return Folder(architecture, arrays, tokenizer, _licence(folder / "README.md"))
+    return EncoderFolder(architecture, arrays, tokenizer, _licence(folder / "README.md"))
 
 
-def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tuple[Architecture, Layout]:
+def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tuple[Architecture, EmbeddingLayout]:
     """Return the sizes that config.json gives.
 
     Raises
@@ -187,7 +187,7 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
     >>> sizes = {"num_hidden_layers": 6, "num_attention_heads": 12, "hidden_size": 384, "intermediate_size": 1536}
     >>> sizes |= {"max_position_embeddings": 514, "vocab_size": 250002, "layer_norm_eps": 1e-05}
     >>> read_settings({"model_type": "xlm-roberta", "pad_token_id": 1, "type_vocab_size": 1, **sizes})[1]
-    Layout(first=2, types=1)
+    EmbeddingLayout(first=2, types=1)
     """
     kind = settings.get("model_type")
     small = kind == "distilbert"
@@ -209,11 +209,11 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
     if type(types) is not int or not 0 <= types <= _MOST_TYPES:
         raise ModelError(f"{path}: type_vocab_size is {types!r}, 0 to {_MOST_TYPES} is expected")
     if kind not in _OFFSET:
-        return architecture, Layout(0, types)
+        return architecture, EmbeddingLayout(0, types)
     padding, most = settings.get("pad_token_id", 1), architecture.positions - 4
     if type(padding) is not int or not 0 <= padding <= most:
         raise ModelError(f"{path}: pad_token_id is {padding!r}, 0 to {most} is expected")
-    return architecture._replace(positions=architecture.positions - padding - 1), Layout(padding + 1, types)
+    return architecture._replace(positions=architecture.positions - padding - 1), EmbeddingLayout(padding + 1, types)
 
 
 def check_sizes(architecture: Architecture, owner: str) -> None:
@@ -243,13 +243,13 @@ def check_sizes(architecture: Architecture, owner: str) -> None:
         raise ModelError(f"{owner}: the epsilon of norms is {architecture.epsilon!r}, a number in (0, 1) is expected")
 
 
-def collect(architecture: Architecture, layout: Layout, read: Read) -> dict[str, np.ndarray]:
+def collect(architecture: Architecture, layout: EmbeddingLayout, read: Read) -> dict[str, np.ndarray]:
     """Return the arrays of `ARRAYS`, from the tensors of a model of Hugging Face without the prefix of its kind.
 
     Parameters
     ----------
     architecture : Architecture
-    layout : Layout
+    layout : EmbeddingLayout
     read : callable
         ``read(name, shape)`` returns a tensor.
     """
@@ -283,7 +283,7 @@ def collect(architecture: Architecture, layout: Layout, read: Read) -> dict[str,
     return arrays
 
 
-def _read_arrays(path: Path, architecture: Architecture, layout: Layout) -> dict[str, np.ndarray]:
+def _read_arrays(path: Path, architecture: Architecture, layout: EmbeddingLayout) -> dict[str, np.ndarray]:
     """Return the arrays of a file in the safetensors format."""
     try:
         from safetensors import SafetensorError, safe_open

@@ -14,6 +14,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
+from nonproj.kernels.threads import one_thread
 from nonproj.linear.state import Arrays, Schema
 from nonproj.scoring.encoders.architecture import LARGEST_NUMBER
 from nonproj.types import Float32s, Float64s, Int32s
@@ -51,7 +52,7 @@ def sizes_of(hidden: int | str, n_labels: int | str) -> dict[str, tuple[Any, ...
 _ARRAYS: Arrays = {name: ("float32", " ".join(map(str, shape))) for name, shape in sizes_of("hidden", "labels").items()}
 
 
-class Heads:
+class BiaffineLayers:
     """The layers behind an encoder.
 
     Parameters
@@ -62,8 +63,8 @@ class Heads:
     Examples
     --------
     >>> arrays = {name: np.ones(shape, np.float32) for name, shape in sizes_of(4, 2).items()}
-    >>> hidden = Heads(arrays).hidden(np.zeros((3, 4), np.float32))
-    >>> Heads(arrays).arcs(hidden)[:, 1].tolist()
+    >>> hidden = BiaffineLayers(arrays).hidden(np.zeros((3, 4), np.float32))
+    >>> BiaffineLayers(arrays).arcs(hidden)[:, 1].tolist()
     [66048.0, 66048.0, 66048.0]
     """
 
@@ -84,7 +85,7 @@ class Heads:
         self._label_product = np.ascontiguousarray(own["label_product"].transpose(1, 0, 2).reshape(LABEL_UNITS, -1))
         self.n_labels = n_labels
 
-    def hidden(self, vectors: np.ndarray) -> Hidden:
+    def hidden(self, vectors: np.ndarray) -> NodeLayers:
         """Return the hidden layers of the nodes of a sentence, given their vectors, float32[N, hidden]."""
         x = vectors @ self._in
         x += self._bias
@@ -98,21 +99,21 @@ class Heads:
             with_specials[0] *= self.arrays[f"{name}_weight"]
             found[name] = with_specials
         of_arc, of_label = (np.split(layer, 2, axis=1) for layer in (arcs, labels))
-        return Hidden(of_arc[0], of_arc[1], of_label[0], of_label[1], found)
+        return NodeLayers(of_arc[0], of_arc[1], of_label[0], of_label[1], found)
 
-    def arcs(self, hidden: Hidden) -> np.ndarray:
+    def arcs(self, hidden: NodeLayers) -> np.ndarray:
         """Return the score of every arc, ``s[h, m]``, float64[N, N]."""
         own = self.arrays
         head = hidden.arc_head @ own["arc_product"] + own["arc_modifier_weight"]
         scores = head @ hidden.arc_modifier.T + (hidden.arc_head @ own["arc_head_weight"])[:, np.newaxis]
         return scores.astype(np.float64)
 
-    def parts(self, hidden: Hidden, of_arcs: np.ndarray, name: str, nodes: np.ndarray) -> np.ndarray:
+    def parts(self, hidden: NodeLayers, of_arcs: np.ndarray, name: str, nodes: np.ndarray) -> np.ndarray:
         """Return the scores of parts of a type by their words, float64[P].
 
         Parameters
         ----------
-        hidden : Hidden
+        hidden : NodeLayers
         of_arcs : ndarray of shape (N, N)
             The result of `arcs`.
         name : str
@@ -128,7 +129,7 @@ class Heads:
             _add_products(hidden.factors[name], nodes, scores)
         return scores
 
-    def labels(self, hidden: Hidden, heads: np.ndarray) -> np.ndarray:
+    def labels(self, hidden: NodeLayers, heads: np.ndarray) -> np.ndarray:
         """Return the score of each label of each arc of a tree, float64[n, n_labels]."""
         own, head, modifier = self.arrays, hidden.label_head[heads[1:]], hidden.label_modifier[1:]
         inner = (head @ self._label_product).reshape(len(head), self.n_labels, LABEL_UNITS)
@@ -143,7 +144,7 @@ class Heads:
     @classmethod
     def from_state(
         cls, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_labels: int, hidden: int
-    ) -> Heads:
+    ) -> BiaffineLayers:
         """Return the layers of a state that obeys the schema; raise `ModelError` if it is not for these sizes."""
         for name, shape in sizes_of(hidden, n_labels).items():
             if arrays[name].shape != shape:
@@ -153,7 +154,7 @@ class Heads:
         return cls({name: np.ascontiguousarray(array) for name, array in arrays.items()})
 
 
-class Hidden(NamedTuple):
+class NodeLayers(NamedTuple):
     """The hidden layers of the N nodes of a sentence.
 
     Attributes
@@ -169,6 +170,41 @@ class Hidden(NamedTuple):
     label_head: np.ndarray
     label_modifier: np.ndarray
     factors: dict[str, np.ndarray]
+
+
+class EncodedSentence:
+    """The scores of a sentence's parts and labels by an encoder.
+
+    Parameters
+    ----------
+    layers : BiaffineLayers
+    hidden : NodeLayers
+        The hidden layers of its nodes.
+    scale, label_scale : float
+        Factors of the scores of parts and of labels.
+    """
+
+    def __init__(self, layers: BiaffineLayers, hidden: NodeLayers, scale: float, label_scale: float):
+        self.layers, self.hidden, self.scale, self.label_scale = layers, hidden, scale, label_scale
+        self.of_arcs = layers.arcs(hidden)
+
+    def first_order(self) -> Float64s:
+        """Return the score of every arc in nats, float64[N, N]; minus infinity on the diagonal and in column 0."""
+        scores: Float64s = self.of_arcs.copy()
+        np.fill_diagonal(scores, -np.inf)
+        scores[:, 0] = -np.inf
+        return scores
+
+    def parts(self, name: str, nodes: np.ndarray) -> Float64s:
+        """Return the scores of parts of a type by their words, float64[P]: see `BiaffineLayers.parts`."""
+        found: Float64s = self.scale * self.layers.parts(self.hidden, self.of_arcs, name, nodes)
+        return found
+
+    def labels(self, heads: Int32s) -> Float64s:
+        """Return the score of each label of each arc of a tree, float64[n, n_labels]."""
+        with one_thread:
+            found: Float64s = self.label_scale * self.layers.labels(self.hidden, heads)
+        return found
 
 
 @kernel

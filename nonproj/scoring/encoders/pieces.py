@@ -23,7 +23,7 @@ _BEFORE = " "
 """The first character of special pieces: normalizers and pre-tokenizers leave no blank in what is cut into pieces."""
 
 
-class Cut(NamedTuple):
+class SentencePieces(NamedTuple):
     """The pieces of a sentence with n words.
 
     Attributes
@@ -48,7 +48,7 @@ class Pieces:
 
     Attributes
     ----------
-    special : nonproj.scoring.encoders.tokenizer.Special
+    special : nonproj.scoring.encoders.tokenizer.SpecialPieces
     size : int
         The number of pieces.
 
@@ -69,7 +69,7 @@ class Pieces:
     ...     "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]},
     ... }
     >>> Pieces(json.dumps(settings)).cut([["dogs", "?"]])
-    [Cut(ids=array([3, 4, 0]), lengths=array([2, 1]))]
+    [SentencePieces(ids=array([3, 4, 0]), lengths=array([2, 1]))]
     """
 
     def __init__(self, tokenizer: str):
@@ -77,7 +77,7 @@ class Pieces:
         self.size, self.special = len(settings["model"]["vocab"]), special_pieces(settings)
         self._tokenizer, self._known = _compiled(settings), dict[str, tuple[int, ...]]()
 
-    def cut(self, sentences: Sequence[Sequence[str]]) -> list[Cut]:
+    def cut(self, sentences: Sequence[Sequence[str]]) -> list[SentencePieces]:
         """Return the pieces of the words of sentences."""
         known = self._known
         new = {word for words in sentences for word in words if word not in known}
@@ -90,7 +90,7 @@ class Pieces:
         for words in sentences:
             parts = [known[word] for word in words]
             lengths = np.array([len(part) for part in parts], np.int64)
-            found.append(Cut(np.array([piece for part in parts for piece in part], np.int64), lengths))
+            found.append(SentencePieces(np.array([piece for part in parts for piece in part], np.int64), lengths))
         return found
 
     def _pieces(self, words: list[str]) -> dict[str, tuple[int, ...]]:

@@ -64,16 +64,18 @@ def quantise(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     for name in MATRICES:
         if name in arrays:
             size = 0 if name == "words" else block_size(arrays[name].shape[-1])
-            found[f"{name}_bytes"], found[f"{name}_scale"] = rounded(arrays[name], size or arrays[name].shape[-1])
+            found[f"{name}_bytes"], found[f"{name}_scale"] = quantised_blocks(
+                arrays[name], size or arrays[name].shape[-1]
+            )
     return found
 
 
-def rounded(matrix: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+def quantised_blocks(matrix: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the bytes of a matrix, uint8, and the scale of each block of a size, float32[..., blocks].
 
     Examples
     --------
-    >>> rounded(np.array([[0.0, 0.0, 127.0, 1.0]]), 2)
+    >>> quantised_blocks(np.array([[0.0, 0.0, 127.0, 1.0]]), 2)
     (array([[128, 128, 255, 129]], dtype=uint8), array([[0., 1.]], dtype=float32))
     """
     shape = (*matrix.shape[:-1], matrix.shape[-1] // size)
@@ -87,12 +89,12 @@ def rounded(matrix: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     return found, scales
 
 
-def restored(table: np.ndarray, scale: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def dequantise(table: np.ndarray, scale: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return rows of a table of eight bits as float32.
 
     Examples
     --------
-    >>> restored(np.array([[192, 1]], np.uint8), np.array([[0.5]], np.float32), np.array([0, 0]))
+    >>> dequantise(np.array([[192, 1]], np.uint8), np.array([[0.5]], np.float32), np.array([0, 0]))
     array([[ 32. , -63.5], [ 32. , -63.5]], dtype=float32)
     """
     return (table[rows].astype(np.float32) - np.float32(ZERO)) * scale[rows]

@@ -10,11 +10,10 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread, one_thread
 from nonproj.linear.state import Schema, State, add_nested, nested
-from nonproj.scoring.encoders.heads import Heads, Hidden
+from nonproj.scoring.encoders.heads import BiaffineLayers, EncodedSentence
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import Float64s, Int32s
 
 WEIGHT, LABEL_WEIGHT, TAG_WEIGHT = 0.7, 0.7, 1.0
 """Factors of an encoder's scores of parts, labels and tags, in margins of the linear models.  None of eleven others was
@@ -30,7 +29,7 @@ class EncoderScorer:
     Parameters
     ----------
     encoder : Encoder
-    heads : Heads
+    heads : BiaffineLayers
     scale, label_scale : float
         Factors of the scores of parts and of labels where they are added to those of the linear models.
     tags : TagLayer or None
@@ -39,7 +38,7 @@ class EncoderScorer:
 
     name: ClassVar[str] = "encoder"
     schema: ClassVar[Schema] = Schema(
-        {"scale": float, "label_scale": float, "encoder": Encoder.schema, "heads": Heads.schema},
+        {"scale": float, "label_scale": float, "encoder": Encoder.schema, "heads": BiaffineLayers.schema},
         {},
         (Schema({"tags": TagLayer.schema}, {}),),
     )
@@ -47,7 +46,7 @@ class EncoderScorer:
     def __init__(
         self,
         encoder: Encoder,
-        heads: Heads,
+        heads: BiaffineLayers,
         scale: float = 1.0,
         label_scale: float = 1.0,
         tags: TagLayer | None = None,
@@ -56,10 +55,13 @@ class EncoderScorer:
         self._recent: PerThread[dict[tuple[str, ...], np.ndarray]] = PerThread(dict)
 
     def add_to(self, tokens: Sequence[Tokens], texts: Sequence[Sequence[str]]) -> list[Tokens]:
-        """Return the tokens of sentences with what the encoder says of them, given the forms of their words."""
+        """Return the tokens of sentences with the encoder's scores, given the forms of their words."""
         pairs = zip(tokens, self.vectors(texts), strict=True)
         with one_thread:
-            return [each._replace(encoded=Encoded(self, self.heads.hidden(vectors))) for each, vectors in pairs]
+            return [each._replace(encoded=self._encoded(vectors)) for each, vectors in pairs]
+
+    def _encoded(self, vectors: np.ndarray) -> EncodedSentence:
+        return EncodedSentence(self.heads, self.heads.hidden(vectors), self.scale, self.label_scale)
 
     def vectors(self, texts: Sequence[Sequence[str]], kept: bool = False) -> list[np.ndarray]:
         """Return the vectors of sentences: see `Encoder.vectors`.
@@ -100,37 +102,4 @@ class EncoderScorer:
         encoder, of_tags = Encoder.from_state(*of_encoder), nested(values, arrays, "tags")
         hidden = encoder.architecture.hidden
         tags = TagLayer.from_state(*of_tags, hidden) if of_tags else None
-        return cls(encoder, Heads.from_state(*of_heads, n_labels, hidden), *scales, tags)
-
-
-class Encoded:
-    """What an encoder says of a sentence.
-
-    Parameters
-    ----------
-    scorer : EncoderScorer
-    hidden : Hidden
-        The hidden layers of its nodes.
-    """
-
-    def __init__(self, scorer: EncoderScorer, hidden: Hidden):
-        self.scorer, self.hidden = scorer, hidden
-        self.of_arcs = scorer.heads.arcs(hidden)
-
-    def first_order(self) -> Float64s:
-        """Return the score of every arc in nats, float64[N, N]; minus infinity on the diagonal and in column 0."""
-        scores: Float64s = self.of_arcs.copy()
-        np.fill_diagonal(scores, -np.inf)
-        scores[:, 0] = -np.inf
-        return scores
-
-    def parts(self, name: str, nodes: np.ndarray) -> Float64s:
-        """Return the scores of parts of a type by their words, float64[P]: see `Heads.parts`."""
-        found: Float64s = self.scorer.scale * self.scorer.heads.parts(self.hidden, self.of_arcs, name, nodes)
-        return found
-
-    def labels(self, heads: Int32s) -> Float64s:
-        """Return the score of each label of each arc of a tree, float64[n, n_labels]."""
-        with one_thread:
-            found: Float64s = self.scorer.label_scale * self.scorer.heads.labels(self.hidden, heads)
-        return found
+        return cls(encoder, BiaffineLayers.from_state(*of_heads, n_labels, hidden), *scales, tags)

@@ -22,8 +22,8 @@ from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.state import Schema, State
 from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, LARGEST_NUMBER, MATRICES, Architecture, check_sizes
 from nonproj.scoring.encoders.graph import INPUT, write_graph
-from nonproj.scoring.encoders.pieces import Cut, Pieces
-from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, check_scales, is_quantised, restored
+from nonproj.scoring.encoders.pieces import Pieces, SentencePieces
+from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, check_scales, dequantise, is_quantised
 from nonproj.scoring.encoders.windows import windows
 from nonproj.types import Float32s
 
@@ -130,7 +130,7 @@ class Encoder:
                 pass
         return found
 
-    def _windows(self, sentence: int, cut: Cut) -> list[_Window]:
+    def _windows(self, sentence: int, cut: SentencePieces) -> list[_Window]:
         """Return the windows of a sentence."""
         first, last, _ = self.pieces.special
         within = np.arange(len(cut.ids)) - np.repeat(np.cumsum(cut.lengths) - cut.lengths, cut.lengths)
@@ -162,7 +162,7 @@ class Encoder:
         """Return the embeddings of pieces, float32[pieces, D]."""
         arrays = self.arrays
         if is_quantised(arrays):
-            words = restored(arrays["words_bytes"], arrays["words_scale"], ids)
+            words = dequantise(arrays["words_bytes"], arrays["words_scale"], ids)
         else:
             words = arrays["words"][ids]
         found: Float32s = words + arrays["positions"][: len(ids)]

@@ -36,7 +36,7 @@ _LISTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
 _POST_PROCESSORS = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 
 
-class Special(NamedTuple):
+class SpecialPieces(NamedTuple):
     """The numbers of special pieces: before a sentence, after it, and of what has no pieces."""
 
     first: int
@@ -138,7 +138,7 @@ def special_names(settings: dict[str, Any]) -> set[str]:
     return {entry["content"] for entry in settings.get("added_tokens") or [] if entry["special"]}
 
 
-def special_pieces(settings: dict[str, Any]) -> Special:
+def special_pieces(settings: dict[str, Any]) -> SpecialPieces:
     """Return the special pieces of a tokenizer that `parse` returned."""
     pieces, model = names(settings), settings["model"]
     number = {name: i for i, name in enumerate(pieces)}
@@ -148,7 +148,7 @@ def special_pieces(settings: dict[str, Any]) -> Special:
         first, last = _ends(settings["post_processor"], number)
     except (LookupError, TypeError, ValueError, StopIteration):
         raise ModelError("the tokenizer does not say which pieces are unknown, before and after a sentence") from None
-    return Special(first, last, unknown)
+    return SpecialPieces(first, last, unknown)
 
 
 def _ends(processor: dict[str, Any], number: dict[str, int]) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.scoring.encoders.architecture import Folder
+from nonproj.scoring.encoders.architecture import EncoderFolder
 from nonproj.scoring.encoders.pieces import Pieces
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tokenizer import names, parse, special_names, special_pieces
@@ -19,7 +19,7 @@ LIMIT = 30_000
 """The number of pieces to keep, by default."""
 
 
-class Trimmed(NamedTuple):
+class TrimmedTokenizer(NamedTuple):
     """A smaller tokenizer.
 
     Attributes
@@ -34,12 +34,12 @@ class Trimmed(NamedTuple):
     kept: Int64s
 
 
-def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int = LIMIT) -> Encoder:
+def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = LIMIT) -> Encoder:
     """Return the encoder of a folder with the pieces of some texts, and the most frequent others up to a limit.
 
     Parameters
     ----------
-    folder : Folder
+    folder : EncoderFolder
     texts : sequence of sequence of str
         The words of each sentence.
     limit : int
@@ -58,7 +58,7 @@ def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int = LIMIT) 
     return Encoder(architecture._replace(pieces=len(found.kept)), arrays, found.tokenizer)
 
 
-def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> Trimmed:
+def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> TrimmedTokenizer:
     """Return a tokenizer with the pieces of a treebank and the most frequent others.
 
     It keeps all pieces used; of the others whose characters all occur in these, the most frequent ones up to the limit:
@@ -83,7 +83,7 @@ def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> Trimmed:
     model = settings["model"]
     pieces = names(settings)
     if model["type"] == "BPE":
-        return Trimmed(tokenizer, np.arange(len(pieces)))
+        return TrimmedTokenizer(tokenizer, np.arange(len(pieces)))
     prefix = "" if model["type"] == "Unigram" else model.get("continuing_subword_prefix", "##")
     bare = [piece.removeprefix(prefix) for piece in pieces]
     kept = set(used)
@@ -98,7 +98,7 @@ def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> Trimmed:
         order.sort(key=lambda number: -scores[number])
     others = [number for number in order if number not in kept and bare[number] and seen.issuperset(bare[number])]
     numbers = sorted(always.union(kept, others[: max(0, limit - len(kept))]))
-    return Trimmed(_written(settings, pieces, numbers), np.array(numbers))
+    return TrimmedTokenizer(_written(settings, pieces, numbers), np.array(numbers))
 
 
 def _written(settings: dict[str, Any], pieces: list[str], kept: list[int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.parts.constraints import Rows
+from nonproj.parts.constraints import ConstraintRows
 from nonproj.parts.grandparent import grandparent_rows
 from nonproj_systems.constituency.hypergraph import Hypergraph
 from nonproj_systems.constituency.joint_dependencies import Instance
@@ -51,7 +51,7 @@ def joint_optimum(instance: Instance, integer: bool = True) -> float:
     return float(program.objective)
 
 
-def _flow(graph: Hypergraph, first: int) -> Rows:
+def _flow(graph: Hypergraph, first: int) -> ConstraintRows:
     """Return a row for each item but the first: edges that derive it minus edges that use it; 1 for the goal."""
     n_items, n_edges = len(graph.items), len(graph.score)
     derived = np.repeat(np.arange(n_items), np.diff(graph.first))
@@ -62,13 +62,13 @@ def _flow(graph: Hypergraph, first: int) -> Rows:
     column = np.concatenate([edge, edge, edge])[kept] + first
     balance = np.zeros(n_items - 1)
     balance[-1] = 1.0
-    return Rows(item[kept].astype(np.int64) - 1, column, value[kept], balance, balance)
+    return ConstraintRows(item[kept].astype(np.int64) - 1, column, value[kept], balance, balance)
 
 
-def _agreement(graph: Hypergraph, first: int, n_arcs: int) -> Rows:
+def _agreement(graph: Hypergraph, first: int, n_arcs: int) -> ConstraintRows:
     """Return a row for each arc: the edges that use it minus the arc."""
     edge = np.flatnonzero(graph.arc)
     row = np.concatenate([graph.arc[edge].astype(np.int64) - 1, np.arange(n_arcs)])
     column = np.concatenate([edge + first, np.arange(n_arcs)])
     value = np.concatenate([np.ones(len(edge)), -np.ones(n_arcs)])
-    return Rows(row, column, value, np.zeros(n_arcs), np.zeros(n_arcs))
+    return ConstraintRows(row, column, value, np.zeros(n_arcs), np.zeros(n_arcs))

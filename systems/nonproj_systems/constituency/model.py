@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.strings import WORD, check
+from nonproj.io.strings import WORD, check_strings
 from nonproj_systems.constituency.brackets import Tree
 from nonproj_systems.constituency.grammar import (
     Counts,
@@ -155,7 +155,7 @@ class Model:
 
 def _contents(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[Any, ...]:
     """Return the arguments of a model that was read from a file; raise an error if they are not those of one."""
-    symbols, words = _symbols(values["symbols"]), check(values["words"], WORD, "the words")
+    symbols, words = _symbols(values["symbols"]), check_strings(values["words"], WORD, "the words")
     if len(set(words)) < len(words):
         raise ValueError("a word is there twice")
     rules = {}
@@ -186,7 +186,7 @@ def _symbols(rows: object) -> list[Symbol]:
     for kind, label, parent, history in rows:
         if kind not in _KINDS or type(history) is not list or len(history) > _LONGEST_HISTORY:
             raise ValueError("a symbol is of an unknown kind")
-        names = check([label, *([parent] if parent != "" else []), *history], WORD, "the symbols")
+        names = check_strings([label, *([parent] if parent != "" else []), *history], WORD, "the symbols")
         if any(set(name) & set("()") for name in names):
             raise ValueError("a symbol has brackets in its name")
         found.append(Symbol(kind, label, parent, tuple(history)))

@@ -15,7 +15,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.scoring.batch import Batch, join, join_rows
-from nonproj.scoring.hashing import Hashed, hash_tokens
+from nonproj.scoring.hashing import HashedTemplates, hash_tokens
 from nonproj.scoring.labels import best_label_scores, label_scores
 from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
@@ -130,7 +130,7 @@ def score_jointly(
 
 def _best_labels(
     scorer: Scorer,
-    hashed: Hashed,
+    hashed: HashedTemplates,
     arcs: PartRows,
     words: TaggedWords,
     weights: np.ndarray,
@@ -159,7 +159,7 @@ def word_of(space: JointSpace) -> Int32s:
     return np.concatenate([space.word, [n_nodes, n_nodes + 1]]).astype(np.int32)
 
 
-def hash_tagged_words(table: JointTable, words: TaggedWords, n_weights: int) -> Hashed:
+def hash_tagged_words(table: JointTable, words: TaggedWords, n_weights: int) -> HashedTemplates:
     """Compute the share of every tagged word in the hash of every template."""
     best, tagged, n_between = words.best, words.own, table.own.n_between
     around = hash_tokens(best, table.beside, n_weights)
@@ -174,7 +174,7 @@ def hash_tagged_words(table: JointTable, words: TaggedWords, n_weights: int) -> 
         firsts = words.last.take(
             firsts[:, words.word], mode="clip"
         )  # what follows the last entry of a row is undefined
-    return Hashed(plain, own.sets._replace(atoms=atoms, firsts=firsts, n_between=n_between))
+    return HashedTemplates(plain, own.sets._replace(atoms=atoms, firsts=firsts, n_between=n_between))
 
 
 def _with_terms(table: TemplateTable, chosen: np.ndarray) -> TemplateTable:

@@ -22,7 +22,7 @@ import numpy as np
 
 from nonproj.automata.compiled import COMPILED, compiled_starts
 from nonproj.automata.third import list_third
-from nonproj.automata.workspace import Starts
+from nonproj.automata.workspace import PartStarts
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask, as_array, check_count
 from nonproj.parts.registry import PART_TYPES
@@ -44,7 +44,7 @@ class JointSpace(NamedTuple):
     ----------
     words, tagged : ArcSpace
         Arcs between words, and between tagged words.
-    starts : Starts
+    starts : PartStarts
         Where parts of more than one arc lie, by tagged word.
     first : ndarray of shape (N + 1,), int32
         The tagged words of word ``i`` are ``first[i]:first[i + 1]``.
@@ -56,7 +56,7 @@ class JointSpace(NamedTuple):
 
     words: ArcSpace
     tagged: ArcSpace
-    starts: Starts
+    starts: PartStarts
     first: np.ndarray
     word: np.ndarray
     arc: np.ndarray
@@ -243,7 +243,7 @@ def joint_score(problem: JointProblem, heads: ArrayLike, tags: ArrayLike) -> flo
 
 
 @kernel
-def _list_used(arcs: ArcSpace, starts: Starts, heads: Int32s, chosen: Int32s, marks: Int8s, numbers: Int64s) -> int:
+def _list_used(arcs: ArcSpace, starts: PartStarts, heads: Int32s, chosen: Int32s, marks: Int8s, numbers: Int64s) -> int:
     """Write the parts of a solution to ``numbers``, and 1 for its arcs to ``marks`` int8[A]; return how many there are.
 
     ``heads`` int32[N] is a tree and ``chosen`` int32[N] the tagged word of each word.  -1 if an arc is absent.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.parts.constraints import Rows, equal, stack
+from nonproj.parts.constraints import ConstraintRows, equal, stack
 from nonproj.parts.sibling import transitions
 from nonproj.types import PartSpace
 
@@ -41,7 +41,7 @@ class Moves(NamedTuple):
     last: np.ndarray
 
 
-def automaton_paths(parts: PartSpace, first: int) -> tuple[Copies, Rows]:
+def automaton_paths(parts: PartSpace, first: int) -> tuple[Copies, ConstraintRows]:
     """Return rows that make each head choose a grandparent and a path under it: the convex hull of its automaton.
 
     Parameters
@@ -100,7 +100,7 @@ def path_moves(k: int, triples: bool) -> Moves:
     return Moves(tail, np.where(last <= k, 1 + last * (last - 1) // 2 + before, -1), third, before, last)
 
 
-def _copies_of_head(parts: PartSpace, h: int, first: int) -> tuple[Copies, Rows]:
+def _copies_of_head(parts: PartSpace, h: int, first: int) -> tuple[Copies, ConstraintRows]:
     """Return the columns and rows of one head."""
     arcs, grandparents = parts.arcs, h > 0 and "grandparent" in parts.names
     into = np.arange(arcs.start[h], arcs.start[h + 1], dtype=np.int64) if grandparents else np.full(1, -1)
@@ -127,7 +127,7 @@ def _copies_of_head(parts: PartSpace, h: int, first: int) -> tuple[Copies, Rows]
     return Copies(*[np.concatenate(field) for field in zip(empty, *copies, strict=True)]), stack(blocks)
 
 
-def _flow(moves: Moves, column: np.ndarray, arc: int) -> Rows:
+def _flow(moves: Moves, column: np.ndarray, arc: int) -> ConstraintRows:
     """Return rows that make moves a flow from START, as much as the value of an arc; -1 stands for one unit."""
     inner, start = moves.tip >= 0, np.full(int(arc >= 0), arc)
     row = np.concatenate([moves.tip[inner], moves.tail, 0 * start])
@@ -135,7 +135,7 @@ def _flow(moves: Moves, column: np.ndarray, arc: int) -> Rows:
     value = np.concatenate([np.ones(inner.sum()), np.where(moves.tail == 0, 1.0, -1.0), -1.0 * (start >= 0)])
     total = np.zeros(1 + max(moves.tip.max(initial=0), moves.tail.max(initial=0)))
     total[0] = float(arc < 0)
-    return Rows(row, columns, value, total, total)
+    return ConstraintRows(row, columns, value, total, total)
 
 
 def _copy(parts: PartSpace, q: int, moves: Moves, i: int, arc: int) -> Copies:

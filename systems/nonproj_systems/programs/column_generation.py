@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nonproj.parts.constraints import Rows, at_most, rows_of
+from nonproj.parts.constraints import ConstraintRows, at_most, rows_of
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.types import Decoded
 from nonproj_systems.programs.pricing import ADDED, SCORED, UNSCORED, promising_parts, violated_arc_gp, violated_cutsets
@@ -175,7 +175,7 @@ class _RestrictedMaster:
         self.program = Program()
         heads = np.ones(n_nodes - 1 + options.single_root)
         nothing = np.zeros(0, np.int64)
-        self.program.add_rows(Rows(nothing, nothing, np.zeros(0), heads, heads))
+        self.program.add_rows(ConstraintRows(nothing, nothing, np.zeros(0), heads, heads))
 
     def add_arcs(self, h: np.ndarray, m: np.ndarray) -> None:
         """Add columns of arcs that have none, with their rows OneGP."""
@@ -194,7 +194,7 @@ class _RestrictedMaster:
         first = self._add_columns(self.arc_scores[h, m], column, row)
         self.arc_column[h, m] = first + number
         number = np.arange(len(from_word))
-        linking = Rows(number, first + from_word, np.full(len(number), -1.0), *np.zeros((2, len(number))))
+        linking = ConstraintRows(number, first + from_word, np.full(len(number), -1.0), *np.zeros((2, len(number))))
         self.one_gp_row[h[from_word], m[from_word]] = number + self.program.add_rows(linking)
 
     def add_parts(self, parts: np.ndarray) -> None:

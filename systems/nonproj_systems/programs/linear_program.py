@@ -12,7 +12,7 @@ import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import Rows
+from nonproj.parts.constraints import ConstraintRows
 from nonproj.parts.grandparent import FAMILIES, check_families, grandparent_rows
 from nonproj.parts.sibling import sibling_pairs
 from nonproj.parts.space import check_scores, tree_indicators, tree_score
@@ -201,7 +201,9 @@ def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: 
     return None
 
 
-def _constraints(part_type: PartType, arcs: ArcSpace, start: np.ndarray, first: int, options: LinearOptions) -> Rows:
+def _constraints(
+    part_type: PartType, arcs: ArcSpace, start: np.ndarray, first: int, options: LinearOptions
+) -> ConstraintRows:
     """Return the rows of a part type, in the variant selected by the options."""
     if part_type.name == "sibling" and options.siblings == "pairs" and options.relaxation != "compact":
         return sibling_pairs(arcs, start, first)

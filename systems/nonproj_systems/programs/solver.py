@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nonproj.parts.constraints import Rows
+from nonproj.parts.constraints import ConstraintRows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -50,7 +50,8 @@ class Program:
     >>> program = Program()
     >>> program.add_columns([1.0, 2.0], upper=np.inf)
     0
-    >>> program.add_rows(Rows(np.array([0, 0]), np.array([0, 1]), np.ones(2), np.array([-np.inf]), np.array([1.0])))
+    >>> row, column, lower, upper = np.array([0, 0]), np.array([0, 1]), np.array([-np.inf]), np.array([1.0])
+    >>> program.add_rows(ConstraintRows(row, column, np.ones(2), lower, upper))
     0
     >>> program.solve(), program.objective, program.values.tolist(), program.duals.tolist()
     ('optimal', 2.0, [0.0, 1.0], [2.0])
@@ -94,7 +95,7 @@ class Program:
         self._check(self._highs.addCols(len(costs), costs, *bounds, len(index), start, index, value), "columns")
         return first
 
-    def add_rows(self, rows: Rows) -> int:
+    def add_rows(self, rows: ConstraintRows) -> int:
         """Append rows over existing columns; return the number of the first."""
         first = self.n_rows
         start, index, value = _compress(len(rows.lower), rows.row, rows.column, rows.value)

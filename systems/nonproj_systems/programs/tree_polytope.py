@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.parts.constraints import Rows, at_most, rows_of, stack
+from nonproj.parts.constraints import ConstraintRows, at_most, rows_of, stack
 from nonproj.types import ArcSpace
 
 
-def one_head(arcs: ArcSpace, single_root: bool = False) -> Rows:
+def one_head(arcs: ArcSpace, single_root: bool = False) -> ConstraintRows:
     """Return rows that give every word one head and, with a single root, the root one modifier.
 
     The first ``n`` rows are OneHead of Riedel et al. (2012), section 3.1.  With the root's row, the polytope is a face
@@ -34,7 +34,7 @@ def one_head(arcs: ArcSpace, single_root: bool = False) -> Rows:
     return rows_of([(group, np.ones(len(group))) for group in groups], 1.0, 1.0)
 
 
-def single_commodity(arcs: ArcSpace, first: int) -> Rows:
+def single_commodity(arcs: ArcSpace, first: int) -> ConstraintRows:
     """Return rows that connect all words by one flow: a relaxation of the arborescence polytope, exact for integers.
 
     Parameters
@@ -61,7 +61,7 @@ def single_commodity(arcs: ArcSpace, first: int) -> Rows:
     flows = first + np.arange(n_arcs)
     leaving = arcs.head != 0
     # Row 0 is Source, row m is Consume of word m.
-    balance = Rows(
+    balance = ConstraintRows(
         np.concatenate([arcs.head[~leaving], arcs.modifier, arcs.head[leaving]]).astype(np.int64),
         np.concatenate([flows[~leaving], flows, flows[leaving]]),
         np.concatenate([np.ones(np.count_nonzero(~leaving)), np.ones(n_arcs), -np.ones(np.count_nonzero(leaving))]),
@@ -95,7 +95,7 @@ def commodities(arcs: ArcSpace) -> Commodities:
     return Commodities(word + 1, arc)
 
 
-def multi_commodity(arcs: ArcSpace, first: int) -> Rows:
+def multi_commodity(arcs: ArcSpace, first: int) -> ConstraintRows:
     """Return rows that connect each word by its own flow: with `one_head`, the arborescence polytope itself.
 
     Parameters
@@ -128,7 +128,7 @@ def multi_commodity(arcs: ArcSpace, first: int) -> Rows:
     end = (arcs.modifier[last].astype(np.int64) - 1) * n_words + arcs.head[last] - 1
     row = np.concatenate([into, out[inner], end])
     passed = np.flatnonzero(np.arange(n_words**2) % (n_words + 1)) if n_words else np.zeros(0, np.int64)
-    balance = Rows(
+    balance = ConstraintRows(
         np.searchsorted(passed, row),
         np.concatenate([flows, flows[inner], last]),
         np.concatenate([np.ones(len(flows)), -np.ones(np.count_nonzero(inner) + len(last))]),

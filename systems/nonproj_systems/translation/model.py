@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.strings import WORD, check
+from nonproj.io.strings import WORD, check_strings
 from nonproj_systems import models
 from nonproj_systems.translation.alignment import align, make_corpus
 from nonproj_systems.translation.instance import Instance, make_instance
@@ -176,7 +176,7 @@ def _check(values: Mapping[str, Any], table: PhraseTable, lm: Automaton) -> None
     if [str(array.dtype) for array in (*lm, *table)] != list(_TYPES) or any(array.ndim != 1 for array in lm):
         raise ValueError("wrong types of numbers")
     for side in ("source", "target"):
-        words = check(values[side], WORD, f"the {side} vocabulary")
+        words = check_strings(values[side], WORD, f"the {side} vocabulary")
         if not 3 <= len(words) <= MAX_WORDS or len(set(words)) < len(words):
             raise ValueError(f"the {side} vocabulary is not of 3 to {MAX_WORDS} different words")
     weights = values["weights"]

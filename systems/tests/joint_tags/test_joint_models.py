@@ -21,7 +21,7 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.hashing import list_places
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 from nonproj_systems.joint_tags import space
 from nonproj_systems.joint_tags.parser import CandidateOptions, Candidates, Choice, JointParser
@@ -41,7 +41,7 @@ WITH_NETWORK = SMALL | {"network.epochs": 3, "network.size": 8, "network.context
 def test_labelled_arcs_over_tagged_words_equal_the_definition(seed):
     rng = np.random.default_rng(seed)
     sentence, counts, rows = draw_candidates(rng, 4)
-    encoder = Encoder.from_sentences([draw_sentence(rng, 5), Sentence(rows[::2])], attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences([draw_sentence(rng, 5), Sentence(rows[::2])], attributes_of(FILES), rare=1)
     space, parts = joint_space(full_arc_space(4), counts)
     scorer = Scorer(FILES, encoder.attributes, "grandparent", LABELS)
     tokens = [encoder.encode(s) for s in (sentence, Sentence(rows))]

@@ -17,7 +17,7 @@ from nonproj.scoring.batch import join_rows
 from nonproj.scoring.hashing import list_places
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.types import Sentence
 from nonproj_systems.joint_tags.chain import ChainScores, max_marginals, prune_chain
@@ -43,7 +43,7 @@ def test_features_over_tagged_words_equal_the_definition(seed, types):
     rng, compared = np.random.default_rng(seed), [0, 0]
     drawn = [draw_tagged_sentence(rng, n, types) for n in (4, 3)]
     known = [draw_sentence(rng, 5), *(Sentence(rows[::2]) for _, rows, _ in drawn)]
-    encoder = Encoder.from_sentences(known, attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences(known, attributes_of(FILES), rare=1)
     tables = joint_tables(Scorer(FILES, encoder.attributes, types))
     best = [encoder.encode(sentence) for sentence, _, _ in drawn]
     own = [encoder.encode(Sentence(rows)) for _, rows, _ in drawn]
@@ -71,7 +71,7 @@ def test_features_over_tagged_words_equal_the_definition(seed, types):
 def test_with_one_candidate_each_scores_are_those_of_the_parser(types):
     rng = np.random.default_rng(7)
     sentence = draw_sentence(rng, 6)
-    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), rare=1)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), rare=1)
     scorer, tokens = Scorer(FILES, encoder.attributes, types), encoder.encode(sentence)
     weights = rng.integers(-9, 9, 1 << BITS).astype(np.int16)
     arcs = draw_arcs_of_words(rng, 6, True)

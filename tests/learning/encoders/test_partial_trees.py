@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.io import conll  # noqa: E402
-from nonproj.learning.encoders.losses import TAU, candidates, difference, head_loss, tree_loss  # noqa: E402
+from nonproj.learning.encoders.losses import TAU, difference, head_loss, likely_arcs, tree_loss  # noqa: E402
 from nonproj.learning.partial import completion_of  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
@@ -86,7 +86,7 @@ def test_the_likelihood_of_partial_trees_and_its_gradient(seed, single_root):
 def test_the_hinge_loss_of_a_partial_tree_goes_down_towards_the_trees_that_obey(seed, name):
     """By enumeration; words without a given head have no costs."""
     of_arcs, allowed = partial_example(seed)
-    arcs = candidates(of_arcs, np.array(PARTIAL), False, allowed)
+    arcs = likely_arcs(of_arcs, np.array(PARTIAL), False, allowed)
     assert {(2, 1), (3, 4)} <= set(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
     parts, heads, n_arcs = part_space(arcs, name), np.array(PARTIAL), len(arcs.head)
     scores = np.random.default_rng(seed).normal(size=len(parts)).astype(np.float32)

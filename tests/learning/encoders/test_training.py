@@ -18,9 +18,8 @@ from nonproj.components.trainer import train  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.calibration import judge  # noqa: E402
 from nonproj.io import conll  # noqa: E402
-from nonproj.learning.encoders import checkpoint  # noqa: E402
 from nonproj.learning.encoders.losses import difference, tree_loss  # noqa: E402
-from nonproj.learning.encoders.module import Heads, TagHead  # noqa: E402
+from nonproj.learning.encoders.module import BiaffineModule, TagHead  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.arcs import full_arc_space  # noqa: E402
 from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
@@ -64,13 +63,13 @@ def test_vectors_are_those_of_the_runtime(folder):
 
 @pytest.mark.parametrize("name", ["arc", "sibling", "grandparent"])
 def test_scores_are_those_of_the_runtime(name):
-    rng, layers = np.random.default_rng(0), Heads(16, 3, 0.0)
+    rng, layers = np.random.default_rng(0), BiaffineModule(16, 3, 0.0)
     with torch.no_grad():
         for parameter in layers.parameters():
             parameter.normal_(0.0, 0.3)
     vectors, parts = rng.normal(size=(5, 16)).astype(np.float32), part_space(full_arc_space(4), name)
     own = {key: value.detach().numpy() for key, value in layers.named_parameters()}
-    from nonproj.scoring.encoders.heads import Heads as Runtime
+    from nonproj.scoring.encoders.heads import BiaffineLayers as Runtime
 
     runtime, tensor = Runtime(own), torch.from_numpy(vectors)
     hidden = runtime.hidden(vectors)
@@ -227,8 +226,8 @@ def test_the_state_of_another_encoder_is_refused(folder):
     text = examples(folder, [["den", "hund", "ser", "."]])
     for each in (learner, other):
         each.epoch(text, 0, lambda items: items)
-    values, arrays = checkpoint.state_of(learner, 1)
-    assert checkpoint.restore(other, values, arrays) == 1
+    values, arrays = learner.state(1)
+    assert other.restore(values, arrays) == 1
     for mine, theirs in zip(learner.bert.parameters(), other.bert.parameters(), strict=True):
         assert torch.equal(mine, theirs)
     for damaged in (
@@ -236,9 +235,9 @@ def test_the_state_of_another_encoder_is_refused(folder):
         arrays | {"3.value": np.zeros(2, np.float32)},
     ):
         with pytest.raises(ModelError, match="not the state of this encoder's training"):
-            checkpoint.restore(other, values, damaged)
+            other.restore(values, damaged)
     with pytest.raises(ModelError, match="not the state of this encoder's training"):
-        checkpoint.restore(other, values | {"step": "1"}, arrays)
+        other.restore(values | {"step": "1"}, arrays)
 
 
 def test_training_is_repeatable(folder, sentences, model):

@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from nonproj.scoring.encoders import onnx_writer
 from nonproj.scoring.encoders.architecture import ARRAYS, read_folder
 from nonproj.scoring.encoders.graph import INPUT, OUTPUT, write_graph
-from nonproj.scoring.encoders.quantisation import block_size, quantise, restored, rounded
+from nonproj.scoring.encoders.quantisation import block_size, dequantise, quantise, quantised_blocks
 
 
 def test_varints_are_those_of_protobuf():
@@ -86,7 +86,7 @@ def test_rounding_errs_by_half_a_step_at_most(seed):
     size = 16 * int(random.integers(1, 5))
     matrix = random.normal(size=(2, 3, 2 * size)) * 10.0 ** random.integers(-6, 6)
     matrix[0, 0, :size] = 0
-    stored, scale = rounded(matrix.astype(np.float32), size)
+    stored, scale = quantised_blocks(matrix.astype(np.float32), size)
     assert stored.dtype == np.uint8 and scale.dtype == np.float32 and scale.shape == (2, 3, 2) and stored.min() >= 1
     found = (stored.astype(float) - 128).reshape(2, 3, 2, size) * scale[..., None]
     blocks = matrix.reshape(2, 3, 2, size)
@@ -97,8 +97,8 @@ def test_rounding_errs_by_half_a_step_at_most(seed):
 def test_rows_of_tables_are_restored():
     table = np.random.default_rng(1).normal(size=(50, 7)).astype(np.float32)
     rows = np.array([3, 3, 49, 0])
-    stored, scale = rounded(table, 7)
-    assert np.abs(restored(stored, scale, rows) - table[rows]).max() <= scale.max() / 1.99
+    stored, scale = quantised_blocks(table, 7)
+    assert np.abs(dequantise(stored, scale, rows) - table[rows]).max() <= scale.max() / 1.99
 
 
 @pytest.mark.parametrize(

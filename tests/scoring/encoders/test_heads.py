@@ -10,7 +10,7 @@ from nonproj.errors import ModelError
 from nonproj.linear.state import load
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space
-from nonproj.scoring.encoders.heads import TRILINEAR, Heads, sizes_of
+from nonproj.scoring.encoders.heads import TRILINEAR, BiaffineLayers, sizes_of
 
 
 def random_arrays(rng: np.random.Generator, hidden: int, n_labels: int) -> dict[str, np.ndarray]:
@@ -32,7 +32,7 @@ def random_parts(rng: np.random.Generator, n: int, name: str):
 def test_scores_equal_their_definitions(name):
     rng = np.random.default_rng(3)
     own, vectors = random_arrays(rng, 5, 3), rng.normal(size=(5, 5)).astype(np.float32)
-    parts, heads = random_parts(rng, 4, name), Heads(own)
+    parts, heads = random_parts(rng, 4, name), BiaffineLayers(own)
     plain = {key: array.astype(np.float64).tolist() for key, array in own.items()}
     hidden = heads.hidden(vectors)
     of_arcs = heads.arcs(hidden)
@@ -54,7 +54,7 @@ def test_scores_equal_their_definitions(name):
 def test_scores_of_labels_equal_their_definition():
     rng = np.random.default_rng(4)
     own, vectors, tree = random_arrays(rng, 4, 3), rng.normal(size=(4, 4)).astype(np.float32), np.array([-1, 2, 0, 2])
-    heads = Heads(own)
+    heads = BiaffineLayers(own)
     plain = {key: array.astype(np.float64).tolist() for key, array in own.items()}
     expected = [[label_score(plain, vectors.tolist(), tree[m], m, label) for label in range(3)] for m in range(1, 4)]
     np.testing.assert_allclose(heads.labels(heads.hidden(vectors), tree), expected, rtol=1e-4, atol=1e-4)
@@ -63,14 +63,14 @@ def test_scores_of_labels_equal_their_definition():
 @pytest.mark.parametrize("name", sorted(sizes_of(4, 3)))
 def test_arrays_of_strangers_are_checked(name):
     own = random_arrays(np.random.default_rng(5), 4, 3)
-    found = load(Heads, ({}, own), 3, 4)
+    found = load(BiaffineLayers, ({}, own), 3, 4)
     assert found.arrays.keys() == own.keys()
     with pytest.raises(ModelError, match=f"has no array '{name}'"):
-        load(Heads, ({}, {key: array for key, array in own.items() if key != name}), 3, 4)
+        load(BiaffineLayers, ({}, {key: array for key, array in own.items() if key != name}), 3, 4)
     wrong = own | {name: np.concatenate([own[name], own[name]])}
     with pytest.raises(ModelError, match="array '"):
-        load(Heads, ({}, wrong), 3, 4)
+        load(BiaffineLayers, ({}, wrong), 3, 4)
     infinite = own[name].copy()
     infinite.flat[-1] = np.nan
     with pytest.raises(ModelError, match=f"'{name}' has numbers beyond 10000"):
-        load(Heads, ({}, own | {name: infinite}), 3, 4)
+        load(BiaffineLayers, ({}, own | {name: infinite}), 3, 4)

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from nonproj.evaluation.universal import UNIVERSAL_TAGS
-from nonproj.io.checks import Rules, checked
+from nonproj.io.checks import ReadingRules, checked
 from nonproj_workbench.annotation.decisions import decisions_of, find_cycle, marks_of
 from nonproj_workbench.annotation.draft import HEAD, MISC, Draft, split_lines
 from nonproj_workbench.annotation.structure import surface
@@ -69,7 +69,7 @@ class Checker(NamedTuple):
         """
         found = own_messages(Draft.of(text))
         if self.level:
-            sentence = checked(split_lines(text), "sentence", 1, Rules(ignore_heads=True, max_line=1 << 30))
+            sentence = checked(split_lines(text), "sentence", 1, ReadingRules(ignore_heads=True, max_line=1 << 30))
             with _lock:
                 theirs = violations([sentence], self.level, self.language)
             own = (each for each in theirs if each.rule not in OF_FILES)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nonproj.cli.common import check_outputs, compile_ahead, decoding_options, load_model, reading_rules
 from nonproj.errors import ConfigError, DataError, DependencyError, FileError, needs, one_line
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.io.files import open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
 from nonproj.options.config import Config
@@ -71,7 +71,7 @@ def _check(options: argparse.Namespace) -> None:
     check_outputs({"output": options.output}, inputs)
 
 
-def _opened(options: argparse.Namespace, rules: Rules) -> tuple[str, Comparison | None]:
+def _opened(options: argparse.Namespace, rules: ReadingRules) -> tuple[str, Comparison | None]:
     """Return the file to edit, which is made if it is another one than the input, and the annotators to compare."""
     from nonproj_workbench.annotation.comparison import Comparison
     from nonproj_workbench.annotation.storage import SUFFIX, read_texts

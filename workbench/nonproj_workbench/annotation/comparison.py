@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.errors import FileError
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj_workbench.annotation.agreement import agreement, differences, forms_of
 from nonproj_workbench.annotation.decisions import Decisions, decisions_of, store, without_marks
 from nonproj_workbench.annotation.draft import COLUMNS, DEPREL, FORM, MISC, Draft
@@ -25,7 +25,7 @@ class Comparison:
     ----------
     paths : sequence of two str
         Their files.
-    rules : Rules
+    rules : ReadingRules
         By which they are read.
 
     Raises
@@ -34,11 +34,11 @@ class Comparison:
         They have different numbers of sentences, or cannot be read.
     """
 
-    def __init__(self, paths: Sequence[str], rules: Rules | None = None):
+    def __init__(self, paths: Sequence[str], rules: ReadingRules | None = None):
         self.names = dict(zip(SOURCES, (Path(path).name for path in paths), strict=True))
         if len(set(self.names.values())) < 2:
             self.names = dict(zip(SOURCES, paths, strict=True))
-        given = (rules or Rules())._replace(ignore_heads=True)
+        given = (rules or ReadingRules())._replace(ignore_heads=True)
         for path in paths:
             if not Path(path).is_file():
                 raise FileError(path, "no such file" if not Path(path).exists() else "not a file")

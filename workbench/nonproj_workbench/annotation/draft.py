@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from nonproj.errors import DataError, NonprojError
-from nonproj.io.checks import BOM, Rules, checked
+from nonproj.io.checks import BOM, ReadingRules, checked
 from nonproj.types import Sentence
 
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
@@ -16,7 +16,7 @@ ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """Their names."""
 
-_RULES = Rules(ignore_heads=True, max_line=1 << 30)
+_RULES = ReadingRules(ignore_heads=True, max_line=1 << 30)
 
 
 class EditError(NonprojError):

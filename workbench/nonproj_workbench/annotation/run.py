@@ -36,8 +36,7 @@ def serve(app: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -
 
 
 async def _serve(app: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:
-    server = Server(configuration(Writing(app), timeout_graceful_shutdown=10))
-    server.announce = announce
+    server = Server(configuration(Writing(app), timeout_graceful_shutdown=10), announce)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:

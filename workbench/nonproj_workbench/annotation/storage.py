@@ -27,7 +27,7 @@ from typing import Any
 
 from nonproj.errors import FileError, NonprojError, one_line
 from nonproj.io import conll
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.io.files import check_folder, open_input, open_output, unpacked
 from nonproj.io.temporary import reason
 
@@ -48,7 +48,7 @@ class Storage:
     ----------
     path : str or Path
         A CoNLL-U or CoNLL-X file, possibly compressed if its name ends in ``.gz``.
-    rules : Rules
+    rules : ReadingRules
         By which it is read; heads may have any values.
 
     Attributes
@@ -66,7 +66,7 @@ class Storage:
         The file cannot be read or written, or is malformed.
     """
 
-    def __init__(self, path: str | Path, rules: Rules | None = None):
+    def __init__(self, path: str | Path, rules: ReadingRules | None = None):
         self.name, self.path = str(path), Path(os.path.realpath(path))
         self.journal = self.path.with_name(self.path.name + SUFFIX)
         if not self.path.is_file():
@@ -79,7 +79,7 @@ class Storage:
         self.repeated = 0
         try:
             self._facts = _facts(self.path)
-            self.texts = read_texts(self.name, self.path, (rules or Rules())._replace(ignore_heads=True))
+            self.texts = read_texts(self.name, self.path, (rules or ReadingRules())._replace(ignore_heads=True))
             self._digest = digest_of(self.texts)
             self._repeat()
             self._mark()
@@ -241,7 +241,7 @@ class Storage:
         os.close(self._descriptor)
 
 
-def read_texts(name: str, path: Path, rules: Rules) -> list[str]:
+def read_texts(name: str, path: Path, rules: ReadingRules) -> list[str]:
     """Return the lines of each sentence of a file; errors name it ``name``."""
     stream, _, closing = open_input(path)
     with closing:

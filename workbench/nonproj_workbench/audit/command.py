@@ -23,13 +23,13 @@ from nonproj.errors import ConfigError, DependencyError, FileError, one_line
 from nonproj.evaluation.predictions import Prediction
 from nonproj.evaluation.universal import UNIVERSAL_TAGS
 from nonproj.io import conll
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
 from nonproj.io.files import open_output
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
-from nonproj.workers.partial import Partial, Record, file_digest, task_digest
+from nonproj.workers.partial import JobLog, Record, file_digest, task_digest
 from nonproj.workers.pool import InProcess, in_order
 from nonproj_workbench.audit.nuclei import variations
 from nonproj_workbench.audit.output import marked, without_misc, write_table
@@ -187,7 +187,7 @@ def _violations(options: argparse.Namespace, sentences: Sequence[Sentence]) -> l
 
 
 def predict_all(
-    options: argparse.Namespace, config: Config, rules: Rules, folder: Path, sentences: Sequence[Sentence]
+    options: argparse.Namespace, config: Config, rules: ReadingRules, folder: Path, sentences: Sequence[Sentence]
 ) -> list[Prediction]:
     """Return the prediction of each sentence; completed folds are kept, and ``--resume`` continues after them."""
     if not options.resume:
@@ -199,7 +199,7 @@ def predict_all(
     checkpoints = [str(path) for path in _temporary(options, folder)[1:]]
     shared, given = (paths, others, rules, config, options.folds), (options.model or "", options.on_error)
     folds = [Fold(*shared, k, checkpoint, options.resume, *given) for k, checkpoint in enumerate(checkpoints)]
-    with Partial(folder / PARTIAL, _facts(options, config)) as partial, workers as pool:
+    with JobLog(folder / PARTIAL, _facts(options, config)) as partial, workers as pool:
         done = {record.task for record in partial.records()}
         left = [fold for fold in folds if task_digest(fold.number) not in done]
         if done:

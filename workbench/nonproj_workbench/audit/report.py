@@ -8,8 +8,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from nonproj.evaluation.html.analysis import Table, Tile
-from nonproj.evaluation.html.items import Item
-from nonproj.evaluation.html.page import Content, Names, page_data, render
+from nonproj.evaluation.html.items import ReportItem
+from nonproj.evaluation.html.page import ReportContent, SourceNames, page_data, render
 from nonproj.evaluation.predictions import Prediction
 from nonproj.types import Sentence
 from nonproj_workbench.audit.output import line_of
@@ -45,18 +45,18 @@ def write_audit_report(
     tiles = [(f"{len(sentences):,}", "sentences", ""), (f"{sum(map(len, sentences)):,}", "words", "")]
     tiles += [_tile(kind, len(suspicions[kind]), len(shown[kind])) for kind in shown if suspicions[kind]]
     tables = [_table(kind, ranked, sentences, numbers) for kind, ranked in shown.items() if ranked]
-    data = page_data(items, Names("annotation", other="prediction"), Content(tiles, tables))
+    data = page_data(items, SourceNames("annotation", other="prediction"), ReportContent(tiles, tables))
     for i, position in numbers.items():
         data["sentences"][position]["n"] = [text for _, text in sorted(notes[i])]
     stream.write(render(data, title))
 
 
-def _item(position: int, sentence: Sentence, prediction: Prediction) -> Item:
+def _item(position: int, sentence: Sentence, prediction: Prediction) -> ReportItem:
     """Return a sentence of the page: the annotated tree, and the predicted one as the other."""
     assert sentence.heads is not None
     rows = [[*row[:7], label, *row[8:]] for row, label in zip(sentence.rows, prediction.labels, strict=True)]
     other = Sentence(rows, np.array([-1, *prediction.heads], np.int32), path=sentence.path, line=sentence.line)
-    return Item(position + 1, sentence, sentence.heads, sentence.labels, None, {}, other=other)
+    return ReportItem(position + 1, sentence, sentence.heads, sentence.labels, None, {}, other=other)
 
 
 def _tile(kind: str, found: int, shown: int) -> Tile:

@@ -14,7 +14,7 @@ from opening import opened, sentence
 
 from nonproj.errors import DataError, FileError
 from nonproj.io import temporary
-from nonproj.io.checks import Rules
+from nonproj.io.checks import ReadingRules
 from nonproj_workbench.annotation import storage, writing
 from nonproj_workbench.annotation.storage import LockError, Storage, read_texts
 
@@ -341,7 +341,7 @@ def test_threads_edit_at_once(path):
 
 
 def test_reading_is_that_of_the_project(path):
-    assert "".join(read_texts("x", path, Rules(ignore_heads=True))) == read(path)
+    assert "".join(read_texts("x", path, ReadingRules(ignore_heads=True))) == read(path)
 
 
 def test_a_journal_of_somebody_else_is_not_used(path):
@@ -391,4 +391,4 @@ def test_other_columns_than_those_of_conllu_are_not_edited(tmp_path):
         row = ["1", "x", *"________0"][: len(names.split())]
         path.write_text(f"# global.columns = {names}\n" + "\t".join(row) + "\n\n")
         with pytest.raises(FileError, match="has other columns than the ten of CoNLL-U"):
-            read_texts("a.conllup", path, Rules())
+            read_texts("a.conllup", path, ReadingRules())

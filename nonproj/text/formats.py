@@ -1,0 +1,58 @@
+"""The formats of plain text, and the options of reading it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nonproj.errors import ConfigError
+
+TEXT, LINES, WORDS, TOKENS = FORMATS = ("text", "lines", "words", "tokens")
+"""Running text; a sentence on each line; the same, its words separated by blanks; running text of such words."""
+
+RUNNING, GIVEN_WORDS = (TEXT, TOKENS), (WORDS, TOKENS)
+"""The formats of running text, rather than a sentence on each line; those of words that blanks separate."""
+
+MAX_LINE_WORDS = 1000
+"""Words of a line after which a sentence is cut where the input has one on each line."""
+
+
+class TextInput(NamedTuple):
+    """How text is read.
+
+    Attributes
+    ----------
+    format : str
+        One of `FORMATS`.
+    ranges : bool
+        Whether the characters of each token are written to MISC, as ``TokenRange=first:last``.
+    max_words : int
+        Longest sentence, in words; longer ones are cut where the segmenter is surest of a sentence end.
+    breaks : bool
+        Whether a line break always ends a sentence of running text; a line may still hold several.
+    """
+
+    format: str = TEXT
+    ranges: bool = False
+    max_words: int = MAX_LINE_WORDS
+    breaks: bool = False
+
+    def within(self, cut_words: int, max_words: int) -> TextInput:
+        """Return these options with sentences of at most this many words: running text is cut, lines only if need be.
+
+        Parameters
+        ----------
+        cut_words, max_words : int
+            As in `nonproj.options.sections.DecodingConfig`.
+        """
+        limit = min(self.max_words, max_words)
+        return self._replace(max_words=min(limit, cut_words) if self.format in RUNNING else limit)
+
+    def check(self) -> TextInput:
+        """Return these options, or raise ConfigError."""
+        if self.format not in FORMATS:
+            raise ConfigError("format", f"{self.format} is invalid, one of {', '.join(FORMATS)} expected")
+        if self.breaks and self.format not in RUNNING:
+            raise ConfigError("breaks", f"is about running text; in the format {self.format} each line is a sentence")
+        if self.max_words < 2:
+            raise ConfigError("max_words", f"{self.max_words} is invalid, an integer of at least 2 expected")
+        return self
