@@ -39,6 +39,12 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
     return {"data": data, "software": software}
 
 
+def provenance_of(path: str) -> dict[str, Any]:
+    """Return name, licence and file of a related treebank, as far as they are known."""
+    known = describe(path, digest(path))
+    return {"name": known.name, "licence": known.licence, "file": Path(path).name}
+
+
 def digest(path: str) -> str | None:
     """Return the SHA-256 of a regular file, and None for anything that can be read only once.
 

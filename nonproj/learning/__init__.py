@@ -1,6 +1,7 @@
 """The arithmetic of learning, which the components of a model (`nonproj.components`) are fitted with.
 
 - `training_data`: what components learn from: sentences, their tags, and both as numbers
+- `conventions`: tags and labels of related treebanks as a treebank would have them
 - `partial`: learning from trees of which only some heads are given
 - `label_numbers`: numbers of labels, by which few are scored for each arc
 - `labeler`: the averaged perceptron over labels
