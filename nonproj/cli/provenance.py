@@ -39,10 +39,10 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
     return {"data": data, "software": software}
 
 
-def provenance_of(path: str) -> dict[str, Any]:
-    """Return name, licence and file of a related treebank, as far as they are known."""
+def name_and_licence(path: str) -> str:
+    """Return the name of a treebank, or else of its file, and its licence, if that is known."""
     known = describe(path, digest(path))
-    return {"name": known.name, "licence": known.licence, "file": Path(path).name}
+    return f"{known.name or Path(path).name} ({known.licence or 'licence unknown'})"
 
 
 def digest(path: str) -> str | None:

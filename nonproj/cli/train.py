@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.cli.common import check_outputs, progress_bar, worker_pool
-from nonproj.cli.provenance import provenance, provenance_of
+from nonproj.cli.provenance import name_and_licence, provenance
 from nonproj.cli.reading import Treebanks
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, FileError, one_line
@@ -81,7 +81,7 @@ def _run(
         model.meta["silver"] |= {"texts": ", ".join(Path(text).name for text in texts)}
         model.meta["silver"] |= {"teacher": Path(options.teacher).name} if "teacher" in options else {}
     if "related" in model.meta:
-        model.meta["related"] |= {"treebanks": [provenance_of(name) for name in options.related]}
+        model.meta["related"] |= {"treebanks": "; ".join(map(name_and_licence, options.related))}
     model.meta |= provenance(config, path, test_path, len(held_out))
     model.save(output)
     log.info("wrote %s", one_line(str(output)))

@@ -152,10 +152,11 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
         yield "and on", f"{count} sentences, {words} words{named}, parsed {teacher}; {terms}"
     if training.get("related"):
         related = training["related"]
-        yield "and on", f"{_number(related.get('sentences'))} sentences, {_number(related.get('words'))} words, of:"
-        for each in related.get("treebanks", ()):
-            name, licence = each.get("name") or f"`{each.get('file')}`", each.get("licence") or "unknown"
-            yield "related treebank", f"{name}, licence: {licence}"
+        count, words = _number(related.get("sentences")), _number(related.get("words"))
+        yield (
+            "and on",
+            f"{count} sentences, {words} words of related treebanks: {related.get('treebanks', 'not named')}",
+        )
     if data.get("held_out_sentences"):
         yield "held out", f"{data['held_out_sentences']} sentences"
     if "nonprojective_arcs" in training:

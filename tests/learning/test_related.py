@@ -157,4 +157,7 @@ def test_sentences_that_are_tested_on_are_left_out(tmp_path, capsys):
     ]
     assert main([*arguments, *options]) == 0
     assert "are left out: they are tested on" in capsys.readouterr().err
-    assert Model.load(tmp_path / "m.nonproj").meta["related"]["sentences"] <= 20
+    related = Model.load(tmp_path / "m.nonproj").meta["related"]
+    assert related["sentences"] <= 20 and related["treebanks"] == "related.conllu (licence unknown)"
+    assert main(["inspect", "--card", str(tmp_path / "m.nonproj")]) == 0
+    assert "words of related treebanks: related.conllu (licence unknown)" in capsys.readouterr().out
