@@ -22,9 +22,11 @@ from nonproj.options.config import Config
 from nonproj.types import Sentence
 
 
-def context_of(sentences: list[Sentence], config: Config, silver: list[Sentence] = ()) -> FitContext:
+def context_of(
+    sentences: list[Sentence], config: Config, silver: list[Sentence] = (), related: list[Sentence] = ()
+) -> FitContext:
     """Return the context of the components after the pruner: sentences with predicted tags and candidate arcs."""
-    treebank, context = prepare(sentences, config, [], silver, lambda items, _: items)
+    treebank, context = prepare(sentences, config, [], silver, lambda items, _: items, related)
     before = [*OF_TEXT, *OF_TREES[: OF_TREES.index(PrunerComponent) + 1]]
     return fit_all(before, treebank, context, Checkpoint())
 

@@ -30,6 +30,8 @@ def add_train(parser: Arguments) -> None:
     """Add the arguments of ``nonproj train``."""
     add = parser.add_argument
     add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
+    text = "treebank of the same language or a similar one, to learn from, too, in TRAIN's conventions (repeatable)"
+    add("--related", action="append", default=[], metavar="FILE", help=text)
     add_training(parser)
     group = parser.add_group("workers")
     add = group.add_argument

@@ -39,6 +39,12 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
     return {"data": data, "software": software}
 
 
+def name_and_licence(path: str) -> str:
+    """Return the name of a treebank, or else of its file, and its licence, if that is known."""
+    known = describe(path, digest(path))
+    return f"{known.name or Path(path).name} ({known.licence or 'licence unknown'})"
+
+
 def digest(path: str) -> str | None:
     """Return the SHA-256 of a regular file, and None for anything that can be read only once.
 

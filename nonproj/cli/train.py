@@ -8,12 +8,12 @@ import dataclasses
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from nonproj.cli.common import check_outputs, progress_bar, worker_pool
-from nonproj.cli.provenance import provenance
+from nonproj.cli.provenance import name_and_licence, provenance
 from nonproj.cli.reading import Treebanks
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, FileError, one_line
@@ -54,6 +54,7 @@ def _run(
     # The test file is read now, to report errors before the training.
     silver, test = (treebanks.read_all(name, require_heads=True) for name in (config.treebank.silver, test_path))
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
+    related = _others(treebanks, getattr(options, "related", []), [*held_out, *test])
     if silver:
         named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
         log.info("and on %d sentences, %d words, parsed automatically: %s", *named)
@@ -73,11 +74,14 @@ def _run(
             shards=options.shards,
             processes=workers if local else None,
             silver=silver,
+            related=related,
         )
     if "silver" in model.meta:
         texts = getattr(options, "texts", None) or [str(config.treebank.silver)]
         model.meta["silver"] |= {"texts": ", ".join(Path(text).name for text in texts)}
         model.meta["silver"] |= {"teacher": Path(options.teacher).name} if "teacher" in options else {}
+    if "related" in model.meta:
+        model.meta["related"] |= {"treebanks": "; ".join(map(name_and_licence, options.related))}
     model.meta |= provenance(config, path, test_path, len(held_out))
     model.save(output)
     log.info("wrote %s", one_line(str(output)))
@@ -91,6 +95,19 @@ def _run(
         if checkpoint:  # without one, the output is a device or a pipe and cannot be rewritten
             model.save(output)
     return treebanks.report()
+
+
+def _others(treebanks: Treebanks, paths: Sequence[str], tested: Sequence[Sentence]) -> list[Sentence]:
+    """Return the sentences of related treebanks, but for those that the model will be tested on."""
+    known, found = {tuple(sentence.forms) for sentence in tested}, list[Sentence]()
+    for path in paths:
+        read = treebanks.read_all(path, require_heads=True)
+        kept = [sentence for sentence in read if tuple(sentence.forms) not in known]
+        log.info("and on %d sentences, %d words of %s", len(kept), sum(map(len, kept)), one_line(path))
+        if len(kept) < len(read):
+            log.info("%d sentences of %s are left out: they are tested on", len(read) - len(kept), one_line(path))
+        found += kept
+    return found
 
 
 @contextlib.contextmanager
@@ -143,6 +160,7 @@ def outputs(options: argparse.Namespace, config: Config, train: str, test: str |
     inputs: dict[str, str | None] = {"treebank": train, "configuration": options.config, "test file": test}
     inputs["held-out file"] = held_out if isinstance(held_out, str) else None
     inputs["automatically parsed file"] = config.treebank.silver
+    inputs |= {f"related treebank {number}": name for number, name in enumerate(getattr(options, "related", []), 1)}
     inputs |= {f"template file {path.name}": str(path) for path in Path(folder or os.devnull).glob("*")}
     check_outputs({"model": options.output, "checkpoint": str(checkpoint) if checkpoint else None}, inputs)
     return output, checkpoint

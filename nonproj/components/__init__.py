@@ -3,6 +3,7 @@
 - `base`: the protocol of components: each is fitted, stored, resumed and applied
 - `trainer`: trains a whole model: a loop over the list of components, with a checkpoint after each
 - `segmenter`: plain text to sentences and words
+- `conventions`: related treebanks with tags as the treebank would have them
 - `tagger`: tags and lemmas, and the tags that the parser learns from
 - `vocabulary`: numbers of strings, word clusters and labels
 - `pruner`: the first-order log-linear model that prunes arcs

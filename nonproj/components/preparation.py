@@ -21,9 +21,10 @@ from nonproj.io.conll import DEPREL, FEATS, UPOS, XPOS
 from nonproj.io.masking import HINT, MASK, MOSTLY, NOTABLE, masked_share
 from nonproj.io.partial import count_crossing
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
+from nonproj.learning.conventions import with_known_labels
 from nonproj.learning.label_numbers import label_set
 from nonproj.learning.partial import allowed_by, held_out_trees, with_trees
-from nonproj.learning.training_data import TrainingData, taken, trees_of
+from nonproj.learning.training_data import RELATED, SILVER, TrainingData, taken, trees_of
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.scoring.clusters import PREFIXES, Clusters
@@ -59,13 +60,17 @@ def prepare(
     held_out: Sequence[Sentence],
     silver: Sequence[Sentence],
     progress: Callable[..., Any],
+    related: Sequence[Sentence] = (),
 ) -> tuple[list[Sentence], FitContext]:
     """Return the sentences of a treebank with their trees, and the context in which its first component is fitted.
 
     The parameters and the errors are those of `nonproj.components.trainer.train`.
     """
     source = config.treebank.partial
+    if silver and related:
+        raise ConfigError("treebank.silver", "excludes related treebanks")
     treebank, held_out = with_trees(sentences, source), held_out_trees(held_out, source)
+    silver = silver or with_known_labels(related, treebank)
     check_sentences([*treebank, *silver] if treebank else treebank, config.decoding.max_words)
     check_decodable(part_set(config.parts))
     labels = label_set([*treebank, *silver])
@@ -75,7 +80,8 @@ def prepare(
     root = config.treebank.root
     roots = max(int(np.count_nonzero(tree == 0)) for tree in trees_of(treebank))
     multi_root = root == "multi" or (root == "auto" and roots > 1)
-    silver, share = usable_silver(silver, treebank, multi_root), nonprojective_share(treebank)
+    kind, share = RELATED if related else SILVER, nonprojective_share(treebank)
+    silver = usable(silver, treebank, multi_root, kind)
     allowed_by(treebank, source, not multi_root)
     tags = config.features.tags
     meta: dict[str, Any] = {
@@ -93,12 +99,13 @@ def prepare(
     if vectors:
         meta["vectors"] = {"name": Path(str(config.features.vectors)).name, "words": len(vectors.words)}
     if silver:
-        meta["silver"] = {"sentences": len(silver), "words": sum(map(len, silver))}
+        meta["related" if kind == RELATED else "silver"] = {"sentences": len(silver), "words": sum(map(len, silver))}
     log.info("%.2f %% of the training arcs are non-projective", 100 * share)
     data = TrainingData(
         [*treebank, *silver],
         len(silver),
-        taken(silver, config.treebank.silver_share * meta["words"]),
+        kind,
+        len(silver) if kind == RELATED else taken(silver, config.treebank.silver_share * meta["words"]),
         held_out,
         config.seed,
         dual_options(config.decoding, not multi_root, meta["projective"]),
@@ -108,20 +115,20 @@ def prepare(
     return treebank, FitContext(config, progress, data=data, files=files, meta=meta)
 
 
-def usable_silver(silver: Sequence[Sentence], sentences: Sequence[Sentence], multi_root: bool) -> list[Sentence]:
-    """Return the automatically parsed sentences that can be learnt from: not those with several roots, if none has.
+def usable(silver: Sequence[Sentence], sentences: Sequence[Sentence], multi_root: bool, kind: str) -> list[Sentence]:
+    """Return the further sentences that can be learnt from: not those with several roots, if none of the treebank has.
 
     Warn if they have labels that the sentences of the treebank lack.
     """
     known = {label for sentence in sentences for label in sentence.labels}
     if others := sorted({label for sentence in silver for label in sentence.labels} - known):
         names = ", ".join(map(one_line, others[:3])) + (", …" if len(others) > 3 else "")
-        log.warning("automatically parsed sentences have labels that the treebank lacks: %s", names)
+        log.warning("%s sentences have labels that the treebank lacks: %s", kind, names)
     pairs = zip(silver, trees_of(silver), strict=True)
     found = [sentence for sentence, tree in pairs if multi_root or np.count_nonzero(tree == 0) == 1]
     if len(found) < len(silver):
-        text = "%d of %d automatically parsed sentences are left out: they have several roots"
-        log.warning(text, len(silver) - len(found), len(silver))
+        text = "%d of %d %s sentences are left out: they have several roots"
+        log.warning(text, len(silver) - len(found), len(silver), kind)
     return found
 
 

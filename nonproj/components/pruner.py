@@ -43,8 +43,8 @@ class PrunerComponent(TableComponent):
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WeightTable:
-        """Learn from the chosen sentences of the treebank."""
-        return WeightTable(fit_pruner(of_treebank(context.data), context, context.title(cls.name)).weights)
+        """Learn from the chosen sentences, but for those that were parsed automatically."""
+        return WeightTable(fit_pruner(gold_part(context.data), context, context.title(cls.name)).weights)
 
     @classmethod
     def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
@@ -53,19 +53,20 @@ class PrunerComponent(TableComponent):
         Copies of a sentence share a fold.  Automatically parsed sentences need no other pruner than the model's.
         """
         data, config = context.data, context.config
-        own, treebank = new_pruner(context), of_treebank(data)
+        own, gold, count = new_pruner(context), gold_part(data), len(data.sentences) - data.silver
         own.weights = context.fitted[cls.name].weights
-        copies = len(treebank.chosen) // len(sentences)
-        folds = treebank.chosen // copies % max(config.pruner.folds, 1)
+        copies = count // len(sentences)
+        numbers = np.where(gold.chosen < count, gold.chosen // copies, gold.chosen - count)
+        folds = numbers % max(config.pruner.folds, 1)
 
         def fit(rest: np.ndarray) -> Pruner:
             fold = 1 + min(set(folds.tolist()) - set(folds[rest].tolist()), default=-1)
-            return fit_pruner(treebank.subset(rest), context, f"pruner fold {fold}") if fold else own
+            return fit_pruner(gold.subset(rest), context, f"pruner fold {fold}") if fold else own
 
         def apply(pruner: Pruner, inside: np.ndarray) -> list[TrainingArcs]:
             return [training_arcs(pruner, data, i, config) for i in inside.tolist()]
 
-        found = cross_fit(folds, fit, apply) + apply(own, np.arange(len(treebank.chosen), len(data.sentences)))
+        found = cross_fit(folds, fit, apply) + apply(own, np.arange(len(gold.chosen), len(data.sentences)))
         context.meta["pruning_training"] = pruning_figures("training", data.sentences, [each.arcs for each in found])
         return data._replace(
             spaces=ArcSpaces(each.with_gold for each in found), completed=[each.tree for each in found]
@@ -87,9 +88,9 @@ class PrunerComponent(TableComponent):
             raise ModelError(f"its arcs are wrong: {error}") from None
 
 
-def of_treebank(data: TrainingData) -> TrainingData:
+def gold_part(data: TrainingData) -> TrainingData:
     """Return the training data without those of the chosen sentences that were parsed automatically."""
-    return data.subset(data.chosen[data.chosen < len(data.sentences) - data.silver])
+    return data if data.related else data.subset(data.chosen[data.chosen < len(data.sentences) - data.silver])
 
 
 def new_pruner(context: FitContext) -> Pruner:

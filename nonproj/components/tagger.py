@@ -54,8 +54,8 @@ class TaggerComponent(Component):
         silver = [] if context.part_of else silver_of(context.data)
         learnt = where(sentences, ~np.array(lack_tags(sentences)))
         if silver and (missing := missing_column(silver, sentences)):
-            text = "the automatically parsed sentences have no %s; the tagger does not learn from them"
-            log.warning(text, WRITTEN[missing][0] if missing in WRITTEN else "LEMMA")
+            text = "the %s sentences have no %s; the tagger does not learn from them"
+            log.warning(text, context.data.kind, WRITTEN[missing][0] if missing in WRITTEN else "LEMMA")
         learnt += silver_for_tagger(silver, sentences, learnt, config.seed)
         folder, vectors = config.features.folder, context.files.vectors
         analyzer = Analyzer.fit(learnt, config.tagger, config.seed, context.progress, folder, vectors)
@@ -68,7 +68,7 @@ class TaggerComponent(Component):
         if analyzer is None:
             return data
         options = dataclasses.replace(config, tagger=quick(config.tagger))
-        apart = context.having(config=options, data=TrainingData(), fitted={})
+        apart = context.having(config=options, data=data if data.related else TrainingData(), fitted={})
         lacking, silver = np.array(lack_tags(sentences)), silver_of(data)
         if lacking.any():
             log.info("%d sentences lack tags, which are predicted", lacking.sum())
@@ -86,10 +86,10 @@ class TaggerComponent(Component):
         predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
         if silver and (config.training.tags != "gold" or missing_column(silver, sentences)):
             if silver_for_tagger(silver, sentences, learnt, config.seed):  # their tagger has not seen them
-                analyzer = cls.fit(sentences, apart) or analyzer
+                analyzer = cls.fit(sentences, apart.having(data=TrainingData())) or analyzer
             rows = analyzer.annotate(silver, overwrite=True)
             silver = [with_rows(*pair) for pair in zip(silver, rows, strict=True)]
-        return data._replace(sentences=[*predicted, *silver])
+        return data._replace(sentences=predicted, silver=0).with_further(silver)
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:

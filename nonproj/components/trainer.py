@@ -17,6 +17,7 @@ from typing import Any
 from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble, check_order, register
 from nonproj.components.checkpoint import Checkpoint, load_checkpoint, shards_of, training_digest
 from nonproj.components.confidence import ConfidenceComponent
+from nonproj.components.conventions import ConventionsComponent
 from nonproj.components.encoder import EncoderComponent
 from nonproj.components.labeler import LabelerComponent
 from nonproj.components.network import NetworkComponent
@@ -33,7 +34,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
 
-OF_TEXT: tuple[type[Component], ...] = (SegmenterComponent, TaggerComponent)
+OF_TEXT: tuple[type[Component], ...] = (SegmenterComponent, ConventionsComponent, TaggerComponent)
 """The components that learn from the sentences as they are; those of users follow."""
 
 OF_TREES: tuple[type[Component], ...] = (
@@ -64,6 +65,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
     processes: Any = None,
     components: Sequence[type[Component]] = (),
     silver: Sequence[Sentence] = (),
+    related: Sequence[Sentence] = (),
 ) -> Model:
     """Train a parser.
 
@@ -92,6 +94,10 @@ def train(  # noqa: PLR0913 (options by name, for users)
     silver : sequence of Sentence, optional
         Automatically parsed sentences, from which tagger, labeler, network and parser learn, too; an epoch takes as
         many as ``treebank.silver_share`` says.  Not for ``workers``.
+    related : sequence of Sentence, optional
+        With gold trees, of other treebanks of the same language or of a similar one, from which all but the sentence
+        splitter learn, too, in the conventions of ``sentences``: see `nonproj.learning.conventions`.  Neither for
+        ``workers`` nor beside ``silver``.
 
     Returns
     -------
@@ -115,7 +121,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
     >>> model = train(conll.read_all("train.conllu"), Config())  # doctest: +SKIP
     """
     began = time.perf_counter()
-    treebank, context = prepare(sentences, config, held_out or [], silver, progress or (lambda items, _: items))
+    progress = progress or (lambda items, _: items)
+    treebank, context = prepare(sentences, config, held_out or [], silver, progress, related)
     order = [*OF_TEXT, *components, *OF_TREES]
     check_order(order)
     for component in components:

@@ -150,6 +150,13 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
         teacher = f"by `{silver['teacher']}`" if silver.get("teacher") else "automatically"
         terms = "the terms of the text may restrict the use of the model"
         yield "and on", f"{count} sentences, {words} words{named}, parsed {teacher}; {terms}"
+    if training.get("related"):
+        related = training["related"]
+        count, words = _number(related.get("sentences")), _number(related.get("words"))
+        yield (
+            "and on",
+            f"{count} sentences, {words} words of related treebanks: {related.get('treebanks', 'not named')}",
+        )
     if data.get("held_out_sentences"):
         yield "held out", f"{data['held_out_sentences']} sentences"
     if "nonprojective_arcs" in training:

@@ -1,6 +1,7 @@
 """The algorithms of training, which the components of a model (`nonproj.components`) call.
 
 - `training_data`: the training data of components: sentences, their tags, and both as numbers
+- `conventions`: tags and labels of related treebanks as a treebank would have them
 - `partial`: learning from partial trees, of which only some heads are given
 - `label_numbers`: numbering of labels, such that few are scored for each arc
 - `labeler`: the averaged perceptron over labels

@@ -17,6 +17,9 @@ from nonproj.scoring.labels import AllowedLabels
 from nonproj.scoring.vocabulary import TokenEncoder, Tokens
 from nonproj.types import ArcSpace, Bools, Int32s, Sentence
 
+SILVER, RELATED = "automatically parsed", "related treebanks'"
+"""The kinds of sentences that are not of the treebank."""
+
 _T = TypeVar("_T")
 
 
@@ -101,9 +104,12 @@ class TrainingData(NamedTuple):
     Attributes
     ----------
     sentences : sequence of Sentence
-        Those of the treebank, and automatically parsed ones.  The tagger puts copies with other tags in their place.
+        Those of the treebank, and further ones: automatically parsed, or of related treebanks.  The tagger puts copies
+        with other tags in their place.
     silver : int
-        How many of the sentences, the last ones, were parsed automatically.
+        How many of the sentences, the last ones, are further ones.
+    kind : str
+        What these are: `SILVER` or `RELATED`.
     silver_in_epoch : int
         How many of these an epoch takes.
     held_out : sequence of Sentence
@@ -133,6 +139,7 @@ class TrainingData(NamedTuple):
 
     sentences: Sequence[Sentence] = ()
     silver: int = 0
+    kind: str = SILVER
     silver_in_epoch: int = 0
     held_out: Sequence[Sentence] = ()
     seed: int = 0
@@ -152,6 +159,16 @@ class TrainingData(NamedTuple):
     def trees(self) -> list[Int32s]:
         """The gold tree of each sentence, int32[N]; -1 for words without a given head."""
         return trees_of(self.sentences)
+
+    @property
+    def related(self) -> bool:
+        """Whether there are sentences of related treebanks."""
+        return self.kind == RELATED and self.silver > 0
+
+    def with_further(self, sentences: Sequence[Sentence]) -> TrainingData:
+        """Return the training data with other sentences in the place of the further ones."""
+        treebank = self.sentences[: len(self.sentences) - self.silver]
+        return self._replace(sentences=[*treebank, *sentences], silver=len(sentences))
 
     def subset(self, chosen: np.ndarray) -> TrainingData:
         """Return the same sentences, of which those with the chosen numbers, in ascending order, are learnt from."""

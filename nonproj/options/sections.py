@@ -37,7 +37,11 @@ class TreebankConfig(Section, name="treebank"):
         ("head", "misc", "none"),
     )
     silver: str | None = option(
-        None, "file of automatically parsed sentences to learn from, too, as 'nonproj distil' makes it", (str,), (None,)
+        None,
+        "file of automatically parsed sentences to learn from, too, as 'nonproj distil' makes it",
+        (str,),
+        (None,),
+        advanced=True,
     )
     silver_share: float = option(
         1.0,

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import toy
+from further import Interrupt, accuracy, blank, renamed, small
 from models import context_of
 
 from nonproj.components import tagger
@@ -14,54 +15,8 @@ from nonproj.errors import ConfigError, DataError
 from nonproj.io.copies import with_rows
 from nonproj.linear.streams import Stream
 from nonproj.model.model import Model
-from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.workers.pool import InProcess
-
-SMALL = toy.QUICK | {
-    "features.bits": 16,
-    "pruner.bits": 14,
-    "labeler.bits": 16,
-    "tagger.bits": 16,
-    "training.epochs": 3,
-    "labeler.epochs": 2,
-    "segmenter.epochs": 0,
-    "confidence.share": 0,
-}
-
-
-def small(**changes):
-    return Config().with_overrides(SMALL | {key.replace("__", "."): value for key, value in changes.items()})
-
-
-def blank(sentences):
-    """The sentences without tags."""
-    return [with_rows(s, [[*row[:2], "_", "_", "_", "_", *row[6:]] for row in s.rows]) for s in sentences]
-
-
-def accuracy(model, sentences):
-    """The share of right heads, with predicted tags."""
-    parses = Parser(model, tags="all").parse_all(blank(sentences))
-    return np.concatenate(
-        [parse.decoded.heads == s.heads for (_, parse), s in zip(parses, sentences, strict=True)]
-    ).mean()
-
-
-def renamed(sentences, suffix):
-    """The sentences with other words, which end in the same way."""
-    return [with_rows(s, [[row[0], suffix + row[1], row[1], *row[3:]] for row in s.rows]) for s in sentences]
-
-
-class Interrupt:
-    """Ctrl-C at the beginning of a loop."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def __call__(self, items, name):
-        if name == self.name:
-            raise KeyboardInterrupt
-        return items
 
 
 def material_of(treebank, silver, **changes):

@@ -1,0 +1,53 @@
+"""Training on further sentences beside those of a treebank: options, sentences with other words, and accuracy."""
+
+import numpy as np
+import toy
+
+from nonproj.io.copies import with_rows
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+
+SMALL = toy.QUICK | {
+    "features.bits": 16,
+    "pruner.bits": 14,
+    "labeler.bits": 16,
+    "tagger.bits": 16,
+    "training.epochs": 3,
+    "labeler.epochs": 2,
+    "segmenter.epochs": 0,
+    "confidence.share": 0,
+}
+
+
+def small(**changes):
+    return Config().with_overrides(SMALL | {key.replace("__", "."): value for key, value in changes.items()})
+
+
+def blank(sentences):
+    """The sentences without tags."""
+    return [with_rows(s, [[*row[:2], "_", "_", "_", "_", *row[6:]] for row in s.rows]) for s in sentences]
+
+
+def accuracy(model, sentences):
+    """The share of right heads, with predicted tags."""
+    parses = Parser(model, tags="all").parse_all(blank(sentences))
+    return np.concatenate(
+        [parse.decoded.heads == s.heads for (_, parse), s in zip(parses, sentences, strict=True)]
+    ).mean()
+
+
+def renamed(sentences, suffix):
+    """The sentences with other words, which end in the same way."""
+    return [with_rows(s, [[row[0], suffix + row[1], row[1], *row[3:]] for row in s.rows]) for s in sentences]
+
+
+class Interrupt:
+    """Ctrl-C at the beginning of a loop."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, items, name):
+        if name == self.name:
+            raise KeyboardInterrupt
+        return items
