@@ -114,7 +114,7 @@ def _partial_tiles(items: Sequence[Item], names: Sequence[str]) -> list[Tile]:
     return tiles
 
 
-_CERTIFIED = "no tree over its candidate arcs scores higher"
+_CERTIFIED = "no tree over the same arcs scores higher; each says over which"
 
 
 def _percent(share: float | None) -> str:
