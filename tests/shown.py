@@ -27,7 +27,9 @@ def parsed(count: int, seed: int = 0, errors: float = 0.15, confidence: bool = T
                     continue
         certified, gap = (chance.random() < 0.8), chance.random()
         lines = [f"# sent_id = toy-{number}", f"# nonproj certified = {str(certified).lower()}"]
-        lines += [f"# nonproj gap = {0.0 if certified else gap}", f"# nonproj iterations = {chance.randint(1, 90)}"]
+        gap, arcs = 0.0 if certified else gap, chance.randint(len(sentence), len(sentence) ** 2)
+        numbers = {"gap": gap, "score": 7.0, "bound": 7.0 + gap, "iterations": chance.randint(1, 90), "arcs": arcs}
+        lines += [f"# nonproj {name} = {value}" for name, value in numbers.items()]
         for word, row in enumerate(sentence.rows, 1):
             label = "dep" if chance.random() < errors / 2 else row[7]
             misc = f"Confidence={chance.random():.2f}" if confidence else "_"

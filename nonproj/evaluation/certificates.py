@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TextIO
 
 from nonproj.dual.proofs import as_line
@@ -74,8 +75,10 @@ class ParseRecord(NamedTuple):
 def statistics(parse: Parse) -> dict[str, Any]:
     """Return the numbers of `nonproj.types.Decoded` and ``gap``, ``full`` and ``changed`` as plain Python values.
 
-    ``gap`` is ``bound - score``; ``full`` means that all arcs were candidates; ``changed`` that this changed the tree;
-    ``confidence``, only with a classifier, is the probability that all heads are correct.
+    ``gap`` is ``bound - score``; ``arcs`` is the number of arcs that the certificate covers; ``full`` means that none
+    was pruned; ``changed`` that this changed the tree; ``confidence``, only with a classifier, is the probability that
+    all heads are correct.  Where they apply, ``price`` is what trees with crossing arcs pay, and ``projective`` means
+    that there are none.
     """
     decoded = parse.decoded
     figures = {
@@ -89,8 +92,25 @@ def statistics(parse: Parse) -> dict[str, Any]:
         "nodes": int(decoded.nodes),
         "full": parse.pruned is not None,
         "changed": parse.changed,
+        "arcs": len(parse.arcs.head),
     }
+    if parse.price:
+        figures |= {"price": float(parse.price)} if math.isfinite(parse.price) else {"projective": True}
     return figures if parse.confidence is None else figures | {"confidence": round(float(parse.confidence.tree), 4)}
+
+
+def covered(numbers: Mapping[str, Any], words: int) -> str:
+    """Return, in words, which arcs a certificate covers; a file may lack their number.
+
+    Examples
+    --------
+    >>> covered({"arcs": 57}, 8), covered({"arcs": 64}, 8), covered({}, 8)
+    ('57 of 64 arcs', 'all 64 arcs', 'its candidate arcs')
+    """
+    arcs, possible = numbers.get("arcs"), words**2
+    if not arcs:
+        return "its candidate arcs"
+    return f"{'all' if arcs == possible else f'{arcs:,} of'} {possible:,} arc{'s' * (possible != 1)}"
 
 
 def annotate(

@@ -17,6 +17,7 @@ import contextlib
 import copy
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -222,6 +223,7 @@ class Parser(LoadedModel):
             wide = [each or own for each, own in zip(wide, found, strict=True)]
             known = None  # other arcs than those of the trees
         labelled = self.labeler.label(batch, [each[0].tree for each in wide], known, demanded)
+        price = math.inf if self.options.projective else self.price
         parses = []
         for i, (numbers, margins) in enumerate(labelled):
             best, confidence = wide[i][0], None
@@ -233,9 +235,9 @@ class Parser(LoadedModel):
             labels, unknown, others = self._names(numbers, constraints[i]), self._count_unknown_tags(tokens[i]), None
             if self.nbest > 1:
                 more = ((tree, self.label(tokens[i], tree.tree, constraints[i])) for tree in wide[i][1:])
-                others = tuple(Parse(*each, arcs[i], narrow[i]) for each in more)
+                others = tuple(Parse(*each, arcs[i], narrow[i], price=price) for each in more)
             proof = self.prove(wide[i], narrow[i] is not None) if self.proofs else None
-            parses.append(Parse(best, labels, arcs[i], narrow[i], unknown, others, confidence, proof))
+            parses.append(Parse(best, labels, arcs[i], narrow[i], unknown, others, confidence, proof, price))
         return parses
 
     def evidence(self, case: ConfidenceInput, limit: float) -> Evidence:

@@ -110,7 +110,10 @@ def make_app(service: Service) -> ASGIApp:
 def _load_page() -> tuple[str, dict[str, str]]:
     """Return the start page, with headers that restrict a browser to its own scripts and styles."""
     text = resource("nonproj.server", "page.html")
-    text = text.replace("{tree.js}", join_modules([resource("nonproj.pictures", "tree.js")]))
+    tree, certificate, style = (
+        resource("nonproj.pictures", name) for name in ("tree.js", "certificate.js", "tree.css")
+    )
+    text = text.replace("{script}", join_modules([tree, certificate])).replace("{style}", style)
     script, style = (re.findall(f"<{tag}.*?>(.*?)</{tag}>", text, re.DOTALL)[0] for tag in ("script", "style"))
     return text, headers(script, style)
 

@@ -38,6 +38,7 @@ LANES = {
     "reads": Entry("research.attack.reads:Reads", 3, 30.0, 1_000_000, "damaged treebanks read"),
     "parses": Entry("research.attack.parses:Parses", 3, 180.0, 100_000, "damaged treebanks parsed"),
     "exact": Entry("research.attack.exact:Exact", 3, 60.0, 100_000, "random instances, compared with enumeration"),
+    "proofs": Entry("research.attack.proofs:Proofs", 1, 180.0, 60, "groups of sentences parsed with proofs"),
     "models": Entry("research.attack.models:Models", 3, 120.0, 20_000, "damaged or forged models and checkpoints"),
     "tagger": Entry("research.attack.components:Tagger", 2, 60.0, 2_000, "forged taggers and lemmatizers"),
     "segmenter": Entry("research.attack.components:Segmenter", 2, 60.0, 2_000, "forged segmenters"),

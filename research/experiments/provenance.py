@@ -19,7 +19,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -210,6 +210,18 @@ def _annotating() -> Ingredients:
     return found._replace(configuration=digest([_constants(module), found.configuration]))
 
 
+def _small(name: str) -> Callable[[], Ingredients]:
+    """Return the ingredients of a page about the small models of `research.experiments.proofs`."""
+
+    def of() -> Ingredients:
+        module, models = (importlib.import_module(f"research.experiments.{each}") for each in (name, "proofs"))
+        pairs = [(language, parts) for language in models.LANGUAGES for parts in module.SETS]
+        found = of_models(pairs, setting=replace(TODAY, config=models.CONFIG))
+        return found._replace(configuration=digest([_constants(module), found.configuration]))
+
+    return of
+
+
 def _grandparents(*languages: str, text: bool = False, **changes: object) -> Callable[[], Ingredients]:
     options = {name.replace("__", "."): value for name, value in changes.items()}
     return lambda: of_models([(language, "grandparent") for language in languages], options, text=text)
@@ -229,6 +241,8 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "distilling": _grandparents("english-ewt", text=True),
     "annotating": _annotating,
     "audit": _grandparents("english-ewt", "greek", "afrikaans"),
+    "proofs": _small("proofs"),
+    "all-arcs": _small("all_arcs"),
     "rounding": _grandparents("english-ewt", "greek", "afrikaans", "vietnamese", "tamil", text=True),
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""

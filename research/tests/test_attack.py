@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 from nonproj import errors  # noqa: E402
 from nonproj.dual.decoding import decode_trusted  # noqa: E402
+from nonproj.dual.proofs import as_line  # noqa: E402
 from nonproj.io import (  # noqa: E402
     checks,
     conll,
@@ -247,6 +248,14 @@ def test_a_model_that_is_not_validated_is_caught(lanes, monkeypatch, tmp_path):
     assert len(run_cases(lanes("models"), tmp_path, 300, failures=5).failures) == 5
 
 
+def test_proofs_are_confirmed_and_wrong_ones_caught(lanes, monkeypatch, tmp_path):
+    lane = lanes("proofs")
+    assert not run_cases(lane, tmp_path, 6).failures
+    assert lane.notes["sentences"] == 30 and lane.notes["certified"] > 25 and lane.notes["divided by the search"] > 0
+    monkeypatch.setattr("research.attack.proofs.as_line", lambda proof: as_line(proof | {"search": []}))
+    assert "a proof is refused" in run_cases(lane, tmp_path, 1).failures[0]["what"]
+
+
 STRIKE = """
 import contextlib, os, time
 from research.attack import campaign, reads
@@ -448,7 +457,7 @@ RESULTS = [json.loads(path.read_text()) for path in sorted((ROOT / "research" / 
         (["reads", "--second", "5"], "unknown option --second; did you mean --seconds?"),
         (
             ["writs"],
-            "unknown lane 'writs'; did you mean writes?; known: reads, parses, exact, models, tagger, segmenter, ",
+            "unknown lane 'writs'; did you mean writes?; known: reads, parses, exact, proofs, models, tagger, ",
         ),
     ],
 )

@@ -11,6 +11,7 @@ from browsing import expose, shown
 from shown import write_report
 
 from nonproj.cli.main import main
+from nonproj.evaluation.certificates import covered
 from nonproj.evaluation.html.items import read_statistics
 from nonproj.io import conll
 from nonproj.pictures.content import arcs_of, visible
@@ -198,7 +199,7 @@ def test_orders(page, folder):
 
     def certificate(n: int) -> float:
         found = read_statistics(files[0][n - 1])
-        return 0.0 if found["certified"] else -1.0 - float(f"{found['gap']:.3g}")
+        return 0.0 if found["certified"] else -1.0 - round(found["gap"], 6)
 
     def sure_error(n: int) -> float:
         a, b = files[0][n - 1], files[2][n - 1]
@@ -214,6 +215,35 @@ def test_orders(page, folder):
     assert shown(page) == sorted(numbers, key=lambda n: (-sure_error(n), n))
     order.select_by_value("long")
     assert shown(page)[0] == max(numbers, key=lambda n: len(files[0][n - 1]))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_a_certificate_rests_on(page, folder, scheme):
+    """By keyboard and by mouse; over which arcs it holds is said without opening it."""
+    prefer(page, scheme)
+    files, ground = read(folder)[0], {"light": "rgba(255, 255, 255, 1)", "dark": "rgba(21, 24, 29, 1)"}[scheme]
+    found = [read_statistics(sentence) for sentence in files]
+    chosen = [next(n for n, each in enumerate(found) if each["certified"] is kind) for kind in (True, False)]
+    for n, numbers in ((n, found[n]) for n in chosen):
+        page.execute_script("document.getElementById(`s${arguments[0]}`).scrollIntoView()", n + 1)
+        select = f"#s{n + 1} .certificate"
+        button = WebDriverWait(page, 10).until(lambda page, select=select: page.find_element(By.CSS_SELECTOR, select))
+        facts = page.find_element(By.CSS_SELECTOR, f"{select} + dl")
+        arcs = covered(numbers, len(files[n]))
+        assert button.text.endswith(f" over {arcs}") and not facts.is_displayed()
+        button.send_keys(Keys.ENTER)
+        assert facts.is_displayed() and facts.value_of_css_property("background-color") == ground
+        given = dict(zip(texts(facts, "dt"), texts(facts, "dd"), strict=True))
+        assert given["Arcs"].startswith(arcs) and given["Search"].startswith(f"{numbers['iterations']} iteration")
+        assert ("Proved" in given) is numbers["certified"] and ("Gap" in given) is not numbers["certified"]
+        assert given["Score"] == f"7.00; its upper bound: {numbers['bound']:.2f}"
+        assert ("pruned arc" in given["On trust"]) is not arcs.startswith("all")
+        page.switch_to.active_element.send_keys(Keys.ESCAPE)
+        assert not facts.is_displayed() and page.switch_to.active_element == button
+        button.click()
+        assert facts.is_displayed()
+        button.click()
+        assert not facts.is_displayed()
 
 
 def test_keys(page):

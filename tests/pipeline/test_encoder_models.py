@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +19,8 @@ pytest.importorskip("tokenizers")
 from encoders import WORDS, random_scorer, write_folder  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
+from nonproj.dual.check_proofs import check_line  # noqa: E402
+from nonproj.dual.proofs import as_line  # noqa: E402
 from nonproj.errors import ModelError, install_command, needs  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.io.objects import from_words  # noqa: E402
@@ -107,6 +110,21 @@ def test_certified_trees_are_those_of_the_integer_program(parser):
         assert found.certified and found.score == pytest.approx(best, rel=1e-9, abs=1e-6)
         searched += found.nodes > 1
     assert searched > 0, "no sentence needs branch and bound"
+
+
+def test_certified_trees_are_proved(file):
+    """The checker confirms the proofs of single trees and of several, many of which needed branch and bound."""
+    branched = 0
+    for k in (1, 3):
+        model = Model.load(file)
+        parser = Parser(model, replace(model.config.decoding, nbest=k), proofs=True)
+        for _, parse in parser.parse_all(sentences_of(60, 7)):
+            heads, verdict = check_line(as_line(parse.proof))
+            trees = (parse, *(parse.others or ()))
+            assert heads == [each.decoded.heads.tolist() for each in trees]
+            assert verdict.claimed and all(each.decoded.certified for each in trees)
+            branched += len(parse.proof["search"]) > 1
+    assert branched > 20
 
 
 def test_a_missing_package_is_named(file, tmp_path, monkeypatch, capsys):

@@ -114,7 +114,7 @@ def _partial_tiles(items: Sequence[ReportItem], names: Sequence[str]) -> list[Ti
     return tiles
 
 
-_CERTIFIED = "no tree over its candidate arcs scores higher"
+_CERTIFIED = "no tree over the same arcs scores higher; each says over which"
 
 
 def _percent(share: float | None) -> str:

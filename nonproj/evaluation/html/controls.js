@@ -3,7 +3,6 @@
 import {shape} from "../../pictures/tree.js";
 import {count, data, find, items, list, make, sentences, state} from "./page.js";
 import {addressOf, readFragment} from "./links.js";
-import {certificateOf} from "./sentences.js";
 import {draw, makeCurrent} from "./drawing.js";
 import {redrawAll, showOnly, syncControls, update} from "./results.js";
 import {view} from "./analysis.js";
@@ -28,7 +27,7 @@ function fillControls() {
   }
   fillSelect(find("label"), data.labels, labels);
   fillSelect(find("tag"), data.tags, tags);
-  const compared = data.trees.length > 1, known = sentences.some((s) => certificateOf(s)), sure = sentences.some((s) => s.c || s.q !== undefined);
+  const compared = data.trees.length > 1, known = sentences.some((s) => s.s), sure = sentences.some((s) => s.c || s.q !== undefined);
   find("only-wrong").hidden = !compared;
   find("only-uncertified").hidden = !known;
   for (const [order, wanted] of [["wrong", compared], ["certificate", known], ["unsure", sure], ["confident", compared && sure]]) find("sort").querySelector(`[value=${order}]`).hidden = !wanted;

@@ -1,9 +1,10 @@
 /* Sentences are drawn when they come into view. */
 
 import {chooseSize, drawTree, visible} from "../../pictures/tree.js";
+import {coveredArcs, showCertificate} from "../../pictures/certificate.js";
 import {data, items, list, make, sentences, several, state} from "./page.js";
 import {writeFragment} from "./links.js";
-import {arcsOf, certificateOf, factsOf} from "./sentences.js";
+import {arcsOf, factsOf} from "./sentences.js";
 import {search, wordsOf} from "./finding.js";
 import {courseOf} from "./course.js";
 import {copy, textOf} from "./export.js";
@@ -40,7 +41,7 @@ function badge(className, sign, text, title) {
 }
 
 function headOf(sentence, n) {
-  const head = make("div", "head"), title = make("h2"), link = make("a", "", `${n + 1}`), facts = factsOf(sentence), proof = certificateOf(sentence);
+  const head = make("div", "head"), title = make("h2"), link = make("a", "", `${n + 1}`), facts = factsOf(sentence), proof = sentence.s;
   link.href = `#s${n + 1}`;
   link.title = "link to this sentence";
   link.addEventListener("click", (event) => { event.preventDefault(); makeCurrent(list.shown.indexOf(n)); });
@@ -54,9 +55,8 @@ function headOf(sentence, n) {
   if (state.beside >= 0 && !facts.heads && !facts.labels && !facts.missing && !facts.unmatched) head.append(badge("good", "✓", data.trees[state.beside].gold ? "all right" : "the same"));
   if (facts.crossing) head.append(badge("cross", "⤫", `${facts.crossing} crossing`));
   if (proof && state.above === 0) {
-    const steps = [proof.iterations === null ? "" : several(proof.iterations, "iteration"), proof.nodes ? several(proof.nodes, "node") : ""].filter(Boolean).join(", ");
-    head.append(proof.certified ? badge("good", "✓", "certified", "no tree over its candidate arcs scores higher") : badge("open", "○", proof.gap === null ? "not certified" : `gap ${proof.gap}`, "another tree may score higher by the gap"));
-    if (steps) head.append(make("span", "", steps));
+    const text = proof.certified ? "✓ certified" : proof.gap === undefined ? "○ not certified" : `○ gap ${Number(Number(proof.gap).toPrecision(3))}`;
+    head.append(...showCertificate(`${text} over ${coveredArcs(proof, sentence.w.length)}`, `badge ${proof.certified ? "good" : "open"}`, proof, sentence.w.length));
   }
   if (state.above === 0 && sentence.q !== undefined) head.append(make("span", "", `tree right with probability ${sentence.q.toFixed(2)}`));
   else if (state.above === 0 && sentence.c) head.append(make("span", "", `least certain ${(Math.min(...sentence.c) / 100).toFixed(2)}`));

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from math import isfinite
 from pathlib import PurePath
 from typing import Any, NamedTuple, TextIO
 
@@ -65,7 +66,7 @@ def page_data(items: Iterable[ReportItem], names: SourceNames, content: ReportCo
         strings ``labels``, ``tags``, ``feats`` and ``strings``; ``tiles``, ``tables``; and ``sentences``, each with
         ``w`` (forms), ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i``
         (``sent_id``), ``p`` (its line), ``c`` (confidence in per cent), ``q`` (confidence of the whole tree), ``s``
-        (certificate, gap, iterations, nodes), ``r`` (from right to left), ``n`` (notes of an audit), and what
+        (`CERTIFICATE`), ``r`` (from right to left), ``n`` (notes of an audit), and what
         `nonproj.evaluation.html.columns` and `nonproj.evaluation.html.courses` add.
     """
     labels, tags, feats, strings = (Numbering({"": 0}), Numbering({"": 0}), Numbering({"": 0}), Numbering({"_": 0}))
@@ -124,15 +125,31 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
     if item.confidence is not None:
         data["c"] = [round(100 * share) for share in item.confidence]
     if "certified" in item.statistics:
-        numbers = item.statistics
-        gap = numbers.get("gap")
-        data["s"] = [bool(numbers["certified"]), None if gap is None else float(f"{gap:.3g}")]
-        data["s"] += [numbers.get("iterations"), numbers.get("nodes", 0)]
+        known = {
+            name: value for name in CERTIFICATE if (value := item.statistics.get(name)) is not None and isfinite(value)
+        }
+        data["s"] = {name: round(value, 6) if isinstance(value, float) else value for name, value in known.items()}
     if "confidence" in item.statistics:
         data["q"] = float(f"{item.statistics['confidence']:.3g}")
     if is_right_to_left(item.sentence.forms):
         data["r"] = 1
     return data
+
+
+CERTIFICATE = (
+    "certified",
+    "gap",
+    "score",
+    "bound",
+    "iterations",
+    "nodes",
+    "arcs",
+    "full",
+    "price",
+    "projective",
+    "rank",
+)
+"""The statistics that are shown of a certificate."""
 
 
 def _absent(column: str) -> str:
@@ -161,6 +178,7 @@ def render(data: dict[str, Any], title: str, plots: str = "") -> str:
 
 SCRIPTS = (
     ("pictures", "tree.js"),
+    ("pictures", "certificate.js"),
     ("evaluation.search", "regex.js"),
     ("evaluation.search", "syntax.js"),
     ("evaluation.search", "query.js"),

@@ -37,12 +37,6 @@ export function factsOf(sentence) {
   return sentence.facts;
 }
 
-export function certificateOf(sentence) {
-  if (!sentence.s || sentence.s[0] === null) return null;
-  const [certified, gap, iterations, nodes] = sentence.s;
-  return {certified, gap, iterations, nodes};
-}
-
 const doubt = (sentence) => (sentence.q !== undefined ? 1 - sentence.q : sentence.c ? 1 - Math.min(...sentence.c) / 100 : 0);
 
 /* The highest confidence of an arc that differs from the other tree; -1 if there is none. */
@@ -57,7 +51,7 @@ export const ORDERS = {
   file: null,
   wrong: (s) => factsOf(s).heads + factsOf(s).unmatched + factsOf(s).labels / 2,
   unsure: doubt,
-  certificate: (s) => { const proof = certificateOf(s); return proof && !proof.certified ? 1e6 + (proof.gap || 0) : 0; },
+  certificate: (s) => (s.s && !s.s.certified ? 1e6 + (s.s.gap || 0) : 0),
   confident: mostCertainError,
   crossing: (s) => factsOf(s).crossing,
   long: (s) => s.w.length,

@@ -24,8 +24,8 @@ def sentence_answer(i: int, count: int, unit: Unit, view: View) -> dict[str, Any
     shown, found = view.shown, view.suggestion
     proof = None
     if found is not None and view.is_suggested:
-        gap = found.gap if math.isfinite(found.gap) else None
-        proof = {"certified": found.certified, "gap": gap, "score": found.score, "constrained": found.constrained}
+        proof = {name: value if math.isfinite(value) else None for name, value in found.statistics.items()}
+        proof["constrained"] = found.constrained
     text = shown.comment("text") or surface(shown)
     return {
         "i": i,
@@ -90,9 +90,9 @@ def tree_answers(shown: Draft, found: Sequence[Suggestion]) -> list[dict[str, An
             {
                 "heads": each.heads,
                 "labels": each.labels,
-                "difference": found[0].score - each.score,
+                "difference": found[0].statistics["score"] - each.statistics["score"],
                 "differs": [word for word, (row, *arc) in enumerate(pairs, 1) if row[HEAD:DEPS] != list(map(str, arc))],
-                "certified": each.certified,
+                "certified": each.statistics["certified"],
             }
         )
     return trees

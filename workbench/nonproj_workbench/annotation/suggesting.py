@@ -6,9 +6,10 @@ import dataclasses
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nonproj.errors import DataError
+from nonproj.evaluation.certificates import statistics
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
@@ -32,11 +33,8 @@ class Suggestion(NamedTuple):
     ----------
     heads : list of n int
     labels : list of n str
-    certified : bool
-        Whether no tree over the candidate arcs with the decided arcs scores higher.
-    gap : float
-        By how much another tree may score higher at most.
-    score : float
+    statistics : dict
+        Its certificate, among the trees with the decided arcs: see `nonproj.evaluation.certificates.statistics`.
     constrained : bool
         Whether anything was decided.
     head_confidence, label_confidence : list of n float, or None
@@ -45,9 +43,7 @@ class Suggestion(NamedTuple):
 
     heads: list[int]
     labels: list[str]
-    certified: bool
-    gap: float
-    score: float
+    statistics: dict[str, Any]
     constrained: bool
     head_confidence: list[float] | None = None
     label_confidence: list[float] | None = None
@@ -180,13 +176,8 @@ def _explained(error: DataError, decisions: Decisions) -> str:
 
 def _suggestion(parse: Parse, decisions: Decisions) -> Suggestion:
     """Return the tree of a parse."""
-    best, confidence = parse.decoded, parse.confidence
-    constrained = bool(decisions.size)
+    confidence, constrained = parse.confidence, bool(decisions.size)
     probabilities: Sequence[list[float] | None] = (None, None)
     if confidence is not None:
         probabilities = (confidence.heads.tolist(), confidence.labels.tolist())
-    gap = max(0.0, float(best.bound) - float(best.score))
-    heads = [int(head) for head in best.heads]
-    return Suggestion(
-        heads, list(parse.labels), bool(best.certified), gap, float(best.score), constrained, *probabilities
-    )
+    return Suggestion(parse.decoded.heads.tolist(), list(parse.labels), statistics(parse), constrained, *probabilities)

@@ -65,7 +65,16 @@ def test_a_word_is_dragged_to_its_new_head_and_the_rest_is_decoded_again(page, a
     page.drop(3, 6)
     after = page.heads
     assert after[2] == 6 != before[2]
-    assert "that obeys your 1 decision scores higher" in page.text("proof")
+    arcs = page.sentence["proof"]["arcs"]
+    assert f"✓ over {arcs} of 64 arcs, no tree that obeys your 1 decision scores higher" in page.text("proof")
+    facts = page.one("#proof dl")
+    page.one("#proof button").send_keys(Keys.ENTER)  # which does not accept the sentence
+    assert (
+        "no tree over these arcs that obeys your 1 decision" in facts.text and "your decisions are right" in facts.text
+    )
+    assert f"{arcs} of 64 arcs; the others were pruned" in facts.text and "nonproj-check-proofs" in facts.text
+    page.type(Keys.ESCAPE)
+    assert not facts.is_displayed() and not page.sentence["done"]
     kinds = page.one("#scroll .arc[data-word='3']").get_attribute("class").split()
     assert {"decided", "changed"} <= set(kinds)
     assert page.all("#scroll .arc[data-word='3'] .dot")  # not by colour alone

@@ -93,7 +93,7 @@ def test_styles_are_in_the_style_sheet():
 
 def test_the_type_checker_sees_what_the_page_has():
     files = json.loads((WORKBENCH / "tsconfig.json").read_text(encoding="utf-8"))["files"]
-    assert [Path(name).name for name in files] == ["page.d.ts", "tree.js", *SCRIPTS, "theme.js"]
+    assert [Path(name).name for name in files] == ["page.d.ts", "tree.js", "certificate.js", *SCRIPTS, "theme.js"]
     assert all((WORKBENCH / name).is_file() for name in files)
 
 

@@ -1,7 +1,7 @@
 """The page of `nonproj annotate`: a template, a style sheet and scripts, which become one text.
 
-The scripts share one scope and are concatenated in the order of `SCRIPTS`, behind `tree.js` of `nonproj/pictures`
-and before its `theme.js`:
+The scripts share one scope and are concatenated in the order of `SCRIPTS`, behind `tree.js` and `certificate.js` of
+`nonproj/pictures` and before its `theme.js`:
 
 - `basics.js`: elements, requests, the banner of a lost server
 - `choosing.js`: the list of labels and tags with completion, and small forms
@@ -45,9 +45,9 @@ def load_page() -> tuple[str, dict[str, str]]:
     >>> text.startswith("<!doctype html>"), "unsafe" in headers["Content-Security-Policy"]
     (True, False)
     """
-    tree, theme = (resource("nonproj.pictures", name) for name in ("tree.js", "theme.js"))
+    *drawing, theme = (resource("nonproj.pictures", name) for name in ("tree.js", "certificate.js", "theme.js"))
     style = resource("nonproj.pictures", "tree.css") + resource(__name__, "annotate.css")
-    script = '\n"use strict";\n' + join_modules([tree, *(resource(__name__, name) for name in SCRIPTS), theme])
+    script = '\n"use strict";\n' + join_modules([*drawing, *(resource(__name__, name) for name in SCRIPTS), theme])
     parts = {"style": style, "script": script}
     text = re.sub(r"\{(style|script)\}", lambda match: parts[match[1]], resource(__name__, "annotate.html"))
     return text, headers(script, style) | {"Cache-Control": "no-store"}

@@ -12,17 +12,16 @@ function proofOf() {
   }
   if (demand?.waiting) return {kind: "open", text: `computing the tree of ${several(words.length, "word")} … other sentences do not wait, and an edit of this one discards it`};
   if (!proof) return {kind: problem ? "open" : "", text: problem ? `△ ${problem}` : file.model ? "the tree of the file, which is not the model's best one" : "no model: heads are not predicted"};
-  const obeys = decisions ? ` that obeys your ${several(decisions, "decision")}` : "";
-  if (proof.certified) return {kind: "good", text: `✓ no tree${obeys} scores higher`};
-  return {kind: "open", text: proof.gap === null ? `○ another tree${obeys} may score higher` : `○ another tree${obeys} may score up to ${Number(proof.gap).toPrecision(2)} higher`};
+  const arcs = coveredArcs(proof, words.length), obeys = decisions ? ` that obeys your ${several(decisions, "decision")}` : "";
+  if (proof.certified) return {kind: "good", text: `✓ over ${arcs}, no tree${obeys} scores higher`, decisions};
+  return {kind: "open", text: `○ over ${arcs}, another tree${obeys} may score ${proof.gap === null ? "" : `up to ${Number(proof.gap).toPrecision(2)} `}higher`, decisions};
 }
 
 function showProof() {
-  const {kind, text} = proofOf(), place = find("proof");
-  place.textContent = text;
+  const {kind, text, decisions} = proofOf(), place = find("proof"), {proof, words} = sentence;
+  place.replaceChildren(...(decisions === undefined ? [text] : showCertificate(text, "", proof, words.length, decisions)));
   place.className = `proof ${kind}`;
   find("compute").hidden = !sentence.demand || sentence.demand.waiting || sentence.done;
-  place.title = sentence.proof ? `score ${Number(sentence.proof.score).toFixed(2)}; the proof is over the arcs that the model considers` : "";
 }
 
 /* Asks for the tree of a long sentence; `poll` shows it when it is there. */

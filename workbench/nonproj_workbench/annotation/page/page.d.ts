@@ -16,4 +16,6 @@ interface EventTarget {
 type Tree = typeof import("../../../../nonproj/pictures/tree.js");
 declare const FORM: Tree["FORM"], TIP: Tree["TIP"], arcPath: Tree["arcPath"], chooseSize: Tree["chooseSize"], drawTree: Tree["drawTree"];
 declare const shape: Tree["shape"], textWidth: Tree["textWidth"], visible: Tree["visible"];
+type Certificate = typeof import("../../../../nonproj/pictures/certificate.js");
+declare const coveredArcs: Certificate["coveredArcs"], showCertificate: Certificate["showCertificate"];
 declare const nextTheme: typeof import("../../../../nonproj/pictures/theme.js").nextTheme;

@@ -1,0 +1,145 @@
+"""Proofs of real sentences, checked: how many certificates they confirm, their size, and the time of the check.
+
+    python -m research.experiments.proofs danish basque       # a stopped run can be resumed
+
+Small models are trained: a proof does not depend on how good a model is, but a worse one makes decoding harder.  Writes
+``proofs.csv`` and ``proofs.md`` in the folder of results.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from nonproj.dual.check_proofs import Refused, Verdict, check_line
+from nonproj.dual.proofs import as_line
+from nonproj.io import conll
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
+from nonproj.types import Sentence
+from research.experiments.__main__ import run_program
+from research.experiments.layout import percent, table
+from research.experiments.neural import known
+from research.experiments.provenance import stamp
+from research.experiments.setting import ROOT, Setting, model_file, timed, treebank
+from research.experiments.store import Row, appearing, write_rows
+from research.experiments.text import parse_arguments
+
+LANGUAGES = ("danish", "basque")
+SETS = ("grandparent", "third")
+TRAINING = 1000
+"""Number of sentences used for training."""
+
+MOST = {("danish", "third"): 100, ("basque", "grandparent"): 200, ("basque", "third"): 100}
+"""Numbers of test sentences where not all are parsed."""
+
+CONFIG = ROOT / "research" / "experiments" / "short.yaml"
+
+KINDS: dict[str, dict[str, object]] = {
+    "any tree": {},
+    "projective": {"projective": True},
+    "crossing arcs at a price": {"crossing": 5.0},
+    "5 best": {"nbest": 5},
+    "over all arcs": {"full": True},
+}
+"""Decoding options of each kind of proof."""
+
+FULL_WORDS = {"grandparent": 30, "third": 12}
+"""Maximum length of the sentences that are decoded over all arcs, by set of part types."""
+
+FILE = "proofs.csv"
+
+INTRODUCTION = f"""# Proofs, checked
+
+`nonproj parse --proofs` writes a proof of each tree, which `nonproj-check-proofs` checks in integers, with nothing but
+Python's standard library ([what a certificate means](../../docs/certificates.md)). *Certified* are sentences all of
+whose trees have a certificate, *confirmed* those among them that the checker accepts, and *exactly* those where it
+finds that no tree is better at all; for the others, none is better by more than rounding. *Branched* are those whose
+proof divides the trees into several sets. The first sentences of test files, models of {TRAINING} sentences and two
+epochs (a worse model makes decoding harder); over all arcs, sentences of up to 30 words, or 12 in third order. Bytes
+are compressed, and seconds those of the processor.
+`python -m research.experiments.proofs` makes this page.
+"""
+
+log = logging.getLogger("experiments")
+
+
+def measure(setting: Setting, languages: Sequence[str], sets: Sequence[str] = SETS) -> None:
+    """Measure each kind of proof on some treebanks; rows that exist are kept."""
+    for language, parts, kind in itertools.product(languages, sets, KINDS):
+        rows = known(setting, FILE)
+        names = {"language": language, "parts": parts, "kind": kind}
+        if any(names.items() <= row.items() for row in rows):
+            continue
+        log.info("proofs, %s, %s, %s", language, parts, kind)
+        sentences = list(conll.read(treebank(setting, language)[1]))[: setting.sentences or MOST.get((language, parts))]
+        if kind == "over all arcs":
+            sentences = [sentence for sentence in sentences if len(sentence) <= FULL_WORDS[parts]]
+        row = figures_of(Model.load(model_file(setting, language, parts)), KINDS[kind], sentences)
+        write_rows(setting.results / FILE, [*rows, names | row])
+        write_page(setting)
+
+
+def figures_of(model: Model, options: Mapping[str, object], sentences: Sequence[Sentence]) -> Row:
+    """Parse sentences with proofs, and check these."""
+    parser = Parser(model, replace(model.config.decoding, **options), proofs=True)
+    row: Row = dict.fromkeys(("sentences", "certified", "confirmed", "exact", "branched", "seconds", "bytes"), 0)
+    for sentence, parse in parser.parse_all(sentences):
+        line = as_line(parse.proof | {"name": f"{sentence.path}:{sentence.line}"})
+        certified = all(each.decoded.certified for each in (parse, *(parse.others or ())))
+        verdict, seconds = timed(verdict_of, line)
+        confirmed = verdict is not None and verdict.claimed
+        found = {"sentences": 1, "certified": certified, "confirmed": certified and confirmed, "seconds": seconds}
+        found |= {"exact": certified and confirmed and verdict.exact, "branched": len(parse.proof["search"]) > 1}
+        found["bytes"] = len(gzip.compress(line.encode()))
+        row = {name: row[name] + found[name] for name in row}
+    return row
+
+
+def verdict_of(line: str) -> Verdict | None:
+    """Return what a proof proves; None, with a message, if it is refused."""
+    try:
+        return check_line(line)[1]
+    except Refused as error:
+        log.error("refused: %s: %s", error, line[:200])
+        return None
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def write_page(setting: Setting) -> None:
+    """Write the page."""
+    lines = []
+    for row in known(setting, FILE):
+        count = row["sentences"]
+        shares = [count, row["certified"], f"{row['confirmed']} ({percent(row['confirmed'] / row['certified'])} %)"]
+        costs = [f"{row['bytes'] / count:,.0f}", f"{1000 * row['seconds'] / count:.1f}"]
+        title = f"{str(row['language']).title()}, {row['parts']}"
+        lines.append([title, row["kind"], *shares, row["exact"], row["branched"], *costs])
+    header = ["", "", "sentences", "certified", "confirmed", "exactly", "branched", "bytes per sentence"]
+    header.append("milliseconds to check a sentence")
+    path = setting.results / "proofs.md"
+    with appearing(path) as temporary:
+        temporary.write_text(f"{INTRODUCTION}\n{table(header, lines)}\n", encoding="utf-8")
+    stamp(path, "proofs")
+
+
+def small_setting(arguments: list[str] | None, name: str, description: str) -> tuple[Setting, Sequence[str]]:
+    """Return a setting with small models, and the treebanks that a command line asks for."""
+    setting, languages = parse_arguments(arguments, f"research.experiments.{name}", description, LANGUAGES)
+    models = setting.results / "runs" / "proofs" if setting.models == ROOT / "models" else setting.models
+    return replace(setting, models=models, config=CONFIG, training=TRAINING), languages
+
+
+def _run(arguments: list[str] | None) -> None:
+    """Run the command line."""
+    measure(*small_setting(arguments, "proofs", __doc__.split("\n")[0]))
+
+
+if __name__ == "__main__":
+    sys.exit(run_program(_run, None))
