@@ -1,13 +1,20 @@
 # Further targets for the tests of the parser, for the Makefile of the root, which includes this file.
 
-# The tests of kernels; what compares solvers, or Python with Python, has no bounds to check.
-BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual scoring/test_scoring.py learning/test_learning.py) \
-	$(addprefix nonproj/,trees automata dual) -k 'not integer_program and not sizes'
+# The packages whose kernels are tested with bounds checks; what compares solvers, or Python with Python, has none.
+BOUNDS ?= automata dual learning linear parts scoring trees
+BOUNDS_TESTS = $(sort $(foreach package,$(BOUNDS),$(BOUNDS_OF_$(package))))
+BOUNDS_OF_automata = tests/automata nonproj/automata
+BOUNDS_OF_dual = tests/dual nonproj/dual
+BOUNDS_OF_learning = tests/learning/test_learning.py
+BOUNDS_OF_linear = tests/learning/test_learning.py
+BOUNDS_OF_parts = tests/parts
+BOUNDS_OF_scoring = tests/scoring/test_scoring.py
+BOUNDS_OF_trees = tests/trees nonproj/trees
 
 .PHONY: test-bounds test-python test-encoder types
 
 test-bounds: $(READY) ## run the tests of kernels with array bounds checks
-	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(BOUNDS_TESTS) $(ARGS)
+	@$(if $(BOUNDS_TESTS),NUMBA_BOUNDSCHECK=1 $(PYTEST) $(BOUNDS_TESTS) -k 'not integer_program and not sizes' $(ARGS),:)
 
 test-python: $(READY) ## run the tests of decoders and scores without compilation, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)

@@ -1,16 +1,22 @@
-"""Commands of other distributions, which declare them as entry points of the group `GROUP`."""
+"""What other distributions add to the program: commands, and kernels to compile, as entry points of two groups."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nonproj.cli.arguments import Arguments
 from nonproj.errors import DependencyError, install_distribution
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "nonproj.commands"
-"""The group of entry points: each has the name of a command, and refers to a `Command`."""
+"""The group of commands: each entry point has the name of a command, and refers to a `Command`."""
+
+WARMUPS = "nonproj.warmups"
+"""The group of warm-ups: each entry point refers to a function that calls all kernels of its distribution."""
 
 WORKBENCH = {
     "annotate": "correct trees in the browser",
@@ -73,14 +79,26 @@ def find_command(name: str) -> Command | None:
     from importlib.metadata import entry_points  # takes 20 ms, and is needed only for commands of others
 
     for entry in entry_points(group=GROUP, name=name):
-        try:
-            command: Command = entry.load()
-        except (ImportError, AttributeError) as error:
-            package = entry.dist.name if entry.dist else entry.value
-            message = f"{package} does not fit this version of nonproj ({error}); install both in the same version"
-            raise DependencyError(f"'{name}': {message}") from None
+        command: Command = _load(entry)
         return command
     return None
+
+
+def warm_ups() -> list[Callable[[], None]]:
+    """Return the functions by which the installed distributions have their kernels compiled."""
+    from importlib.metadata import entry_points
+
+    return [_load(entry) for entry in entry_points(group=WARMUPS)]
+
+
+def _load(entry: EntryPoint) -> Any:
+    """Return what an entry point refers to."""
+    try:
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        package = entry.dist.name if entry.dist else entry.value
+        message = f"{package} does not fit this version of nonproj ({error}); install both in the same version"
+        raise DependencyError(f"'{entry.name}': {message}") from None
 
 
 def how_to_install(name: str) -> str:

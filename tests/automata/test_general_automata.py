@@ -101,7 +101,7 @@ def valency_score(arcs, take, stop, scores, heads):
 @pytest.mark.parametrize("forbidden", [0.0, 0.2])
 def test_valency_in_the_dual_decomposition_equals_enumeration(forbidden, kind):
     certified = rejected = 0
-    for seed in range(40):
+    for seed in seeds(40, least=20):
         rng = np.random.default_rng(seed)
         n, most = int(rng.integers(1, 6)), int(rng.integers(0, 4))
         parts, scores = draw_problem(rng, n, "arc", kind, bool(seed % 2))
@@ -166,7 +166,7 @@ def test_scores_that_do_not_depend_on_the_count_are_arc_scores(seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_restricted_automata_score_the_trees_that_are_left(kind):
-    for seed in range(20):
+    for seed in seeds(20):
         rng = np.random.default_rng(seed)
         arcs, automata, scores = draw_automata(rng, 4, kind, False, 0.2)
         keep = rng.random(len(scores)) < 0.7
@@ -182,8 +182,8 @@ def test_restricted_automata_score_the_trees_that_are_left(kind):
 @pytest.mark.parametrize("forbidden", [0.0, 0.2])
 def test_branch_and_bound_certifies_what_enumeration_finds(forbidden, kind):
     """Any automata of one to three states, also those that reject some trees, or all."""
-    tried = searched = 0
-    for seed in range(100):
+    tried, searched, chosen = 0, 0, seeds(100, least=25)
+    for seed in chosen:
         rng = np.random.default_rng(seed)
         arcs, automata, scores = draw_automata(rng, int(rng.integers(1, 5)), kind, bool(seed % 2), forbidden)
         options = DualOptions(max_iterations=int(rng.choice([2, 100])), rule=seed % 2, projective=seed % 3 == 0)
@@ -198,13 +198,13 @@ def test_branch_and_bound_certifies_what_enumeration_finds(forbidden, kind):
         assert found.score == pytest.approx(optimum, abs=1e-7)
         assert not found.certified or optimum - 1e-7 <= found.bound <= optimum + 1e-6
         tried, searched = tried + 1, searched + (found.nodes > 0)
-    assert tried >= 15 and searched >= 4
+    assert tried >= 0.15 * len(chosen) and searched >= 0.04 * len(chosen)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("price", [0.0, 1.0])
 def test_k_best_trees_of_a_set_without_compiled_automata(price, kind):
-    for seed in range(15):
+    for seed in seeds(15):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, ("arc", "trisibling"), kind, bool(seed % 2))
         score = naive_trees.tree_scorer(parts, scores)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from nonproj.cli.main import build_parser, main
-from nonproj.cli.plugins import GROUP, WORKBENCH
+from nonproj.cli.plugins import GROUP, WARMUPS, WORKBENCH, warm_ups
+from nonproj.errors import DependencyError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,12 +34,12 @@ GREET = Command("greet somebody", add, "greeting")
 def distribution(tmp_path, monkeypatch):
     """Installs a distribution with a command, which an object in the module ``greeting`` describes."""
 
-    def install(command, place="greeting:GREET"):
+    def install(command, place="greeting:GREET", group=GROUP):
         (tmp_path / "greeting.py").write_text(MODULE, encoding="utf-8")
         folder = tmp_path / "nonproj_greeting-1.0.0.dist-info"
         folder.mkdir()
         (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: nonproj-greeting\nVersion: 1.0.0\n")
-        (folder / "entry_points.txt").write_text(f"[{GROUP}]\n{command} = {place}\n")
+        (folder / "entry_points.txt").write_text(f"[{group}]\n{command} = {place}\n")
         monkeypatch.syspath_prepend(str(tmp_path))
 
     yield install
@@ -57,6 +58,17 @@ def test_an_installed_command_runs(distribution, capsys):
         main(["greet", "--help"])
     assert "Greet somebody." in capsys.readouterr().out
     assert "greet" in build_parser(["greet"]).commands and "greet" not in build_parser().commands
+
+
+def test_installed_warm_ups_are_found(distribution):
+    distribution("all", "greeting:run", WARMUPS)
+    assert "greeting" in [each.__module__ for each in warm_ups()]
+
+
+def test_a_warm_up_that_does_not_fit_is_an_error(distribution):
+    distribution("all", "greeting:none", WARMUPS)
+    with pytest.raises(DependencyError, match="^'all': nonproj-greeting does not fit this version of nonproj"):
+        warm_ups()
 
 
 def test_a_command_of_our_own_is_never_replaced(distribution, capsys):

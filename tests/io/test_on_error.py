@@ -25,6 +25,8 @@ from nonproj.workers import parsing
 
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 WHERE = ([], ["--jobs", "2"], ["--resume"], ["--resume", "--jobs", "2"])
+ENDS = [pytest.param(words, marks=[pytest.mark.thorough] * (words in WHERE[1:3])) for words in WHERE]
+"""The same; what combines neither or both of these options is enough every day."""
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +79,12 @@ def with_bad(place: int, kind: str) -> tuple[bytes, bytes, int]:
     ("kind", "place", "words"),
     [
         *(("bytes", 31, words) for words in WHERE),
-        *((kind, 31, WHERE[number % 2]) for number, kind in enumerate(BAD)),
-        ("bytes", 0, WHERE[1]),
+        *((kind, 31, WHERE[number % 2]) for number, kind in enumerate(BAD) if kind != "bytes"),
         ("bytes", 60, WHERE[3]),
-        ("long", 60, WHERE[0]),
-        ("long", 31, WHERE[3]),
+        *(
+            pytest.param(*each, marks=pytest.mark.thorough)
+            for each in (("bytes", 0, WHERE[1]), ("long", 60, WHERE[0]), ("long", 31, WHERE[3]))
+        ),
     ],
 )
 def test_a_broken_sentence_is_left_out_or_copied(here, capsys, kind, place, words):
@@ -113,7 +116,7 @@ def test_a_broken_sentence_is_left_out_or_copied(here, capsys, kind, place, word
     assert capsys.readouterr().err == f"nonproj: {message}\n"
 
 
-@pytest.mark.parametrize("words", WHERE, ids=" ".join)
+@pytest.mark.parametrize("words", ENDS, ids=" ".join)
 def test_what_cannot_be_kept_in_memory_is_passed_over(here, capsys, words):
     """A line or a sentence that is too long cannot be copied, so it is omitted and reported."""
     long = f"# {'x' * 300_000}\n{WORD}\n"
@@ -128,7 +131,7 @@ def test_what_cannot_be_kept_in_memory_is_passed_over(here, capsys, words):
         assert "a sentence of too many lines; is the blank line after it missing?" in errors
 
 
-@pytest.mark.parametrize("words", WHERE, ids=" ".join)
+@pytest.mark.parametrize("words", ENDS, ids=" ".join)
 def test_behind_damaged_gzip_data_nothing_can_be_read(here, capsys, words):
     whole = treebank(2000, seed=5).encode()
     Path("bad.conll.gz").write_bytes(gzip.compress(whole)[:-4000])
@@ -215,8 +218,14 @@ def _facts(unit) -> tuple:
 LINES = ["Den hund ser.", "Mand jager kat.", "Den kat kender hus.", "Hus ser.", "", "Lille hund jager.", "Kat ser den."]
 
 
-@pytest.mark.parametrize("words", WHERE, ids=" ".join)
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        pytest.param(form, words, id=f"{form}{' '.join(words)}", marks=[pytest.mark.thorough] * (number != place))
+        for number, form in enumerate(FORMATS)
+        for place, words in enumerate(WHERE)
+    ],
+)
 def test_a_broken_line_of_text_is_left_out_or_becomes_a_comment(here, capsys, form, words):
     lines = (LINES * 12)[:70]
     bad = "Bl\xe5 \\ hund.".encode("latin-1")
@@ -241,14 +250,14 @@ def test_a_broken_line_of_text_is_left_out_or_becomes_a_comment(here, capsys, fo
     assert ids == [f"# sent_id = {number}" for number in range(1, len(text) + 1)]
 
 
-@pytest.mark.parametrize("words", WHERE, ids=" ".join)
+@pytest.mark.parametrize("words", ENDS, ids=" ".join)
 def test_text_that_ends_with_a_broken_line(here, words, capsys):
     Path("bad.txt").write_bytes(b"Den hund ser.\nBl\xe5.\n")
     Path("good.txt").write_bytes(b"Den hund ser.\n")
     assert parse("bad.txt", "--text", "--on-error", "copy", *words) == (1, parse("good.txt", "--text")[1])
 
 
-@pytest.mark.parametrize("words", WHERE, ids=" ".join)
+@pytest.mark.parametrize("words", ENDS, ids=" ".join)
 def test_a_long_stretch_of_blanks_is_left_out(here, words, capsys):
     """As in a log file of a machine that crashed."""
     for gap in (b"\0" * 200_000, b" \n" * 300_000):

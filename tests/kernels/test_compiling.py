@@ -245,10 +245,11 @@ def test_compiling_everything_prints_the_folder(monkeypatch, capsys):
     done = []
     monkeypatch.setattr(KernelFiles, "use_shipped", True)
     monkeypatch.setenv(_kernel.IGNORED, "")
-    monkeypatch.setattr(compile_command, "compile_everything", lambda: done.append(True))
+    monkeypatch.setattr(compile_command, "compile_everything", lambda: done.append("ours"))
+    monkeypatch.setattr(compile_command, "warm_ups", lambda: [lambda: done.append("theirs")])
     monkeypatch.setattr(compile_command, "kept_in", lambda: Path("/there"))
     assert main(["compile"]) == 0
-    assert done and capsys.readouterr().out == "/there\n" and not KernelFiles.use_shipped
+    assert done == ["ours", "theirs"] and capsys.readouterr().out == "/there\n" and not KernelFiles.use_shipped
     monkeypatch.setattr(compile_command, "kept_in", lambda: None)
     assert main(["compile"]) == 2
     assert capsys.readouterr().err.startswith("nonproj: NONPROJ_CACHE: there is no folder for compiled kernels")

@@ -1,4 +1,4 @@
-"""The compiled code: one signature for each kernel and optional part, and nothing left to compile after the warm-up."""
+"""The cache of compiled code: what it shares, and what makes it compile again."""
 
 import json
 import os
@@ -11,73 +11,6 @@ import pytest
 
 import nonproj
 from nonproj.kernels.kernel import source_digest
-
-_PROGRAM = """
-import importlib, json, pkgutil, sys
-import nonproj
-from nonproj.cli.warmup import warm_up
-
-warm_up()
-kernels = {}
-for info in pkgutil.walk_packages(nonproj.__path__, "nonproj."):
-    if info.name == "nonproj.__main__":
-        continue
-    if info.name.startswith("nonproj.learning.encoders."):  # has no kernels, and needs PyTorch
-        continue
-    module = importlib.import_module(info.name)
-    for value in vars(module).values():
-        if hasattr(value, "py_func") and value.py_func.__module__ == info.name:
-            kernels[f"{info.name}.{value.py_func.__name__}"] = (
-                [str(signature) for signature in value.signatures],
-                sum(value.stats.cache_misses.values()),
-            )
-json.dump(kernels, sys.stdout)
-"""
-
-_FROM_PYTHON = {
-    # Weights are float32 in training and int16 in a model.
-    "nonproj.scoring.scorer._score_parts": 2,
-    "nonproj.scoring.scorer._score_pairs": 2,
-    "nonproj.scoring.labels._score_labels": 2,
-    "nonproj.scoring.label_pairs._score_label_pairs": 2,
-    "nonproj.networks.rows.add_rows": 2,
-    # With and without code for projective trees.
-    "nonproj.trees.marginals._marginals": 2,
-    # With and without code for parts of third order.
-    "nonproj.automata.compiled.count_work": 2,
-    "nonproj.automata.compiled.decode_all_heads": 2,
-    "nonproj.confidence.alternatives._fill_costs": 2,
-    # With and without both, and with tables.
-    "nonproj.dual.subgradient._descend": 5,
-    # With and without both.
-    "nonproj.dual.exclusion._exclude": 4,
-}
-"""Kernels with optional parts that are called from Python: the number of their signatures."""
-
-_WITH_PANELS = [f"_{verb}_{side}" for verb in ("eliminate", "restore") for side in ("left", "right")]
-_SIGNATURES = {"nonproj.automata.compiled.score_tree": 3} | _FROM_PYTHON
-_SIGNATURES |= {f"nonproj.trees.elimination.{name}": 2 for name in ("eliminate", *_WITH_PANELS)}
-
-
-def run():
-    """All kernels after a warm-up in a fresh process: name, signatures, cache misses."""
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
-
-
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
-def test_each_kernel_has_one_signature_and_the_warm_up_leaves_none_to_compile():
-    kernels = run()
-    if any(misses for _, misses in kernels.values()):  # it was the first warm-up
-        kernels = run()
-    assert len(kernels) > 30
-    many = {name: found for name, (found, _) in kernels.items() if len(found) > _SIGNATURES.get(name, 1)}
-    assert not many, f"compiled for more than one set of argument types: {list(many)}"
-    few = [name for name in _FROM_PYTHON if len(kernels[name][0]) < _SIGNATURES[name]]
-    assert not few, f"left to compile for some arguments after the warm-up: {few}"
-    missed = [name for name, (_, misses) in kernels.items() if misses]
-    assert not missed, f"compiled again by a process after the warm-up: {missed}"
-
 
 _SMALL = """
 import json, sys

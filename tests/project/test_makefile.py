@@ -161,16 +161,19 @@ TARGETS = [
     "types-workbench",
     "types-systems",
     "test-workbench",
-    "test-systems",
-    "test-systems-bounds",
     "test-research",
     "test-packaging",
     "test-bounds",
+    "test-systems-bounds",
+    "test-systems",
 ]
 """What .ci/run makes, as it is printed: the output of what runs beside the tests follows theirs."""
 
 BESIDE = set(TARGETS[4:])
 """The targets that run with half as many processes."""
+
+CHANGED = {"test-research", "test-packaging", "test-bounds", "test-systems-bounds"}
+"""The targets that are made only if something has changed."""
 
 HANG = "echo did $@; case $1 in {}) exec sleep 300;; {}) sleep 1; exit 1;; esac"
 
@@ -191,10 +194,17 @@ def ci(folder: Path, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
+KERNELS = ["nonproj/dual/search.py", "nonproj/trees/projective.py", "systems/nonproj_systems/tsp/search.py"]
+"""Modules with kernels."""
+
+
 def copy_ci(folder: Path, make: str) -> None:
-    """Commit .ci/run to a separate repository, with a script in place of make."""
-    for name in (".ci", "bin"):
-        (folder / name).mkdir()
+    """Commit .ci/run to a separate repository, with a script in place of make, and modules with kernels."""
+    for name in (".ci", "bin", "nonproj/parts", *(str(Path(name).parent) for name in KERNELS)):
+        (folder / name).mkdir(parents=True)
+    for name in KERNELS:
+        (folder / name).write_text("@kernel\ndef f(): pass\n", encoding="utf-8")
+    (folder / "nonproj" / "parts" / "base.py").write_text("# no @kernel\n", encoding="utf-8")
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci")
     (folder / "bin" / "make").write_text(f"#!/bin/sh\n{make}\n")
     (folder / "bin" / "make").chmod(0o755)
@@ -210,8 +220,8 @@ def copy_ci(folder: Path, make: str) -> None:
         ("echo did $@; test $1 != setup-systems", 1, TARGETS[:4], "FAILED: make setup-systems"),
         (HANG.format("types", "test-bounds"), 1, [*TARGETS[:5], "test-bounds"], "FAILED: make test-bounds"),
         (HANG.format("test-bounds", "types"), 1, [*TARGETS[:5], "test-bounds"], "FAILED: make types"),
-        (HANG.format("test-systems", "test-bounds"), 1, [*TARGETS[:9], "test-bounds"], "FAILED: make test-bounds"),
-        (HANG.format("test-bounds", "test-packaging"), 1, TARGETS, "FAILED: make test-packaging"),
+        (HANG.format("test-workbench", "test-bounds"), 1, [*TARGETS[:8], "test-bounds"], "FAILED: make test-bounds"),
+        (HANG.format("test-bounds", "test-packaging"), 1, TARGETS[:11], "FAILED: make test-packaging"),
         ("echo did $@; touch x", 1, TARGETS, "FAILED: the tests changed the checkout"),
     ],
 )
@@ -233,32 +243,48 @@ def test_continuous_integration_stops_at_the_first_fault(make, code, said, last,
 def test_continuous_integration_runs_the_tests_of_what_has_changed(tmp_path):
     def made(**environment: str) -> set[str]:
         found = set(re.findall(r"^did (\S+)", ci(tmp_path, **environment).stdout, re.MULTILINE))
-        assert set(TARGETS) - {"test-research", "test-packaging", "test-bounds"} <= found
+        assert set(TARGETS) - CHANGED <= found
         return found & {"test-research", "test-packaging"}
 
     copy_ci(tmp_path, "echo did $@")
     assert made() == {"test-research", "test-packaging"}
-    for name in ("nonproj", "research"):
+    for name in ("tests", "research"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "new.py").touch()
         commit(tmp_path)
         assert made() == {"test-research"} & {f"test-{name}"}
-    (tmp_path / "nonproj" / "more.py").touch()
+    (tmp_path / "tests" / "more.py").touch()
     commit(tmp_path)
     assert made() == set() and made(BASE="HEAD~2") == {"test-research"}
     assert made(BASE="nowhere") == {"test-research", "test-packaging"}
 
 
-def test_bounds_are_checked_only_if_code_with_kernels_has_changed(tmp_path):
-    copy_ci(tmp_path, "echo did $@")
-    result = ci(tmp_path, BASE="HEAD")
-    assert re.findall(r"^did (\S+)", result.stdout, re.MULTILINE) == [
-        name for name in TARGETS if name not in ("test-bounds", "test-research", "test-packaging")
-    ]
-    (tmp_path / "nonproj" / "dual").mkdir(parents=True)
-    (tmp_path / "nonproj" / "dual" / "search.py").touch()
-    commit(tmp_path)
-    assert "did test-bounds" in ci(tmp_path, BASE="HEAD~1").stdout
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
+def test_bounds_are_checked_where_modules_with_kernels_have_changed(tmp_path):
+    def made(**environment: str) -> list[str]:
+        result = ci(tmp_path, **environment)
+        assert result.returncode == 0
+        return re.findall(r"^did (\S+bounds) .*: (.*)$", result.stdout, re.MULTILINE)
+
+    copy_ci(tmp_path, 'echo "did $@: $BOUNDS"')
+    everything = [("test-bounds", "dual trees"), ("test-systems-bounds", "dual trees")]
+    assert made() == made(BASE="nowhere") == everything and made(BASE="HEAD") == []
+    for name, bounds in [
+        ("nonproj/parts/base.py", []),
+        ("nonproj/trees/projective.py", [("test-bounds", "trees")]),
+        ("systems/nonproj_systems/tsp/search.py", [("test-systems-bounds", "")]),
+        ("nonproj/types.py", everything),
+    ]:
+        with open(tmp_path / name, "a", encoding="utf-8") as stream:
+            stream.write("# changed\n")
+        commit(tmp_path)
+        assert made() == bounds, name
+
+
+def test_bounds_are_checked_by_the_tests_of_the_packages_named():
+    made = make("-n", "test-bounds", "BOUNDS=trees linear", "JOBS=1").stdout.splitlines()[-1]
+    assert " tests/learning/test_learning.py tests/trees" in made and "tests/dual" not in made
+    assert "pytest" not in make("-n", "test-bounds", "BOUNDS=text").stdout.splitlines()[-1], "it would run all tests"
 
 
 @pytest.mark.parametrize("target", TESTS)

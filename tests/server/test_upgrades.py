@@ -42,6 +42,7 @@ def test_a_reload_changes_the_answers_and_loses_none(path, other):
         while not said(server, "serving the reloaded toy"):
             state = get(f"{server.url}/health")
             assert (state.status_code, state.json()["status"]) == (200, "ok")
+            time.sleep(0.02)
         wait_until(lambda: set(running(server.process.pid)) & workers == {server.process.pid}, server)
         stream.wait_for(20)
         metrics = get(f"{server.url}/metrics").text

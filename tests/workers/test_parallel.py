@@ -230,7 +230,7 @@ def test_a_worker_that_nobody_listens_to_ends_without_a_word():
     [
         pytest.param(signal.SIGINT, 130, b"nonproj: interrupted\n", False, marks=pytest.mark.thorough),
         (signal.SIGINT, 130, b"nonproj: interrupted\n", True),
-        (signal.SIGTERM, 143, b"nonproj: terminated\n", False),
+        pytest.param(signal.SIGTERM, 143, b"nonproj: terminated\n", False, marks=pytest.mark.thorough),
         pytest.param(signal.SIGTERM, 143, b"nonproj: terminated\n", True, marks=pytest.mark.thorough),
         pytest.param(signal.SIGHUP, 129, b"nonproj: hung up\n", False, marks=pytest.mark.thorough),
         pytest.param(signal.SIGHUP, 129, b"nonproj: hung up\n", True, marks=pytest.mark.thorough),
@@ -257,7 +257,7 @@ def test_processes_end_with_their_parent(folder, tmp_path, number, code, message
 
 
 def test_the_share_of_a_killed_process_is_parsed_again(here):
-    Path("long.conll").write_text(treebank(5000), encoding="utf-8")
+    Path("long.conll").write_text(treebank(500) * 10, encoding="utf-8")
     process = start("parse", "toy.nonproj", "long.conll", "-o", "two.conll", "--jobs", "2")
     written = 0
 

@@ -107,7 +107,7 @@ def score_words(lm: Automaton, words, state: int = 1 + BEGIN) -> tuple[float, in
     >>> round(float(np.exp(score_words(lm, [3])[0])), 2), score_words(lm, [3, 4])[1] == score_words(lm, [4, 3, 4])[1]
     (0.66, True)
     """
-    return _read_words(lm, state, np.asarray(words, np.int64))
+    return _read_words(lm, int(state), np.asarray(words, np.int64))
 
 
 def estimate(sentences, n_words: int) -> Automaton:

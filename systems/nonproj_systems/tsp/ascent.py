@@ -171,6 +171,7 @@ def ascend(
     best_tree = new_one_tree(n)
     weights = instance.weights.astype(np.float64)
     preconditioner = plain(n) if preconditioner is None else preconditioner
+    steps = steps._replace(target=float(steps.target))
     bound, best, course, is_tour = _ascend(weights, u, steps, preconditioner, new_one_tree(n), best_tree)
     return Ascent(bound, best, best_tree, course, is_tour)
 

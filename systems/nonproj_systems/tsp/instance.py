@@ -78,7 +78,7 @@ def make_instance(weights, name: str = "", points=None) -> Instance:
         raise ValueError(f"weights have the shape {given.shape}; (n, n) with n from 3 to {MAX_CITIES} is expected")
     if given.dtype.kind not in "iu":
         raise ValueError(f"weights are {given.dtype}; integers are expected, so multiply and round them")
-    matrix = given.astype(np.int64)
+    matrix = given.astype(np.int64, order="C")
     np.fill_diagonal(matrix, 0)
     if not (matrix == matrix.T).all():
         i, j = np.argwhere(matrix != matrix.T)[0]
