@@ -229,11 +229,8 @@ class _Search:
         """
         self.count(first)
         self.agreed = first.found.outcome == AGREED
-        node = self.new_node(np.ones(len(self.problem.head), np.bool_), first, branch)
-        self.learn(node, first, -np.inf)
-        if (
-            _must_pay(node.best, self.price) and self.open
-        ):  # even if the work is used up, projective trees have one iteration
+        node = self.learn(self.new_node(np.ones(len(self.problem.head), np.bool_), first, branch), first, -np.inf)
+        if _must_pay(node.best, self.price) and self.open:  # even without work left, projective trees have an iteration
             self.expand(heapq.heappop(self.open)[-1])
         while len(self.ranked) < self.k:
             if self.options.closes(self.highest_bound(), self.known.best()):
@@ -321,8 +318,8 @@ class _Search:
         if found.found.outcome >= 0:
             self.learn(node, found, incumbent)
 
-    def learn(self, node: Node, bounded: NodeResult, incumbent: float) -> None:
-        """Remember what was found over a node, and keep it open unless it is fathomed."""
+    def learn(self, node: Node, bounded: NodeResult, incumbent: float) -> Node:
+        """Remember what was found over a node, keep it open unless it is fathomed, and return it with its results."""
         outcome, score = bounded.found.outcome, bounded.found.score
         if outcome == AGREED or score > incumbent:
             node = replace(node, best=bounded.tree, score=score)
@@ -342,6 +339,7 @@ class _Search:
             self.push(Node(node.keep, bound, node.copies, node.disputes, PROJECTIVE, iterations, branch=branches[1]))
         else:
             self.push(node)
+        return node
 
     def remember(self, tree: Int32s, score: float) -> None:
         """Add a tree to those that are known."""

@@ -74,7 +74,7 @@ def read_units(source: Source, rules: ReadingRules) -> Iterator[Sentence | Malfo
     >>> word = "1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n"
     >>> units = list(read_units(io.StringIO(f"{word}\\n1\\tto\\tfew\\n\\n{word}\\n"), ReadingRules()))
     >>> [type(unit).__name__ for unit in units], str(units[1].error())
-    (['Sentence', 'Broken', 'Sentence'], '<stream>:3: 3 columns, 10 expected')
+    (['Sentence', 'MalformedUnit', 'Sentence'], '<stream>:3: 3 columns, 10 expected')
     """
     stream, name, closing = open_input(source)
     with closing:
@@ -118,7 +118,7 @@ def split_units(source: Source, size: int, rules: ReadingRules) -> Iterator[Piec
     >>> stream = io.StringIO(f"{word}\\n{word}x" + 99 * "x" + f"\\n\\n{word}\\n")
     >>> found = split_units(stream, 1, ReadingRules(max_line=80))
     >>> [(type(each).__name__, each.line) for each in found]
-    [('Piece', 1), ('Broken', 4), ('Piece', 6)]
+    [('Piece', 1), ('MalformedUnit', 4), ('Piece', 6)]
     """
     stream, name, closing = open_input(source)
     lines: list[bytes] = []
