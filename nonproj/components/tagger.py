@@ -68,8 +68,9 @@ class TaggerComponent(Component):
         if analyzer is None:
             return data
         options = dataclasses.replace(config, tagger=quick(config.tagger))
-        apart = context.having(config=options, data=data if data.related else TrainingData(), fitted={})
         lacking, silver = np.array(lack_tags(sentences)), silver_of(data)
+        beside = data if data.related and not missing_column(silver, sentences) else TrainingData()
+        apart = context.having(config=options, data=beside, fitted={})
         if lacking.any():
             log.info("%d sentences lack tags, which are predicted", lacking.sum())
             rows = analyzer.annotate(where(sentences, lacking))
@@ -132,7 +133,7 @@ def silver_for_tagger(
     None if they lack a column of the treebank, and none for a treebank of `TAGGED_ALONE` words, whose own tags teach
     more: see ``research/results/features.md``.
     """
-    words = sum(map(len, learnt))
+    words, silver = sum(map(len, learnt)), [sentence for sentence in silver if _are_tagged([sentence])]
     if words >= TAGGED_ALONE or missing_column(silver, sentences):
         return []
     order = generator(seed, Stream.SILVER_OF_TAGGER).permutation(len(silver))

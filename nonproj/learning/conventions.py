@@ -2,8 +2,8 @@
 
 Treebanks of one language differ in which features a word has, in XPOS and in subtypes of labels.  What differs
 systematically is found by a tagger of the treebank: where it gives most words with the same tag of a related treebank
-a feature that they lack there, or does not give them one that they have, the tag is changed.  A value that both
-treebanks have stays, because the related treebank was annotated by people, and the tagger guesses.
+the same feature, which they lack there, or does not give them an attribute that they have, the tag is changed.  A
+value that both treebanks have stays, because the related treebank was annotated by people, and the tagger guesses.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from nonproj.io.copies import with_rows
 from nonproj.tagging.tagset import features_of
 from nonproj.types import Sentence
 
-PRIOR = 2.0
+PRIOR = 2
 """Number of words for which the related treebank itself counts when it is asked whether they have a feature."""
 
 Tag = tuple[str, str, str]
 """UPOS, XPOS and FEATS."""
+
+UNTAGGED: Tag = ("_", "_", "_")
+"""Stays as it is: the tagger of the model will predict these tags."""
 
 _TAG = itemgetter(UPOS, XPOS, FEATS)
 
@@ -75,6 +78,8 @@ def translated(tag: Tag, votes: Counter[Tag], known: set[Tag]) -> Tag:
     """
     upos, own = tag[0], attributes(tag[2])
     same = Counter({other: count for other, count in votes.items() if other[0] == upos})
+    if tag == UNTAGGED:
+        return tag
     if all(each[0] != upos for each in known):
         return votes.most_common(1)[0][0]
     values: dict[str, Counter[str]] = defaultdict(Counter)
@@ -84,11 +89,11 @@ def translated(tag: Tag, votes: Counter[Tag], known: set[Tag]) -> Tag:
     features = {feature for each in known for feature in features_of(each[2])}
     found = []
     for name in sorted({*own, *values}, key=str.lower):
-        share = (values[name].total() + PRIOR * (name in own)) / (same.total() + PRIOR)
-        feature = f"{name}={own.get(name)}"
+        feature, count = f"{name}={own.get(name)}", values[name].total() + PRIOR
         if feature not in features:
-            feature = f"{name}={values[name].most_common(1)[0][0]}" if values[name] else ""
-        if feature and share > 0.5:
+            value, count = max(values[name].most_common(1), default=("", 0))
+            feature = f"{name}={value}"
+        if 2 * count > same.total() + PRIOR:
             found.append(feature)
     feats = "|".join(found) or "_"
     alike = Counter({other: count for other, count in same.items() if other[2] == feats}) or same or votes

@@ -56,6 +56,21 @@ def test_what_the_treebank_gives_nearly_all_words_with_a_tag_is_added_and_what_i
     assert translated(tag, rare, known) == of("V", "v", Number="Plur")
 
 
+def test_a_value_that_the_tagger_would_have_to_guess_is_not_added():
+    guesses = Counter({of("N", "n", Case="Nom"): 5, of("N", "n", Case="Acc"): 5})
+    assert translated(of("N"), guesses, set(guesses))[2] == "_"
+
+
+def test_words_without_tags_get_those_of_a_tagger(caplog):
+    treebank, related = toy.sentences(20), blank(toy.sentences(20, seed=1))
+    with caplog.at_level("WARNING", "nonproj"):
+        data = context_of(treebank, small(), related=related).data
+    known = {tuple(row[3:6]) for s in treebank for row in s.rows}
+    assert {tuple(row[3:6]) for s in data.sentences[-20:] for row in s.rows} <= known
+    warning = "the related treebanks' sentences have no XPOS; the tagger does not learn from them"
+    assert caplog.messages.count(warning) == 1
+
+
 def test_a_part_of_speech_that_the_treebank_lacks_becomes_what_its_tagger_gives_most_words():
     votes = Counter({of("N", "n", Case="Nom"): 3, of("X", "x"): 2})
     assert translated(of("SYM"), votes, set(votes)) == of("N", "n", Case="Nom")
@@ -157,6 +172,8 @@ def test_sentences_that_are_tested_on_are_left_out(tmp_path, capsys):
     ]
     assert main([*arguments, *options]) == 0
     assert "are left out: they are tested on" in capsys.readouterr().err
+    assert main(["train", str(paths["train"]), "--related", str(paths["train"]), "-o", str(tmp_path / "n")]) == 2
+    assert "is the treebank itself" in capsys.readouterr().err
     related = Model.load(tmp_path / "m.nonproj").meta["related"]
     assert related["sentences"] <= 20 and related["treebanks"] == "related.conllu (licence unknown)"
     assert main(["inspect", "--card", str(tmp_path / "m.nonproj")]) == 0
