@@ -54,7 +54,7 @@ def _run(
     # The test file is read now, to report errors before the training.
     silver, test = (treebanks.read_all(name, require_heads=True) for name in (config.treebank.silver, test_path))
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
-    related = _others(treebanks, path, getattr(options, "related", []), [*held_out, *test])
+    related = _others(treebanks, path, getattr(options, "related", []), [*sentences, *held_out, *test])
     if silver:
         named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
         log.info("and on %d sentences, %d words, parsed automatically: %s", *named)
@@ -97,9 +97,9 @@ def _run(
     return treebanks.report()
 
 
-def _others(treebanks: Treebanks, own: str, paths: Sequence[str], tested: Sequence[Sentence]) -> list[Sentence]:
-    """Return the sentences of treebanks that are related to the own one, but for those that will be tested on."""
-    known, found = {tuple(sentence.forms) for sentence in tested}, list[Sentence]()
+def _others(treebanks: Treebanks, own: str, paths: Sequence[str], others: Sequence[Sentence]) -> list[Sentence]:
+    """Return the sentences of treebanks that are related to the own one, but for those that are in other files, too."""
+    known, found = {tuple(sentence.forms) for sentence in others}, list[Sentence]()
     for path in paths:
         if path == own or (Path(path).exists() and Path(own).exists() and os.path.samefile(path, own)):
             raise ConfigError("--related", f"{one_line(path)} is the treebank itself")
@@ -107,7 +107,7 @@ def _others(treebanks: Treebanks, own: str, paths: Sequence[str], tested: Sequen
         kept = [sentence for sentence in read if tuple(sentence.forms) not in known]
         log.info("and on %d sentences, %d words of %s", len(kept), sum(map(len, kept)), one_line(path))
         if len(kept) < len(read):
-            log.info("%d sentences of %s are left out: they are tested on", len(read) - len(kept), one_line(path))
+            log.info("%d sentences of %s are left out: they are in other files", len(read) - len(kept), one_line(path))
         found += kept
     return found
 

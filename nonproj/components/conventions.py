@@ -7,6 +7,7 @@ Nothing of this component is stored in the model.
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,6 +24,8 @@ from nonproj.types import Sentence
 
 RELATED_TAGS = "related_tags"
 """The array of a checkpoint that holds the tags of related treebanks."""
+
+log = logging.getLogger("nonproj")
 
 
 class ConventionsComponent(Component):
@@ -41,7 +44,9 @@ class ConventionsComponent(Component):
         options = dataclasses.replace(context.config, tagger=quick(context.config.tagger))
         alone = context.having(config=options, data=TrainingData(), fitted={}, part_of=cls.name)
         analyzer = TaggerComponent.fit(sentences, alone) if data.related else None
-        if analyzer is None:
+        if analyzer is None or not analyzer.tag_columns:
+            if data.related:
+                log.warning("no tagger is trained, so the tags of related treebanks stay as they are")
             return data
         related = silver_of(data)
         untagged = [with_rows(s, [[*row[:UPOS], "_", "_", "_", *row[FEATS + 1 :]] for row in s.rows]) for s in related]
@@ -49,7 +54,7 @@ class ConventionsComponent(Component):
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
-        """Return the tags of the related treebanks."""
+        """Return the tags of the related treebanks; once the model has its tagger, they are those of its own array."""
         return {RELATED_TAGS: pack_tags(silver_of(data))} if data.related else {}
 
     @classmethod

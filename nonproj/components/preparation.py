@@ -70,8 +70,8 @@ def prepare(
     if silver and related:
         raise ConfigError("treebank.silver", "excludes related treebanks")
     treebank, held_out = with_trees(sentences, source), held_out_trees(held_out, source)
+    check_sentences([*treebank, *silver, *related] if treebank else treebank, config.decoding.max_words)
     silver = silver or with_known_labels(related, treebank)
-    check_sentences([*treebank, *silver] if treebank else treebank, config.decoding.max_words)
     check_decodable(part_set(config.parts))
     labels = label_set([*treebank, *silver])
     templates, clusters = load_features(config, labelled=len(labels) > 1)

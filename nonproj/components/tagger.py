@@ -85,7 +85,8 @@ class TaggerComponent(Component):
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]
         predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
-        if silver and (config.training.tags != "gold" or missing_column(silver, sentences)):
+        given = config.training.tags == "gold" and all(map(is_tagged, silver)) and not missing_column(silver, sentences)
+        if silver and not given:
             if silver_for_tagger(silver, sentences, learnt, config.seed):  # their tagger has not seen them
                 analyzer = cls.fit(sentences, apart.having(data=TrainingData())) or analyzer
             rows = analyzer.annotate(silver, overwrite=True)
@@ -128,20 +129,25 @@ def silver_of(data: TrainingData) -> list[Sentence]:
 def silver_for_tagger(
     silver: Sequence[Sentence], sentences: Sequence[Sentence], learnt: Sequence[Sentence], seed: int
 ) -> list[Sentence]:
-    """Return random automatically parsed sentences for a tagger, about as many words as those that it learns from.
+    """Return random further sentences for a tagger, about as many words as those that it learns from.
 
-    None if they lack a column of the treebank, and none for a treebank of `TAGGED_ALONE` words, whose own tags teach
-    more: see ``research/results/features.md``.
+    Empty if they lack a column of the treebank, or if it has `TAGGED_ALONE` words or more, whose own tags teach more:
+    see ``research/results/features.md``.
     """
-    words, silver = sum(map(len, learnt)), [sentence for sentence in silver if _are_tagged([sentence])]
+    words, silver = sum(map(len, learnt)), [sentence for sentence in silver if is_tagged(sentence)]
     if words >= TAGGED_ALONE or missing_column(silver, sentences):
         return []
     order = generator(seed, Stream.SILVER_OF_TAGGER).permutation(len(silver))
     return [silver[i] for i in np.sort(order[: taken(silver, words)])]
 
 
+def is_tagged(sentence: Sentence) -> bool:
+    """Return whether each word has a tag."""
+    return all(row[UPOS] != "_" or row[XPOS] != "_" for row in sentence.rows)
+
+
 def missing_column(silver: Sequence[Sentence], sentences: Sequence[Sentence]) -> int:
-    """Return the last column, of LEMMA to FEATS, of which automatically parsed sentences have no value; 0 for none.
+    """Return the last column, of LEMMA to FEATS, of which further sentences have no value; 0 for none.
 
     Columns of which the treebank has none are not missing.
     """

@@ -95,9 +95,9 @@ def train(  # noqa: PLR0913 (options by name, for users)
         Automatically parsed sentences, from which tagger, labeler, network and parser learn, too; an epoch takes as
         many as ``treebank.silver_share`` says.  Not for ``workers``.
     related : sequence of Sentence, optional
-        With gold trees, of other treebanks of the same language or of a similar one, from which all but the sentence
-        splitter learn, too, in the conventions of ``sentences``: see `nonproj.learning.conventions`.  Neither for
-        ``workers`` nor beside ``silver``.
+        With gold trees, of other treebanks of the same language or of a similar one, from which tagger, pruner,
+        labeler, network and parser learn, too, in the conventions of ``sentences``: see
+        `nonproj.learning.conventions`.  Neither for ``workers`` nor beside ``silver``.
 
     Returns
     -------

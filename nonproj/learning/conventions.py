@@ -2,8 +2,8 @@
 
 Treebanks of one language differ in which features a word has, in XPOS and in subtypes of labels.  What differs
 systematically is found by a tagger of the treebank: where it gives most words with the same tag of a related treebank
-the same feature, which they lack there, or does not give them an attribute that they have, the tag is changed.  A
-value that both treebanks have stays, because the related treebank was annotated by people, and the tagger guesses.
+the same feature, which they lack there, or gives most of them no value of an attribute that they have, the tag is
+changed.  A value that also occurs in the treebank is kept, because people have annotated it, and the tagger guesses.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 from nonproj.io.conll import DEPREL, FEATS, UPOS, XPOS
@@ -20,17 +20,83 @@ from nonproj.tagging.tagset import features_of
 from nonproj.types import Sentence
 
 PRIOR = 2
-"""Number of words for which the related treebank itself counts when it is asked whether they have a feature."""
+"""The related annotation counts as this number of the tagger's votes."""
 
 Tag = tuple[str, str, str]
 """UPOS, XPOS and FEATS."""
 
 UNTAGGED: Tag = ("_", "_", "_")
-"""Stays as it is: the tagger of the model will predict these tags."""
+"""Stays as it is: a tagger of the treebank will predict these tags."""
 
+_HEAD = 6
 _TAG = itemgetter(UPOS, XPOS, FEATS)
 
 log = logging.getLogger("nonproj")
+
+
+class TagConventions:
+    """The tags of a treebank, by which those of related treebanks are translated.
+
+    Parameters
+    ----------
+    tags : Counter of tags
+        How many words have each.
+
+    Examples
+    --------
+    >>> known = Counter({("VERB", "V", "Mood=Imp|Voice=Act"): 1, ("VERB", "V", "Mood=Ind|Voice=Act"): 1})
+    >>> votes = Counter({("VERB", "V", "Mood=Imp|Voice=Act"): 9, ("NOUN", "N", "_"): 2})
+    >>> TagConventions(known).translated(("VERB", "_", "Aspect=Perf|Mood=Ind"), votes)
+    ('VERB', 'V', 'Mood=Ind|Voice=Act')
+    """
+
+    def __init__(self, tags: Counter[Tag]):
+        self.features: dict[str, set[str]] = defaultdict(set)
+        self.xpos: dict[str, Counter[str]] = defaultdict(Counter)
+        self.written: dict[frozenset[str], str] = {}
+        for (upos, xpos, feats), count in tags.items():
+            self.features[upos].update(features_of(feats))
+            self.xpos[upos][xpos] += count
+            self.written[frozenset(features_of(feats))] = feats
+
+    def translated(self, tag: Tag, votes: Counter[Tag]) -> Tag:
+        """Return a tag of a related treebank as the treebank would have it.
+
+        ``votes`` says how many words with this tag a tagger of the treebank gives each of its own.
+        """
+        upos, own = tag[0], by_attribute(tag[2])
+        if tag == UNTAGGED:
+            return tag
+        if upos not in self.xpos:
+            return votes.most_common(1)[0][0]
+        same = Counter({other: count for other, count in votes.items() if other[0] == upos})
+        values: dict[str, Counter[str]] = defaultdict(Counter)
+        for other, count in same.items():
+            for name, feature in by_attribute(other[2]).items():
+                values[name][feature] += count
+        found = []
+        for name in sorted({*own, *values}, key=str.lower):
+            feature, count = own.get(name, ""), values[name].total() + PRIOR
+            if feature not in self.features[upos]:
+                feature, count = next(iter(values[name].most_common(1)), ("", 0))
+            if 2 * count > same.total() + PRIOR:
+                found.append(feature)
+        feats = self.written.get(frozenset(found)) or "|".join(found) or "_"
+        alike: Counter[str] = Counter()
+        for other, count in same.items():
+            alike[other[1]] += count if other[2] == feats else 0
+        return upos, (+alike or self.xpos[upos]).most_common(1)[0][0], feats
+
+
+def by_attribute(feats: str) -> dict[str, str]:
+    """Return the features in a column FEATS by their attributes.
+
+    Examples
+    --------
+    >>> by_attribute("Case=Nom|Number=Sing"), by_attribute("sg|def"), by_attribute("_")
+    ({'Case': 'Case=Nom', 'Number': 'Number=Sing'}, {'sg': 'sg', 'def': 'def'}, {})
+    """
+    return {feature.partition("=")[0]: feature for feature in features_of(feats)}
 
 
 def with_conventions(
@@ -50,85 +116,46 @@ def with_conventions(
     for sentence, rows in zip(related, predicted, strict=True):
         for row, other in zip(sentence.rows, rows, strict=True):
             votes[_TAG(row)][_TAG(other)] += 1
-    known = {_TAG(row) for sentence in sentences for row in sentence.rows}
-    tags = {tag: translated(tag, others, known) for tag, others in votes.items()}
+    known = TagConventions(Counter(_TAG(row) for sentence in sentences for row in sentence.rows))
+    tags = {tag: known.translated(tag, others) for tag, others in votes.items()}
     changed = sum(others.total() for tag, others in votes.items() if tags[tag] != tag)
     log.info("tags of %d of %d words of related treebanks changed", changed, sum(map(len, related)))
     return [with_rows(s, [[*row[:UPOS], *tags[_TAG(row)], *row[FEATS + 1 :]] for row in s.rows]) for s in related]
 
 
-def translated(tag: Tag, votes: Counter[Tag], known: set[Tag]) -> Tag:
-    """Return a tag of related treebanks as a treebank would have it.
-
-    Parameters
-    ----------
-    tag : tuple
-        UPOS, XPOS and FEATS.
-    votes : Counter of tags
-        How often a tagger of the treebank gives words with this tag each of its own.
-    known : set of tags
-        Those of the treebank.
-
-    Examples
-    --------
-    >>> votes = Counter({("VERB", "V", "Mood=Imp|Voice=Act"): 9, ("NOUN", "N", "_"): 2})
-    >>> known = {*votes, ("VERB", "V", "Mood=Ind|Voice=Act")}
-    >>> translated(("VERB", "_", "Aspect=Perf|Mood=Ind"), votes, known)
-    ('VERB', 'V', 'Mood=Ind|Voice=Act')
-    """
-    upos, own = tag[0], attributes(tag[2])
-    same = Counter({other: count for other, count in votes.items() if other[0] == upos})
-    if tag == UNTAGGED:
-        return tag
-    if all(each[0] != upos for each in known):
-        return votes.most_common(1)[0][0]
-    values: dict[str, Counter[str]] = defaultdict(Counter)
-    for other, count in same.items():
-        for name, value in attributes(other[2]).items():
-            values[name][value] += count
-    features = {feature for each in known for feature in features_of(each[2])}
-    found = []
-    for name in sorted({*own, *values}, key=str.lower):
-        feature, count = f"{name}={own.get(name)}", values[name].total() + PRIOR
-        if feature not in features:
-            value, count = max(values[name].most_common(1), default=("", 0))
-            feature = f"{name}={value}"
-        if 2 * count > same.total() + PRIOR:
-            found.append(feature)
-    feats = "|".join(found) or "_"
-    alike = Counter({other: count for other, count in same.items() if other[2] == feats}) or same or votes
-    return upos, alike.most_common(1)[0][0][1], feats
-
-
-def attributes(feats: str) -> dict[str, str]:
-    """Return the values of the attributes in a column FEATS.
-
-    Examples
-    --------
-    >>> attributes("Case=Nom|Number=Sing"), attributes("_")
-    ({'Case': 'Nom', 'Number': 'Sing'}, {})
-    """
-    return dict(feature.partition("=")[::2] for feature in features_of(feats))
-
-
 def with_known_labels(related: Sequence[Sentence], sentences: Sequence[Sentence]) -> list[Sentence]:
     """Return sentences of related treebanks whose labels are those of a treebank.
 
-    A label that the treebank lacks loses its subtype, or else becomes the most frequent one of words with this UPOS.
+    A label that the treebank lacks becomes the one without a subtype, the most frequent one with another subtype, or
+    else the most frequent one of words with the same UPOS, below the root or below words.
     """
-    labels = {row[DEPREL] for sentence in sentences for row in sentence.rows}
-    usual: dict[str, Counter[str]] = defaultdict(Counter)
-    for sentence in sentences:
-        for row in sentence.rows:
-            usual[row[UPOS]][row[DEPREL]] += 1
-    of_all = sum(usual.values(), Counter[str]())
+    words = [(row, label) for s in sentences for row, label in zip(s.rows, s.labels, strict=True) if label != "_"]
+    labels = {label for _, label in words} or {"_"}
+    usual: dict[object, Counter[str]] = defaultdict(Counter)
+    for row, label in words or [(["_"] * 10, "_")]:
+        for kind in (*_kinds(row), _base(label)):
+            usual[kind][label] += 1
 
-    def known(row: list[str]) -> list[str]:
-        """Return the columns of a word with a known label."""
-        base = row[DEPREL].partition(":")[0]
-        if row[DEPREL] in labels:
-            return row
-        label = base if base in labels else (usual.get(row[UPOS]) or of_all).most_common(1)[0][0]
-        return [*row[:DEPREL], label, *row[DEPREL + 1 :]]
+    def known(row: list[str]) -> str:
+        """Return the label of a word."""
+        label, base = row[DEPREL], _base(row[DEPREL])
+        if label in labels or base in labels:
+            return label if label in labels else base
+        kind = next((kind for kind in (base, *_kinds(row)) if kind in usual), None)
+        return (usual[kind] if kind else sum(usual.values(), Counter[str]())).most_common(1)[0][0]
 
-    return [dataclasses.replace(sentence, rows=[known(row) for row in sentence.rows]) for sentence in related]
+    return [
+        dataclasses.replace(s, rows=[[*row[:DEPREL], known(row), *row[DEPREL + 1 :]] for row in s.rows])
+        for s in related
+    ]
+
+
+def _base(label: str) -> str:
+    """Return a label without its subtype."""
+    return label.partition(":")[0]
+
+
+def _kinds(row: list[str]) -> Iterable[object]:
+    """Return the kinds of words that a word is of, narrower ones first: those of its UPOS, and all, by their heads."""
+    of_root = row[_HEAD] == "0"
+    return (row[UPOS], of_root), of_root

@@ -12,11 +12,12 @@ from models import context_of
 
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, ModelError
 from nonproj.io.copies import with_rows
-from nonproj.learning.conventions import translated, with_known_labels
+from nonproj.learning.conventions import TagConventions, with_known_labels
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
+from nonproj.types import Sentence
 
 VALUES = {"Case": ("Nom", "Acc"), "Number": ("Sing", "Plur"), "Voice": ("Act", "Pass"), "Definite": ("Ind", "Def")}
 
@@ -29,6 +30,16 @@ def of(upos, xpos="_", **values):
 def random_tag(rng, uposes, names):
     values = {name: str(rng.choice(VALUES[name])) for name in names if rng.random() < 0.5}
     return of(str(rng.choice(uposes)), str(rng.choice(["a", "b"])), **values)
+
+
+def translated(tag, votes, known):
+    """The tag in a treebank that has each of the known ones once."""
+    return TagConventions(Counter(dict.fromkeys(known, 1))).translated(tag, votes)
+
+
+def stop(*_):
+    """Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 def foreign(sentences):
@@ -81,18 +92,45 @@ def test_nothing_that_the_treebank_lacks_is_in_a_translation(seed):
     rng = np.random.default_rng(seed)
     known = {random_tag(rng, ["N", "V"], ["Case", "Number"]) for _ in range(5)}
     listed = sorted(known)
-    features = {feature for tag in known for feature in tag[2].split("|")} | {"_"}
     for _ in range(50):
         tag = random_tag(rng, ["N", "V", "SYM"], list(VALUES))
         votes = Counter({listed[rng.integers(len(listed))]: int(rng.integers(1, 20)) for _ in range(3)})
         upos, xpos, feats = translated(tag, votes, known)
-        assert upos in {each[0] for each in known} and xpos in {each[1] for each in known}
-        assert set(feats.split("|")) <= features
+        assert (upos, xpos) in {each[:2] for each in known}
+        assert set(feats.split("|")) <= {f for each in known if each[0] == upos for f in each[2].split("|")} | {"_"}
         assert translated((upos, xpos, feats), Counter({(upos, xpos, feats): 9}), {*known, (upos, xpos, feats)}) == (
             upos,
             xpos,
             feats,
         )
+
+
+def test_features_are_written_as_the_treebank_writes_them():
+    known = {("N", "n", "num=sg|gen=c"), ("A", "a", "sg|def")}
+    assert translated(("N", "x", "gen=c|num=sg"), Counter({("N", "n", "num=sg|gen=c"): 9}), known)[2] == "num=sg|gen=c"
+    assert translated(("A", "x", "def|sg|odd"), Counter({("A", "a", "sg|def"): 9}), known)[2] == "sg|def"
+
+
+def test_without_any_vote_a_tag_has_the_usual_xpos_of_its_part_of_speech():
+    known = {of("N", "n"), of("V", "v")}
+    assert translated(of("V", "x"), Counter({of("N", "n"): 9}), known) == of("V", "v")
+
+
+def test_labels_of_a_partial_treebank_are_known_without_those_that_are_not_given():
+    row = ["1", "Regn", "_", "N", "N", "_", "_", "_", "_", "_"]
+    given = [*row[:6], "0", "root", "_", "_"]
+    partial = [Sentence([row], np.array([-1, -1])), Sentence([given], np.array([-1, 0]))]
+    found = with_known_labels(
+        [Sentence([[*given[:7], label, *"__"]], np.array([-1, 0])) for label in ("odd", "_")], partial
+    )
+    assert [s.labels for s in found] == [["root"], ["root"]]
+
+
+def test_an_unknown_subtype_becomes_the_most_frequent_one_that_is_known():
+    rows = [["1", "Regn", "_", "N", "N", "_", "0", label, "_", "_"] for label in ("obl:mod", "root", "root")]
+    treebank = [Sentence([row], np.array([-1, 0])) for row in rows]
+    odd = Sentence([[*rows[0][:7], "obl:arg", "_", "_"]], np.array([-1, 0]))
+    assert with_known_labels([odd], treebank)[0].labels == ["obl:mod"]
 
 
 def test_labels_lose_subtypes_that_the_treebank_lacks():
@@ -144,6 +182,45 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path):
             np.testing.assert_array_equal(table, resumed.weights[name])
 
 
+def test_a_training_that_ends_after_the_conventions_goes_on_from_their_tags(tmp_path, monkeypatch):
+    treebank, related, config = toy.sentences(12), foreign(toy.sentences(30, seed=1)), small()
+    whole = train(treebank, config, related=related)
+    with monkeypatch.context() as patch:
+        patch.setattr("nonproj.components.tagger.TaggerComponent.cross_predict", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(treebank, config, related=related, checkpoint=tmp_path / "c")
+    with monkeypatch.context() as patch:
+        patch.setattr("nonproj.components.conventions.with_conventions", stop)  # it is not done again
+        resumed = train(treebank, config, related=related, checkpoint=tmp_path / "c", resume=True)
+    for name, table in whole.weights.items():
+        np.testing.assert_array_equal(table, resumed.weights[name])
+    saved = Model.load(tmp_path / "c")
+    saved.weights["related_tags"] = saved.weights["related_tags"][:-5]
+    saved.save(tmp_path / "c")
+    with pytest.raises(ModelError, match="tags of other sentences"):
+        train(treebank, config, related=related, checkpoint=tmp_path / "c", resume=True)
+
+
+@pytest.mark.parametrize("tags", ["gold", "both"])
+def test_words_without_tags_beside_tagged_ones_are_tagged_for_the_parser(tags):
+    treebank, related = toy.sentences(20), toy.sentences(20, seed=1)
+    half = [with_rows(s, [[*s.rows[0][:2], *"____", *s.rows[0][6:]], *s.rows[1:]]) for s in related]
+    data = context_of(treebank, small(training__tags=tags), related=half).data
+    assert {row[3] for s in data.sentences for row in s.rows} == {row[3] for s in treebank for row in s.rows}
+
+
+def test_without_a_tagger_tags_stay(caplog):
+    with caplog.at_level("WARNING", "nonproj"):
+        found = train(toy.sentences(10), small(tagger__epochs=0, training__epochs=1), related=toy.sentences(10, seed=1))
+    assert found.meta["related"]["sentences"] == 10
+    assert "no tagger is trained, so the tags of related treebanks stay as they are" in caplog.messages
+
+
+def test_there_is_a_treebank():
+    with pytest.raises(ConfigError, match="no sentence to train on"):
+        train([], small(), related=toy.sentences(5))
+
+
 def test_automatically_parsed_sentences_exclude_related_treebanks():
     with pytest.raises(ConfigError, match="excludes related treebanks"):
         train(toy.sentences(5), small(), silver=toy.sentences(5), related=toy.sentences(5))
@@ -171,10 +248,12 @@ def test_sentences_that_are_tested_on_are_left_out(tmp_path, capsys):
         str(tmp_path / "m.nonproj"),
     ]
     assert main([*arguments, *options]) == 0
-    assert "are left out: they are tested on" in capsys.readouterr().err
+    assert "are left out: they are in other files" in capsys.readouterr().err
     assert main(["train", str(paths["train"]), "--related", str(paths["train"]), "-o", str(tmp_path / "n")]) == 2
     assert "is the treebank itself" in capsys.readouterr().err
     related = Model.load(tmp_path / "m.nonproj").meta["related"]
-    assert related["sentences"] <= 20 and related["treebanks"] == "related.conllu (licence unknown)"
+    others = {tuple(sentence.forms) for sentence in toy.sentences(30) + toy.sentences(6, seed=2)}
+    assert related["sentences"] == sum(tuple(s.forms) not in others for s in toy.sentences(20, seed=1))
+    assert related["treebanks"] == "related.conllu (licence unknown)"
     assert main(["inspect", "--card", str(tmp_path / "m.nonproj")]) == 0
     assert "words of related treebanks: related.conllu (licence unknown)" in capsys.readouterr().out
