@@ -9,7 +9,7 @@ import numpy as np
 from nonproj_systems.constituency.forest import Forest
 from nonproj_systems.constituency.tagger import Trellis
 from nonproj_systems.programs.solver import Program
-from nonproj_systems.programs.tree_polytope import Rows
+from nonproj_systems.programs.tree_polytope import ConstraintRows
 
 
 class Solved(NamedTuple):
@@ -89,13 +89,13 @@ def _trigrams(trellis: Trellis) -> _Trigrams:
     return _Trigrams(table[:, 0], table[:, 1], table[:, 2], score)
 
 
-def _rows(entries: list[tuple[int, int, float]], rhs: np.ndarray) -> Rows:
+def _rows(entries: list[tuple[int, int, float]], rhs: np.ndarray) -> ConstraintRows:
     """Return equalities from (row, column, value)."""
     row, column, value = (np.array(each) for each in zip(*entries, strict=True))
-    return Rows(row, column, value.astype(np.float64), rhs, rhs)
+    return ConstraintRows(row, column, value.astype(np.float64), rhs, rhs)
 
 
-def _forest_rows(forest: Forest) -> Rows:
+def _forest_rows(forest: Forest) -> ConstraintRows:
     """Return that each item is built as often as it is used, the root once."""
     head = np.repeat(np.arange(forest.n_items), np.diff(forest.first))
     entries = [(int(item), e, 1.0) for e, item in enumerate(head)]
@@ -106,7 +106,7 @@ def _forest_rows(forest: Forest) -> Rows:
     return _rows(entries, rhs)
 
 
-def _path_rows(arcs: _Trigrams, offset: int) -> Rows:
+def _path_rows(arcs: _Trigrams, offset: int) -> ConstraintRows:
     """Return the constraints that trigrams form a path: equal numbers enter and leave each pair of variables."""
     pairs: dict[tuple[int, int], int] = {}
     entries = []
@@ -119,7 +119,7 @@ def _path_rows(arcs: _Trigrams, offset: int) -> Rows:
     return _rows(entries, rhs)
 
 
-def _agreement_rows(forest: Forest, arcs: _Trigrams, n_variables: int) -> Rows:
+def _agreement_rows(forest: Forest, arcs: _Trigrams, n_variables: int) -> ConstraintRows:
     """Return that tree and tags use the same variables."""
     entries = [(int(forest.variable[e]), int(e), 1.0) for e in np.flatnonzero(forest.variable >= 0)]
     entries += [(int(arcs.last[k]), forest.n_edges + int(k), -1.0) for k in np.flatnonzero(arcs.last >= 0)]

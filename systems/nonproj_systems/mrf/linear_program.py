@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj_systems.mrf.model import MRF
 from nonproj_systems.programs.solver import Program
-from nonproj_systems.programs.tree_polytope import Rows
+from nonproj_systems.programs.tree_polytope import ConstraintRows
 
 
 def solve_program(
@@ -69,7 +69,7 @@ def solve_program(
     return status, float(value), float(program.bound), labels if integral else None
 
 
-def _rows(field: MRF) -> Rows:
+def _rows(field: MRF) -> ConstraintRows:
     """Return the rows: the states of a node add up to 1, those of a pair to those of its nodes."""
     graph, sizes = field.graph, field.n_states
     n_unary = len(graph.unary)
@@ -87,4 +87,4 @@ def _rows(field: MRF) -> Rows:
         at += cells.size
     rhs = np.zeros(n_rows)
     rhs[: field.n_nodes] = 1.0
-    return Rows(*(np.concatenate(each) for each in (row, column, value)), rhs, rhs)
+    return ConstraintRows(*(np.concatenate(each) for each in (row, column, value)), rhs, rhs)

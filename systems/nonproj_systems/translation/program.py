@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj_systems.programs.solver import Program
-from nonproj_systems.programs.tree_polytope import Rows
+from nonproj_systems.programs.tree_polytope import ConstraintRows
 from nonproj_systems.translation.graph import Graph
 from nonproj_systems.translation.instance import Instance
 
@@ -39,13 +39,13 @@ def solve_program(
     balance = np.zeros(n_nodes)
     balance[0], balance[-1] = -1.0, 1.0
     row, value = np.concatenate([target, graph.source]), np.repeat([1.0, -1.0], n_arcs)
-    program.add_rows(Rows(row, np.concatenate([arcs, arcs]), value, balance, balance))
+    program.add_rows(ConstraintRows(row, np.concatenate([arcs, arcs]), value, balance, balance))
     phrase_arcs = arcs[option >= 0]
     start, length = instance.start[option[phrase_arcs]], (instance.end - instance.start)[option[phrase_arcs]]
     first = np.cumsum(length) - length
     words = np.repeat(start - first, length) + np.arange(length.sum())
     ones = np.ones(instance.n_words)
-    program.add_rows(Rows(words, np.repeat(phrase_arcs, length), np.ones(len(words)), ones, ones))
+    program.add_rows(ConstraintRows(words, np.repeat(phrase_arcs, length), np.ones(len(words)), ones, ones))
     if integer:
         program.set_integer(arcs)
     status = program.solve()

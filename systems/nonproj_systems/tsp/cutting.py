@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj_systems.programs.solver import Program
-from nonproj_systems.programs.tree_polytope import Rows
+from nonproj_systems.programs.tree_polytope import ConstraintRows
 from nonproj_systems.tsp.ascent import on_grid
 from nonproj_systems.tsp.fixing import fix_by_costs, sparse_marginals
 from nonproj_systems.tsp.separation import Comb, crossing, random_groups, violated_combs, violated_subtours
@@ -85,7 +85,7 @@ class CutProgram:
         self._program.add_columns(-graph.weight)
         n, m = len(graph.degree), len(graph.tail)
         ends, twos = np.concatenate([graph.tail, graph.head]), np.full(n, 2.0)
-        self._program.add_rows(Rows(ends, np.tile(np.arange(m), 2), np.ones(2 * m), twos, twos))
+        self._program.add_rows(ConstraintRows(ends, np.tile(np.arange(m), 2), np.ones(2 * m), twos, twos))
         self._known: set[bytes] = set()
         self.add(combs)
 
@@ -99,7 +99,7 @@ class CutProgram:
                 self._known.add(key)
                 at = np.flatnonzero(row)
                 one = np.zeros(len(at), np.int64)
-                self._program.add_rows(Rows(one, at, row[at], np.array([-np.inf]), np.array([rhs])))
+                self._program.add_rows(ConstraintRows(one, at, row[at], np.array([-np.inf]), np.array([rhs])))
                 self.combs.append(comb)
         return len(self.combs) - before
 
