@@ -200,7 +200,7 @@ def test_units_are_those_of_the_pieces(lines, latin, size, strict):
         units = broken.units_of_piece(piece, rules) if isinstance(piece, Piece) else [piece]
         found += [_facts(unit) for unit in units]
     assert found == whole
-    if not any(fact[0] == "Broken" for fact in whole) and whole:
+    if not any(fact[0] == "MalformedUnit" for fact in whole) and whole:
         assert "".join(fact[-1] for fact in whole) == data.decode()
         assert [fact[1] for fact in whole if fact[0] == "Sentence"] == [
             sentence.line for sentence in conll.read(io.BytesIO(data), rules)

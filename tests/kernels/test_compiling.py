@@ -215,7 +215,7 @@ model, path = {str(GOLDEN / "model.nonproj")!r}, {str(GOLDEN / "input.conll")!r}
 
 def test_a_terminal_counts_the_kernels(monkeypatch, capsys):
     counts, counted = itertools.count(3), threading.Event()
-    watch = SimpleNamespace(seconds=0.0, told=False)
+    watch = SimpleNamespace(seconds=0.0, told=False, silence=lambda: None)
     monkeypatch.setattr(common, "compiling", watch)
 
     def count() -> int:

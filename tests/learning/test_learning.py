@@ -130,11 +130,11 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
 @pytest.mark.parametrize(
     ("loop", "stages"),
     [
-        ("tagger 1, epoch 1", "segmenter"),
-        ("pruner 1", "segmenter tagger clusters vocabulary"),
-        ("labeler 1", "segmenter tagger clusters vocabulary pruner"),
-        ("network 1", "segmenter tagger clusters vocabulary pruner labeler"),
-        ("epoch 1", "segmenter tagger clusters vocabulary pruner labeler network confidence encoder"),
+        ("tagger 1, epoch 1", "segmenter conventions"),
+        ("pruner 1", "segmenter conventions tagger clusters vocabulary"),
+        ("labeler 1", "segmenter conventions tagger clusters vocabulary pruner"),
+        ("network 1", "segmenter conventions tagger clusters vocabulary pruner labeler"),
+        ("epoch 1", "segmenter conventions tagger clusters vocabulary pruner labeler network confidence encoder"),
     ],
 )
 def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkeypatch, loop, stages):

@@ -15,6 +15,7 @@ import nonproj
 from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.nlp.document import Document, ParsedSentence
+from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Decoded
 
@@ -24,7 +25,8 @@ def parsed(*heads: int) -> ParsedSentence:
     tree = np.array([-1, *heads], np.int32)
     labels = ["dep" if head else "root" for head in heads]
     words = [f"w{number}" for number in range(1, len(heads) + 1)]
-    return ParsedSentence(from_words(words), Parse(Decoded(tree, 2.0, 2.5, False, False, 7, 1.0, 3), labels, None))
+    decoded = Decoded(tree, 2.0, 2.5, False, False, 7, 1.0, 3)
+    return ParsedSentence(from_words(words), Parse(decoded, labels, full_arc_space(len(heads))))
 
 
 @pytest.fixture(scope="module")
