@@ -46,8 +46,8 @@ def test_waiting_kills_no_request_that_has_been_started():
 
     outcomes, replaced = with_pool(work, limits=PoolLimits(waiting=100, seconds=4.0))
     kinds = Counter(type(outcome).__name__ for outcome in outcomes)
-    assert set(kinds) == {"Outcome", "BusyError"}
-    assert kinds["Outcome"] >= 3
+    assert set(kinds) == {"CallResult", "BusyError"}
+    assert kinds["CallResult"] >= 3
     assert replaced == {}
 
 
