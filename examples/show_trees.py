@@ -15,26 +15,20 @@ from dataclasses import replace
 from itertools import islice
 
 from nonproj.errors import NonprojError
+from nonproj.evaluation.certificates import certificate_line, statistics
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.pictures.content import picture_of
 from nonproj.pictures.terminal import to_terminal
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
-from nonproj.types import Decoded, Sentence
-
-
-def certificate(decoded: Decoded) -> str:
-    """Return a tree's certificate in words."""
-    if decoded.certified:
-        return f"certified: no tree over its candidate arcs scores higher ({decoded.iterations} iterations)"
-    return f"no certificate: the best tree may score up to {decoded.bound - decoded.score:.3g} higher"
+from nonproj.types import Sentence
 
 
 def show(sentence: Sentence, parse: Parse) -> str:
     """Return a drawing of one parsed sentence."""
     tree = to_terminal(picture_of(sentence, parse.decoded.heads, parse.labels))
-    return "\n".join([f"{sentence.path}:{sentence.line}", tree, certificate(parse.decoded)])
+    return "\n".join([f"{sentence.path}:{sentence.line}", tree, certificate_line(statistics(parse), len(sentence))])
 
 
 def from_text(sentences: Iterable[Sentence], parser: Parser) -> Iterator[Sentence]:

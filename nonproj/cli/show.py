@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 from nonproj.cli.common import (
     check_outputs,
@@ -19,7 +18,7 @@ from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError
-from nonproj.evaluation.certificates import covered
+from nonproj.evaluation.certificates import certificate_line
 from nonproj.evaluation.html.items import ReportItem, add_trees, choose, from_files, from_parses
 from nonproj.io.files import open_binary, open_input, open_output
 from nonproj.pictures.content import visible
@@ -127,18 +126,6 @@ def _draw(items: Iterator[ReportItem]) -> None:
         place = visible(f"{item.sentence.path}:{item.sentence.line}" + f" ({item.name})" * bool(item.name))
         lines = [place, to_terminal(item.picture(), colours), certificate_line(item.statistics, len(item.sentence))]
         sys.stdout.write("\n".join(filter(None, lines)) + "\n\n")
-
-
-def certificate_line(numbers: dict[str, Any], words: int) -> str:
-    """Return a certificate in words; an empty string if there is none."""
-    if "certified" not in numbers:
-        return ""
-    if not numbers["certified"]:
-        more = f": another tree may score up to {numbers['gap']:.3g} higher" if "gap" in numbers else ""
-        return f"no certificate over {covered(numbers, words)}{more}"
-    count = numbers.get("iterations")
-    iterations = "" if count is None else f" ({count} iteration{'s' * (count != 1)})"
-    return f"certified: no tree over {covered(numbers, words)} scores higher{iterations}"
 
 
 def _write_single(options: argparse.Namespace, items: Iterator[ReportItem], suffix: str) -> None:

@@ -2,8 +2,9 @@
 
 The trainer fits a list of components in their order.  Each gets the sentences of the treebank, and a context: the
 options, the components that were fitted before, and the training data as these have prepared them.  A component of your
-own is a subclass of `Component` with `fit`, `apply`, `state` and `from_state`, as in ``examples/gloss.py``; ours obey
-the same protocol.  What they score, by which templates, inference and loss, is in one module each.
+own is a subclass of `Component` with `fit`, `apply`, `state`, `from_state` and the ``schema`` of its state, as
+`nonproj.components.word_classes` has them, from which ``examples/gloss.py`` inherits.  Ours obey the same protocol.
+What they score, by which templates, inference and loss, is in one module each.
 """
 
 from __future__ import annotations

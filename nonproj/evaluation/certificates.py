@@ -113,6 +113,18 @@ def covered(numbers: Mapping[str, Any], words: int) -> str:
     return f"{'all' if arcs == possible else f'{arcs:,} of'} {possible:,} arc{'s' * (possible != 1)}"
 
 
+def certificate_line(numbers: Mapping[str, Any], words: int) -> str:
+    """Return a certificate in words; an empty string if there is none."""
+    if "certified" not in numbers:
+        return ""
+    if not numbers["certified"]:
+        more = f": another tree may score up to {numbers['gap']:.3g} higher" if "gap" in numbers else ""
+        return f"no certificate over {covered(numbers, words)}{more}"
+    count = numbers.get("iterations")
+    iterations = "" if count is None else f" ({count} iteration{'s' * (count != 1)})"
+    return f"certified: no tree over {covered(numbers, words)} scores higher{iterations}"
+
+
 def annotate(
     parses: Iterable[tuple[Sentence, Parse]],
     comments: bool,
