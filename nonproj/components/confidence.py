@@ -78,7 +78,7 @@ class ConfidenceComponent(Component):
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Classifier | None:
         """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few."""
         data, share = context.data, context.config.confidence.share
-        count = len(data.sentences) - data.silver
+        count = data.n_own
         copies = count // len(sentences)
         mask = held_out(count, copies, share)
         out = mask[::copies]
@@ -87,7 +87,7 @@ class ConfidenceComponent(Component):
             if share:
                 log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
             return None
-        rest = np.flatnonzero(~np.concatenate([mask, np.zeros(data.silver, np.bool_)]))
+        rest = np.flatnonzero(~np.concatenate([mask, np.zeros(data.further, np.bool_)]))
         found = examine_held_out(sentences, out, context.having(data=data.subset(rest)))
         release_memory()
         if found.price is not None:

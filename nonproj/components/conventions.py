@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nonproj.components.base import Component, FitContext
-from nonproj.components.tagger import TaggerComponent, pack_tags, silver_of, unpack_tags
+from nonproj.components.tagger import TaggerComponent, pack_tags, unpack_tags
 from nonproj.io.conll import FEATS, UPOS
 from nonproj.io.copies import with_rows
 from nonproj.learning.conventions import with_conventions
@@ -48,14 +48,14 @@ class ConventionsComponent(Component):
             if data.related:
                 log.warning("no tagger is trained, so the tags of related treebanks stay as they are")
             return data
-        related = silver_of(data)
+        related = data.further_sentences
         untagged = [with_rows(s, [[*row[:UPOS], "_", "_", "_", *row[FEATS + 1 :]] for row in s.rows]) for s in related]
         return data.with_further(with_conventions(related, analyzer.annotate(untagged), sentences))
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
         """Return the tags of the related treebanks; once the model has its tagger, they are those of its own array."""
-        return {RELATED_TAGS: pack_tags(silver_of(data))} if data.related else {}
+        return {RELATED_TAGS: pack_tags(data.further_sentences)} if data.related else {}
 
     @classmethod
     def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
@@ -63,4 +63,4 @@ class ConventionsComponent(Component):
         data = context.data
         if not data.related:
             return data
-        return data.with_further(unpack_tags(saved.weights.get(RELATED_TAGS), silver_of(data)))
+        return data.with_further(unpack_tags(saved.weights.get(RELATED_TAGS), data.further_sentences))

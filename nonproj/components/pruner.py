@@ -53,7 +53,7 @@ class PrunerComponent(TableComponent):
         Copies of a sentence share a fold.  Automatically parsed sentences need no other pruner than the model's.
         """
         data, config = context.data, context.config
-        own, gold, count = new_pruner(context), gold_part(data), len(data.sentences) - data.silver
+        own, gold, count = new_pruner(context), gold_part(data), data.n_own
         own.weights = context.fitted[cls.name].weights
         copies = count // len(sentences)
         numbers = np.where(gold.chosen < count, gold.chosen // copies, gold.chosen - count)
@@ -90,7 +90,7 @@ class PrunerComponent(TableComponent):
 
 def gold_part(data: TrainingData) -> TrainingData:
     """Return the training data without those of the chosen sentences that were parsed automatically."""
-    return data if data.related else data.subset(data.chosen[data.chosen < len(data.sentences) - data.silver])
+    return data if data.related else data.subset(data.chosen[data.chosen < data.n_own])
 
 
 def new_pruner(context: FitContext) -> Pruner:

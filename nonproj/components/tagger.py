@@ -32,7 +32,7 @@ from nonproj.tagging.analyzer import Analyzer, quick
 from nonproj.types import Sentence
 
 TAGGED_ALONE = 100_000
-"""From this number of words on, taggers learn from the treebank alone, and not from automatically parsed sentences."""
+"""From this number of words on, taggers learn from the treebank alone, and not from further sentences."""
 
 TAG_COLUMNS = "tag_columns"
 """The array of a checkpoint that holds the tags of the training sentences."""
@@ -51,12 +51,12 @@ class TaggerComponent(Component):
         config = context.config
         if not config.tagger.epochs or not _are_tagged(sentences):
             return None
-        silver = [] if context.part_of else silver_of(context.data)
+        further = [] if context.part_of else context.data.further_sentences
         learnt = where(sentences, ~np.array(lack_tags(sentences)))
-        if silver and (missing := missing_column(silver, sentences)):
+        if further and (missing := missing_column(further, sentences)):
             text = "the %s sentences have no %s; the tagger does not learn from them"
             log.warning(text, context.data.kind, WRITTEN[missing][0] if missing in WRITTEN else "LEMMA")
-        learnt += silver_for_tagger(silver, sentences, learnt, config.seed)
+        learnt += further_for_tagger(further, sentences, learnt, config.seed)
         folder, vectors = config.features.folder, context.files.vectors
         analyzer = Analyzer.fit(learnt, config.tagger, config.seed, context.progress, folder, vectors)
         return analyzer if analyzer.columns else None
@@ -68,8 +68,8 @@ class TaggerComponent(Component):
         if analyzer is None:
             return data
         options = dataclasses.replace(config, tagger=quick(config.tagger))
-        lacking, silver = np.array(lack_tags(sentences)), silver_of(data)
-        beside = data if data.related and not missing_column(silver, sentences) else TrainingData()
+        lacking, further = np.array(lack_tags(sentences)), data.further_sentences
+        beside = data if data.related and not missing_column(further, sentences) else TrainingData()
         apart = context.having(config=options, data=beside, fitted={})
         if lacking.any():
             log.info("%d sentences lack tags, which are predicted", lacking.sum())
@@ -85,13 +85,15 @@ class TaggerComponent(Component):
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]
         predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
-        given = config.training.tags == "gold" and all(map(is_tagged, silver)) and not missing_column(silver, sentences)
-        if silver and not given:
-            if silver_for_tagger(silver, sentences, learnt, config.seed):  # their tagger has not seen them
+        given = (
+            config.training.tags == "gold" and all(map(is_tagged, further)) and not missing_column(further, sentences)
+        )
+        if further and not given:
+            if further_for_tagger(further, sentences, learnt, config.seed):  # their tagger has not seen them
                 analyzer = cls.fit(sentences, apart.having(data=TrainingData())) or analyzer
-            rows = analyzer.annotate(silver, overwrite=True)
-            silver = [with_rows(*pair) for pair in zip(silver, rows, strict=True)]
-        return data._replace(sentences=predicted, silver=0).with_further(silver)
+            rows = analyzer.annotate(further, overwrite=True)
+            further = [with_rows(*pair) for pair in zip(further, rows, strict=True)]
+        return data._replace(sentences=predicted, further=0).with_further(further)
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
@@ -104,7 +106,7 @@ class TaggerComponent(Component):
         tags = context.config.training.tags if context.fitted[cls.name] else "gold"
         both = tags == "both" and lack_tags(sentences).count(False) > 1
         repeated = [sentence for sentence in sentences for _ in range(2 if both else 1)]
-        tagged = unpack_tags(saved.weights.get(TAG_COLUMNS), [*repeated, *silver_of(context.data)])
+        tagged = unpack_tags(saved.weights.get(TAG_COLUMNS), [*repeated, *context.data.further_sentences])
         return context.data._replace(sentences=tagged)
 
 
@@ -121,24 +123,19 @@ def replaced(sentences: Sequence[Sentence], mask: np.ndarray, others: Sequence[S
     return found
 
 
-def silver_of(data: TrainingData) -> list[Sentence]:
-    """Return the automatically parsed sentences of training data."""
-    return list(data.sentences[len(data.sentences) - data.silver :])
-
-
-def silver_for_tagger(
-    silver: Sequence[Sentence], sentences: Sequence[Sentence], learnt: Sequence[Sentence], seed: int
+def further_for_tagger(
+    further: Sequence[Sentence], sentences: Sequence[Sentence], learnt: Sequence[Sentence], seed: int
 ) -> list[Sentence]:
     """Return random further sentences for a tagger, about as many words as those that it learns from.
 
     Empty if they lack a column of the treebank, or if it has `TAGGED_ALONE` words or more, whose own tags teach more:
     see ``research/results/features.md``.
     """
-    words, silver = sum(map(len, learnt)), [sentence for sentence in silver if is_tagged(sentence)]
-    if words >= TAGGED_ALONE or missing_column(silver, sentences):
+    words, further = sum(map(len, learnt)), [sentence for sentence in further if is_tagged(sentence)]
+    if words >= TAGGED_ALONE or missing_column(further, sentences):
         return []
-    order = generator(seed, Stream.SILVER_OF_TAGGER).permutation(len(silver))
-    return [silver[i] for i in np.sort(order[: taken(silver, words)])]
+    order = generator(seed, Stream.SILVER_OF_TAGGER).permutation(len(further))
+    return [further[i] for i in np.sort(order[: taken(further, words)])]
 
 
 def is_tagged(sentence: Sentence) -> bool:
@@ -146,14 +143,14 @@ def is_tagged(sentence: Sentence) -> bool:
     return all(row[UPOS] != "_" or row[XPOS] != "_" for row in sentence.rows)
 
 
-def missing_column(silver: Sequence[Sentence], sentences: Sequence[Sentence]) -> int:
+def missing_column(further: Sequence[Sentence], sentences: Sequence[Sentence]) -> int:
     """Return the last column, of LEMMA to FEATS, of which further sentences have no value; 0 for none.
 
     Columns of which the treebank has none are not missing.
     """
     own, other = (
         {column for column in range(LEMMA, FEATS + 1) if any(row[column] != "_" for s in each for row in s.rows)}
-        for each in (sentences, silver)
+        for each in (sentences, further)
     )
     return max(own - other, default=0)
 

@@ -132,8 +132,9 @@ def train(  # noqa: PLR0913 (options by name, for users)
     if workers and shards is None:
         shards = (shards_of(saved) if saved else None) or min(workers.size, len(treebank))
     if shards:
-        if context.data.silver:
-            raise ConfigError("treebank.silver", "excludes training by workers with shards")
+        if context.data.further:
+            name = "related treebanks" if context.data.related else "treebank.silver"
+            raise ConfigError(name, "excludes training by workers with shards")
         check_shards(shards, len(treebank))
         context.meta["shards"] = shards
     digest = training_digest(context.data.sentences, config, context.files.templates, shards, context.files.vectors)

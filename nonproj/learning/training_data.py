@@ -106,11 +106,11 @@ class TrainingData(NamedTuple):
     sentences : sequence of Sentence
         Those of the treebank, and further ones: automatically parsed, or of related treebanks.  The tagger puts copies
         with other tags in their place.
-    silver : int
+    further : int
         How many of the sentences, the last ones, are further ones.
     kind : str
         What these are: `SILVER` or `RELATED`.
-    silver_in_epoch : int
+    further_in_epoch : int
         How many of these an epoch takes.
     held_out : sequence of Sentence
         On which the parser is evaluated after each epoch.
@@ -138,9 +138,9 @@ class TrainingData(NamedTuple):
     """
 
     sentences: Sequence[Sentence] = ()
-    silver: int = 0
+    further: int = 0
     kind: str = SILVER
-    silver_in_epoch: int = 0
+    further_in_epoch: int = 0
     held_out: Sequence[Sentence] = ()
     seed: int = 0
     decoding: DualOptions = DualOptions()
@@ -161,14 +161,24 @@ class TrainingData(NamedTuple):
         return trees_of(self.sentences)
 
     @property
+    def n_own(self) -> int:
+        """The number of sentences of the treebank, copies included."""
+        return len(self.sentences) - self.further
+
+    @property
+    def further_sentences(self) -> list[Sentence]:
+        """The sentences that are not of the treebank."""
+        return list(self.sentences[self.n_own :])
+
+    @property
     def related(self) -> bool:
         """Whether there are sentences of related treebanks."""
-        return self.kind == RELATED and self.silver > 0
+        return self.kind == RELATED and self.further > 0
 
     def with_further(self, sentences: Sequence[Sentence]) -> TrainingData:
         """Return the training data with other sentences in the place of the further ones."""
-        treebank = self.sentences[: len(self.sentences) - self.silver]
-        return self._replace(sentences=[*treebank, *sentences], silver=len(sentences))
+        treebank = self.sentences[: self.n_own]
+        return self._replace(sentences=[*treebank, *sentences], further=len(sentences))
 
     def subset(self, chosen: np.ndarray) -> TrainingData:
         """Return the same sentences, of which those with the chosen numbers, in ascending order, are learnt from."""
@@ -186,10 +196,10 @@ class TrainingData(NamedTuple):
 
     def in_epoch(self, epoch: int) -> np.ndarray:
         """Return which sentences an epoch learns from, bool: all of the treebank, and other silver ones each time."""
-        first = len(self.sentences) - self.silver
+        first = self.n_own
         mask = np.arange(len(self.sentences)) < first
-        if self.silver:
-            order, count = generator(self.seed, Stream.SILVER).permutation(self.silver), self.silver_in_epoch
-            mask[first + order[(epoch * count + np.arange(count)) % self.silver]] = True
+        if self.further:
+            order, count = generator(self.seed, Stream.SILVER).permutation(self.further), self.further_in_epoch
+            mask[first + order[(epoch * count + np.arange(count)) % self.further]] = True
         mask[self.bare] = False
         return mask

@@ -159,7 +159,7 @@ def test_words_that_only_the_related_treebank_has_are_learnt_and_its_conventions
 def test_an_epoch_takes_the_whole_of_the_related_treebanks():
     treebank, related = toy.sentences(10), foreign(toy.sentences(30, seed=1))
     data = context_of(treebank, small(), related=related).data
-    assert data.silver == data.silver_in_epoch == 30 and data.related
+    assert data.further == data.further_in_epoch == 30 and data.related
     assert all(data.in_epoch(epoch).all() for epoch in range(3))
 
 

@@ -45,13 +45,13 @@ def test_an_epoch_takes_the_treebank_and_as_many_words_of_the_text_as_it_has_to(
             order = material.order(epoch, Stream.PARSER)
             assert sorted(order[order < first]) == list(range(first))
             taken = order[order >= first].tolist()
-            assert len(set(taken)) == len(taken) == material.silver_in_epoch
+            assert len(set(taken)) == len(taken) == material.further_in_epoch
             assert set(taken) == set(
                 material.order(epoch, Stream.LABELER)[material.order(epoch, Stream.LABELER) >= first].tolist()
             )
             seen.update(taken)
-        words = material.silver_in_epoch * sum(map(len, silver)) / len(silver)
-        assert material.silver_in_epoch == 90 if share == 100 else abs(words - wanted) <= max(map(len, silver))
+        words = material.further_in_epoch * sum(map(len, silver)) / len(silver)
+        assert material.further_in_epoch == 90 if share == 100 else abs(words - wanted) <= max(map(len, silver))
         assert max(seen.values()) - min(seen[i] for i in range(first, first + 90)) <= 1  # each as often as the others
 
 
@@ -78,7 +78,7 @@ def test_the_tagger_of_a_small_treebank_learns_from_as_many_words_of_the_text(wo
     monkeypatch.setattr(tagger, "TAGGED_ALONE", words)
     treebank, silver, test = toy.sentences(20), toy.sentences(90, seed=1), toy.sentences(40, seed=2)
     assert 130 < sum(map(len, treebank)) < 140
-    chosen = tagger.silver_for_tagger(silver, treebank, treebank, 0)
+    chosen = tagger.further_for_tagger(silver, treebank, treebank, 0)
     assert sum(map(len, chosen)) == (pytest.approx(sum(map(len, treebank)), abs=20) if learnt else 0)
     assert len({id(each) for each in chosen}) == len(chosen) < 90 and all(each in silver for each in chosen)
     odd = [with_rows(s, [[*row[:3], "X", "X", *row[5:]] for row in s.rows]) for s in silver]
