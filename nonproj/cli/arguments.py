@@ -175,13 +175,12 @@ def add_on_error(parser: Arguments) -> None:
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help=text)
 
 
-def add_workers(parser: Arguments, cluster: bool = True) -> None:
-    """Add the options for processes and, by default, clusters."""
+def add_workers(parser: Arguments) -> None:
+    """Add the options for processes and clusters."""
     group = parser.add_group("workers")
     add = group.add_alternatives().add_argument
     add("-j", "--jobs", type=jobs, metavar="N", help="number of processes (default: 1; -1: one per core)")
-    if cluster:
-        add_scheduler(group, add, "use the workers of the Dask cluster at tcp://HOST:8786")
+    add_scheduler(group, add, "use the workers of the Dask cluster at tcp://HOST:8786")
 
 
 def add_scheduler(group: Group, add: Callable[..., Any], text: str) -> None:

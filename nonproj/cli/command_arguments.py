@@ -137,8 +137,6 @@ def add_clean(parser: Arguments) -> None:
     add("--unused", type=natural_number, default=30, metavar="N", help=text)
     text = "remove all compiled kernels, those of this installation, too; it compiles them again when they are needed"
     add("--all", action="store_true", help=text)
-    add("--models", action="store_true", help="remove models downloaded from a hub, too, after asking")
-    add("--yes", action="store_true", help="with --models: do not ask")
 
 
 def add_show(parser: Arguments) -> None:
@@ -187,11 +185,6 @@ def add_parse(parser: Arguments) -> None:
     add("--confidence", dest="write_confidence", action="store_true", help=text)
     text = "replace heads, and labels with their heads, whose probability is below P by _"
     add("--min-confidence", type=probability, metavar="P", help=text)
-    add(
-        "--mark-unsure",
-        action="store_true",
-        help="with --min-confidence: keep such heads and labels and mark them in MISC, as in Unsure=Head",
-    )
     text = "write a proof of each sentence's trees, a line of JSON; 'nonproj-check-proofs FILE OUT' checks them"
     add("--proofs", metavar="FILE", help=text)
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")

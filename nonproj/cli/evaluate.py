@@ -11,15 +11,7 @@ import sys
 import zlib
 from typing import Any
 
-from nonproj.cli.common import (
-    check_outputs,
-    compile_ahead,
-    decoding_options,
-    load_model,
-    progress_bar,
-    reading_rules,
-    worker_pool,
-)
+from nonproj.cli.common import compile_ahead, decoding_options, load_model, progress_bar
 from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import Treebanks
 from nonproj.errors import ModelError
@@ -31,7 +23,6 @@ from nonproj.evaluation.significance import compare
 from nonproj.io import conll
 from nonproj.io.files import OpenedInput, byte_lines, open_input, stream_error
 from nonproj.pipeline.parser import Parser
-from nonproj.workers.parsing import ModelRef, evaluate_text
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,21 +61,11 @@ def _add_errors(
 
 def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> None:
     """Measure the calibration of a model's confidence."""
-    from nonproj.evaluation.calibration import (
-        calibration_report,
-        check_diagram,
-        judge,
-        judge_from_text,
-        no_classifier,
-        plot_calibration,
-    )
+    from nonproj.evaluation.calibration import calibration_report, judge, judge_from_text, no_classifier
 
-    if options.diagram:
-        check_diagram(options.diagram)
     model = load_model(options.model, options.gold)
     if "confidence" not in model.components:
         raise ModelError(no_classifier(options.model))
-    check_outputs({"--diagram": options.diagram}, {"model": options.model, "gold": options.gold})
     decoding = dataclasses.replace(decoding_options(model.config.decoding, options), confidence=True)
     compile_ahead(options, model, decoding)
     source = open_input(options.gold)
@@ -96,8 +77,6 @@ def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> None:
             judged = judge_from_text(parser, list(gold), options.model)
         else:
             judged = judge(parser.parse_all(gold), options.model)
-    if options.diagram:
-        plot_calibration(judged, options.diagram)
     figures = {name: each.as_dict() for name, each in judged.items()}
     text = json.dumps(figures, indent=2) + "\n" if options.json else calibration_report(judged)
     sys.stdout.write(text)
@@ -168,17 +147,12 @@ def _evaluate_files(options: argparse.Namespace, treebanks: Treebanks) -> tuple[
 
 
 def _evaluate_model(options: argparse.Namespace, treebanks: Treebanks) -> Evaluation:
-    """Score the trees of a model, parsed by workers or in this process."""
+    """Score the trees of a model."""
     model = load_model(options.model, options.gold)
     decoding, source = decoding_options(model.config.decoding, options), open_input(options.gold)
     compile_ahead(options, model, decoding)
-    progress = progress_bar(options, source)
-    with source.closing, worker_pool(options) as workers:
+    with source.closing:
         warn_of_misfit(model, source.name, peek_sentences(source, model), options.tags)
-        if workers:
-            rules = reading_rules(options, require_heads=True)
-            reference, on_broken = ModelRef.of(options.model, decoding, options.tags), treebanks.add
-            return evaluate_text(workers, reference, source, progress, rules, on_broken if treebanks.skips else None)
         gold = treebanks.read(source, require_heads=True)
         parser = Parser(model, decoding, options.tags)
-        return evaluate_parser(parser, gold, warm_up=WARM_UP, progress=progress)
+        return evaluate_parser(parser, gold, warm_up=WARM_UP, progress=progress_bar(options, source))

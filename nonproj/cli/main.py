@@ -24,7 +24,6 @@ from nonproj.cli.arguments import (
     add_on_error,
     add_reading,
     add_tagging,
-    add_workers,
     with_values,
 )
 from nonproj.cli.command_arguments import (
@@ -90,7 +89,7 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
             "compile all kernels in advance, for example in a container image, and print the cache folder",
             lambda _: None,
         ),
-        ("clean", "list the caches, with sizes, and remove what is not used any more", add_clean),
+        ("clean", "list the caches of compiled kernels, with sizes, and remove what is not used any more", add_clean),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
     own = {name for name, *_ in table}
@@ -117,12 +116,10 @@ def _add_evaluate(parser: Arguments) -> None:
     add("--calibration", action="store_true", help=text)
     text = "with --calibration: parse the plain text of GOLD; words and sentences not in GOLD count as errors"
     add("--text", dest="from_text", action="store_true", help=text)
-    add("--diagram", metavar="FILE", help="with --calibration: draw reliability diagrams (.png, .svg or .pdf)")
     add("--json", action="store_true", help="print all figures as JSON")
     add_on_error(parser)
     add_reading(parser)
     add_tagging(parser)
-    add_workers(parser, cluster=False)
     add_decoding(parser)
 
 
@@ -191,7 +188,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate" and options.model is None:
         for name in (word.partition("=")[0] for word in words):
-            if name in ("-j", "--jobs") or name in _DECODING_OPTIONS:
+            if name in _DECODING_OPTIONS:
                 commands["evaluate"].error(f"{name} applies to parsing and needs --model")
     if not options.command and not options.version:
         parser.error(f"a command is expected: {', '.join(commands)}")
@@ -248,12 +245,12 @@ def _assign_evaluate_files(
     """Return the options with the gold and the parsed files, and the remaining files."""
     if not files or bool(files[1:]) == bool(options.model):
         parser.error("expected " + ("--ud GOLD A [B]" if options.ud else "GOLD PARSED, GOLD A B or -m MODEL GOLD"))
-    if (options.calibration or options.diagram) and not (options.model and options.calibration):
-        parser.error("--calibration needs --model, and --diagram needs --calibration")
+    if options.calibration and not options.model:
+        parser.error("--calibration needs --model")
     if options.from_text and not options.calibration:
         parser.error("--text needs --calibration; to score parsed text, use 'nonproj parse --text' and evaluate --ud")
-    if options.calibration and (options.jobs not in (None, 1) or options.errors):
-        parser.error("--calibration excludes --jobs and --errors")
+    if options.calibration and options.errors:
+        parser.error("--calibration excludes --errors")
     if options.ud and options.model:
         parser.error("--ud compares files; write one with 'nonproj parse' first")
     if options.train and not (options.ud and options.errors):

@@ -189,12 +189,9 @@ def _report(totals: ParseLog, options: argparse.Namespace) -> None:
 
 def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
     """Return how to write confidence; raise `ModelError` if it is requested and the model has none."""
-    if options.mark_unsure and options.min_confidence is None:
-        raise ConfigError("--mark-unsure", "needs --min-confidence")
-    output = ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0, options.mark_unsure)
     if (options.write_confidence or options.min_confidence is not None) and "confidence" not in model.components:
         raise ModelError(no_classifier(options.model))
-    return output
+    return ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0)
 
 
 def _flushed(items: Iterable[Any], streams: list[TextIO]) -> Iterator[Any]:

@@ -121,7 +121,7 @@ def _facts(
     named["--breaks"] = options.breaks
     named |= {"--stats-comments": text.comments, "--deps": text.deps, "--strict": text.rules.strict}
     named |= {"--max-line": text.rules.max_line, "--confidence": text.confidence.write, "--stats": bool(options.stats)}
-    named |= {"--min-confidence": text.confidence.minimum, "--mark-unsure": text.confidence.mark}
+    named["--min-confidence"] = text.confidence.minimum
     if options.stats and not options.targets:
         named["the name of the input"] = options.input
     return {"model": reference.digest.hex(), "options": named}

@@ -5,8 +5,8 @@
 - `predictions`: a model's predictions for annotated sentences, with their confidence
 - `margins`: the exact difference of the best trees without and with an annotated arc
 - `certificates`: the statistics of a tree, as a dictionary, a JSON line or comments
-- `confidence`: confidence in files: attributes of MISC, words that are omitted or marked
-- `calibration`: the calibration of confidence, as figures and diagrams
+- `confidence`: confidence in files: attributes of MISC, heads and labels that are omitted
+- `calibration`: the calibration of confidence
 - `alignment`: alignment of a parsed text with gold words, by their characters, and the correctness of its arcs
 - `errors`: attachment scores by label, tag, arc length, depth and sentence length; confused labels
 - `text_errors`: errors of parsed text by kind, from sentence boundaries to labels

@@ -1,16 +1,14 @@
-"""Calibration of probabilities: calibration error, ranking, reliability diagrams."""
+"""Calibration of probabilities: calibration error and ranking."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import DataError, DependencyError, FileError, ModelError, needs
+from nonproj.errors import DataError, ModelError
 from nonproj.evaluation.alignment import CorrectArcs, judge_text
-from nonproj.io.files import check_folder
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.text.corpus import paragraphs, raw_text
@@ -160,57 +158,3 @@ def calibration_report(judged: Mapping[str, Outcomes]) -> str:
         cells = [f"{count:>12}", *(f"{100 * value:>12.2f}" for value in values)]
         lines.append("".join([f"{names.get(name, name):<28}", *cells]))
     return "\n".join(lines) + "\n"
-
-
-def check_diagram(path: str | Path) -> None:
-    """Raise an error if `plot_calibration` could not write this file, before any work is done.
-
-    Raises
-    ------
-    DependencyError
-        Matplotlib is not installed.
-    FileError
-        The folder is not writable, or the file extension is unknown.
-    """
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise DependencyError(needs("a reliability diagram needs", "matplotlib", "pictures")) from None
-    if Path(path).suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-        raise FileError(str(path), _ENDINGS)
-    check_folder(path)
-
-
-_ENDINGS = "a picture needs the extension .png, .svg or .pdf"
-
-
-def plot_calibration(judged: Mapping[str, Outcomes], path: str | Path) -> None:
-    """Draw a reliability diagram for each, with matplotlib: the share of correct predictions against the probability.
-
-    Raises
-    ------
-    FileError
-        The file cannot be written, or its type is unknown.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3.4 * len(judged), 3.6), layout="constrained")
-    axes = figure.subplots(1, len(judged), squeeze=False)[0]
-    for axis, (name, each) in zip(axes, judged.items(), strict=True):
-        mean, right, size = each.bins().T
-        error = 1.96 * np.sqrt(np.maximum(right * (1.0 - right), 1e-9) / np.maximum(size, 1))
-        axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-        axis.bar(np.arange(BINS) / BINS + 0.05, size / size.sum(), 0.09, color="0.88")
-        axis.errorbar(mean, right, error, marker="o", markersize=4, color="#0072b2", linewidth=1.5, capsize=2)
-        axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share right", title=f"{name}: {_caption(each)}")
-        axis.title.set_fontsize(9)
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise FileError(str(path), f"cannot be written: {error.strerror}") from None
-    except ValueError:
-        raise FileError(str(path), _ENDINGS) from None
-
-
-def _caption(judged: Outcomes) -> str:
-    return f"ECE {judged.calibration_error():.3f}, AUC {judged.area():.3f}"

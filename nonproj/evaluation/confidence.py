@@ -1,4 +1,4 @@
-"""Confidence in files: attributes of MISC, and words that are omitted or marked because their confidence is low."""
+"""Confidence in files: attributes of MISC, and heads and labels that are omitted because their confidence is low."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from nonproj.io.copies import with_misc
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
-HEAD, LABELLED, UNSURE = "Confidence", "LabelledConfidence", "Unsure"
-"""Attributes of MISC: the probability that the head is correct, that head and label are, and ``Unsure=Head`` or
-``Unsure=Deprel`` for heads and labels below the minimum."""
+HEAD, LABELLED = "Confidence", "LabelledConfidence"
+"""Attributes of MISC: the probability that the head is correct, and that head and label are."""
 
 
 class ConfidenceOutput(NamedTuple):
@@ -25,13 +24,10 @@ class ConfidenceOutput(NamedTuple):
     minimum : float
         A head with a lower probability is omitted, and so is a label if that of head and label is lower; 0 omits
         none.
-    mark : bool
-        Whether to mark them in MISC instead of omitting them.
     """
 
     write: bool = False
     minimum: float = 0.0
-    mark: bool = False
 
 
 NO_CONFIDENCE = ConfidenceOutput()
@@ -57,18 +53,13 @@ def with_confidence(
     heads, labels, sure = parse.decoded.heads, list(parse.labels), parse.confidence
     if sure is None or output == NO_CONFIDENCE:
         return sentence, heads, labels
-    attributes: list[dict[str, str | None]] = [{} for _ in labels]
-    low_heads, low_labels = sure.heads < output.minimum, sure.labels < output.minimum
+    if output.minimum:
+        heads = np.where(sure.heads < output.minimum, -1, heads)
+        labels = ["_" if p < output.minimum else label for p, label in zip(sure.labels, labels, strict=True)]
     if output.write:
-        for own, head, label in zip(attributes, sure.heads.tolist(), sure.labels.tolist(), strict=True):
-            own |= {HEAD: _rounded(head), LABELLED: _rounded(label)}
-    if output.mark:
-        for own, head, label in zip(attributes, low_heads.tolist(), low_labels.tolist(), strict=True):
-            own[UNSURE] = "Head" if head else ("Deprel" if label else None)
-    elif output.minimum:
-        heads = np.where(low_heads, -1, heads)
-        labels = ["_" if low else label for low, label in zip(low_labels, labels, strict=True)]
-    return with_misc(sentence, attributes), heads, labels
+        pairs = zip(sure.heads.tolist(), sure.labels.tolist(), strict=True)
+        sentence = with_misc(sentence, [{HEAD: _rounded(head), LABELLED: _rounded(label)} for head, label in pairs])
+    return sentence, heads, labels
 
 
 def confidence_figures(parse: Parse) -> dict[str, list[float]]:

@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from nonproj.evaluation.scores import ARC_LENGTHS, SENTENCE_LENGTHS, Evaluation, share_of
+from nonproj.evaluation.scores import Evaluation, share_of
+
+ARC_LENGTHS = (("root", 0, 0), ("1", 1, 1), ("2", 2, 2), ("3-6", 3, 6), ("7+", 7, None))
+"""Bins of arc length: name, lowest, highest; an arc from the root has length 0."""
+
+SENTENCE_LENGTHS = (("1-10", 1, 10), ("11-20", 11, 20), ("21-30", 21, 30), ("31-40", 31, 40), ("41+", 41, None))
+"""Bins of sentence length, in words: name, lowest, highest."""
 
 DEPTHS = (*((str(depth), depth, depth) for depth in range(1, 7)), ("7+", 7, None))
 """Bins of depth, the number of arcs from the root to a word: name, lowest, highest."""
@@ -129,9 +135,8 @@ def _by_bin(
     values: np.ndarray, bins: tuple[Any, ...], correct: list[np.ndarray], both: list[np.ndarray] | None
 ) -> list[dict[str, Any]]:
     """Return a row for each bin."""
-    highest = np.inf
     return [
-        _row(name, (values >= low) & (values <= (highest if high is None else high)), correct, both)
+        _row(name, (values >= low) & (values <= (np.inf if high is None else high)), correct, both)
         for name, low, high in bins
     ]
 

@@ -42,13 +42,6 @@ def evaluation_report(figures: dict[str, Any]) -> str:
     for key, name in (("predicted", "predicted"), ("gold", "gold"), ("common", "in both trees")):
         lines.append(_row(f"non-projective arcs, {name}", *(str(arcs[key]) for arcs in crossing)))
     lines.append(_row("words counted", *(str(scope["words"]) for scope in scopes)))
-    kept = scopes[0]
-    lines += ["", _row("without punctuation, arcs of length", "precision", "recall", "gold arcs")]
-    for name, arcs in kept["by_arc_length"].items():
-        lines.append(_row(f"  {name}", _percent(arcs["precision"]), _percent(arcs["recall"]), str(arcs["gold"])))
-    lines += ["", _row("without punctuation, sentences of", "UAS", "LAS", "words")]
-    for name, part in kept["by_sentence_length"].items():
-        lines.append(_row(f"  {name} words", _percent(part["uas"]), _percent(part["las"]), str(part["words"])))
     if figures["certificates"]:
         rates = figures["certificates"]
         lines += ["", _row("trees provably best over the candidate arcs", "agreed", "certified", "iterations")]

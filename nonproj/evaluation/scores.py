@@ -1,6 +1,6 @@
 """Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and certificate rates.
 
-All metrics are shares of correct words, in total and by kind of arc.  An `Evaluation` only collects a row per word; the
+All metrics are shares of correct words.  An `Evaluation` only collects a row per word; the
 metrics are sums over that table, so each is one line that can be compared with its definition.
 """
 
@@ -21,12 +21,6 @@ from nonproj.types import Bools, Decoded, Sentence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-ARC_LENGTHS = (("root", 0, 0), ("1", 1, 1), ("2", 2, 2), ("3-6", 3, 6), ("7+", 7, None))
-"""Bins of arc length: name, lowest, highest; an arc from the root has length 0."""
-
-SENTENCE_LENGTHS = (("1-10", 1, 10), ("11-20", 11, 20), ("21-30", 21, 30), ("31-40", 31, 40), ("41+", 41, None))
-"""Bins of sentence length, in words: name, lowest, highest."""
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -160,11 +154,6 @@ class Evaluation:
         if decoded is not None:
             self._decoded.append((decoded.agreed, decoded.certified, decoded.iterations))
 
-    def extend(self, other: Evaluation) -> None:
-        """Append the sentences of another evaluation; ``seconds`` is unchanged."""
-        self._sentences += other._sentences
-        self._decoded += other._decoded
-
     @property
     def uas(self) -> float | None:
         """Unlabelled attachment score without punctuation; None without such words."""
@@ -256,7 +245,6 @@ def _figures(words: dict[str, Any], counted: np.ndarray) -> dict[str, Any]:
     words = {name: column if column is None else column[counted] for name, column in words.items()}
     correct, label = words["correct"], words["label_correct"]
     both = None if label is None else correct & label
-    root_gold, root_predicted = words["gold"] == 0, words["predicted"] == 0
     return {
         "words": len(correct),
         "uas": share_of(correct),
@@ -264,29 +252,14 @@ def _figures(words: dict[str, Any], counted: np.ndarray) -> dict[str, Any]:
         "label_accuracy": share_of(label),
         "complete": _complete(words["sentence"], correct),
         "complete_labelled": _complete(words["sentence"], both),
-        "root_accuracy": share_of(correct[root_gold]),
+        "root_accuracy": share_of(correct[words["gold"] == 0]),
         "nonprojective": _precision_recall(correct, words["gold_nonprojective"], words["predicted_nonprojective"]),
-        "root": _precision_recall(correct, root_gold, root_predicted),
-        "by_arc_length": {
-            name: _precision_recall(
-                correct, _within(words["gold_distance"], low, high), _within(words["predicted_distance"], low, high)
-            )
-            for name, low, high in ARC_LENGTHS
-        },
-        "by_sentence_length": {
-            name: _attachment(words, both, _within(words["length"], low, high)) for name, low, high in SENTENCE_LENGTHS
-        },
     }
 
 
 def share_of(flags: np.ndarray | None) -> float | None:
     """Return the share of true flags."""
     return None if flags is None or not len(flags) else float(flags.mean())
-
-
-def _within(values: np.ndarray, low: int, high: int | None) -> np.ndarray:
-    """Return which values lie in a bin."""
-    return (values >= low) & (values <= (high if high is not None else np.inf))
 
 
 def _complete(sentence: np.ndarray, correct: np.ndarray | None) -> float | None:
@@ -308,16 +281,6 @@ def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np
         "precision": share_of(common[in_predicted]),
         "recall": share_of(common[in_gold]),
         "f1": 2 * int(common.sum()) / sum(counts.values()) if any(counts.values()) else None,
-    }
-
-
-def _attachment(words: dict[str, Any], both: np.ndarray | None, chosen: np.ndarray) -> dict[str, Any]:
-    """Return the attachment scores of the chosen words."""
-    return {
-        "sentences": len(np.unique(words["sentence"][chosen])),
-        "words": int(chosen.sum()),
-        "uas": share_of(words["correct"][chosen]),
-        "las": None if both is None else share_of(both[chosen]),
     }
 
 

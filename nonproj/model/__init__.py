@@ -4,7 +4,6 @@
 - `container`: the file of a model, in the format of safetensors
 - `installed`: models that are installed as packages, and the lookup of models by name
 - `hub`: models on the Hugging Face Hub
-- `downloads`: lists and removes the models that were downloaded from there
 - `rounding`: weights rounded, so that a model compresses well
 - `wheel`: the package of a model
 - `checks`: the conditions of a usable model

@@ -21,7 +21,6 @@ from nonproj.text.places import surface_tokens
 from nonproj.types import Decoded, Int32s, Sentence
 
 if TYPE_CHECKING:
-    import networkx
     import pandas
 
 _SHOWN = 60  # characters of a text that ``repr`` shows
@@ -268,21 +267,6 @@ class ParsedSentence:
         """Return the sentence as a dictionary for `json.dumps`: ``text``, ``words`` and the values of `statistics`."""
         return {"text": self.text, "words": [word.to_dict() for word in self.words], **self.statistics}
 
-    def to_networkx(self) -> networkx.DiGraph:
-        """Return a ``networkx.DiGraph`` of arcs from head to modifier.
-
-        Nodes are 0, the root, and the numbers of the words, with the fields of `Word` as attributes; arcs have a
-        ``label``; the graph has `statistics`.
-        """
-        import networkx
-
-        graph = networkx.DiGraph(**self.statistics)
-        graph.add_node(0, form="ROOT")
-        for word in self.words:
-            graph.add_node(word.id, **word.to_dict())
-        graph.add_edges_from((word.head, word.id, {"label": word.label}) for word in self.words)
-        return graph
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Document:
@@ -364,17 +348,6 @@ class Document:
         whole = dict.fromkeys(("sentence", "id", "head"), int) | dict.fromkeys(("start", "end"), "Int64")
         sure = dict.fromkeys(("confidence", "label_confidence"), float)
         return frame.astype(whole | sure | {"certified": bool})
-
-    def to_networkx(self) -> networkx.DiGraph:
-        """Return a ``networkx.DiGraph`` of all trees; nodes are pairs (index of the sentence, number of the word)."""
-        import networkx
-
-        graph = networkx.DiGraph(text=self.text)
-        for number, sentence in enumerate(self.sentences):
-            tree = sentence.to_networkx()
-            graph.add_nodes_from(((number, node), attributes) for node, attributes in tree.nodes(data=True))
-            graph.add_edges_from(((number, h), (number, m), attributes) for h, m, attributes in tree.edges(data=True))
-        return graph
 
 
 def _shortened(text: str) -> str:

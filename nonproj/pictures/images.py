@@ -23,7 +23,7 @@ def converter() -> ModuleType:
     try:
         import vl_convert
     except ImportError:
-        raise DependencyError(needs("PNG, PDF and plots need", "vl-convert-python", "pictures")) from None
+        raise DependencyError(needs("PNG and PDF need", "vl-convert-python", "pictures")) from None
     return vl_convert
 
 

@@ -11,7 +11,7 @@
 - `parameters`, `bodies`, `receiving`: the parameters of requests, and how they are received
 - `hosts`: allowed host names and origins
 - `accepting`, `connections`: the number of connections, and clients that send or read too slowly
-- `monitoring`, `description`: the log, metrics, and the description of the interface
+- `monitoring`: the log and metrics
 - `app`: paths and error responses
 - `systemd`: sockets passed by a service manager, and notifications to it
 - `library`: the HTTP server of uvicorn within these limits

@@ -1,7 +1,7 @@
 """The HTTP interface: paths, and errors as one line of plain text.
 
 ``/process`` and ``/models`` are those of UDPipe's REST interface; ``/`` is a page that draws the tree of a sentence;
-``/health`` and ``/metrics`` are for operators; ``/openapi.json`` describes all of them.
+``/health`` and ``/metrics`` are for operators.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from nonproj.pictures.pages import headers, join_modules, resource
 from nonproj.server.admission import BusyError
 from nonproj.server.bodies import parameters_of
 from nonproj.server.connections import Protocol, Writing
-from nonproj.server.description import describe
 from nonproj.server.hosts import HostCheck
 from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
 from nonproj.server.monitoring import Metrics, Monitor, facts_of
@@ -83,24 +82,27 @@ class Service(NamedTuple):
         return {name: self.pool.workers.prepared[name].components for name in self.models}
 
 
-def make_app(service: Service) -> ASGIApp:
-    """Return the application."""
-    routes = [
+def routes() -> list[Route]:
+    """Return the paths of the server, with their methods."""
+    return [
         Route("/", _page, methods=["GET"]),
         Route("/models", _models, methods=["GET", "POST"]),
         Route("/process", _process, methods=["GET", "POST"]),
         Route("/health", _health, methods=["GET"]),
         Route("/metrics", _metrics, methods=["GET"]),
-        Route("/openapi.json", _description, methods=["GET"]),
     ]
+
+
+def make_app(service: Service) -> ASGIApp:
+    """Return the application."""
     handlers: dict[Any, Any] = {HTTPException: _http_error, NonprojError: _error, Exception: _unexpected}
     middleware = [Middleware(HostCheck, hosts=service.hosts, origins=service.origins)]
     if service.origins:
         middleware.append(Middleware(CORSMiddleware, allow_origins=service.origins, allow_methods=["GET", "POST"]))
-    app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
+    app = Starlette(routes=routes(), exception_handlers=handlers, middleware=middleware)
     app.state.service, app.state.page = service, _load_page()
     writing = Writing(app)
-    app.state.metrics = Metrics([route.path for route in routes], service.pool, service.reloader, lambda: writing)
+    app.state.metrics = Metrics([route.path for route in routes()], service.pool, service.reloader, lambda: writing)
     return Monitor(writing, app.state.metrics)
 
 
@@ -164,10 +166,6 @@ async def _health(request: Request) -> Response:
 
 async def _metrics(request: Request) -> Response:
     return Response(generate_latest(request.app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
-
-
-async def _description(request: Request) -> Response:
-    return JSONResponse(describe(__version__, list(request.app.state.service.models)))
 
 
 def _json(content: dict[str, Any]) -> Response:

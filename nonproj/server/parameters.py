@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from nonproj.server.processing import INPUTS, OUTPUTS, VERSION, RequestError, Task, nearest
 
@@ -11,40 +10,8 @@ NO = "none"
 """The value that turns a step off, as its absence does."""
 
 
-class Parameter(NamedTuple):
-    """A parameter of ``/process``.
-
-    Attributes
-    ----------
-    name, text : str
-        The text describes it.
-    values : tuple of str
-        Its allowed values; empty if any value is possible.
-    """
-
-    name: str
-    text: str
-    values: tuple[str, ...] = ()
-
-
-PARAMETERS = (
-    Parameter("data", "The text or the sentences to process, in UTF-8; a field or a file."),
-    Parameter("model", "The name of a model, or its beginning, such as a language; by default the first of /models."),
-    Parameter(
-        "tokenizer",
-        "Split plain text into sentences and words. Options, separated by semicolons: presegmented (a sentence on each "
-        "line), ranges (write TokenRange into MISC), normalized_spaces (of blanks, write only SpaceAfter=No), breaks "
-        "(a line break ends a sentence, too).",
-    ),
-    Parameter("input", "The format of the data if it is not plain text; conllu by default.", INPUTS),
-    Parameter("tagger", "Predict tags, lemmas and features, replacing those in the data."),
-    Parameter("parser", "Predict heads and labels, and missing tags."),
-    Parameter("output", "The format of the result; conllu by default.", OUTPUTS),
-    Parameter("certificates", "Add score, bound, certificate and, if the model has it, confidence of each tree."),
-)
+NAMES = ("data", "model", "tokenizer", "input", "tagger", "parser", "output", "certificates")
 """All parameters of ``/process``: those of UDPipe, and our own at the end."""
-
-NAMES = tuple(parameter.name for parameter in PARAMETERS)
 
 
 def check_names(given: Mapping[str, str]) -> None:

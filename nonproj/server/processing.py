@@ -102,7 +102,7 @@ _served: dict[str, tuple[ModelRef, ModelInfo]] = {}
 def _parser(reference: ModelRef) -> TextParser:
     """Return the parser of a model, which stays loaded."""
     if reference not in _parsers:
-        model = parser_of(reference)[0].model
+        model = parser_of(reference).model
         _parsers[reference] = TextParser(model, reference.decoding, reference.tags, name=reference.path)
     return _parsers[reference]
 

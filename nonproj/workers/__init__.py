@@ -6,7 +6,7 @@ inputs are in the call (text), on disk (the model), or held by the scheduler (sh
 - `pool`: submits calls to workers and yields the results in order
 - `processes`: worker processes on this machine
 - `cluster`: the workers of a Dask cluster
-- `parsing`: parallel parsing or evaluation of a treebank, piece by piece
+- `parsing`: parallel parsing of a treebank or a text, piece by piece
 - `units`: parses sentences, with malformed ones in their place
 - `partial`: the log of a resumable job
 - `objects`: parses sentences in memory with processes

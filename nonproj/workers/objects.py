@@ -22,7 +22,7 @@ CHUNK = 4 * BATCH
 
 def parse_sentences(reference: ModelRef, sentences: list[Sentence]) -> list[tuple[Sentence, Parse]]:
     """Return the parses of some sentences; called in a worker."""
-    return list(parser_of(reference)[0].parse_all(sentences))
+    return list(parser_of(reference).parse_all(sentences))
 
 
 def parse_in_processes(

@@ -1,4 +1,4 @@
-"""Parallel parsing and evaluation: a file is split at sentence boundaries, and the results return in order.
+"""Parallel parsing: a file is split at sentence boundaries, and the results return in order.
 
 A worker reads, parses and formats a piece exactly as one process does, so the caller only concatenates texts.  Each
 worker process maps the model file, so all workers of a machine share its pages.
@@ -10,17 +10,14 @@ import io
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
+from typing import NamedTuple, TextIO, TypeAlias, TypeVar
 
 from nonproj.errors import DataError, ModelError, NonprojError
 from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
-from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
-from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll, splitting
-from nonproj.io.broken import STOP, MalformedUnit, sentences_in, split_units, units_of_piece
-from nonproj.io.checks import ReadingRules
+from nonproj.io.broken import STOP, MalformedUnit, split_units, units_of_piece
 from nonproj.io.files import Source
 from nonproj.io.splitting import Piece
 from nonproj.io.temporary import reason
@@ -96,13 +93,13 @@ def keep(reference: ModelRef, model: Model) -> None:
         _models[reference.path, reference.digest] = model
 
 
-def parser_of(reference: ModelRef) -> tuple[Parser, bool]:
-    """Return this thread's parser and whether it is new; threads of a process share the model."""
+def parser_of(reference: ModelRef) -> Parser:
+    """Return this thread's parser; threads of a process share the model."""
     if reference in _parsers.own:
-        return _parsers.own[reference], False
+        return _parsers.own[reference]
     parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs)
     _parsers.renewed()[reference] = parser
-    return parser, True
+    return parser
 
 
 def _model(reference: ModelRef) -> Model:
@@ -152,7 +149,7 @@ Task: TypeAlias = "Piece | TextPiece | MalformedUnit | str"
 
 def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> ParsedPiece:
     """Parse the sentences of a piece, up to the first error or, depending on the options, skipping malformed ones."""
-    parser, _ = parser_of(reference)
+    parser = parser_of(reference)
     stream = io.StringIO(newline="")
     records: list[ParseRecord | MalformedUnit] = []
     if options.on_error != STOP:
@@ -185,23 +182,6 @@ def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Senten
     if isinstance(piece, TextPiece):
         return _sentences(parser, options, piece)
     return units_of_piece(piece, options.rules) if isinstance(piece, Piece) else [piece]
-
-
-def evaluate_piece(
-    reference: ModelRef, rules: ReadingRules, skip: bool, piece: Task
-) -> tuple[Evaluation, list[MalformedUnit]]:
-    """Parse the sentences of a piece and compare the trees with the gold trees.
-
-    With ``skip``, malformed sentences are left out, and returned.
-    """
-    parser, new = parser_of(reference)
-    broken: list[MalformedUnit] = []
-    if isinstance(piece, Piece) and not skip:
-        sentences = piece.read(rules)
-    else:
-        units = units_of_piece(piece, rules) if isinstance(piece, Piece) else iter([piece])
-        sentences = sentences_in(units, broken.append)  # type: ignore[arg-type]  # no text
-    return evaluate_parser(parser, sentences, warm_up=WARM_UP if new else 0), broken
 
 
 # -- in the caller -----------------------------------------------------------------------------------------------------
@@ -323,37 +303,3 @@ def parse_text(
         yield from parsed.records
         if parsed.error:
             raise parsed.error
-
-
-def evaluate_text(
-    workers: Workers,
-    reference: ModelRef,
-    source: Source,
-    progress: Callable[..., Any],
-    rules: ReadingRules,
-    on_broken: Callable[[MalformedUnit], object] | None = None,
-) -> Evaluation:
-    """Parse and evaluate a treebank with workers; ``seconds`` is their total time divided by their number.
-
-    ``progress(iterable, description)`` wraps a loop over the sentences; ``rules`` say how they are read.  ``on_broken``
-    is called with malformed sentences; without it, the first one is an error.
-    """
-    evaluation, seconds, pieces = Evaluation(), 0.0, 0
-
-    def sentences() -> Iterator[int]:
-        """Collect the pieces, and yield once for each sentence, for the progress bar."""
-        nonlocal seconds, pieces
-        split = split_units(source, PIECE, rules) if on_broken else splitting.split(source, rules=rules)
-        tasks = ((reference, rules, on_broken is not None, piece) for piece in split)
-        for part, broken in in_order(workers, evaluate_piece, tasks, rehearse=True):
-            if on_broken is not None:
-                for unit in broken:
-                    on_broken(unit)
-            evaluation.extend(part)
-            seconds, pieces = seconds + part.seconds, pieces + 1
-            yield from range(len(part))
-
-    for _ in progress(sentences(), "evaluate"):
-        pass
-    evaluation.seconds = seconds / min(workers.size, pieces)
-    return evaluation

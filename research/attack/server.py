@@ -59,7 +59,6 @@ _PATHS = [
     "/",
     "/health",
     "/metrics",
-    "/openapi.json",
     "//process",
     "/../process",
 ]

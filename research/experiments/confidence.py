@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from nonproj.components.trainer import train
-from nonproj.evaluation.calibration import SURE, Outcomes, judge, judge_from_text, plot_calibration
+from nonproj.evaluation.calibration import BINS, SURE, Outcomes, judge, judge_from_text
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -67,7 +67,25 @@ def main(results: Path, data: Path, short: bool) -> None:
     with open(results / "confidence.csv", "w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *rows])
     (results / "confidence.md").write_text(page(rows), encoding="utf-8")
-    plot_calibration(drawn["Turkish", INPUTS[-1]], results / "confidence.png")
+    draw(drawn["Turkish", INPUTS[-1]], results / "confidence.png")
+
+
+def draw(judged: dict[str, Outcomes], path: Path) -> None:
+    """Draw a reliability diagram for each kind: the share of correct predictions against the probability."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.4 * len(judged), 3.6), layout="constrained")
+    axes = figure.subplots(1, len(judged), squeeze=False)[0]
+    for axis, (name, each) in zip(axes, judged.items(), strict=True):
+        mean, right, size = each.bins().T
+        error = 1.96 * np.sqrt(np.maximum(right * (1.0 - right), 1e-9) / np.maximum(size, 1))
+        axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+        axis.bar(np.arange(BINS) / BINS + 0.05, size / size.sum(), 0.09, color="0.88")
+        axis.errorbar(mean, right, error, marker="o", markersize=4, color="#0072b2", linewidth=1.5, capsize=2)
+        title = f"{name}: ECE {each.calibration_error():.3f}, AUC {each.area():.3f}"
+        axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share right", title=title)
+        axis.title.set_fontsize(9)
+    figure.savefig(path, dpi=150)
 
 
 def _model(name: str, results: Path, data: Path, short: bool) -> tuple[Model, list]:

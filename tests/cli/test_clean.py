@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
@@ -43,10 +42,6 @@ def cache(tmp_path, monkeypatch):
         write(folder / name / KERNEL)
     set_age(folder / OLD, 31)
     set_age(folder / RECENT, 2.5)
-    hub = tmp_path / "hub"
-    pytest.importorskip("huggingface_hub")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
-    monkeypatch.setattr("huggingface_hub.utils._cache_manager.HF_HUB_CACHE", str(hub), raising=False)
     return folder
 
 
@@ -80,7 +75,7 @@ def test_kernels_that_nobody_has_used_for_long_are_removed(cache, capsys):
 
 def test_nothing_is_removed_in_a_dry_run(cache, capsys):
     before = tree(cache.parent)
-    for words in (["--dry-run"], ["--dry-run", "--all", "--models", "--unused", "0"]):
+    for words in (["--dry-run"], ["--dry-run", "--all", "--unused", "0"]):
         out, _ = clean(capsys, *words)
         assert "31 days ago: would be removed" in out and "would remove 0.0 MB" in out
         assert tree(cache.parent) == before
@@ -140,7 +135,7 @@ def test_nothing_else_is_ever_removed(cache, foreign, capsys):
     del expected[f"cache/{RECENT}"], expected[f"cache/{RECENT}/nonproj.dual"], expected[f"cache/{RECENT}/{KERNEL}"]
     own = kernel.cache_folder().name
     del expected[f"cache/{own}"], expected[f"cache/{own}/nonproj.dual"], expected[f"cache/{own}/{KERNEL}"]
-    clean(capsys, "--all", "--unused", "0", "--models", "--yes")
+    clean(capsys, "--all", "--unused", "0")
     assert tree(cache.parent) == expected
 
 
@@ -216,79 +211,3 @@ def test_use_of_a_folder_is_recorded_once_a_day(cache):
         set_age(own, days)
         assert kernel.cache_folder() == own
         assert (time.time() - own.stat().st_mtime < 60) == recorded
-
-
-# -- models from a hub -------------------------------------------------------------------------------------------------
-
-
-def download(hub, owner, name, files=("model.nonproj",), size=3000):
-    """Write what huggingface_hub leaves of a download; return the folder of the repository."""
-    repository, commit = hub / f"models--{owner}--{name}", "0123456789abcdef0123456789abcdef01234567"
-    for number, file in enumerate(files):
-        blob = write(repository / "blobs" / f"{number:064x}", size)
-        link = repository / "snapshots" / commit / file
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(os.path.relpath(blob, link.parent))
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text(commit)
-    return repository
-
-
-@pytest.fixture
-def hub(cache):
-    """A model, and repositories of others at the same commit: a model with more files, and one without any of ours."""
-    folder = cache.parent / "hub"
-    download(folder, "someone", "danish", size=2_000_000)
-    download(folder, "someone", "whole", ("model.nonproj", "README.md"))
-    download(folder, "someone", "bert", ("config.json",))
-    return folder
-
-
-def answer(monkeypatch, text):
-    """Let the user be at a terminal, and answer."""
-    stream = io.StringIO(text)
-    stream.isatty = lambda: True
-    monkeypatch.setattr(sys, "stdin", stream)
-
-
-def test_models_are_listed_and_kept(hub, capsys):
-    out, _ = clean(capsys)
-    assert "models from a hub\n       2.0 MB  hf:someone/danish  used today, without --models: kept\n" in out
-    assert "whole" not in out and "bert" not in out and len(list(hub.iterdir())) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "removed"), [("y\n", True), ("YES\n", True), ("n\n", False), ("\n", False), ("", False)]
-)
-def test_models_are_removed_after_asking(hub, text, removed, monkeypatch, capsys):
-    answer(monkeypatch, text)
-    out, error = clean(capsys, "--models")
-    assert error == "remove hf:someone/danish (2.0 MB)? [y/N] "
-    assert (hub / "models--someone--danish").exists() != removed
-    assert {path.name for path in hub.iterdir()} >= {"models--someone--whole", "models--someone--bert"}
-    assert ("hf:someone/danish  used today: removed" in out) == removed
-
-
-def test_without_a_terminal_nobody_is_asked(hub, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    before = tree(hub.parent)
-    _, error = clean(capsys, "--models", code=2)
-    assert error == ("nonproj: --models: asks before it removes models, which needs a terminal; or do not ask: --yes\n")
-    assert tree(hub.parent) == before
-    clean(capsys, "--models", "--yes")
-    assert not (hub / "models--someone--danish").exists()
-
-
-def test_a_model_that_cannot_be_removed_is_reported(hub, monkeypatch, capsys):
-    def refuse(path):
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr("shutil.rmtree", refuse)
-    out, error = clean(capsys, "--models", "--yes", code=2)
-    assert "hf:someone/danish  used today: cannot be removed\n" in out
-    assert error == f"nonproj: {hub / 'models--someone--danish'}: cannot be removed: permission denied\n"
-
-
-def test_without_huggingface_hub_there_are_no_models(hub, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    assert "danish" not in clean(capsys)[0]

@@ -34,7 +34,6 @@ def here(tmp_path, monkeypatch) -> Path:
         "evaluate FILE FILE FILE",
         "evaluate --ud FILE FILE",
         f"evaluate -m {MODEL} FILE --json",
-        f"evaluate -m {MODEL} FILE --json --jobs 2",
         "search {}>{} FILE",
         "search {}>{} FILE --count form",
         "show FILE --gold FILE --sentence 3",

@@ -25,7 +25,8 @@ from nonproj.cli.arguments import Arguments  # noqa: E402
 from nonproj.cli.main import build_parser  # noqa: E402
 from nonproj.cli.plugins import WORKBENCH  # noqa: E402
 from nonproj.options.config import options  # noqa: E402
-from nonproj.server.description import describe  # noqa: E402
+from nonproj.server.app import routes  # noqa: E402
+from nonproj.server.parameters import NAMES  # noqa: E402
 
 MADE_BY_USERS = ("Config", "DependencyParser", "Evaluation", "Parser", "Sentence")
 """The classes whose objects users make by calling them; those of others are results, whose attributes are public."""
@@ -37,7 +38,7 @@ ONLY = {
     "Model": ("load", "save"),
     "Parse": ("confidence", "decoded", "labels"),
     "ParsedSentence": ("bound", "certified", "confidence", "feats", "forms", "heads", "labels", "lemmas")
-    + ("others", "picture", "score", "text", "to_conllu", "to_json", "to_networkx", "upos", "words", "xpos"),
+    + ("others", "picture", "score", "text", "to_conllu", "to_json", "upos", "words", "xpos"),
     "Parser": ("parse", "parse_all"),
     "Sentence": ("forms", "heads", "labels"),
     "TextParser": ("marginals", "nbest", "parse", "parse_all", "pipe", "samples"),
@@ -131,11 +132,9 @@ def _value(action: argparse.Action) -> str:
 
 def _addresses() -> Iterator[str]:
     """Yield a line for each address of the server, its methods and parameters."""
-    for path, methods in describe("", ["model"])["paths"].items():
-        for method, facts in methods.items():
-            yield f"server {method.upper()} {path}"
-            for parameter in facts.get("parameters", ()):
-                yield f"server {method.upper()} {path} {parameter['name']}"
+    for route in routes():
+        yield from (f"server {method} {route.path}" for method in sorted(set(route.methods or ()) - {"HEAD"}))
+    yield from (f"server GET /process {name}" for name in NAMES)
 
 
 def missing(old: list[str], new: list[str]) -> list[str]:

@@ -99,16 +99,12 @@ def test_what_is_below_the_minimum_is_left_out_or_marked(path, treebank, words):
     trees = [parse for _, parse in Parser(Model.load(path)).parse_all(conll.read(treebank))]
     minimum = float(np.median(np.concatenate([tree.confidence.labels for tree in trees])))
     fewer = parsed(path, treebank, "--min-confidence", str(minimum), *words)
-    marked = parsed(path, treebank, "--min-confidence", str(minimum), "--mark-unsure", *words)
     missing = 0
-    for tree, left, mark in zip(trees, fewer, marked, strict=True):
-        for m, (row, other) in enumerate(zip(left.rows, mark.rows, strict=True)):
+    for tree, left in zip(trees, fewer, strict=True):
+        for m, row in enumerate(left.rows):
             head, label = str(tree.decoded.heads[m]), tree.labels[m]
             low, low_label = tree.confidence.heads[m] < minimum, tree.confidence.labels[m] < minimum
             assert row[6:8] == ["_" if low else head, "_" if low_label else label]
-            assert other[6:8] == [head, label]
-            unsure = dict(item.partition("=")[::2] for item in other[9].split("|")).get("Unsure")
-            assert unsure == ("Head" if low else ("Deprel" if low_label else None))
             missing += low_label
     assert missing > 5
 
@@ -146,9 +142,7 @@ def test_a_model_without_a_classifier_says_so_in_one_line(path, treebank, words,
     ("words", "message"),
     [
         (["parse", "MODEL", "IN", "--min-confidence", "1.5"], "'1.5' is not a number from 0 to 1"),
-        (["parse", "MODEL", "IN", "--mark-unsure"], "--mark-unsure: needs --min-confidence"),
         (["evaluate", "IN", "IN", "--calibration"], "--calibration needs --model"),
-        (["evaluate", "-m", "MODEL", "IN", "--diagram", "x.png"], "--diagram needs --calibration"),
         (["evaluate", "-m", "MODEL", "IN", "--text"], "--text needs --calibration"),
     ],
 )
@@ -228,18 +222,15 @@ def test_figures_of_calibration_are_those_of_the_definition(seed):
     assert np.isnan(Outcomes(p, p < 2.0).area())
 
 
-def test_calibration_is_reported_and_drawn(path, treebank, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
+def test_calibration_is_reported(path, treebank, capsys):
     words = ["evaluate", "-m", str(path), str(treebank), "-q", "--calibration"]
-    assert main([*words, "--json", "--diagram", str(tmp_path / "d.png")]) == 0
+    assert main([*words, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
     judged = judge(Parser(Model.load(path)).parse_all(conll.read(treebank)))
     assert figures["heads"]["calibration_error"] == judged["heads"].calibration_error()
     assert figures["trees"]["count"] == 12
     assert main(words) == 0
     assert "heads and labels" in capsys.readouterr().out
-    assert main([*words, "--diagram", str(tmp_path / "d.xyz")]) == 2
     with pytest.raises(ModelError, match="no confidence classifier"):
         judge(Parser(Model.load(path.with_name("without.nonproj"))).parse_all(conll.read(treebank)))
 

@@ -10,9 +10,9 @@ from naive_crossing import crossing_arcs
 from naive_errors import counted_words, ratio, scores
 
 from nonproj.cli.main import main
-from nonproj.evaluation.errors import DEPTHS, error_tables
+from nonproj.evaluation.errors import ARC_LENGTHS, DEPTHS, SENTENCE_LENGTHS, error_tables
 from nonproj.evaluation.report import error_report
-from nonproj.evaluation.scores import ARC_LENGTHS, SENTENCE_LENGTHS, Evaluation, is_punctuation
+from nonproj.evaluation.scores import Evaluation, is_punctuation
 from nonproj.types import Sentence
 
 KEYS = {"tag": 4, "label": 5}

@@ -2,18 +2,15 @@
 
 import io
 import json
-import math
 import pathlib
 import random
-import sys
 import unicodedata
 
 import numpy as np
 import pytest
 from instances import seeds
 
-from nonproj.cli.main import main
-from nonproj.errors import DataError, needs
+from nonproj.errors import DataError
 from nonproj.evaluation.scores import Evaluation, evaluate, is_punctuation, nonprojective
 from nonproj.io import conll
 from nonproj.types import Decoded, Sentence
@@ -105,18 +102,6 @@ def naive_figures(data, with_punctuation):
             "f1": 2 * len(common) / (len(in_gold) + len(in_predicted)) if in_gold or in_predicted else None,
         }
 
-    def of_length(low, high):
-        return lambda heads, m: low <= (abs(heads[m] - m) if heads[m] else 0) <= high
-
-    def of_sentences(low, high):
-        chosen = [word for word in words if low <= len(word[2]) - 1 <= high]
-        return {
-            "sentences": len({word[0] for word in chosen}),
-            "words": len(chosen),
-            "uas": ratio(word[4] for word in chosen),
-            "las": ratio(word[4] and word[5] for word in chosen),
-        }
-
     seen = sorted({word[0] for word in words})
     return {
         "words": len(words),
@@ -127,21 +112,6 @@ def naive_figures(data, with_punctuation):
         "complete_labelled": ratio(all(word[4] and word[5] for word in words if word[0] == number) for number in seen),
         "root_accuracy": ratio(word[4] for word in words if word[2][word[1]] == 0),
         "nonprojective": arcs(naive_nonprojective),
-        "root": arcs(lambda heads, m: heads[m] == 0),
-        "by_arc_length": {
-            "root": arcs(of_length(0, 0)),
-            "1": arcs(of_length(1, 1)),
-            "2": arcs(of_length(2, 2)),
-            "3-6": arcs(of_length(3, 6)),
-            "7+": arcs(of_length(7, math.inf)),
-        },
-        "by_sentence_length": {
-            "1-10": of_sentences(1, 10),
-            "11-20": of_sentences(11, 20),
-            "21-30": of_sentences(21, 30),
-            "31-40": of_sentences(31, 40),
-            "41+": of_sentences(41, math.inf),
-        },
     }
 
 
@@ -390,22 +360,3 @@ def test_a_rejected_sentence_is_not_counted():
             evaluation.add(sentence, heads, labels)
     evaluation.add(sentence, [0, 1], "ab")
     assert evaluation.as_dict()["words"] == 2 and evaluation.las == 1.0
-
-
-@pytest.mark.parametrize(
-    ("library", "diagram", "message"),
-    [
-        (False, "a.png", needs("a reliability diagram needs", "matplotlib", "pictures")),
-        (True, "a.txt", "a.txt: a picture needs the extension .png, .svg or .pdf"),
-        (True, "none/a.png", "none/a.png: cannot be written: there is no folder 'none'"),
-    ],
-)
-def test_a_diagram_that_cannot_be_drawn_is_refused_before_anything_is_read(
-    library, diagram, message, monkeypatch, capsys
-):
-    if not library:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
-            monkeypatch.delitem(sys.modules, name)
-        monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["evaluate", "-m", "no-model", "no-gold", "--calibration", "--diagram", diagram]) == 2
-    assert capsys.readouterr().err == f"nonproj: {message}\n"

@@ -139,13 +139,6 @@ def test_reliability_is_that_of_its_definition(folder):
         assert [mean, right] == pytest.approx(np.mean(inside, axis=0).tolist())
 
 
-def test_plots_are_parts_of_the_page(folder):
-    pytest.importorskip("vl_convert")
-    page, _ = show("parsed.conllu", "--gold", "gold.conll")
-    figures = [a for tag, a in page.seen if tag == "figure"]
-    assert len(figures) == 4, "three scores and confidence"
-
-
 def test_strings_of_files_cannot_leave_the_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     nasty = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!--", "\u2028", "&lt;", "{style}"]

@@ -11,7 +11,6 @@ import unicodedata
 from pathlib import Path
 
 import conllu
-import networkx
 import numpy as np
 import pytest
 from command import run
@@ -185,20 +184,6 @@ def test_to_frame_has_a_row_for_each_word(doc, nlp):
     assert frame.certified.all()
     assert nlp("").to_frame().shape == (0, len(frame.columns))
     assert nlp.parse(["hus"]).words[0].start is None
-
-
-def test_to_networkx_has_the_arcs(doc):
-    tree = doc[0].to_networkx()
-    assert networkx.is_arborescence(tree)
-    assert sorted(tree.edges) == sorted((int(h), m) for m, h in enumerate(doc[0].heads, 1))
-    assert tree.nodes[2]["form"] == "hund"
-    assert tree.nodes[2]["upos"] == "NOUN"
-    assert tree.edges[int(doc[0].heads[0]), 1]["label"] == doc[0].labels[0]
-    assert tree.graph["certified"] == doc[0].certified
-    graph = doc.to_networkx()
-    assert networkx.number_weakly_connected_components(graph) == 3
-    assert graph.nodes[1, 1]["form"] == "Stor"
-    assert graph.number_of_edges() == 16
 
 
 # -- text --------------------------------------------------------------------------------------------------------------

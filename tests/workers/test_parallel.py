@@ -155,16 +155,6 @@ def test_processes_write_what_one_process_writes(here, capsys):
         assert one == other
 
 
-def test_processes_evaluate_as_one_process_does(here, capsys):
-    figures = []
-    for words in ([], ["--jobs", "2"]):
-        assert main(["evaluate", "-m", "toy.nonproj", "in.conll", "--json", *words]) == 0
-        figures.append(json.loads(capsys.readouterr().out))
-    assert all(figure.pop("speed")["words_per_second"] > 0 for figure in figures)
-    assert figures[0] == figures[1]
-    assert figures[0]["sentences"] == 90
-
-
 def test_processes_report_the_same_error(here, capsys, monkeypatch):
     """In a late piece, after which there are others; the file that is written is not left behind."""
     text = treebank(60)
@@ -205,17 +195,10 @@ def test_the_number_of_processes_is_validated(number, capsys):
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["evaluate", "a", "b", "--jobs", "2"], "--jobs applies to parsing and needs --model"),
-        (["parse", "m", "a", "--jobs", "2", "--scheduler", "tcp://a:1"], "not allowed with"),
-    ],
-)
-def test_worker_options_exclude_each_other_and_need_a_model(words, message, capsys):
+def test_worker_options_exclude_each_other(capsys):
     with pytest.raises(SystemExit):
-        main(words)
-    assert message in capsys.readouterr().err
+        main(["parse", "m", "a", "--jobs", "2", "--scheduler", "tcp://a:1"])
+    assert "not allowed with" in capsys.readouterr().err
 
 
 def test_a_worker_that_nobody_listens_to_ends_without_a_word():
@@ -313,11 +296,7 @@ def test_a_bar_on_a_terminal_does_not_keep_workers_from_being_copied(here, monke
 def test_a_single_piece_needs_no_worker(here, monkeypatch):
     monkeypatch.setattr(processes.Processes, "submit", lambda *_: pytest.fail("a worker"))
     Path("short.conll").write_text(treebank(3), encoding="utf-8")
-    for words in (
-        ["parse", "toy.nonproj", "short.conll", "-o", "out"],
-        ["evaluate", "-m", "toy.nonproj", "short.conll"],
-    ):
-        assert main([*words, "--jobs", "2"]) == 0
+    assert main(["parse", "toy.nonproj", "short.conll", "-o", "out", "--jobs", "2"]) == 0
 
 
 def test_a_process_with_foreign_threads_is_not_copied():
@@ -366,15 +345,13 @@ def test_a_worker_loads_a_model_once_and_rejects_a_different_one(folder, tmp_pat
     path.write_bytes((folder / "toy.nonproj").read_bytes())
     decoding = Model.load(path).config.decoding
     reference = parsing.ModelRef.of(path, decoding)
-    parser, new = parsing.parser_of(reference)
-    assert new
-    assert parsing.parser_of(parsing.ModelRef.of(path, decoding)) == (parser, False)
+    parser = parsing.parser_of(reference)
+    assert parsing.parser_of(parsing.ModelRef.of(path, decoding)) is parser
     other = Model.load(path, mmap=False)
     other.weights["parser"][7] += 1
     other.save(path)
     changed = parsing.ModelRef.of(path, decoding)
-    fresh, new = parsing.parser_of(changed)
-    assert new
+    fresh = parsing.parser_of(changed)
     assert fresh.model.weights["parser"][7] == parser.model.weights["parser"][7] + 1
     with pytest.raises(ModelError, match="a different model on the worker .*; all workers need the same file"):
         parsing.parser_of(reference)

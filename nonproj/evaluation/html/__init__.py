@@ -1,10 +1,9 @@
 """The output of ``nonproj show``: an HTML report on a treebank, and single trees.
 
 - `items`: sentences with their trees, certificates and confidence, from files or from a model
-- `analysis`: figures, tables and plots of errors, of certificates and of confidence
+- `analysis`: figures and tables of errors, of certificates and of confidence
 - `text`: the same for parsed text whose words and sentences differ from the gold standard
 - `courses`: the course of dual decomposition on some sentences
-- `plots`: plots as SVG, by Vega-Lite
 - `columns`: the columns that the page does not draw, but needs to search and to export CoNLL-U
 - `page`: one HTML file with all of these, from the template `report.html`, its style and its scripts
 """

@@ -1,18 +1,15 @@
-"""Figures, tables and plots of a report: errors by kind of word, two parsers side by side, certificates, confidence."""
+"""Figures and tables of a report: errors by kind of word, two parsers side by side, certificates, confidence."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nonproj.errors import DependencyError
 from nonproj.evaluation.calibration import Outcomes
 from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.html.items import ReportItem
-from nonproj.evaluation.html.plots import figure, reliability_plot, scores_plot
 from nonproj.evaluation.report import FIGURES
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare
@@ -27,7 +24,7 @@ Tile = tuple[str, str, str]
 SHOWN = 40
 """Maximum number of rows of a table: the most frequent labels, tags or confusions."""
 
-TITLES = {
+_TITLES = {
     "sentence_length": ("By sentence length", "length"),
     "arc_length": ("By arc length", "gold arc"),
     "depth": ("By depth in the gold tree", "arcs from the root"),
@@ -36,8 +33,6 @@ TITLES = {
     "tag": ("By tag", "tag"),
 }
 """Title of each table of `nonproj.evaluation.errors.error_tables`, and of its first column."""
-
-log = logging.getLogger("nonproj")
 
 
 def evaluations_of(items: Sequence[ReportItem]) -> tuple[list[Evaluation], bool]:
@@ -61,8 +56,8 @@ def evaluations_of(items: Sequence[ReportItem]) -> tuple[list[Evaluation], bool]
     return evaluations, labelled
 
 
-def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Tile], list[Table], str]:
-    """Return tiles, tables and plots of a report, as HTML; see `nonproj.evaluation.html.page.ReportContent`.
+def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Tile], list[Table]]:
+    """Return the tiles and tables of a report; see `nonproj.evaluation.html.page.ReportContent`.
 
     Parameters
     ----------
@@ -73,7 +68,6 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Til
     words = sum(len(item.labels) for item in items)
     tiles = [(f"{len(items):,}", "sentences", ""), (f"{words:,}", "words", "")]
     tables: list[Table] = []
-    plots: list[tuple[str, dict[str, Any]]] = []
     partial = any((heads < 0).any() for item in items for heads in _trees(item))
     if partial:
         tiles += _partial_tiles(items, names)
@@ -86,12 +80,11 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Til
         errors = error_tables(evaluations, labelled=labelled)
         tables += _error_tables(errors, names, gold)
         if gold:
-            plots += _plots(errors, names)
-            tables += _reliability_tables(items, plots)
+            tables += _reliability_tables(items)
     certificates = [item.statistics for item in items if "certified" in item.statistics]
     if certificates:
         tiles.append((_percent(np.mean([each["certified"] for each in certificates])), "trees certified", _CERTIFIED))
-    return tiles, tables, _rendered(plots)
+    return tiles, tables
 
 
 def _trees(item: ReportItem) -> list[np.ndarray]:
@@ -168,7 +161,7 @@ def _summary(evaluations: list[Evaluation], names: list[str], labelled: bool, go
 def _error_tables(errors: dict[str, Any], names: list[str], gold: bool) -> list[Table]:
     """Return the tables of errors by kind of word, and of confused labels."""
     tables, several = [], len(names) > 1
-    for key, (title, first) in TITLES.items():
+    for key, (title, first) in _TITLES.items():
         rows = errors["tables"].get(key, [])
         if not rows:
             continue
@@ -202,9 +195,6 @@ def _note(key: str, count: int) -> str:
     return f"{notes.get(key, '')} {more}".strip()
 
 
-# -- confidence --------------------------------------------------------------------------------------------------------
-
-
 def judged(items: Sequence[ReportItem]) -> Outcomes | None:
     """Return the confidence of all words that have one, and whether their heads are correct; None without any."""
     pairs = [
@@ -216,47 +206,16 @@ def judged(items: Sequence[ReportItem]) -> Outcomes | None:
     return Outcomes(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
 
 
-def _reliability_tables(items: Sequence[ReportItem], plots: list[tuple[str, dict[str, Any]]]) -> list[Table]:
-    """Return the table of confidence against accuracy, and add its plot."""
+def _reliability_tables(items: Sequence[ReportItem]) -> list[Table]:
+    """Return the table of confidence against accuracy."""
     words = judged(items)
     if words is None:
         return []
-    rows = [(float(mean), float(share), int(count)) for mean, share, count in words.bins().tolist() if count]
-    plots.append(("Confidence and accuracy", reliability_plot(rows)))
-    columns = [{"name": "mean confidence", "kind": "share", "bare": True}, {"name": "heads right", "kind": "share"}]
+    rows = [[mean, share, int(count)] for mean, share, count in words.bins().tolist() if count]
+    columns: list[Table] = [{"name": "mean confidence", "kind": "share", "bare": True}]
+    columns += [{"name": "heads right", "kind": "share"}, {"name": "words", "kind": "count"}]
     note = f"Expected calibration error {100 * words.calibration_error():.2f} %"
     if 0 < words.right.sum() < len(words.right):
         note += f", area under the ROC curve {words.area():.3f}"
     note += "; punctuation included."
-    columns.append({"name": "words", "kind": "count"})
-    return [{"title": "Confidence", "note": note, "columns": columns, "rows": [list(row) for row in rows]}]
-
-
-# -- plots -------------------------------------------------------------------------------------------------------------
-
-
-def _plots(errors: dict[str, Any], names: list[str]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the titles and specifications of the plots of scores by length and depth."""
-    found = []
-    for key in ("sentence_length", "arc_length", "depth"):
-        rows, title = errors["tables"][key], TITLES[key][0]
-        score = "las" if rows[0]["las"] is not None else "uas"
-        values = [
-            {"bin": row["name"], "score": share, "parser": names[i], "words": row["words"]}
-            for row in rows
-            for i, share in enumerate(row[score])
-            if share is not None
-        ]
-        found.append((f"{score.upper()} {title[0].lower()}{title[1:]}", scores_plot(values, names, TITLES[key][1])))
-    return found
-
-
-def _rendered(plots: list[tuple[str, dict[str, Any]]]) -> str:
-    """Return the plots as HTML; nothing, with a log message, if the library is missing."""
-    if not plots:
-        return ""
-    try:
-        return '<div class="plots">' + "".join(figure(title, plot) for title, plot in plots) + "</div>"
-    except DependencyError as error:
-        log.warning("the report has no plots: %s", error)
-        return ""
+    return [{"title": "Confidence", "note": note, "columns": columns, "rows": rows}]

@@ -9,9 +9,8 @@ import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
 from nonproj.dual.course import Iteration, course
-from nonproj.errors import ConfigError, DependencyError
+from nonproj.errors import ConfigError
 from nonproj.evaluation.html.items import ReportItem
-from nonproj.evaluation.html.plots import bounds_plot, svg
 from nonproj.io.constraints import read_constraints
 from nonproj.pipeline.parser import Parser
 from nonproj.types import ArcSpace
@@ -41,7 +40,7 @@ def courses_of(items: Sequence[ReportItem], parser: Parser, count: int) -> dict[
     dict
         For each index in ``items`` a dictionary with ``k``, a list with dual, primal, heads, the words whose arc in the
         tree is disputed, and disputed arcs that are not in the tree (head, word, and 2 for those chosen only as
-        edges to grandparents); and ``chart``, an SVG, if the library is installed.
+        edges to grandparents).
     """
     order = sorted(range(len(items)), key=lambda i: (-items[i].statistics.get("iterations", 0), i))
     found: dict[int, dict[str, Any]] = {}
@@ -51,13 +50,8 @@ def courses_of(items: Sequence[ReportItem], parser: Parser, count: int) -> dict[
         arcs, _ = parser.candidates_of(sentence, tokens, constraints)
         parts, scores = parser.score(tokens, arcs, constraints)
         made = course(parts, scores, parser.options)
-        if not made:
-            continue
-        found[i] = {"k": [_as_list(each, parts.arcs) for each in made]}
-        try:
-            found[i]["chart"] = svg(bounds_plot([each.dual for each in made], [each.primal for each in made]))
-        except DependencyError:
-            continue
+        if made:
+            found[i] = {"k": [_as_list(each, parts.arcs) for each in made]}
     return found
 
 

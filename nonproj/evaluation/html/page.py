@@ -15,7 +15,6 @@ from nonproj.evaluation.html.analysis import Table, analyse
 from nonproj.evaluation.html.columns import Numbering, columns_of
 from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import ReportItem
-from nonproj.evaluation.html.plots import CHART
 from nonproj.pictures.content import partial_heads
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.pages import join_modules, policy, resource
@@ -47,13 +46,10 @@ class ReportContent(NamedTuple):
         Figures at the top: value, name and explanation.
     tables : list of dict
         Those of `nonproj.evaluation.html.analysis`.
-    plots : str
-        HTML.
     """
 
     tiles: Sequence[tuple[str, str, str]] = ()
     tables: Sequence[Table] = ()
-    plots: str = ""
 
 
 def page_data(items: Iterable[ReportItem], names: SourceNames, content: ReportContent) -> dict[str, Any]:
@@ -156,7 +152,7 @@ def _absent(column: str) -> str:
     return "" if column == "_" else column
 
 
-def render(data: dict[str, Any], title: str, plots: str = "") -> str:
+def render(data: dict[str, Any], title: str) -> str:
     """Return the page: template, style, scripts and data in one text.
 
     Only scripts and styles with known digests are allowed, so nothing injected through data is ever run; nothing is
@@ -169,11 +165,10 @@ def render(data: dict[str, Any], title: str, plots: str = "") -> str:
         "title": escape(one_line(title)),
         "style": style,
         "script": script,
-        "plots": plots,
         "data": embedded(data),
     }
     page = resource("nonproj.evaluation.html", "report.html")
-    return re.sub(r"\{(policy|title|style|script|plots|data)\}", lambda match: parts[match[1]], page)
+    return re.sub(r"\{(policy|title|style|script|data)\}", lambda match: parts[match[1]], page)
 
 
 SCRIPTS = (
@@ -246,7 +241,6 @@ def write_report(
         content = ReportContent(*analyse(found, [tree["name"] for tree in _trees(names)[0]]))
     data = page_data(found, names, content)
     if parser is not None and courses:
-        data["chart"] = CHART
         for number, course in courses_of(found, parser, courses).items():
             data["sentences"][number] |= course
-    stream.write(render(data, title_of(names), content.plots))
+    stream.write(render(data, title_of(names)))

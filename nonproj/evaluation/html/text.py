@@ -73,8 +73,8 @@ def with_gold_text(items: Sequence[ReportItem], gold: Sequence[Sentence]) -> lis
     return found
 
 
-def analyse_text(errors: dict[str, Any], sentences: int) -> tuple[list[Tile], list[Table], str]:
-    """Return the tiles and tables of `nonproj.evaluation.text_errors.text_errors` for one parser, and no plots.
+def analyse_text(errors: dict[str, Any], sentences: int) -> tuple[list[Tile], list[Table]]:
+    """Return the tiles and tables of `nonproj.evaluation.text_errors.text_errors` for one parser.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def analyse_text(errors: dict[str, Any], sentences: int) -> tuple[list[Tile], li
     Examples
     --------
     >>> from nonproj.evaluation.text_errors import text_errors
-    >>> tiles, tables, _ = analyse_text(text_errors([], [[]]), 0)
+    >>> tiles, tables = analyse_text(text_errors([], [[]]), 0)
     >>> tables[0]["title"], tables[0]["rows"][0]
     ('Words without the correct head and label', ['word not found', 0])
     """
@@ -102,7 +102,7 @@ def analyse_text(errors: dict[str, Any], sentences: int) -> tuple[list[Tile], li
     for name, count in {"words found": whole["aligned"][0], **right}.items():
         share = f"{100 * count / errors['words']:.2f} %" if errors["words"] else "–"
         tiles.append((share, name, "of the gold words"))
-    return tiles, [table for table in tables if table["rows"]], ""
+    return tiles, [table for table in tables if table["rows"]]
 
 
 def _table(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from nonproj.evaluation.confidence import HEAD as HEAD_CONFIDENCE
-from nonproj.evaluation.confidence import LABELLED, UNSURE
+from nonproj.evaluation.confidence import LABELLED
 from nonproj_workbench.annotation.draft import DEPREL, HEAD, MISC, Draft, EditError, head_of
 
 TRUST = ("done", "all", "none")
@@ -136,14 +136,14 @@ def without_confidence(misc: str, head: bool = True) -> str:
 
     Examples
     --------
-    >>> misc = "Confidence=0.7|LabelledConfidence=0.6|Unsure=Deprel|SpaceAfter=No"
+    >>> misc = "Confidence=0.7|LabelledConfidence=0.6|SpaceAfter=No"
     >>> without_confidence(misc), without_confidence(misc, head=False)
     ('SpaceAfter=No', 'Confidence=0.7|SpaceAfter=No')
     """
-    if HEAD_CONFIDENCE not in misc and UNSURE not in misc:
+    if HEAD_CONFIDENCE not in misc:
         return misc
-    gone = {HEAD_CONFIDENCE, LABELLED, UNSURE} if head else {LABELLED}
-    kept = [item for item in misc.split("|") if item.partition("=")[0] not in gone and item != f"{UNSURE}=Deprel"]
+    gone = {HEAD_CONFIDENCE, LABELLED} if head else {LABELLED}
+    kept = [item for item in misc.split("|") if item.partition("=")[0] not in gone]
     return "|".join(kept) or "_"
 
 

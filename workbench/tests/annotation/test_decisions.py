@@ -130,7 +130,7 @@ def test_marks_of_other_attributes():
     assert marks_of("Overhead=3|Headline=x|NoDeprel=1") == []
 
 
-CONFIDENT = "Confidence=0.7|LabelledConfidence=0.6|Unsure=Deprel|SpaceAfter=No"
+CONFIDENT = "Confidence=0.7|LabelledConfidence=0.6|SpaceAfter=No"
 
 
 def test_the_confidence_of_an_arc_that_is_changed_or_decided_leaves_misc(tmp_path):
