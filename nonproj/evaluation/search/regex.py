@@ -12,7 +12,8 @@ import itertools
 import re
 import sys
 import unicodedata
-from typing import NamedTuple, NoReturn
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 MOST_WAYS, LENGTH = 10**11, 500
 """Maximum number of ways in which an expression can match a text of ``LENGTH`` characters, enough for four unbounded
@@ -24,12 +25,15 @@ MOST_SIZE = 2000
 DEEPEST = 50
 """Maximum depth of nested groups."""
 
-_COUNTS = re.compile(r"([*+?])|\{([0-9]{1,4})(,?)([0-9]{0,4})\}")
-_RANGE = re.compile(r"([^\\\]])-([^\\\]])", re.DOTALL)
 _CATEGORY = "L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfosn]?"
-_CHARACTER = re.compile(rf"\\(?:([dwsDWS])|([pP])\{{({_CATEGORY})\}}|([^A-Za-z0-9]))|([^\\])", re.DOTALL)
-_CATEGORIES = {"d": ("Nd",), "w": ("L", "M", "N"), "s": ("Z",)}
-_OTHERS = {"d": "", "w": "_", "s": "\t\n\v\f\r"}
+_ESCAPE = rf"\\(?:[dwsDWS]|[pP]\{{(?:{_CATEGORY})\}}|[^A-Za-z0-9])"
+_ITEM = re.compile(rf"([^\\\]])-([^\\\]])|{_ESCAPE}|[^\\\]]", re.DOTALL)
+_SINGLE = re.compile(rf"\.|(\[(?:\^|(?!\^)))((?:{_ESCAPE}|[^\\\]])+)\]|{_ESCAPE}|[^\\*+?{{}}()\[\]^$|]", re.DOTALL)
+"""What brackets contain: ranges, escapes and signs; and what may be repeated: any sign, brackets, an escape, a sign."""
+
+_OPEN = re.compile(r"\((?:\?:|(?!\?))")
+_COUNT = re.compile(r"([*+?])|\{([0-9]{1,4})(,?)([0-9]{0,4})\}")
+_CLASSES = {"d": (("Nd",), ""), "w": (("L", "M", "N"), "_"), "s": (("Z",), "\t\n\v\f\r")}
 
 
 class RegexError(ValueError):
@@ -72,160 +76,118 @@ def _class(categories: tuple[str, ...], others: str, negative: bool) -> str:
     )
 
 
-class _Part(NamedTuple):
-    """A translated part of an expression, the number of ways in which it may match, and its size."""
+@dataclass
+class _Group:
+    """A group that is read: its place, the ways in which it may match, those of the last alternative, and its size."""
 
-    text: str
-    ways: int
-    size: int
-
-
-class _Reader:
-    """A recursive descent parser of expressions."""
-
-    def __init__(self, text: str, ignore_case: bool):
-        self.text, self.place, self.depth, self.ignore_case = text, 0, 0, ignore_case
-
-    def whole(self) -> _Part:
-        """Parse the expression; anchors at its ends are redundant, because the whole value must match."""
-        self.eat("^")
-        part = self.either()
-        if self.text[self.place :] == "$":
-            self.place += 1
-        if self.here():
-            self.unexpected()
-        return _limited(part)
-
-    def unexpected(self) -> NoReturn:
-        """Report a sign that has to be escaped to stand for itself."""
-        raise RegexError(self.place, f"'{self.here()}' is unexpected here; write \\{self.here()} for the character")
-
-    def here(self) -> str:
-        """Return the next character, or an empty string at the end."""
-        return self.text[self.place : self.place + 1]
-
-    def eat(self, wanted: str) -> bool:
-        """Skip a text if it comes next."""
-        found = self.text.startswith(wanted, self.place)
-        self.place += len(wanted) * found
-        return found
-
-    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Skip and return what a pattern matches, if it does."""
-        match = pattern.match(self.text, self.place)
-        self.place = match.end() if match else self.place
-        return match
-
-    def either(self) -> _Part:
-        """Parse alternatives, each of parts in a row."""
-        texts, ways, size = [""], [1], 0
-        while self.here() not in ("", ")", "$"):
-            if self.eat("|"):
-                texts.append("")
-                ways.append(1)
-                continue
-            part = self.repeated()
-            texts[-1] += part.text
-            ways[-1] *= part.ways
-            size += part.size
-        return _Part("|".join(texts), sum(ways), size)
-
-    def repeated(self) -> _Part:
-        """Parse a part and how often it is repeated."""
-        part, start = self.single(), self.place
-        match = self.take(_COUNTS)
-        if not match and self.here() != "{":
-            return part
-        low, high = _range(match) if match else (1, 0)
-        limit = low + 1 if high is None else high
-        if match is None or low > limit:
-            raise RegexError(start, "a repetition is {2}, {2,} or {2,5}; write \\{ for the character")
-        if self.here() in tuple("*+?{"):
-            raise RegexError(self.place, "a second quantifier; repetitions are neither lazy (+?) nor possessive (++)")
-        if high is None and part.ways > 1:
-            raise RegexError(
-                start, "repeats alternatives or repetitions, which can take too long; [ab]+ replaces (a|b)+"
-            )
-        part = _limited(part._replace(size=part.size * max(limit, 1)))
-        ways = LENGTH if high is None else (high - low + 1) * part.ways**high
-        return _limited(_Part(part.text + match[0], ways, part.size))
-
-    def single(self) -> _Part:
-        """Parse a character, a class or a group."""
-        start = self.place
-        if self.here() in "*+?{]}^":
-            self.unexpected()
-        if self.eat("("):
-            return self.group(start)
-        text = self.brackets(start) if self.eat("[") else "." if self.eat(".") else f"[{self.character()}]"
-        return _Part(text, 1, 1)
-
-    def group(self, start: int) -> _Part:
-        """Parse a group in parentheses."""
-        if not self.eat("?:") and self.here() == "?":
-            raise RegexError(start, "of the groups that start with (? only (?:..) is supported")
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise RegexError(start, f"groups are nested more than {DEEPEST} deep")
-        part = self.either()
-        self.depth -= 1
-        if not self.eat(")"):
-            raise RegexError(start, "a parenthesis is not closed")
-        return _Part(f"(?:{part.text})", part.ways, part.size + 1)
-
-    def brackets(self, start: int) -> str:
-        """Parse a class in brackets."""
-        found = "[^" if self.eat("^") else "["
-        if self.here() == "]":
-            raise RegexError(start, "empty brackets; write \\] for the character")
-        while not self.eat("]"):
-            place = self.place
-            if not self.here():
-                raise RegexError(start, "a bracket is not closed")
-            if match := self.take(_RANGE):
-                first, last = match.groups()
-                if last < first:
-                    raise RegexError(place, f"the range {match[0]} is empty")
-                found += _between(first, last)
-                if self.ignore_case and fold(first) <= fold(last):
-                    found += _between(fold(first), fold(last))
-            else:
-                found += self.character()
-        return f"{found}]"
-
-    def character(self) -> str:
-        """Parse a character or an escape, which becomes the contents of brackets."""
-        match = self.take(_CHARACTER)
-        if not match:
-            raise RegexError(self.place, "supported after \\ are d, w, s, signs, and categories such as p{Lu}")
-        kind, case, category, escaped, sign = match.groups()
-        if kind:
-            return _class(_CATEGORIES[kind.lower()], _OTHERS[kind.lower()], kind.isupper())
-        if category:
-            return _class((category,), "", case == "P")
-        return re.escape(fold(escaped or sign) if self.ignore_case else escaped or sign)
+    place: int
+    earlier: int = 0
+    ways: int = 1
+    size: int = 0
 
 
-def _range(match: re.Match[str]) -> tuple[int, int | None]:
-    """Return the lowest and the highest count of a repetition, None if there is no limit."""
-    sign, low, comma, high = match.groups()
-    if sign:
-        return int(sign == "+"), 1 if sign == "?" else None
-    return int(low), int(high or low) if high or not comma else None
+def _translated(text: str, ignore_case: bool) -> tuple[str, int]:
+    """Return an expression for `re`, and in how many ways it may match; anchors at the ends are redundant."""
+    found, place, groups = "", int(text.startswith("^")), [_Group(0)]
+    while place < len(text) and text[place:] != "$":
+        start, group = place, groups[-1]
+        if text[place] == "|":
+            group.earlier, group.ways, place, found = group.earlier + group.ways, 1, place + 1, found + "|"
+            continue
+        if match := _OPEN.match(text, place):
+            if len(groups) > DEEPEST:
+                raise RegexError(start, f"groups are nested more than {DEEPEST} deep")
+            groups.append(_Group(start))
+            place, found = match.end(), found + "(?:"
+            continue
+        if text[place] == ")" and len(groups) > 1:
+            part, ways, size = ")", group.earlier + group.ways, group.size + 1
+            place, group = place + 1, groups[-2]
+            groups.pop()
+        elif match := _SINGLE.match(text, place):
+            part, ways, size, place = "".join(_single(match, ignore_case)), 1, 1, match.end()
+        else:
+            raise RegexError(start, _unexpected(text[place : place + 2]))
+        count, ways, size = _repeated(text, place, ways, size)
+        found, place = found + part + count, place + len(count)
+        group.ways, group.size = group.ways * ways, group.size + size
+        _limit(group.ways, group.size)
+    if len(groups) > 1:
+        raise RegexError(groups[-1].place, "a parenthesis is not closed")
+    ways = groups[0].earlier + groups[0].ways
+    _limit(ways, groups[0].size)
+    return found, ways
+
+
+def _unexpected(signs: str) -> str:
+    """Return the message for what is no part of an expression; the second sign may be missing."""
+    if signs == "(?":
+        return "of the groups that start with (? only (?:..) is supported"
+    if signs[0] == "\\":
+        return "supported after \\ are d, w, s, signs, and categories such as p{Lu}"
+    if signs[0] == "[":
+        return "brackets are [ab], [a-z] or [^ab]; write \\[ for the character"
+    return f"'{signs[0]}' is unexpected here; write \\{signs[0]} for the character"
+
+
+def _repeated(text: str, place: int, ways: int, size: int) -> tuple[str, int, int]:
+    """Return how often the part before a place is repeated, as written, with the ways and the size of all of them."""
+    match = _COUNT.match(text, place)
+    if not match:
+        if text[place : place + 1] == "{":
+            raise RegexError(place, _COUNTS)
+        return "", ways, size
+    sign, first, comma, last = match.groups()
+    low = int(sign == "+") if sign else int(first)
+    high = (1 if sign == "?" else None) if sign else int(last or first) if last or not comma else None
+    if high is not None and low > high:
+        raise RegexError(place, _COUNTS)
+    if text[match.end() : match.end() + 1] in tuple("*+?{"):
+        raise RegexError(match.end(), "a second quantifier; repetitions are neither lazy (+?) nor possessive (++)")
+    if high is None and ways > 1:
+        message = "repeats alternatives or repetitions, which can take too long; [ab]+ replaces (a|b)+"
+        raise RegexError(place, message)
+    size *= max(low + 1 if high is None else high, 1)
+    _limit(1, size)
+    return match[0], LENGTH if high is None else (high - low + 1) * ways**high, size
+
+
+_COUNTS = "a repetition is {2}, {2,} or {2,5}; write \\{ for the character"
+
+
+def _limit(ways: int, size: int) -> None:
+    """Raise RegexError for an expression that is too large, or may match in too many ways."""
+    if size > MOST_SIZE:
+        raise RegexError(0, "the expression is too large")
+    if ways > MOST_WAYS:
+        raise RegexError(0, "too many repetitions and alternatives follow each other")
+
+
+def _single(match: re.Match[str], ignore_case: bool) -> Iterator[str]:
+    """Yield the parts of the translation of a character, a class, or brackets."""
+    if match[0] == ".":
+        yield "."
+        return
+    yield match[1] or "["
+    for item in _ITEM.finditer(match[2] or match[0]):
+        first, last = item.groups()
+        if first and last < first:
+            raise RegexError(match.start(2) + item.start(), f"the range {item[0]} is empty")
+        if first:
+            yield _between(first, last)
+            if ignore_case and fold(first) <= fold(last):
+                yield _between(fold(first), fold(last))
+        elif len(item[0]) > 1 and item[0][1] in "dwsDWSpP":
+            kind, category = item[0][1], item[0][3:-1]
+            yield _class(*((category,), "") if category else _CLASSES[kind.lower()], kind.isupper())
+        else:
+            yield re.escape(fold(item[0][-1]) if ignore_case else item[0][-1])
+    yield "]"
 
 
 def _between(first: str, last: str) -> str:
     """Return a range for use in brackets."""
     return f"{re.escape(first)}-{re.escape(last)}"
-
-
-def _limited(part: _Part) -> _Part:
-    """Return a part that is not too large."""
-    if part.size > MOST_SIZE:
-        raise RegexError(0, "the expression is too large")
-    if part.ways > MOST_WAYS:
-        raise RegexError(0, "too many repetitions and alternatives follow each other")
-    return part
 
 
 class Regex:
@@ -256,9 +218,9 @@ class Regex:
     """
 
     def __init__(self, text: str, ignore_case: bool = False):
-        part = _Reader(text, ignore_case).whole()
-        self._regex, self._ignore_case = re.compile(part.text, re.DOTALL), ignore_case
-        self.longest = int(LENGTH * (MOST_WAYS / part.ways) ** 0.25)
+        translated, ways = _translated(text, ignore_case)
+        self._regex, self._ignore_case = re.compile(translated, re.DOTALL), ignore_case
+        self.longest = int(LENGTH * (MOST_WAYS / ways) ** 0.25)
 
     def matches(self, text: str) -> bool:
         """Return whether the whole text matches."""
