@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from command import SMALL, enter
@@ -10,6 +11,7 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.io import splitting
+from nonproj.io.checks import DEFAULT_RULES
 
 
 def make_files(folder: Path) -> Path:
@@ -28,3 +30,9 @@ def work_in(folder: Path, files: Path, monkeypatch) -> Path:
     enter(folder, files, monkeypatch)
     monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
     return folder
+
+
+def units_of_pieces(pieces: Iterable, rules=DEFAULT_RULES) -> Iterator:
+    """Yield the units of the pieces of a treebank, and malformed units between them."""
+    for piece in pieces:
+        yield from piece.units(rules) if isinstance(piece, splitting.Piece) else [piece]

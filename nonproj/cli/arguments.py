@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from nonproj.cli.values import address, integer, jobs, positive, seconds
 from nonproj.errors import closest, one_line
+from nonproj.io.kinds import ON_ERROR
 
 EXIT_ERROR = 2
 
@@ -161,18 +162,13 @@ def nearest(word: str, known: list[str]) -> str:
 def add_reading(parser: Arguments) -> None:
     """Add the options for reading treebanks."""
     add = parser.add_group("treebank input").add_argument
-    add(
-        "--strict",
-        action="store_true",
-        help="apply the rules of the Universal Dependencies validator (levels 1 and 2)",
-    )
     add("--max-line", type=positive, metavar="BYTES", help="maximum length of a line (default: 1048576)")
 
 
 def add_on_error(parser: Arguments) -> None:
     """Add the option for malformed sentences in treebanks."""
     text = "malformed sentence: stop; or skip it, report it at the end, and exit with code 1 (default: stop)"
-    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help=text)
+    parser.add_argument("--on-error", choices=ON_ERROR, default="stop", help=text)
 
 
 def add_workers(parser: Arguments) -> None:

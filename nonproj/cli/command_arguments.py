@@ -17,13 +17,8 @@ from nonproj.cli.arguments import (
     add_workers,
 )
 from nonproj.cli.values import factor, integer, jobs, language_code, natural_number, positive, probability
+from nonproj.io.kinds import FORMATS
 from nonproj.model.installed import DEFAULT
-
-ON_ERROR = ("stop", "skip", "copy")
-"""A copy of `nonproj.io.broken.ON_ERROR`, which takes longer to import."""
-
-FORMATS = ("conllu", "json", "jsonl", "parquet")
-"""A copy of `nonproj.io.tables.FORMATS`."""
 
 
 def add_train(parser: Arguments) -> None:
@@ -42,6 +37,8 @@ def add_train(parser: Arguments) -> None:
     add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
     text = "number of shards of the treebank, trained in parallel (default: one per worker)"
     add("--shards", type=positive, metavar="N", help=text)
+    text = "the treebanks must pass the validator of Universal Dependencies, levels 1 and 2 (needs nonproj[ud])"
+    add("--strict", action="store_true", help=text)
     add_on_error(parser)
     add_reading(parser)
 
@@ -173,9 +170,7 @@ def add_parse(parser: Arguments) -> None:
     add("files", nargs="*", metavar="MODEL [IN]", help=text)
     text = "file to write (default: standard output), or folder for the parses of several files"
     add("-o", "--output", default="-", metavar="OUT", help=text)
-    text = (
-        "CoNLL; JSON; a line of JSON for each sentence; or Parquet, a row for each word (default: by the ending of OUT)"
-    )
+    text = "CoNLL; a line of JSON for each sentence; or Parquet, a row for each word (default: by the ending of OUT)"
     add("--format", choices=FORMATS, help=text)
     text = "write the K best trees of each sentence, best first, with rank, score, bound and certificate as comments"
     add("--nbest", type=positive, metavar="K", help=text)
@@ -189,8 +184,7 @@ def add_parse(parser: Arguments) -> None:
     add("--proofs", metavar="FILE", help=text)
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
-    text = "malformed input: stop; or skip it or copy its lines, report it at the end, and exit with code 1"
-    add("--on-error", choices=ON_ERROR, default="stop", help=f"{text} (default: stop)")
+    add_on_error(parser)
     text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match;"
     text += " of several files, those that are complete are skipped"
     add("--resume", action="store_true", help=text)

@@ -113,7 +113,7 @@ def optional_output(path: str | None) -> AbstractContextManager[TextIO | None]:
 def reading_rules(options: argparse.Namespace, **rules: bool) -> ReadingRules:
     """Return the rules for reading treebanks given by the command line."""
     limit = {"max_line": options.max_line} if options.max_line else {}
-    return ReadingRules(strict=options.strict, **limit, **rules)
+    return ReadingRules(**limit, **rules)
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None], replaceable: str = "") -> None:

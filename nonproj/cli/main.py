@@ -255,8 +255,8 @@ def _assign_evaluate_files(
         parser.error("--ud compares files; write one with 'nonproj parse' first")
     if options.train and not (options.ud and options.errors):
         parser.error("--train needs --ud and --errors")
-    if options.ud and (options.strict or options.max_line):
-        parser.error("--ud reads files by its own rules and excludes --strict and --max-line")
+    if options.ud and options.max_line:
+        parser.error("--ud reads files by its own rules and excludes --max-line")
     return with_values(options, gold=files[0], parsed=files[1:3]), files[3:]
 
 
@@ -283,7 +283,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 if ``--on-error`` skipped or copied anything; 2 for an error, with one line on standard error; 129 for
+        0; 1 if ``--on-error`` skipped anything; 2 for an error, with one line on standard error; 129 for
         SIGHUP, 130 for Ctrl-C, 143 for SIGTERM; 141 if the output pipe is closed.
     """
     return run_program("nonproj", _run, arguments)

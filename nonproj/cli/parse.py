@@ -30,7 +30,7 @@ from nonproj.evaluation.calibration import no_classifier
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
-from nonproj.io.broken import COPY, STOP, read_units
+from nonproj.io.broken import STOP, read_units, until_error
 from nonproj.io.files import OpenedInput, open_input
 from nonproj.io.tables import format_of, open_table
 from nonproj.model.model import Model
@@ -39,7 +39,7 @@ from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text, read_text_units
 from nonproj.workers.parsing import ModelRef, keep, parse_text
-from nonproj.workers.units import UnitWriter, parse_units
+from nonproj.workers.units import parse_units
 
 _MANY_UNKNOWN = 0.05
 """Share of words with unknown tags that triggers a warning: the tags of a treebank are a closed class."""
@@ -50,7 +50,7 @@ log = logging.getLogger("nonproj")
 def run(options: argparse.Namespace) -> int:
     """Parse files or a stream; an output is renamed to its final name when it is complete.
 
-    Return 1 if ``--on-error`` skipped or copied anything, else 0.
+    Return 1 if ``--on-error`` skipped anything, else 0.
     """
     targets = targets_of(options) if are_several(options.inputs, options.output) else []
     options = with_values(options, targets=targets, format=table_format(options, bool(targets)))
@@ -103,10 +103,7 @@ def _check_files(options: argparse.Namespace) -> None:
 
 def table_format(options: argparse.Namespace, several: bool) -> str:
     """Return the format of the output, or of several; an error, if it cannot hold what the options ask for."""
-    form = options.format or "conllu" if several else format_of(options.output, options.format)
-    if form != "conllu" and options.on_error == COPY:
-        raise ConfigError("--on-error", "copies lines of the input, which only CoNLL files can contain")
-    return form
+    return options.format or "conllu" if several else format_of(options.output, options.format)
 
 
 def _parse(
@@ -115,10 +112,9 @@ def _parse(
     """Parse by workers, or in this process: a file in batches, a stream sentence by sentence."""
     progress = progress_bar(options, source)
     statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs))
-    errors = "surrogateescape" if text.on_error == COPY else "strict"
     with (
         worker_pool(options) as workers,
-        open_table(options.output, options.format, errors) as stream,
+        open_table(options.output, options.format) as stream,
         statistics as lines,
         proofs as proof_lines,
     ):
@@ -131,14 +127,12 @@ def _parse(
             return totals
         failures: list[NonprojError] = []
         parser = Parser(model, decoding, options.tags, bool(options.proofs))
+        stops = text.on_error == STOP
         units = _units(parser, source, text)
-        if text.on_error == STOP:
-            units = conll.until_error(units, failures)
-        units, batch = progress(units, "parse"), BATCH if os.path.isfile(options.input) else 1
-        if text.on_error == STOP:
-            items = annotate(parser.parse_all(units, batch), text.comments, totals.add, text.confidence)
-        else:
-            items = UnitWriter(stream, text, totals.add).items(parse_units(parser, units, batch))
+        units = progress(until_error(units, failures) if stops else units, "parse")
+        parses: Iterable[Any] = parse_units(parser, units, BATCH if os.path.isfile(options.input) else 1)
+        parses = until_error(parses, failures) if stops else parses
+        items: Iterable[Any] = annotate(parses, text.comments, totals.add, text.confidence)
         if options.input == "-":
             items = _flushed(items, [each for each in (stream, lines, proof_lines) if each])
         conll.write(items, stream, deps=text.deps)
@@ -148,11 +142,11 @@ def _parse(
 
 
 def _units(parser: Parser, source: OpenedInput, text: TextOptions) -> Iterable[Any]:
-    """Return the sentences of the input, including malformed ones unless errors stop the run."""
+    """Return the sentences of the input, including malformed ones."""
     if text.plain:
         read = read_text if text.on_error == STOP else read_text_units
         return read(source, parser.segmenter, text.plain)
-    return (conll.read if text.on_error == STOP else read_units)(source, text.rules)
+    return read_units(source, text.rules, stop=text.on_error == STOP)
 
 
 def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float, unfit: bool) -> None:
@@ -175,16 +169,15 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, sec
 
 
 def _report(totals: ParseLog, options: argparse.Namespace) -> None:
-    """Report what ``--on-error`` has skipped or copied, and where."""
+    """Report what ``--on-error`` has skipped, and where."""
     if not totals.refused:
         return
-    done = "copied" if options.on_error == COPY else "left out"
     list_broken(totals.broken)
     if totals.refused > len(totals.broken):
         hint = "the --stats file lists all" if options.stats else "--stats lists all"
         log.error("and %d more; %s", totals.refused - len(totals.broken), hint)
     what = "broken lines" if options.plain else "broken sentences"
-    log.error("nonproj: %d %s %s, %d sentences parsed", totals.refused, what, done, totals.sentences)
+    log.error("nonproj: %d %s left out, %d sentences parsed", totals.refused, what, totals.sentences)
 
 
 def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections.abc import Iterable, Iterator
 
 from nonproj.cli.common import reading_rules
-from nonproj.errors import DataError, one_line
+from nonproj.errors import ConfigError, DataError, one_line
 from nonproj.evaluation.certificates import REPORTED
+from nonproj.evaluation.universal import check_format
 from nonproj.io import conll
 from nonproj.io.broken import STOP, MalformedUnit, read_units, sentences_in
 from nonproj.io.files import Source, open_input
@@ -35,7 +37,7 @@ class Treebanks:
         """Count a malformed sentence that is left out."""
         self._refused += 1
         if len(self._broken) < REPORTED:
-            self._broken.append(unit._replace(text=""))
+            self._broken.append(unit)
 
     def read(self, source: Source, **rules: bool) -> Iterator[Sentence]:
         """Yield the sentences of a treebank; ``rules`` are fields of `nonproj.io.checks.ReadingRules`.
@@ -56,7 +58,15 @@ class Treebanks:
 
     def read_all(self, source: Source | None, **rules: bool) -> list[Sentence]:
         """Return all sentences of a treebank, whose equal strings are stored once; none without a source."""
-        return [] if source is None else conll.interned(self.read(source, **rules))
+        if source is None:
+            return []
+        strict = getattr(self.options, "strict", False)
+        if strict and not os.path.isfile(str(source)):
+            raise ConfigError("--strict", "needs a file: a pipe cannot be read again")
+        found = conll.interned(self.read(source, **rules))
+        if strict:
+            check_format(source)
+        return found
 
     def report(self) -> int:
         """List what was left out, and return the exit code of a command that has otherwise succeeded."""

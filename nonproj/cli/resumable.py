@@ -73,7 +73,7 @@ def parse(
 
 def _digest(task: Task) -> str:
     """Return the digest of a task, independent of the name of the input."""
-    return task_digest(task if isinstance(task, str) else task._replace(path=""))
+    return task_digest(task._replace(path=""))
 
 
 class _File(NamedTuple):
@@ -119,7 +119,7 @@ def _facts(
     named: dict[str, Any] = {f"decoding.{name}": value for name, value in dataclasses.asdict(decoding).items()}
     named |= {"--tag": options.tags, "the format of the input": form, "--token-ranges": options.token_ranges}
     named["--breaks"] = options.breaks
-    named |= {"--stats-comments": text.comments, "--deps": text.deps, "--strict": text.rules.strict}
+    named |= {"--stats-comments": text.comments, "--deps": text.deps}
     named |= {"--max-line": text.rules.max_line, "--confidence": text.confidence.write, "--stats": bool(options.stats)}
     named["--min-confidence"] = text.confidence.minimum
     if options.stats and not options.targets:
@@ -154,20 +154,20 @@ class _Job:
         Malformed sentences are found task by task even if they stop the job, so that it can be resumed with ``skip``.
         """
         left, done = self._restore(files)
-        tolerant = self.text._replace(on_error=SKIP) if self.text.on_error == STOP else self.text
+        tolerant = self.text._replace(on_error=SKIP)
         results = parse_tasks(pool, reference, self._tasks(left, done, tolerant, source), tolerant)
         progress = progress_bar(self.options, source)
         for file in left:
             if self.options.targets:
                 make_folder(os.path.dirname(file.target.output))
-            with open_table(file.target.output, self.options.format, "surrogateescape") as stream:
+            with open_table(file.target.output, self.options.format) as stream:
                 for _ in progress(self._parse(file, results), "parse"):
                     pass
                 if _age(file.target.source) != file.age:
                     again = "start again" if self.options.targets else f"remove {self.partial.path} and start again"
                     raise FileError(file.target.source, f"has changed during the run; {again}")
                 for record in self.partial.records(self.place):
-                    stream.write(record.output.decode("utf-8", "surrogateescape"))
+                    stream.write(record.output.decode())
             self._finish(file)
 
     def _tasks(
@@ -177,8 +177,8 @@ class _Job:
         for file in files:
             tasks = tasks_and_ends(source or file.target.source, text)
             for digest in done:
-                task, _ = next(tasks, ("", True))
-                if _digest(task) != digest:
+                task, _ = next(tasks, (None, True))
+                if task is None or _digest(task) != digest:
                     raise FileError(str(self.partial.path), "is damaged: it does not match this input; remove it")
             done = []
             for task, is_last in tasks:
@@ -211,7 +211,7 @@ class _Job:
                 tasks = []
             else:
                 self.log.restore(self._log_of(state).state())
-                self.joined.continue_from(int(state["numbered"]), str(state["pending"]))
+                self.joined.numbered = int(state["numbered"])
                 self.is_complete = bool(state["is_complete"])
         except (KeyError, TypeError, ValueError):
             raise FileError(str(self.partial.path), "is damaged; remove it") from None
@@ -238,9 +238,8 @@ class _Job:
         output, lines = self.joined.add(parsed), self.lines.getvalue()
         self.lines.seek(0)
         self.lines.truncate()
-        state = self._state(file) | {"numbered": self.joined.numbered, "pending": self.joined.pending}
-        state["is_complete"] = self.is_complete
-        self.partial.append(Record(task, output.encode("utf-8", "surrogateescape"), lines.encode(), state))
+        state = self._state(file) | {"numbered": self.joined.numbered, "is_complete": self.is_complete}
+        self.partial.append(Record(task, output.encode(), lines.encode(), state))
 
     def _finish(self, file: _File) -> None:
         """Replace the tasks of a file, whose output is complete, by one record in the log."""

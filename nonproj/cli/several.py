@@ -38,7 +38,7 @@ def parse(options: argparse.Namespace, model: Model, decoding: DecodingConfig, t
         for target in options.targets:
             counts = ParseLog(lines, proved)
             make_folder(os.path.dirname(target.output))
-            with open_table(target.output, options.format, "surrogateescape") as stream:
+            with open_table(target.output, options.format) as stream:
                 for record in progress(_written(results, stream, PieceJoiner(text.plain is not None)), "parse"):
                     counts.add(record)
             totals.extend(counts)

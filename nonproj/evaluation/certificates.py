@@ -126,18 +126,27 @@ def certificate_line(numbers: Mapping[str, Any], words: int) -> str:
 
 
 def annotate(
-    parses: Iterable[tuple[Sentence, Parse]],
+    parses: Iterable[tuple[Sentence, Parse] | MalformedUnit | str],
     comments: bool,
-    on_record: Callable[[ParseRecord], object],
+    on_record: Callable[[ParseRecord | MalformedUnit], object],
     confidence: ConfidenceOutput = NO_CONFIDENCE,
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[tuple[Any, ...] | str]:
     """Yield the arguments of `nonproj.io.conll.write`, and call ``on_record`` with the record of each sentence.
+
+    ``on_record`` gets a malformed unit, too; a string is yielded as it is.
 
     With ``comments``, the statistics are written above each sentence, as in ``# nonproj certified = true``.  A sentence
     with several trees is written once for each, with its rank and statistics; its record has them all as ``nbest``.
     ``confidence`` sets how the confidence of the best tree is written; records have the words' probabilities as lists.
     """
-    for sentence, parse in parses:
+    for unit in parses:
+        if isinstance(unit, str):
+            yield unit
+            continue
+        if isinstance(unit, MalformedUnit):
+            on_record(unit)
+            continue
+        sentence, parse = unit
         several, numbers = parse.others is not None, statistics(parse)
         trees = (parse, *(parse.others or ()))
         if several:
@@ -179,7 +188,7 @@ class ParseLog:
     Attributes
     ----------
     broken : list of MalformedUnit
-        The first `REPORTED` units that were skipped or copied; ``refused`` counts all.
+        The first `REPORTED` units that were skipped; ``refused`` counts all.
     """
 
     COUNTS = ("sentences", "words", "unknown_tags", "certified", "full", "changed", "refused")
@@ -209,7 +218,7 @@ class ParseLog:
         """Count and describe a malformed unit."""
         self.refused += 1
         if len(self.broken) < REPORTED:
-            self.broken.append(unit._replace(text=""))
+            self.broken.append(unit)
         place = {"path": unit.path, "line": unit.line, "first_line": unit.first, "last_line": unit.last}
         self._write(place | {"error": unit.reason})
 

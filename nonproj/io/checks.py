@@ -9,7 +9,6 @@ import numpy as np
 
 from nonproj.errors import DataError
 from nonproj.io.layouts import ColumnLayout
-from nonproj.io.strict import violations
 from nonproj.types import Sentence
 
 BOM = "\ufeff"
@@ -36,8 +35,6 @@ class ReadingRules(NamedTuple):
         Whether a word without a gold head (``_``) is an error.
     ignore_heads : bool
         Whether HEAD and DEPREL may have any values; `Sentence.heads` is then None.
-    strict : bool
-        Whether the format must be CoNLL-U by the rules of `nonproj.io.strict`.
     max_line : int
         Maximum length of a line, in bytes.
     may_be_empty : bool
@@ -46,7 +43,6 @@ class ReadingRules(NamedTuple):
 
     require_heads: bool = False
     ignore_heads: bool = False
-    strict: bool = False
     max_line: int = 1 << 20
     may_be_empty: bool = False
 
@@ -89,9 +85,6 @@ def checked(
     if other.end > len(rows):
         raise DataError(name, other.line, f"the multiword range ends with word {other.end}, the last is {len(rows)}")
     heads = None if rules.ignore_heads else _gold_heads(rows, word_lines, name, first, rules.require_heads)
-    if rules.strict:
-        for index, message in violations(block, not rules.ignore_heads, at_start=first == 1):
-            raise DataError(name, first + index, f"{message} (--strict)")
     return Sentence(rows, heads, block, word_lines, name, first, order=layout.order if layout else None)
 
 

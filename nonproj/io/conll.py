@@ -12,22 +12,20 @@ and leaves every other byte unchanged.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import re
 import sys
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 
-from nonproj.errors import DataError, NonprojError
-from nonproj.io.checks import BLANKS, BOM, DEFAULT_RULES, LINE_COST, ReadingRules, checked
-from nonproj.io.files import Source, open_input, open_output, stream_error, text_lines
-from nonproj.io.layouts import ColumnLayout, layout_of, restored
-from nonproj.io.strict import SentenceIds
+from nonproj.errors import DataError
+from nonproj.io.broken import MalformedUnit, read_units
+from nonproj.io.checks import BOM, DEFAULT_RULES, ReadingRules
+from nonproj.io.files import OpenedInput, Source, open_input, open_output
+from nonproj.io.layouts import restored
 from nonproj.types import Sentence
 
 if TYPE_CHECKING:
@@ -88,7 +86,26 @@ def read(source: Source, rules: ReadingRules = DEFAULT_RULES, **changes: Any) ->
     >>> sentence.forms, sentence.heads
     (['Det', 'regner'], array([2, 0], dtype=int32))
     """
-    return sentences_of(*open_input(source), rules._replace(**changes))
+    opened, rules = open_input(source), rules._replace(**changes)
+    return _read(opened, rules)
+
+
+def _read(opened: OpenedInput, rules: ReadingRules) -> Iterator[Sentence]:
+    """Yield the sentences of an opened file: see `read`."""
+    sentence: Sentence | None = None
+    blank = ""
+    for unit in read_units(opened, rules, stop=True):
+        if isinstance(unit, MalformedUnit):
+            raise unit.error()
+        if isinstance(unit, Sentence):
+            sentence = unit
+            yield sentence
+        else:
+            blank = unit
+    if sentence is not None:
+        sentence.lines.extend(blank.splitlines(keepends=True))
+    elif not rules.may_be_empty:
+        raise DataError(opened.name, 1, "no sentences; the file is empty or blank")
 
 
 def read_all(source: Source, rules: ReadingRules = DEFAULT_RULES, **changes: Any) -> list[Sentence]:
@@ -109,87 +126,6 @@ def read_all(source: Source, rules: ReadingRules = DEFAULT_RULES, **changes: Any
 def interned(sentences: Iterable[Sentence]) -> list[Sentence]:
     """Return sentences whose equal strings are stored once."""
     return [dataclasses.replace(each, rows=[list(map(sys.intern, row)) for row in each.rows]) for each in sentences]
-
-
-def sentences_of(
-    stream: BinaryIO | TextIO,
-    name: str,
-    closing: contextlib.AbstractContextManager[Any],
-    rules: ReadingRules,
-    number: int = 0,
-    repeated: tuple[int, ...] = (),
-    layout: ColumnLayout | None = None,
-) -> Iterator[Sentence]:
-    """Yield the sentences of a stream whose first line has the number ``number + 1``; see `read`.
-
-    ``repeated`` has the numbers of lines whose ``sent_id`` occurs before the stream, and ``layout`` the columns of its
-    file, which the first sentence of a file shows.
-    """
-    ids = SentenceIds() if rules.strict else None
-    first, worded, left = number + 1, False, rules.max_sentence
-    block: list[str] = []
-    sentence: Sentence | None = None
-    try:
-        with closing:
-            for line in text_lines(stream, rules.max_line):
-                number += 1
-                block.append(line)
-                left -= len(line) + LINE_COST
-                if left < 0:
-                    raise DataError(name, first, "a sentence of too many lines; is the blank line after it missing?")
-                if not line.isspace() or line.strip(BLANKS):
-                    worded = worded or number > 1 or line.removeprefix(BOM).strip(BLANKS) != ""
-                elif worded:
-                    layout = layout if first > 1 else _layout(block, name)
-                    sentence = checked(block, name, first, rules, layout)
-                    if ids:
-                        _check_id(sentence, ids, repeated)
-                    yield sentence
-                    first, block, worded, left = number + 1, [], False, rules.max_sentence
-    except (UnicodeDecodeError, EOFError, zlib.error, OSError, OverflowError) as error:
-        raise stream_error(error, name, number) from None
-    if worded:
-        sentence = checked(block, name, first, rules, layout if first > 1 else _layout(block, name))
-        if ids:
-            _check_id(sentence, ids, repeated)
-        yield sentence
-    elif sentence is None:
-        if rules.may_be_empty:
-            return
-        raise DataError(name, 1, "no sentences; the file is empty" if not number else "no sentences; only blank lines")
-    else:
-        sentence.lines.extend(block)
-
-
-def _layout(block: list[str], name: str) -> ColumnLayout | None:
-    """Return the layout that the first sentence of a file shows."""
-    try:
-        return layout_of(block)
-    except ValueError as error:
-        raise DataError(name, 1, str(error)) from None
-
-
-def _check_id(sentence: Sentence, ids: SentenceIds, repeated: tuple[int, ...]) -> None:
-    """Raise `DataError` if the ``sent_id`` of a sentence is that of an earlier one."""
-    for index, line in enumerate(sentence.lines[: sentence.word_lines[0]], sentence.line):
-        if ids.is_repeated(line.removeprefix(BOM)) or index in repeated:
-            raise DataError(sentence.path, index, "the sent_id is that of an earlier sentence (--strict)")
-
-
-def until_error(sentences: Iterable[Sentence], errors: list[NonprojError]) -> Iterator[Sentence]:
-    """Yield sentences up to the first error, which is appended to ``errors``, so that the batch before it is complete.
-
-    Examples
-    --------
-    >>> import io
-    >>> errors = []
-    >>> len(list(until_error(read(io.StringIO("1\\ta\\n")), errors))), str(errors[0])
-    (0, '<stream>:1: 2 columns, 10 expected')
-    """
-    try:
-        yield from sentences
-    except NonprojError as error:
-        errors.append(error)
 
 
 Comments: TypeAlias = "Mapping[str, object] | Iterable[tuple[str, object]]"

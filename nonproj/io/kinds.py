@@ -1,4 +1,4 @@
-"""Kinds of files, recognised by their first bytes."""
+"""Kinds of files, recognised by their first bytes; formats, and ways of reading."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ MODEL_MAGIC, OLD_MODEL_MAGIC = b'{"__metadata__":{"nonproj":"', b"\x93nonproj"
 
 A_MODEL = "a model of nonproj; a treebank or a text is expected here"
 """The error for a model given as data."""
+
+FORMATS = ("conllu", "jsonl", "parquet")
+"""The formats of parsed sentences: CoNLL text; a line of JSON for each sentence; a row for each word, in Parquet."""
+
+ON_ERROR = ("stop", "skip")
+"""What to do with a malformed unit: raise the error, or skip it."""
 
 
 def is_model(beginning: bytes) -> bool:

@@ -61,10 +61,9 @@ class ColumnLayout(NamedTuple):
             placed[place] = cell
         return "\t".join([*placed, *cells[self.width :]]) + line[len(body) :]
 
-    def divided(self, text: str) -> tuple[str, str]:
-        """Return the line that names the columns, if a text begins with it, and the rest of the text."""
-        end = text.find("\n") + 1
-        return (self._named(text[:end]), text[end:]) if _HEADER.match(text.removeprefix("\ufeff")) else ("", text)
+    def header(self, line: str) -> str:
+        """Return the first line of a file, if it names the columns, as the first line of a file of these columns."""
+        return self._named(line) if _HEADER.match(line.removeprefix("\ufeff")) else ""
 
     def _named(self, line: str) -> str:
         """Return a comment; the one that names the columns names the added ones, too."""

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nonproj.io.checks import BOM, ReadingRules
-from nonproj.io.conll import replace, sentences_of
+from nonproj.io.checks import BOM
+from nonproj.io.conll import read, replace
 from nonproj.io.copies import as_conllu
+from nonproj.io.files import OpenedInput
 from nonproj.types import Sentence
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Senten
     ['Regn']
     """
     text = io.StringIO(conllu_text(token_list), newline="\n")
-    return next(sentences_of(text, "<conllu>", contextlib.nullcontext(), ReadingRules(**rules)))
+    return next(read(OpenedInput(text, "<conllu>", contextlib.nullcontext()), **rules))
 
 
 def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None] | None = None) -> TokenList:

@@ -1,4 +1,4 @@
-"""Parsed sentences as data: JSON, lines of JSON, Parquet files, and data frames of pandas.
+"""Parsed sentences as data: lines of JSON, Parquet files, and data frames of pandas.
 
 The source is always CoNLL text, from any program: comments such as ``# nonproj certified = true`` and attributes in
 MISC such as ``Confidence=0.97`` become fields.
@@ -19,13 +19,11 @@ from nonproj.errors import DependencyError, FileError, closest, needs
 from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import read
 from nonproj.io.files import Source, open_binary, open_output
+from nonproj.io.kinds import FORMATS
 from nonproj.types import Sentence
 
 if TYPE_CHECKING:
     import pandas
-
-FORMATS = ("conllu", "json", "jsonl", "parquet")
-"""CoNLL text; a list of sentences in JSON; a line of JSON for each sentence; a row for each word, in Parquet."""
 
 SENTENCE_FIELDS = {"sentence": int, "sent_id": str, "certified": bool, "tree_confidence": float, "rank": int}
 """The columns of a frame that are the same for all words of a sentence, and their types."""
@@ -178,7 +176,7 @@ def _fits(value: object, kind: type) -> bool:
 
 
 @contextlib.contextmanager
-def open_table(path: str, form: str, errors: str = "strict") -> Iterator[TextIO]:
+def open_table(path: str, form: str) -> Iterator[TextIO]:
     """Open a file for writing CoNLL text that is stored in another format; it appears when it is complete.
 
     Parameters
@@ -187,8 +185,6 @@ def open_table(path: str, form: str, errors: str = "strict") -> Iterator[TextIO]
         ``-`` for standard output, but for Parquet.
     form : str
         One of `FORMATS`.
-    errors : str
-        As for `nonproj.io.files.open_output`.
 
     Yields
     ------
@@ -202,20 +198,19 @@ def open_table(path: str, form: str, errors: str = "strict") -> Iterator[TextIO]
         The package for the format is missing.
     """
     if form == "conllu":
-        with open_output(path, errors) as stream:
+        with open_output(path) as stream:
             yield stream
-    elif form == "jsonl":
-        with open_output(path, errors) as stream, _Converted(_JsonLines(stream)) as converted:
-            yield cast(TextIO, converted)
-    elif form == "json":
-        with open_output(path, errors) as stream:
-            array = _JsonArray(stream)
-            with _Converted(array) as converted:
-                yield cast(TextIO, converted)
-            array.end()
-    else:
-        with _parquet(path) as table, _Converted(table) as converted:
-            yield cast(TextIO, converted)
+        return
+    tables: dict[str, Any] = {"jsonl": _json_lines, "parquet": _parquet}
+    with tables[form](path) as table, _Converted(table) as converted:
+        yield cast(TextIO, converted)
+
+
+@contextlib.contextmanager
+def _json_lines(path: str) -> Iterator[_JsonLines]:
+    """Open a file of lines of JSON."""
+    with open_output(path) as stream:
+        yield _JsonLines(stream)
 
 
 class _JsonLines:
@@ -228,27 +223,6 @@ class _JsonLines:
         """Write sentences."""
         for record in records:
             self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-    def flush(self) -> None:
-        """Write what is buffered."""
-        self._stream.flush()
-
-
-class _JsonArray:
-    """Writes a list in JSON with an element for each sentence, on a line of its own."""
-
-    def __init__(self, stream: TextIO):
-        self._stream, self._before = stream, "[\n"
-
-    def add(self, records: Iterable[dict[str, Any]]) -> None:
-        """Write sentences."""
-        for record in records:
-            self._stream.write(self._before + json.dumps(record, ensure_ascii=False))
-            self._before = ",\n"
-
-    def end(self) -> None:
-        """End the list."""
-        self._stream.write("[]\n" if self._before == "[\n" else "\n]\n")
 
     def flush(self) -> None:
         """Write what is buffered."""
@@ -305,7 +279,7 @@ def _parquet(path: str) -> Iterator[_ParquetTable]:
 class _Converted(io.TextIOBase):
     """A stream of CoNLL text; complete sentences are passed on as records."""
 
-    def __init__(self, table: _JsonLines | _JsonArray | _ParquetTable):
+    def __init__(self, table: _JsonLines | _ParquetTable):
         self._table, self._parts, self._size, self._count = table, list[str](), 0, 0
 
     def __exit__(self, *error: object) -> None:

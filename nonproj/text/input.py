@@ -168,8 +168,8 @@ def split_text_units(
     --------
     >>> import io
     >>> found = list(split_text_units(io.BytesIO(b"En.\\nTo.\\nTr\\xe9.\\nFire.\\n"), size=1))
-    >>> [each.text for each in found], found[1].line
-    (['En.\\nTo.\\n', 'Tr\\udce9.\\n', 'Fire.\\n'], 3)
+    >>> found[0].text, str(found[1].error()), found[2].text
+    ('En.\\nTo.\\n', '<stream>:3: byte 0xe9 is not UTF-8; recode the file to UTF-8 first', 'Fire.\\n')
     """
     stream, name, closing = open_input(source)
     splitter = Splitter(name, (options or TextInput()).check(), size)
@@ -183,7 +183,7 @@ def split_text_units(
                     text = line.decode("utf-8", "surrogateescape")
                     byte = next(c for c in text if "\udc80" <= c <= "\udcff").encode("utf-8", "surrogateescape")
                     reason = f"byte 0x{byte.hex()} is not UTF-8; recode the file to UTF-8 first"
-                    yield MalformedUnit(name, splitter.line, splitter.line, splitter.line, reason, text)
+                    yield MalformedUnit(name, splitter.line, splitter.line, splitter.line, reason)
                     splitter.leave_out(text)
     except (EOFError, zlib.error, OSError) as error:
         yield from splitter.flush()

@@ -12,12 +12,12 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TextIO, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
 
-from nonproj.errors import DataError, ModelError, NonprojError
+from nonproj.errors import ModelError, NonprojError
 from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
 from nonproj.io import conll, splitting
-from nonproj.io.broken import STOP, MalformedUnit, split_units, units_of_piece
+from nonproj.io.broken import STOP, MalformedUnit, Unit, until_error
 from nonproj.io.files import Source
 from nonproj.io.splitting import Piece
 from nonproj.io.temporary import reason
@@ -32,7 +32,7 @@ from nonproj.text.output import renumber
 from nonproj.text.pieces import TextPiece
 from nonproj.types import Sentence
 from nonproj.workers.pool import Workers, in_order
-from nonproj.workers.units import UnitWriter, parse_units
+from nonproj.workers.units import parse_units
 
 TEXT_PIECE = 1 << 14
 """Minimum number of characters of text in a task: small, so that all workers finish at about the same time."""
@@ -77,9 +77,6 @@ def fingerprint(path: str | Path) -> bytes:
     except OSError as error:
         raise ModelError(f"{path}: {reason(error)}") from None
 
-
-PIECE = 1 << 16
-"""Minimum number of bytes of a treebank in a task if malformed sentences do not stop the job."""
 
 _lock = threading.Lock()
 _models: dict[tuple[str, bytes], Model] = {}
@@ -132,18 +129,15 @@ class ParsedPiece(NamedTuple):
         The error of the sentence after the last one here.
     numbered : int
         Number of sentences found in plain text.
-    tail : str
-        Comments that belong above the next sentence: see `UnitWriter`.
     """
 
     text: str
     records: list[ParseRecord | MalformedUnit]
     error: NonprojError | None = None
     numbered: int = 0
-    tail: str = ""
 
 
-Task: TypeAlias = "Piece | TextPiece | MalformedUnit | str"
+Task: TypeAlias = "Piece | TextPiece | MalformedUnit"
 """The input of a worker: a piece, or a malformed unit between pieces."""
 
 
@@ -152,36 +146,21 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
     parser = parser_of(reference)
     stream = io.StringIO(newline="")
     records: list[ParseRecord | MalformedUnit] = []
-    if options.on_error != STOP:
-        units = list(_units(parser, options, piece))
-        writer = UnitWriter(stream, options, records.append)
-        writer.write(parse_units(parser, units))
-        numbered = sum(isinstance(unit, Sentence) for unit in units)
-        return ParsedPiece(stream.getvalue(), records, None, numbered, writer.pending)
     errors: list[NonprojError] = []
-    parses = parser.parse_all(conll.until_error(_sentences(parser, options, piece), errors))
-    try:
-        items = annotate(parses, options.comments, records.append, options.confidence)
-        conll.write(items, stream, deps=options.deps)
-    except DataError as error:  # a sentence above the length limit
-        errors = [error]
-    return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None, len(records))
+    units = list(_units(parser, options, piece))
+    parses: Iterable[Any] = parse_units(parser, until_error(units, errors) if options.on_error == STOP else units)
+    if options.on_error == STOP:
+        parses = until_error(parses, errors)
+    conll.write(annotate(parses, options.comments, records.append, options.confidence), stream, deps=options.deps)
+    numbered = sum(isinstance(unit, Sentence) for unit in units)
+    return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None, numbered)
 
 
-def _sentences(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Sentence]:
-    """Return the sentences of a piece of text or of a treebank."""
-    if isinstance(piece, TextPiece):
-        return piece.read(parser.segmenter, options.plain or TextInput())
-    if isinstance(piece, Piece):
-        return piece.read(options.rules)
-    raise TypeError("a piece is expected where the first error ends the job")
-
-
-def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Sentence | MalformedUnit | str]:
+def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Unit]:
     """Return the sentences of a piece, including malformed ones."""
     if isinstance(piece, TextPiece):
-        return _sentences(parser, options, piece)
-    return units_of_piece(piece, options.rules) if isinstance(piece, Piece) else [piece]
+        return piece.read(parser.segmenter, options.plain or TextInput())
+    return piece.units(options.rules) if isinstance(piece, Piece) else [piece]
 
 
 # -- in the caller -----------------------------------------------------------------------------------------------------
@@ -192,9 +171,7 @@ def tasks_of(source: Source, options: TextOptions) -> Iterator[Task]:
     if options.plain:
         divide = split_text if options.on_error == STOP else split_text_units
         return divide(source, options.plain, TEXT_PIECE)
-    if options.on_error == STOP:
-        return splitting.split(source, rules=options.rules)
-    return split_units(source, PIECE, options.rules)
+    return splitting.split(source, rules=options.rules, stop=options.on_error == STOP)
 
 
 def tasks_and_ends(source: Source, options: TextOptions) -> Iterator[tuple[Task, bool]]:
@@ -241,31 +218,21 @@ def parse_tasks(
 
 
 class PieceJoiner:
-    """Concatenates the texts of parsed pieces: renumbers sentences, and moves comments above the next sentence.
+    """Renumbers the sentences of parsed pieces of plain text.
 
     Attributes
     ----------
     numbered : int
         Number of sentences so far.
-    pending : str
-        Comments waiting for a sentence.
     """
 
     def __init__(self, plain: bool):
-        self.plain, self.numbered, self.pending = plain, 0, ""
-
-    def continue_from(self, numbered: int, pending: str) -> None:
-        """Continue after pieces of an interrupted job."""
-        self.numbered, self.pending = numbered, pending
+        self.plain, self.numbered = plain, 0
 
     def add(self, parsed: ParsedPiece) -> str:
         """Return the text of the next piece, ready to be written."""
         text = renumber(parsed.text, self.numbered) if self.plain else parsed.text
         self.numbered += parsed.numbered
-        if self.plain and not text:
-            self.pending += parsed.tail
-            return ""
-        text, self.pending = self.pending + text, parsed.tail
         return text
 
 

@@ -22,6 +22,8 @@ from nonproj import errors  # noqa: E402
 from nonproj.dual.decoding import decode_trusted  # noqa: E402
 from nonproj.dual.proofs import as_line  # noqa: E402
 from nonproj.io import (  # noqa: E402
+    blocks,
+    broken,
     checks,
     conll,
     splitting,
@@ -141,8 +143,8 @@ def test_the_fuzzer_runs_where_it_is_installed(tmp_path, monkeypatch):
 
 def strip_lines(monkeypatch):
     """Blanks at the ends of lines are lost."""
-    text_lines = conll.text_lines
-    monkeypatch.setattr(conll, "text_lines", lambda *a: (line.rstrip(" \r\n") + "\n" for line in text_lines(*a)))
+    whole = blocks.checked
+    monkeypatch.setattr(blocks, "checked", lambda lines, *a: whole([each.rstrip(" \r\n") + "\n" for each in lines], *a))
 
 
 def accept_cycles(monkeypatch):
@@ -155,7 +157,8 @@ def raise_another_error(monkeypatch):
 
 def lose_pieces(monkeypatch):
     """A piece forgets where it begins."""
-    monkeypatch.setattr(splitting.Piece, "read", lambda piece, rules: conll.read(reads.stream_of(piece.text), rules))
+    again = broken.read_units
+    monkeypatch.setattr(splitting.Piece, "units", lambda piece, rules: again(reads.stream_of(piece.text), rules))
 
 
 def change_another_column(monkeypatch):

@@ -19,7 +19,7 @@ BASH = shutil.which("bash")
     [
         (["pa"], ["package", "parse"]),
         (["parse", "--nb"], ["--nbest"]),
-        (["parse", "--on-error", ""], ["copy", "skip", "stop"]),
+        (["parse", "--on-error", ""], ["skip", "stop"]),
         (["parse", "-m", "da"], ["danish.nonproj", "data"]),
         (["parse", "da"], ["danish.nonproj", "data"]),
         (["evaluate", "go"], ["gold.conllu"]),

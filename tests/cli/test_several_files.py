@@ -26,7 +26,6 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def here(folder, tmp_path, monkeypatch) -> Path:
     """A folder to work in, with files of several kinds in folders; they are cut into small pieces."""
-    monkeypatch.setattr(parsing, "PIECE", 700)
     monkeypatch.setattr(parsing, "TEXT_PIECE", 100)
     work_in(tmp_path, folder, monkeypatch)
     text = "\n".join(f"Den hund ser kat {n}. Mand jager den hus." for n in range(9))
@@ -73,8 +72,8 @@ def test_a_folder_is_parsed_like_its_files(here, capsys, jobs):
         (["data/b/notes.md", "data/one.txt", "--text"], ["notes.md.conllu", "one.conllu"]),
         (["data/a.conll", "data/b/a.conllu"], ["a.conll", "a.conllu"]),
         (["data/b/a.conllu", "--format", "jsonl"], ["a.jsonl"]),
-        (["data/b", "--format", "json"], ["a.json", "c.json", "d.json.gz"]),
-        (["data/a.conll", "data/b/a.conllu", "--format", "json"], ["a.json", "b/a.json"]),
+        (["data/b", "--format", "jsonl"], ["a.jsonl", "c.jsonl", "d.jsonl.gz"]),
+        (["data/a.conll", "data/b/a.conllu", "--format", "jsonl"], ["a.jsonl", "b/a.jsonl"]),
     ],
 )
 def test_outputs_are_named_like_inputs(here, words, expected):
@@ -102,8 +101,8 @@ def test_outputs_in_a_folder_of_inputs_are_not_parsed_again(here):
         (["empty", "-o", "out"], "empty: no file in this folder ends in .conllu or .conll or "),
         (["data", "-o", "data"], "data/a.conll: output of data/a.conll is the same file as the input data/a.conll"),
         (
-            ["data/a.conll", "data/a.conllu", "-o", "out", "--format", "json"],
-            "out/a.json: output of data/a.conllu is the same file as the output of data/a.conll",
+            ["data/a.conll", "data/a.conllu", "-o", "out", "--format", "jsonl"],
+            "out/a.jsonl: output of data/a.conllu is the same file as the output of data/a.conll",
         ),
         (["data/a.conll", "none.conll", "-o", "out"], "none.conll: no such file"),
         (["data/a.conll", "/dev/null", "-o", "out"], "/dev/null: not a file, which several inputs must be"),

@@ -209,7 +209,7 @@ def test_nothing_of_the_package_is_imported_otherwise(tmp_path):
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("words", [["-m", "m", "gold"], ["gold", "a", "--strict"], ["gold", "a", "--max-line", "9"]])
+@pytest.mark.parametrize("words", [["-m", "m", "gold"], ["gold", "a", "--max-line", "9"]])
 def test_options_that_do_not_go_together(words, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["evaluate", "--ud", *words])

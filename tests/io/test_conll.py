@@ -264,8 +264,8 @@ def test_lines_of_blanks_and_tabs_separate_sentences():
     units = list(read_units(io.BytesIO(text.encode()), ReadingRules()))
     assert [getattr(unit, "line", unit) for unit in units] == [1, 4, " \t\n"]
     pieces = list(splitting.split(io.BytesIO(text.encode()), 1))
-    assert [sentence.line for piece in pieces for sentence in piece.read()] == [1, 4]
-    assert [piece.line for piece in pieces] == [1, 4]
+    assert [getattr(unit, "line", unit) for piece in pieces for unit in piece.units()] == [1, 4, " \t\n"]
+    assert [piece.line for piece in pieces] == [1, 4, 6]
 
 
 ENHANCED = (

@@ -1,4 +1,4 @@
-"""Broken input: ``--on-error stop``, ``skip`` and ``copy``; and empty input."""
+"""Broken input: ``--on-error stop`` and ``skip``; and empty input."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pieces import make_files, work_in
+from pieces import make_files, units_of_pieces, work_in
 from toy import treebank
 
 from nonproj.cli.main import main
-from nonproj.io import broken, conll
+from nonproj.io import broken, conll, splitting
 from nonproj.io.checks import ReadingRules
-from nonproj.io.splitting import Piece
 from nonproj.text import input as text_input
 from nonproj.text.formats import FORMATS, TextInput
 from nonproj.workers import parsing
@@ -38,7 +37,6 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def here(folder, tmp_path, monkeypatch) -> Path:
     """An empty folder to work in; files are cut into small pieces."""
-    monkeypatch.setattr(parsing, "PIECE", 1500)
     monkeypatch.setattr(parsing, "TEXT_PIECE", 200)
     return work_in(tmp_path, folder, monkeypatch)
 
@@ -87,7 +85,7 @@ def with_bad(place: int, kind: str) -> tuple[bytes, bytes, int]:
         ),
     ],
 )
-def test_a_broken_sentence_is_left_out_or_copied(here, capsys, kind, place, words):
+def test_a_broken_sentence_is_left_out(here, capsys, kind, place, words):
     data, without, line = with_bad(place, kind)
     Path("bad.conll").write_bytes(data)
     Path("good.conll").write_bytes(without)
@@ -98,37 +96,30 @@ def test_a_broken_sentence_is_left_out_or_copied(here, capsys, kind, place, word
     first = data.count(b"\n", 0, data.index(BAD[kind][0])) + 1
     last = first + BAD[kind][0].count(b"\n") - 1
     lines = f"(lines {first} to {last})"
-    for action, done in (("skip", "left out"), ("copy", "copied")):
-        code, output = parse("bad.conll", *limit, "--on-error", action, "--stats", "stats", *words)
-        report = capsys.readouterr().err.splitlines()
-        assert code == 1
-        assert report[-2].startswith(message) and lines in report[-2]
-        assert report[-1] == f"nonproj: 1 broken sentences {done}, 60 sentences parsed"
-        assert output.replace(BAD[kind][0], b"") == calm
-        assert output.count(BAD[kind][0]) == (action == "copy")
-        records = [json.loads(line) for line in Path("stats").read_text().splitlines()]
-        assert [number for number, record in enumerate(records) if "error" in record] == [place]
-        assert [record["sentence"] for record in records if "sentence" in record] == list(range(1, 61))
-        if action == "copy" and place < 60:
-            position = output.index(BAD[kind][0])
-            assert output[:position].count(b"\n\n") == place
+    code, output = parse("bad.conll", *limit, "--on-error", "skip", "--stats", "stats", *words)
+    report = capsys.readouterr().err.splitlines()
+    assert code == 1
+    assert report[-2].startswith(message) and lines in report[-2]
+    assert report[-1] == "nonproj: 1 broken sentences left out, 60 sentences parsed"
+    assert output == calm
+    records = [json.loads(line) for line in Path("stats").read_text().splitlines()]
+    assert [number for number, record in enumerate(records) if "error" in record] == [place]
+    assert [record["sentence"] for record in records if "sentence" in record] == list(range(1, 61))
     assert parse("bad.conll", *limit, *words, out="stopped") == (2, None)
     assert capsys.readouterr().err == f"nonproj: {message}\n"
 
 
 @pytest.mark.parametrize("words", ENDS, ids=" ".join)
 def test_what_cannot_be_kept_in_memory_is_passed_over(here, capsys, words):
-    """A line or a sentence that is too long cannot be copied, so it is omitted and reported."""
     long = f"# {'x' * 300_000}\n{WORD}\n"
     many = f"# {'y' * 190}\n" * 20_000 + f"{WORD}\n"
     Path("bad.conll").write_text("".join([*GOOD[:2], long, *GOOD[2:4], many, *GOOD[4:6]]), encoding="utf-8")
     Path("good.conll").write_text("".join(GOOD[:6]), encoding="utf-8")
     calm = parse("good.conll")[1]
-    for action in ("skip", "copy"):
-        assert parse("bad.conll", "--max-line", "1000", "--on-error", action, *words) == (1, calm)
-        errors = capsys.readouterr().err
-        assert "a line of more than 1000 bytes; --max-line sets this limit" in errors
-        assert "a sentence of too many lines; is the blank line after it missing?" in errors
+    assert parse("bad.conll", "--max-line", "1000", "--on-error", "skip", *words) == (1, calm)
+    errors = capsys.readouterr().err
+    assert "a line of more than 1000 bytes; --max-line sets this limit" in errors
+    assert "a sentence of too many lines; is the blank line after it missing?" in errors
 
 
 @pytest.mark.parametrize("words", ENDS, ids=" ".join)
@@ -148,9 +139,9 @@ def test_behind_damaged_gzip_data_nothing_can_be_read(here, capsys, words):
 def test_constraints_that_no_tree_obeys_break_a_sentence(here, capsys):
     rows = ["1\ta\t_\tN\tN\t_\t2\tx\t_\t_\n", "2\tb\t_\tN\tN\t_\t1\tx\t_\t_\n", "\n"]
     Path("bad.conll").write_text(GOOD[0] + "".join(rows), encoding="utf-8")
-    code, output = parse("bad.conll", "--constraints", "head", "--on-error", "copy")
+    code, output = parse("bad.conll", "--constraints", "head", "--on-error", "skip")
     assert code == 1
-    assert output.decode().endswith("".join(rows))
+    assert output.count(b"\n\n") == 1
     assert "no tree satisfies the constraints" in capsys.readouterr().err
 
 
@@ -188,18 +179,15 @@ blocks = st.lists(
 
 
 @settings(max_examples=300, deadline=None)
-@given(lines=blocks, latin=st.integers(0, 30), size=st.integers(1, 200), strict=st.booleans())
-def test_units_are_those_of_the_pieces(lines, latin, size, strict):
+@given(lines=blocks, latin=st.integers(0, 30), size=st.integers(1, 200))
+def test_units_are_those_of_the_pieces(lines, latin, size):
     """The other units are those that a reader finds in the file without the malformed ones."""
     data = "".join(lines).encode()
     data = data[:latin] + b"\xe5" + data[latin:] if latin < len(data) else data
-    rules = ReadingRules(max_line=100, strict=strict, ignore_heads=True)
+    rules = ReadingRules(max_line=100, ignore_heads=True)
     whole = [_facts(unit) for unit in broken.read_units(io.BytesIO(data), rules)]
-    found = []
-    for piece in broken.split_units(io.BytesIO(data), size, rules):
-        units = broken.units_of_piece(piece, rules) if isinstance(piece, Piece) else [piece]
-        found += [_facts(unit) for unit in units]
-    assert found == whole
+    pieces = splitting.split(io.BytesIO(data), size, rules)
+    assert [_facts(unit) for unit in units_of_pieces(pieces, rules)] == whole
     if not any(fact[0] == "MalformedUnit" for fact in whole) and whole:
         assert "".join(fact[-1] for fact in whole) == data.decode()
         assert [fact[1] for fact in whole if fact[0] == "Sentence"] == [
@@ -226,7 +214,7 @@ LINES = ["Den hund ser.", "Mand jager kat.", "Den kat kender hus.", "Hus ser.", 
         for place, words in enumerate(WHERE)
     ],
 )
-def test_a_broken_line_of_text_is_left_out_or_becomes_a_comment(here, capsys, form, words):
+def test_a_broken_line_of_text_is_left_out(here, capsys, form, words):
     lines = (LINES * 12)[:70]
     bad = "Bl\xe5 \\ hund.".encode("latin-1")
     data = [line.encode() for line in lines]
@@ -234,19 +222,14 @@ def test_a_broken_line_of_text_is_left_out_or_becomes_a_comment(here, capsys, fo
     before, behind = (b"\n".join(part) + b"\n" for part in (data[:30], data[30:]))
     Path("good.txt").write_bytes(before + (b"\n" if form in ("text", "tokens") else b"") + behind)
     calm = parse("good.txt", f"--{form}")[1]
-    outputs = {}
-    for action, done in (("skip", "left out"), ("copy", "copied")):
-        code, outputs[action] = parse("bad.txt", f"--{form}", "--on-error", action, *words)
-        report = capsys.readouterr().err.splitlines()[-2:]
-        assert code == 1
-        assert report[0] == "bad.txt:31: byte 0xe5 is not UTF-8; recode the file to UTF-8 first (line 31)"
-        assert report[1].startswith(f"nonproj: 1 broken lines {done}, ")
-    comment = rb"# nonproj broken line 31 = Bl\xe5 \ hund." + b"\n"
-    assert outputs["copy"].count(comment) == 1
-    assert outputs["copy"].replace(comment, b"") == outputs["skip"]
-    text = [[row[1] for row in s.rows] for s in conll.read(io.BytesIO(outputs["copy"]))]  # it is valid
+    code, output = parse("bad.txt", f"--{form}", "--on-error", "skip", *words)
+    report = capsys.readouterr().err.splitlines()[-2:]
+    assert code == 1
+    assert report[0] == "bad.txt:31: byte 0xe5 is not UTF-8; recode the file to UTF-8 first (line 31)"
+    assert report[1].startswith("nonproj: 1 broken lines left out, ")
+    text = [[row[1] for row in s.rows] for s in conll.read(io.BytesIO(output))]
     assert text == [[row[1] for row in s.rows] for s in conll.read(io.BytesIO(calm))]
-    ids = [line for line in outputs["skip"].decode().splitlines() if line.startswith("# sent_id")]
+    ids = [line for line in output.decode().splitlines() if line.startswith("# sent_id")]
     assert ids == [f"# sent_id = {number}" for number in range(1, len(text) + 1)]
 
 
@@ -254,7 +237,7 @@ def test_a_broken_line_of_text_is_left_out_or_becomes_a_comment(here, capsys, fo
 def test_text_that_ends_with_a_broken_line(here, words, capsys):
     Path("bad.txt").write_bytes(b"Den hund ser.\nBl\xe5.\n")
     Path("good.txt").write_bytes(b"Den hund ser.\n")
-    assert parse("bad.txt", "--text", "--on-error", "copy", *words) == (1, parse("good.txt", "--text")[1])
+    assert parse("bad.txt", "--text", "--on-error", "skip", *words) == (1, parse("good.txt", "--text")[1])
 
 
 @pytest.mark.parametrize("words", ENDS, ids=" ".join)
@@ -307,7 +290,7 @@ def _segmenter():
 # -- empty input -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", [*WHERE, ["--on-error", "skip"], ["--on-error", "copy", "--jobs", "2"]], ids=" ".join)
+@pytest.mark.parametrize("words", [*WHERE, ["--on-error", "skip"], ["--on-error", "skip", "--jobs", "2"]], ids=" ".join)
 @pytest.mark.parametrize("form", [[], ["--text"]], ids=str)
 def test_empty_input_gives_empty_output(here, form, words, capfd):
     for data in (b"", b"\n \n\n", "\ufeff\n".encode(), gzip.compress(b"")):

@@ -6,24 +6,27 @@ import gzip
 import os
 
 import pytest
+from pieces import units_of_pieces
 from toy import treebank
 
 from nonproj.errors import NonprojError
-from nonproj.io import conll, splitting
+from nonproj.io import broken, conll, splitting
+from nonproj.io.checks import DEFAULT_RULES
 
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 
 
-def facts(sentences) -> list:
-    """The attributes of sentences, and the final error."""
+def facts(units) -> list:
+    """The attributes of sentences, with the blank lines at the end, and the first error."""
     known = []
-    try:
-        for sentence in sentences:
-            known.append((sentence.path, sentence.line, sentence.rows, sentence.word_lines))
-            known.append(sentence.lines)  # the very same list: blank lines at the end are added later
-    except NonprojError as error:
-        known.append((type(error), str(error)))
-    return known
+    errors: list[NonprojError] = []
+    for unit in broken.until_error(units, errors):
+        if isinstance(unit, str):
+            known[-1].extend(unit.splitlines(keepends=True))
+            continue
+        known.append((unit.path, unit.line, unit.rows, unit.word_lines))
+        known.append(unit.lines)  # the very same list: blank lines at the end are added later
+    return [*known, *((type(error), str(error)) for error in errors)]
 
 
 BROKEN = {
@@ -47,8 +50,9 @@ BROKEN = {
 def test_pieces_contain_the_sentences_of_the_whole_file(name, size, tmp_path):
     path = tmp_path / "a.conll"
     path.write_bytes(BROKEN[name])
-    whole = facts(conll.read(path))
-    assert facts(sentence for piece in splitting.split(path, size) for sentence in piece.read()) == whole
+    whole = facts(conll.read(path, may_be_empty=True))
+    assert facts(broken.read_units(path, DEFAULT_RULES)) == whole
+    assert facts(units_of_pieces(splitting.split(path, size))) == whole
     if not name.startswith("gzip"):
         pieces = list(splitting.split(path, size))
         assert b"".join(piece.text for piece in pieces) == BROKEN[name]

@@ -76,24 +76,6 @@ def test_lines_of_json_whatever_the_pieces(size, ending, tmp_path):
     assert [json.loads(line) for line in lines] == RECORDS and "Vámonos" in lines[0]
 
 
-@pytest.mark.parametrize("size", [1, 7, 100, 10_000])
-def test_a_list_in_json_is_the_lines(size, tmp_path):
-    path = tmp_path / "out.json"
-    with open_table(str(path), "json") as stream:
-        for start in range(0, len(TEXT), size):
-            stream.write(TEXT[start : start + size])
-            if start % 3 == 0:
-                stream.flush()
-    text = path.read_text(encoding="utf-8")
-    assert json.loads(text) == RECORDS and text.count("\n") == len(RECORDS) + 2 and "Vámonos" in text
-
-
-def test_a_list_in_json_may_be_empty(tmp_path):
-    with open_table(str(tmp_path / "out.json"), "json"):
-        pass
-    assert (tmp_path / "out.json").read_text(encoding="utf-8") == "[]\n"
-
-
 def test_a_frame_has_a_row_for_each_word(tmp_path):
     frame = read_frame(io.StringIO(TEXT))
     assert list(frame.columns) == [*SENTENCE_FIELDS, *WORD_FIELDS]
@@ -114,7 +96,7 @@ def test_parquet_has_the_same_rows(tmp_path, monkeypatch):
 
 def test_nothing_is_left_after_an_error(tmp_path):
     pytest.importorskip("pyarrow")
-    for form in ("json", "jsonl", "parquet"):
+    for form in ("jsonl", "parquet"):
         with pytest.raises(KeyboardInterrupt), open_table(str(tmp_path / form), form) as stream:
             stream.write(TEXT)
             raise KeyboardInterrupt

@@ -140,7 +140,7 @@ def test_the_sentences_before_are_parsed(model):
 
 
 def test_a_worker_returns_the_sentences_before_and_the_error(model):
-    piece = Piece(text_of(words(3), words(4), words(10), words(5)).encode(), "a.conll", 1, ())
+    piece = Piece(text_of(words(3), words(4), words(10), words(5)).encode(), "a.conll", 1)
     reference = ModelRef.of(GOLDEN, limited(model, max_words=9).model.config.decoding)
     reference = reference._replace(decoding=model.config.with_overrides({"decoding.max_words": 9}).decoding)
     parsed = parse_piece(reference, TextOptions(), piece)

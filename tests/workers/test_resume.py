@@ -37,7 +37,6 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def here(folder, tmp_path, monkeypatch) -> Path:
     """An empty folder to work in; files are cut into small pieces."""
-    monkeypatch.setattr(parsing, "PIECE", 1500)
     monkeypatch.setattr(parsing, "TEXT_PIECE", 300)
     return work_in(tmp_path, folder, monkeypatch)
 
@@ -73,8 +72,7 @@ VARIANTS = {
     "lines": (["in.txt", "--lines"], []),
     "several trees": (["in.conll", "--nbest", "3"], []),
     "skip": (["bad.conll", "--on-error", "skip"], []),
-    "copy": (["bad.conll", "--on-error", "copy"], []),
-    "copied text": (["bad.txt", "--text", "--on-error", "copy"], []),
+    "skipped text": (["bad.txt", "--text", "--on-error", "skip"], []),
     "two processes": (["in.conll", "--stats-comments"], ["--jobs", "2"]),
 }
 

@@ -28,7 +28,7 @@ from typing import Any
 from nonproj.errors import FileError, NonprojError, one_line
 from nonproj.io import conll
 from nonproj.io.checks import ReadingRules
-from nonproj.io.files import check_folder, open_input, open_output, unpacked
+from nonproj.io.files import OpenedInput, check_folder, open_input, open_output, unpacked
 from nonproj.io.temporary import reason
 
 SUFFIX = ".journal"
@@ -249,7 +249,7 @@ def read_texts(name: str, path: Path, rules: ReadingRules) -> list[str]:
         if (first == b"\x1f\x8b") != path.name.endswith(".gz"):
             what = "is not compressed, though its name ends in .gz" if first != b"\x1f\x8b" else "is compressed by gzip"
             raise FileError(name, f"{what}; rename it first")
-        sentences = conll.sentences_of(unpacked(stream), name, contextlib.nullcontext(), rules)
+        sentences = conll.read(OpenedInput(stream, name, contextlib.nullcontext()), rules)
         found = list(sentences)  # a sentence gets the blank lines at the end of the file after it was yielded
     if found and (found[0].order or found[0].lines[found[0].word_lines[0]].count("\t") > 9):
         raise FileError(name, "has other columns than the ten of CoNLL-U; only those can be annotated")

@@ -223,7 +223,7 @@ def _progress(items: Any, _: str) -> Iterator[Any]:
 
 def _facts(options: argparse.Namespace, config: Config) -> dict[str, Any]:
     """Return the properties that must be the same when an audit is resumed."""
-    named: dict[str, Any] = {"--folds": options.folds, "--strict": options.strict, "--max-line": options.max_line}
+    named: dict[str, Any] = {"--folds": options.folds, "--max-line": options.max_line}
     named["--on-error"] = options.on_error
     sections = dataclasses.asdict(config)
     named |= {

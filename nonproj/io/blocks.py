@@ -1,0 +1,154 @@
+"""The lines of sentences, one block after the other: the only reader of CoNLL files, whatever becomes of their errors.
+
+The unit of a treebank is the sentence, up to the blank line after it.  Further blank lines belong to the next sentence;
+those at the end of the file are a block of their own.  Nothing can be read after damaged gzip data, so the last block
+then covers the rest of the file.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from nonproj.errors import DataError
+from nonproj.io.checks import BLANKS, BOM, LINE_COST, ReadingRules, checked
+from nonproj.io.files import StreamError, stream_error, unpacked
+from nonproj.io.layouts import ColumnLayout, layout_of
+from nonproj.types import Sentence
+
+_BLANKS, _BOM = BLANKS.encode(), BOM.encode()
+
+
+class Block(NamedTuple):
+    """The lines of a sentence.
+
+    Attributes
+    ----------
+    lines : list of bytes
+        Empty if they are too long.
+    first, last : int
+        Their numbers in the file, from 1.
+    worded : bool
+        False for blank lines at the end of the file.
+    layout : ColumnLayout or None
+        The columns of the file, as its first sentence shows them.
+    problem : DataError or None
+        Why it cannot be read, apart from its columns.
+    """
+
+    lines: list[bytes]
+    first: int
+    last: int
+    worded: bool = True
+    layout: ColumnLayout | None = None
+    problem: DataError | None = None
+
+    def sentence(self, name: str, rules: ReadingRules) -> Sentence:
+        """Return the sentence; raise `DataError` if it is malformed."""
+        if self.problem:
+            raise self.problem
+        lines, layout = [], self.layout
+        for number, line in enumerate(self.lines, self.first):
+            try:
+                lines.append(line.decode())
+            except UnicodeDecodeError as error:
+                raise stream_error(error, name, number - 1) from None
+        try:
+            layout = layout_of(lines) if self.first == 1 else layout
+        except ValueError as error:
+            raise DataError(name, 1, str(error)) from None
+        if sum(map(len, lines)) + LINE_COST * len(lines) > rules.max_sentence:
+            raise _too_long(name, self.first)
+        return checked(lines, name, self.first, rules, layout)
+
+
+def blocks(
+    stream: Any,
+    name: str,
+    rules: ReadingRules,
+    number: int = 0,
+    layout: ColumnLayout | None = None,
+    *,
+    stop: bool = False,
+) -> Iterator[Block]:
+    """Yield the lines of each sentence of a stream; memory is bounded by the rules.
+
+    Parameters
+    ----------
+    stream : BinaryIO or TextIO
+    name : str
+    rules : ReadingRules
+    number : int
+        Number of lines of the file before the stream.
+    layout : ColumnLayout, optional
+        The columns of the file, if the stream is not its beginning.
+    stop : bool
+        Whether to read no further than lines that are too long or too many.
+
+    Raises
+    ------
+    FileError
+        The stream cannot be read.
+    """
+    limit = 4 * rules.max_sentence  # a character has up to four bytes
+    lines: list[bytes] = []
+    first, left, worded, problem = number + 1, limit, False, None
+    for line in _lines(stream, name, rules.max_line, number):
+        number += 1
+        if isinstance(line, DataError):
+            problem, line = problem or line, b"#"
+        lines.append(line)
+        left -= len(line) + LINE_COST
+        if left < 0 or problem:
+            problem = problem or _too_long(name, first)
+            lines.clear()
+            if stop:
+                break
+        if not line.isspace() or line.strip(_BLANKS):
+            worded = worded or number > 1 or line.removeprefix(_BOM).strip(_BLANKS) != b""
+        elif worded:
+            layout = _layout(lines) if first == 1 else layout
+            yield Block(lines, first, number, True, layout, problem)
+            lines = []
+            first, left, worded, problem = number + 1, limit, False, None
+    if lines or problem:
+        layout = _layout(lines) if first == 1 else layout
+        yield Block(lines, first, number, worded, layout, problem)
+
+
+def _lines(stream: Any, name: str, limit: int, number: int) -> Iterator[bytes | DataError]:
+    """Yield the lines of a stream, with an error for one that is too long, and where nothing can be read any more."""
+    text = hasattr(stream, "encoding")
+    readline: Any = (stream if text else unpacked(stream)).readline
+    try:
+        while line := readline(limit + 1):
+            number += 1
+            if len(line) <= limit:
+                yield line.encode("utf-8", "surrogatepass") if text else line
+                continue
+            yield _data_error(OverflowError(limit, line.encode() if text else line), name, number - 1)
+            while line and line[-1] not in ("\n", 10):
+                line = readline(1 << 16)
+    except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
+        yield _data_error(error, name, number)
+
+
+def _data_error(error: StreamError, name: str, number: int) -> DataError:
+    """Return the error for data that cannot be read; raise `FileError` if that is not due to them."""
+    failure = stream_error(error, name, number)
+    if isinstance(failure, DataError):
+        return failure
+    raise failure from None
+
+
+def _too_long(name: str, first: int) -> DataError:
+    return DataError(name, first, "a sentence of too many lines; is the blank line after it missing?")
+
+
+def _layout(lines: list[bytes]) -> ColumnLayout | None:
+    """Return the layout that the first sentence of a file shows; None, too, if `Block.sentence` rejects it."""
+    try:
+        return layout_of([line.decode(errors="replace") for line in lines])
+    except ValueError:
+        return None
