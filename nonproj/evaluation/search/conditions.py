@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
 from nonproj.evaluation.search.patterns import (
     FLAGS,
     NUMBERS,
@@ -28,6 +32,9 @@ TAGS = UNIVERSAL_TAGS - {"_"}
 RESERVED, FIRST = BLANKS + '{}[]()<>=!&|";,', "/$~:.-"
 """Signs that are not in a bare word, and those that are not at its beginning."""
 
+_NUMBER = re.compile(r"(?=.{1,19}$)-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
+
+T = TypeVar("T")
 
 _FORMER = {"label": "deprel", "tag": "upos"}
 """Attributes in the simple search of earlier reports."""
@@ -46,19 +53,25 @@ class WordParser(Scanner):
         super().__init__(text)
         self.nodes = self.depth = 0
 
-    def deeper(self, place: int) -> None:
-        """Count an opened parenthesis."""
+    def enclosed(self, sign: str, opened: int, parse: Callable[[], T]) -> T:
+        """Parse what is in parentheses, which ``sign`` closes; it may be empty."""
         self.depth += 1
         if self.depth > DEEPEST:
-            self.fail(f"parentheses are nested more than {DEEPEST} deep", place)
-
-    def close(self, sign: str, opened: int) -> None:
-        """Skip a closing parenthesis."""
+            self.fail(f"parentheses are nested more than {DEEPEST} deep", opened)
+        part = parse()
         self.depth -= 1
-        if not self.skip():
+        if sign and not self.skip():
             self.fail(f"'{sign}' is missing at the end", opened)
         if not self.eat(sign):
             self.fail(f"'{sign}' is expected before '{self.here()}'; column {opened + 1} has opened it")
+        return part
+
+    def alternatives(self, parse: Callable[[], Formula]) -> Formula:
+        """Parse parts between which there is ``|``."""
+        parts = [parse()]
+        while self.skip() and self.eat("|"):
+            parts.append(parse())
+        return parts[0] if len(parts) == 1 else Either(tuple(parts))
 
     def element(self) -> WordPattern:
         """Parse a word without relations."""
@@ -109,29 +122,17 @@ class WordParser(Scanner):
         """Parse conditions in braces."""
         start = self.place
         self.place += 1
-        if self.skip() == "}":
-            self.place += 1
-            return All(())
-        self.deeper(start)
-        condition = self.conditions()
-        self.close("}", start)
-        return condition
+        self.skip()
+        return All(()) if self.eat("}") else self.enclosed("}", start, self.conditions)
 
     def conditions(self) -> Formula:
         """Parse alternatives of conditions."""
-        parts = [self.conjunction()]
-        while self.skip() == "|":
-            self.place += 1
-            parts.append(self.conjunction())
-        return parts[0] if len(parts) == 1 else Either(tuple(parts))
+        return self.alternatives(self.conjunction)
 
     def conjunction(self) -> Formula:
         """Parse conditions that must all hold."""
         parts = [self.condition()]
-        while self.skip() in (";", "&"):
-            self.place += 1
-            if self.skip() == "}":
-                break
+        while self.skip() and (self.eat(";") or self.eat("&")) and self.skip() != "}":
             parts.append(self.condition())
         return parts[0] if len(parts) == 1 else All(tuple(parts))
 
@@ -140,22 +141,14 @@ class WordParser(Scanner):
         self.skip()
         start = self.place
         if self.eat("!"):
-            self.deeper(start)
-            part = self.condition()
-            self.depth -= 1
-            return Not(part)
+            return Not(self.enclosed("", start, self.condition))
         if self.eat("("):
-            self.deeper(start)
-            part = self.conditions()
-            self.close(")", start)
-            return part
+            return self.enclosed(")", start, self.conditions)
         attribute = self.attribute(RESERVED + ":/$")
         self.skip()
         place = self.place
-        operator = next((sign for sign in ("!=", "!:", "<=", ">=", ":", "=", "<", ">") if self.eat(sign)), "")
-        if not operator:
-            return Test(attribute, "has", Value("text", ""))
-        return self.test(attribute, operator, place)
+        operator = self.take("[!<>]=|!:|[:=<>]")
+        return self.test(attribute, operator[0], place) if operator else Test(attribute, "has", Value("text", ""))
 
     def test(self, attribute: Attribute, operator: str, place: int) -> Formula:
         """Parse the value that an attribute is compared with."""
@@ -165,7 +158,7 @@ class WordParser(Scanner):
         start = self.place
         value = self.value()
         if attribute.kind == "number":
-            if value.kind != "text" or not _is_number(value.text):
+            if value.kind != "text" or not _NUMBER.fullmatch(value.text):
                 self.fail(f"{attribute.key} is compared with a number", start)
             value = Value("number", value.text)
         elif operator[0] in "<>":
@@ -206,11 +199,6 @@ class WordParser(Scanner):
 
 def _form(value: Value) -> Formula:
     return Test(Attribute(False, 0, "text", "form"), "=", value)
-
-
-def _is_number(text: str) -> bool:
-    digits = text.removeprefix("-").replace(".", "", 1)
-    return digits.isascii() and digits.isdigit() and len(text) < 20
 
 
 def _attribute(other: bool, heads: int, name: str) -> Attribute | None:

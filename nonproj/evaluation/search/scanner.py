@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
 
 from nonproj.errors import NonprojError
@@ -54,8 +55,7 @@ class Scanner:
 
     def skip(self) -> str:
         """Skip blanks, and return the next character."""
-        while self.here() and self.here() in BLANKS:
-            self.place += 1
+        self.take(f"[{BLANKS}]*")
         return self.here()
 
     def eat(self, wanted: str) -> bool:
@@ -71,39 +71,30 @@ class Scanner:
             self.place += 1
         return self.text[start : self.place]
 
+    def take(self, pattern: str) -> re.Match[str] | None:
+        """Skip and return a match of a regular expression, if one comes next."""
+        found = re.compile(pattern, re.DOTALL).match(self.text, self.place)
+        self.place = found.end() if found else self.place
+        return found
+
     def number(self) -> int | None:
         """Skip and return a number of up to six digits, if one comes next."""
-        start = self.place
-        while self.here() in tuple("0123456789") and self.place - start < 6:
-            self.place += 1
-        return int(self.text[start : self.place]) if self.place > start else None
+        found = self.take("[0-9]{1,6}")
+        return int(found[0]) if found else None
 
     def quoted(self) -> str:
         """Skip and return a text in quotation marks, in which a backslash precedes a quotation mark or backslash."""
-        start, found = self.place, []
-        self.place += 1
-        while (sign := self.here()) != '"':
-            if not sign:
-                self.fail('a quotation mark is not closed: "', start)
-            self.place += 1
-            if sign == "\\" and self.here() and self.here() in '"\\':
-                sign = self.here()
-                self.place += 1
-            found.append(sign)
-        self.place += 1
-        return "".join(found)
+        found = self.take(r'"((?:[^"\\]|\\["\\]|\\(?!["\\]))*)"')
+        if not found:
+            self.fail('a quotation mark is not closed: "')
+        return re.sub(r'\\(["\\])', r"\1", found[1])
 
     def regex(self) -> Value:
         """Skip and return a regular expression between slashes; ``i`` after it ignores case."""
-        start = self.place
-        self.place += 1
-        while (sign := self.here()) != "/":
-            if not sign:
-                self.fail("a regular expression is not closed: /", start)
-            self.place += 2 if sign == "\\" else 1
-        text = self.text[start + 1 : self.place]
-        self.place += 1
-        ignore_case = self.eat("i")
+        start, found = self.place, self.take(r"/((?:[^/\\]|\\.)*)/(i?)")
+        if not found:
+            self.fail("a regular expression is not closed: /")
+        text, ignore_case = found[1], bool(found[2])
         try:
             Regex(text, ignore_case)
         except RegexError as error:

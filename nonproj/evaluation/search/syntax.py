@@ -11,7 +11,6 @@ from nonproj.evaluation.search.conditions import FIRST, RESERVED, WordParser
 from nonproj.evaluation.search.patterns import (
     All,
     Attribute,
-    Either,
     Formula,
     Link,
     Not,
@@ -39,15 +38,11 @@ class _Parser(WordParser):
         words = [self.element()]
         while self.starts_element():
             words.append(self.element())
-        node = words.pop()
-        phrase = bool(words)
-        if phrase:
-            for word in reversed(words):
-                node = word._replace(links=All((Link(Relation("."), node),)))
-        else:
-            node = self.linked(node)
+        node = self.linked(words[0]) if len(words) == 1 else words[-1]
+        for word in reversed(words[:-1]):
+            node = word._replace(links=All((Link(Relation("."), node),)))
         if self.skip():
-            self.unexpected(phrase)
+            self.unexpected(phrase=len(words) > 1)
         return node
 
     def unexpected(self, phrase: bool) -> NoReturn:
@@ -63,18 +58,18 @@ class _Parser(WordParser):
             self.fail("a relation to this word is expected, such as > or ..")
         self.fail(f"'{sign}' is unexpected; a relation such as >obj or .. is expected")
 
+    def ahead(self) -> str:
+        """Return the next sign, after blanks and a negation."""
+        return self.text[self.place + 1 : self.place + 2] if self.skip() == "!" else self.here()
+
     def starts_element(self) -> bool:
-        """Return whether a word comes next, after blanks."""
-        sign = self.skip()
-        if sign == "!":
-            sign = self.text[self.place + 1 : self.place + 2]
+        """Return whether a word comes next."""
+        sign = self.ahead()
         return bool(sign) and (sign in '{"/' or sign not in RESERVED + FIRST)
 
     def starts_link(self) -> bool:
-        """Return whether a relation comes next, after blanks."""
-        sign = self.skip()
-        if sign == "!":
-            sign = self.text[self.place + 1 : self.place + 2]
+        """Return whether a relation comes next."""
+        sign = self.ahead()
         return bool(sign) and sign in "<>$.-=~["
 
     # -- relations -----------------------------------------------------------------------------------------------------
@@ -85,11 +80,7 @@ class _Parser(WordParser):
 
     def either(self) -> Formula:
         """Parse alternative relations."""
-        parts = [self.all()]
-        while self.skip() == "|":
-            self.place += 1
-            parts.append(self.all())
-        return parts[0] if len(parts) == 1 else Either(tuple(parts))
+        return self.alternatives(self.all)
 
     def all(self) -> Formula:
         """Parse relations that must all hold; ``&`` between them is optional."""
@@ -103,27 +94,19 @@ class _Parser(WordParser):
         """Parse a relation and the word that it leads to, or relations in brackets."""
         self.skip()
         start = self.place
-        if self.eat("!"):
-            return Not(self.link_or_group(start))
-        return self.link_or_group(start)
+        return Not(self.link_or_group(start)) if self.eat("!") else self.link_or_group(start)
 
     def link_or_group(self, start: int) -> Formula:
         """Parse a relation, or relations in brackets."""
         opened = self.place
         if self.eat("["):
-            self.deeper(opened)
-            part = self.either()
-            self.close("]", opened)
-            return part
+            return self.enclosed("]", opened, self.either)
         relation = self.relation(start)
         self.skip()
         opened = self.place
         if not self.eat("("):
             return Link(relation, self.element())
-        self.deeper(opened)
-        node = self.linked(self.element())
-        self.close(")", opened)
-        return Link(relation, node)
+        return Link(relation, self.enclosed(")", opened, lambda: self.linked(self.element())))
 
     def relation(self, start: int) -> Relation:
         """Parse a relation."""
@@ -140,13 +123,9 @@ class _Parser(WordParser):
             label = self.regex() if self.here() == "/" else Value("text", self.run(RESERVED + ".~/$"))
         elif sign in _LABELLED and self.here() and self.here() in BLANKS:
             self.blank_after = self.place
-        elif self.starts_label(sign):
+        elif sign in ("$", "$++", "$--", "><") and self.here().isalpha():
             self.fail(f"'{sign}' has no label; write {sign} {{deprel:obj}}")
         return Relation(sign, other, label)
-
-    def starts_label(self, sign: str) -> bool:
-        """Return whether a word is attached to a sign that takes no label."""
-        return sign in ("$", "$++", "$--", "><") and bool(self.here()) and self.here().isalpha()
 
     def distances(self) -> tuple[int, int]:
         """Parse a range of distances: ``5`` for at most 5, ``2-5``, or ``2-`` for at least 2."""
@@ -156,10 +135,8 @@ class _Parser(WordParser):
             if self.here().isalpha():
                 self.fail("this relation has no label; write >> {deprel:obj}")
             return 1, 0
-        low, high = 1, first
-        if self.eat("-"):
-            low, high = first, self.number() or 0
-        if low < 1 or (high and high < low) or first < 1:
+        low, high = (first, self.number() or 0) if self.eat("-") else (1, first)
+        if first < 1 or (high and high < low):
             self.fail("a range of distances is 5 (at most), 2-5, or 2- (at least)", start)
         return low, high
 
