@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -68,6 +68,7 @@ class Tokens(NamedTuple):
         return self.feat_start.shape[0] - 1
 
 
+@lru_cache(1 << 12)  # tagger, lemmatizer and parser ask for it in turn
 def _shape(form: str) -> str:
     """Return the pattern of case and digits, runs cut to two: ``Danmarks`` is ``Xxx``, ``1990'erne`` is ``dd'xx``."""
     classes = ["", ""]
