@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ def code_points_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     [[112, 229, 105], [0, 2, 2, 3]]
     """
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
-    return codes, np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    return codes, np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
 
 
 @kernel

@@ -202,27 +202,23 @@ def _add_up(units: UnitSums, scores: Float64s) -> None:
 
 
 @kernel
-def _sum_units(
-    weights: Float32s | Int16s, place: int | np.uint32, units: Uint32s, first: int, end: int, total: float
-) -> float:
-    """Add the weights at a place, combined with each part of a tag."""
-    for u in range(first, end):
-        total += weights[place ^ units[u]]
-    return total
-
-
-@kernel
-def score_own(chain: Chain, words: FormTable, form: int, c: int, weights: Float32s | Int16s) -> float:
-    """Return the score of a candidate by the templates about the word alone, the prior included."""
-    tag, own, shift = words.tag[form, c], words.own[form], chain.shift
-    first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
-    total = zero_of(weights)
-    for k in range(words.prior.shape[2]):
-        total += weights[words.prior[form, c, k] >> shift]
-        total = _sum_units(weights, words.prior[form, c, k] >> shift, chain.units, first, end, total)
+def score_own(
+    chain: Chain, words: FormTable, form: int, units: UnitSums, weights: Float32s | Int16s, scores: Float64s
+) -> None:
+    """Fill the scores of the listed candidates by the templates about the word alone, the prior included."""
+    own, shift = words.own[form], chain.shift
     for t in range(own.shape[0]):
-        total = _sum_units(weights, own[t] >> shift, chain.units, first, end, total)
-    return total
+        units.places[t] = own[t] >> shift
+    _sum_weights(chain, own.shape[0], -1, units, weights)
+    _add_up(units, scores)
+    for c in range(units.count[0]):
+        tag, total = words.tag[form, c], zero_of(weights)
+        for k in range(words.prior.shape[2]):
+            place = words.prior[form, c, k] >> shift
+            total += weights[place]
+            for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
+                total += weights[place ^ chain.units[u]]
+        scores[c] += total
 
 
 @kernel

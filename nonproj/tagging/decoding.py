@@ -80,7 +80,7 @@ class Observations(NamedTuple):
 def score_words(chain: Chain, words: FormTable, weights: np.ndarray) -> np.ndarray:
     """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
     scores = np.zeros(words.tag.shape)
-    _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, scores)
+    _score_all(chain, words, weights, scores)
     return scores
 
 
@@ -119,11 +119,26 @@ def train_text(
 
 
 @kernel
-def _score_words(chain: Chain, words: FormTable, forms: Int32s, weights: Float32s | Int16s, scores: Float64s) -> None:
+def _score_all(chain: Chain, words: FormTable, weights: Float32s | Int16s, scores: Float64s) -> None:
+    """Fill the scores of the candidates of all forms."""
+    _score_words(
+        chain,
+        words,
+        np.arange(words.tag.shape[0], dtype=np.int32),
+        weights,
+        new_units(chain, words.tag.shape[1]),
+        scores,
+    )
+
+
+@kernel
+def _score_words(
+    chain: Chain, words: FormTable, forms: Int32s, weights: Float32s | Int16s, units: UnitSums, scores: Float64s
+) -> None:
     """Fill the scores of the candidates of some forms."""
     for i in range(forms.shape[0]):
-        for c in range(words.count[forms[i]]):
-            scores[i, c] = score_own(chain, words, forms[i], c, weights)
+        list_units(chain, words.tag[forms[i]], words.count[forms[i]], units)
+        score_own(chain, words, forms[i], units, weights, scores[i])
 
 
 @kernel
@@ -224,7 +239,7 @@ def _train(
         keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
         hash_context(words, text, s, keys)
         own = np.zeros((end - first, words.tag.shape[1]))
-        _score_words(chain, words, form, weights, own)
+        _score_words(chain, words, form, weights, units, own)
         target = GoldTags(gold.candidate[first:end], gold.margin)
         observations = Observations(form, keys, own)
         path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first), units)
