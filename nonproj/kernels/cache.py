@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
+import llvmlite.binding
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
@@ -27,6 +28,7 @@ from nonproj.kernels.shipped import ShippedKernels
 from nonproj.kernels.trust import UntrustedError, check_trusted
 
 ENDING = ".nbc"
+_binding: Any = llvmlite.binding
 _dumps: Callable[[object], bytes] = dumps
 
 
@@ -166,6 +168,13 @@ class _Packing(CompileResultCacheImpl):
 
     def __init__(self, function: Callable[..., Any], folder: Path):
         self._lineno, self._locator = function.__code__.co_firstlineno, _Place(inspect.getfile(function), folder)
+
+    def reduce(self, compiled: Any) -> tuple[Any, ...]:
+        """Return what is saved: empty functions replace the bitcode for linking, of which only the names are needed."""
+        (name, kind, (machine_code, _)), function, *rest = super().reduce(compiled)
+        names = function.llvm_func_name, function.llvm_cpython_wrapper_name
+        empty = _binding.parse_assembly("".join(f'define void @"{each}"() {{ ret void }}\n' for each in names))
+        return (name, kind, (machine_code, empty.as_bitcode())), function, *rest
 
 
 class _Place:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ def code_points_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     [[112, 229, 105], [0, 2, 2, 3]]
     """
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
-    return codes, np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    return codes, np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
 
 
 @kernel
@@ -113,6 +114,56 @@ def _hash_texts(codes: Uint32s, ends: Int64s, keys: Uint32s) -> None:
     """Write the hash of each string."""
     for i in range(keys.shape[0]):
         keys[i] = hash_codes(codes, ends[i], ends[i + 1], LONGEST)
+
+
+def hash_prefixes(texts: Sequence[str], longest: int) -> np.ndarray:
+    """Return the hashes of the first 1 to ``longest`` characters of strings, of all if there are fewer, uint32.
+
+    Examples
+    --------
+    >>> bool((hash_prefixes(["hus", "på"], 3) == hash_texts(["h", "hu", "hus", "p", "på", "på"]).reshape(2, 3)).all())
+    True
+    """
+    codes, ends = code_points_of(texts)
+    keys = np.empty((len(texts), longest), np.uint32)
+    _hash_prefixes(codes, ends, keys)
+    return keys
+
+
+@kernel
+def _hash_prefixes(codes: Uint32s, ends: Int64s, keys: Uint32s) -> None:
+    """Write the hashes of each string's prefixes."""
+    for i in range(keys.shape[0]):
+        for k in range(keys.shape[1]):
+            keys[i, k] = hash_codes(codes, ends[i], min(ends[i] + k + 1, ends[i + 1]), LONGEST)
+
+
+def hash_suffixes(beginnings: Sequence[str], texts: Sequence[str], longest: int) -> np.ndarray:
+    """Return the hashes of a beginning and the last 0 to ``longest`` characters of a string, uint32; 0 if it has fewer.
+
+    Examples
+    --------
+    >>> found = hash_suffixes(["N ", ""], ["hus", "på"], 3)
+    >>> bool((found[0] == hash_texts(["N ", "N s", "N us", "N hus"])).all()), found[1, [0, 3]].tolist()
+    (True, [0, 0])
+    """
+    keys = np.zeros((len(texts), longest + 1), np.uint32)
+    _hash_suffixes(code_points_of(beginnings), code_points_of(texts), keys)
+    return keys
+
+
+@kernel
+def _hash_suffixes(beginnings: tuple[Uint32s, Int64s], texts: tuple[Uint32s, Int64s], keys: Uint32s) -> None:
+    """Write the hashes of each beginning with the suffixes of its string."""
+    (before, starts), (codes, ends) = beginnings, texts
+    for i in range(keys.shape[0]):
+        size = starts[i + 1] - starts[i]
+        first = np.uint32(hash_codes(before, starts[i], starts[i + 1], LONGEST) - length_share(size))
+        for k in range(min(keys.shape[1], ends[i + 1] - ends[i] + 1)):
+            key = np.uint32(first + length_share(size + k))
+            for j in range(min(k, LONGEST - size)):
+                key = np.uint32(key + place_share(size + j, codes[ends[i + 1] - k + j]))
+            keys[i, k] = key
 
 
 def hash_numbers(numbers: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.kernels.threads import one_thread
 from nonproj.linear.state import Arrays
-from nonproj.types import Float32s, Int32s
+from nonproj.types import Float32s, Int32s, Int64s
 
 WIDEST = 1024
 """Maximum size of a vector, so that sums of products are at most 2^10 * 127^2 < 2^24, and exact in float32."""
@@ -117,11 +117,7 @@ class ContextWeights(NamedTuple):
                 _quantise(inputs, integers, sizes)
                 for hidden, scales, bias in zip(self.hidden, self.scales, self.bias, strict=True):
                     _add_layer(integers @ hidden, (starts, ends), scales, bias, inputs, integers, sizes)
-                products = integers @ self.output
-                products *= sizes[:, None]
-                products *= self.factors
-                np.rint(products, out=products)
-                found[nodes] = products.clip(-LARGEST_SUM, LARGEST_SUM, out=products)
+                _write_sums(integers @ self.output, sizes, self.factors, nodes, found)
         return found
 
 
@@ -188,6 +184,16 @@ def _quantise(vectors: Float32s, integers: Float32s, sizes: Float32s) -> None:
         factor = most / largest if largest > least else zero
         for k in range(width):
             integers[i, k] = np.rint(vectors[i, k] * factor)
+
+
+@kernel
+def _write_sums(products: Float32s, sizes: Float32s, factors: Float32s, nodes: Int64s, found: Int32s) -> None:
+    """Write the sums of nodes, given the products of their integers."""
+    most = np.float32(LARGEST_SUM)
+    for i in range(products.shape[0]):
+        row, size, own = products[i], sizes[i], found[nodes[i]]
+        for k in range(row.shape[0]):
+            own[k] = np.int32(min(max(np.rint(row[k] * size * factors[k]), -most), most))
 
 
 @kernel

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from itertools import accumulate, chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -68,6 +70,7 @@ class Tokens(NamedTuple):
         return self.feat_start.shape[0] - 1
 
 
+@lru_cache(1 << 12)  # tagger, lemmatizer and parser ask for it in turn
 def _shape(form: str) -> str:
     """Return the pattern of case and digits, runs cut to two: ``Danmarks`` is ``Xxx``, ``1990'erne`` is ``dd'xx``."""
     classes = ["", ""]
@@ -198,6 +201,7 @@ class TokenEncoder:
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
         self._of_sentence = [name for name in OF_SENTENCE if name in vocabularies]
+        self._key = itemgetter(*((1, 2, 3, 5) if coarse else (1, 2, 3, 4, 5)))
         self._met = PerThread(partial(_WordCache, len(self.attributes)))
 
     @classmethod
@@ -237,27 +241,23 @@ class TokenEncoder:
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Return a sentence of n words as integers."""
-        met = self._met.own
+        met, keys = self._met.own, list(map(self._key, sentence.rows))
         if len(met.row) > _CACHED_WORDS:
             met = self._met.renewed()
-        known, ids, forms, coarse = met.row, [], [], self.coarse
-        for row in sentence.rows:
-            forms.append(row[1])
-            columns = (row[1], row[2], row[3], "_" if coarse else row[4], row[5])
-            number = known.get(columns)
-            ids.append(self._add(met, columns) if number is None else number)
+        ids: list[Any] = list(map(met.row.get, keys))
+        if None in ids:
+            ids = [met.row[key] if key in met.row else self._add(met, key) for key in keys]
         n_nodes = len(ids) + 1
         atoms = np.zeros((n_nodes + 2 * PADDING, len(self.attributes)), np.int32)
         atoms[PADDING] = ROOT
         met.table.take(ids, 0, atoms[PADDING + 1 : PADDING + n_nodes])
+        forms = sentence.forms
         for name in () if MARKS.isdisjoint(forms) else self._of_sentence:
             numbers, found, column = self._numbers[name], OF_SENTENCE[name](forms), self.attributes.index(name)
             atoms[PADDING + 1 : PADDING + n_nodes, column] = [numbers.get(value, UNKNOWN) for value in found]
-        feat, feat_start, feats = [], [0, 0], met.feats
-        for number in ids:
-            feat += feats[number]
-            feat_start.append(len(feat))
-        return Tokens(atoms, np.array(feat_start, np.int32), np.array(feat, np.int32))
+        feats = list(map(met.feats.__getitem__, ids))
+        feat_start = np.fromiter(accumulate(chain((0,), map(len, feats)), initial=0), np.int32, n_nodes + 1)
+        return Tokens(atoms, feat_start, np.array([*chain.from_iterable(feats)], np.int32))
 
     def encode_readings(self, rows: Sequence[list[str]], tokens: Tokens, nodes: Int32s) -> Tokens:
         """Return words with several rows each, as integers.
@@ -271,8 +271,9 @@ class TokenEncoder:
             readings.atoms[PADDING : PADDING + len(nodes), column] = tokens.atoms[PADDING + nodes, column]
         return readings
 
-    def _add(self, met: _WordCache, columns: tuple[str, str, str, str, str]) -> int:
-        atoms = []
+    def _add(self, met: _WordCache, key: tuple[str, ...]) -> int:
+        form, lemma, cpos, *pos, feats = key
+        columns, atoms = (form, lemma, cpos, pos[0] if pos else "_", feats), []
         for name in self.attributes:
             known, value = self._numbers[name], _value(name, columns, self.clusters)
             if name == MORPH:
@@ -281,7 +282,7 @@ class TokenEncoder:
                 value = next((string for string in value if string in known), None)
             atoms.append(UNKNOWN if value is None else known.get(value, UNKNOWN))
         numbers = self._numbers[FEAT]
-        return met.add(columns, atoms, [numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
+        return met.add(key, atoms, [numbers[f] for f in _features_of(feats) if f in numbers][:MAX_FEATURES])
 
 
 def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Clusters | None) -> Any:

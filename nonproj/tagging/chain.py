@@ -106,80 +106,169 @@ def hash_context(words: FormTable, text: FormRows, sentence: int, keys: Uint32s)
                     row[t] = np.uint32(row[t] + there[t])
 
 
-@kernel
-def _sum_units(
-    weights: Float32s | Int16s, place: int | np.uint32, units: Uint32s, first: int, end: int, total: float
-) -> float:
-    """Add the weights at a place, combined with each part of a tag."""
-    for u in range(first, end):
-        total += weights[place ^ units[u]]
-    return total
+class UnitSums(NamedTuple):
+    """The parts of the tags of a word's candidates, each of which is scored once for all candidates that have it.
+
+    Attributes
+    ----------
+    number : ndarray of shape (n_units,), int32
+        The number of each part among the listed ones, from 1; 0 between two lists.
+    unit, attribute : ndarray, uint32 and int32
+        The listed parts, as in `Chain`.
+    start, which : ndarray of shape (limit + 1,) and int32
+        The parts of candidate ``c`` are the numbers ``which[start[c]:start[c + 1]]``, from 0.
+    count : ndarray of shape (2,), int64
+        How many candidates and parts are listed.
+    places : ndarray of shape (n_templates,), uint32
+        The places of the templates to sum over, or their hashes where the place depends on the part.
+    sums : ndarray, float64
+        The sum of the weights of each listed part.
+    """
+
+    number: np.ndarray
+    unit: np.ndarray
+    attribute: np.ndarray
+    start: np.ndarray
+    which: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # hides that of tuples
+    places: np.ndarray
+    sums: np.ndarray
 
 
 @kernel
-def score_own(chain: Chain, words: FormTable, form: int, c: int, weights: Float32s | Int16s) -> float:
-    """Return the score of a candidate by the templates about the word alone, the prior included."""
-    tag, own, shift = words.tag[form, c], words.own[form], chain.shift
-    first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
-    total = zero_of(weights)
-    for k in range(words.prior.shape[2]):
-        total += weights[words.prior[form, c, k] >> shift]
-        total = _sum_units(weights, words.prior[form, c, k] >> shift, chain.units, first, end, total)
+def new_units(chain: Chain, limit: int) -> UnitSums:
+    """Return memory for the parts of up to ``limit`` candidates."""
+    last, longest = np.uint32(0), 0
+    for unit in chain.units:
+        last = max(last, unit)
+    for t in range(chain.unit_start.shape[0] - 1):
+        longest = max(longest, chain.unit_start[t + 1] - chain.unit_start[t])
+    size = limit * longest
+    return UnitSums(
+        np.zeros(last + 1, np.int32),
+        np.empty(size, np.uint32),
+        np.empty(size, np.int32),
+        np.zeros(limit + 1, np.int32),
+        np.empty(size, np.int32),
+        np.zeros(2, np.int64),
+        np.empty(chain.bounds[5], np.uint32),
+        np.empty(size),
+    )
+
+
+@kernel
+def list_units(chain: Chain, tags: Int32s, count: int, units: UnitSums) -> None:
+    """List the parts of the first ``count`` tags."""
+    number, which, n, found = units.number, units.which, 0, 0
+    for c in range(count):
+        for u in range(chain.unit_start[tags[c]], chain.unit_start[tags[c] + 1]):
+            unit = chain.units[u]
+            if number[unit] == 0:
+                units.unit[found], units.attribute[found] = unit, chain.unit_attribute[u]
+                found += 1
+                number[unit] = found
+            which[n] = number[unit] - 1
+            n += 1
+        units.start[c + 1] = n
+    for k in range(found):
+        number[units.unit[k]] = 0
+    units.count[0], units.count[1] = count, found
+
+
+@kernel
+def _sum_weights(chain: Chain, n_places: int, previous: int, units: UnitSums, weights: Float32s | Int16s) -> None:
+    """Sum the weights of each listed part at the first places, and after a previous tag at those for its attribute."""
+    places, shift, coefficients = units.places, chain.shift, chain.same_coefficient
+    for k in range(units.count[1]):
+        unit, attribute, total = units.unit[k], units.attribute[k], zero_of(weights)
+        for t in range(n_places):
+            total += weights[places[t] ^ unit]
+        if previous >= 0 and attribute >= 0:
+            value = np.uint64(chain.values[previous, attribute])
+            for t in range(coefficients.shape[0]):
+                key = np.uint32(places[n_places + t] + share(coefficients[t], value))
+                total += weights[(key >> shift) ^ unit]
+        units.sums[k] = total
+
+
+@kernel
+def _add_up(units: UnitSums, scores: Float64s) -> None:
+    """Write the sum over the parts of each listed candidate."""
+    for c in range(units.count[0]):
+        total = 0.0
+        for i in range(units.start[c], units.start[c + 1]):
+            total += units.sums[units.which[i]]
+        scores[c] = total
+
+
+@kernel
+def score_own(
+    chain: Chain, words: FormTable, form: int, units: UnitSums, weights: Float32s | Int16s, scores: Float64s
+) -> None:
+    """Fill the scores of the listed candidates by the templates about the word alone, the prior included."""
+    own, shift = words.own[form], chain.shift
     for t in range(own.shape[0]):
-        total = _sum_units(weights, own[t] >> shift, chain.units, first, end, total)
-    return total
+        units.places[t] = own[t] >> shift
+    _sum_weights(chain, own.shape[0], -1, units, weights)
+    _add_up(units, scores)
+    for c in range(units.count[0]):
+        tag, total = words.tag[form, c], zero_of(weights)
+        for k in range(words.prior.shape[2]):
+            place = words.prior[form, c, k] >> shift
+            total += weights[place]
+            for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
+                total += weights[place ^ chain.units[u]]
+        scores[c] += total
 
 
 @kernel
 def score_tag_pairs(
-    chain: Chain, words: FormTable, before: int, here: int, key: Uint32s, weights: Float32s | Int16s, scores: Float64s
+    chain: Chain,
+    words: FormTable,
+    before: int,
+    units: UnitSums,
+    key: Uint32s,
+    weights: Float32s | Int16s,
+    scores: Float64s,
 ) -> None:
-    """Fill the scores of the candidates of one word after those of the previous one; ``before`` -1 is the beginning."""
-    pair, same, triple = chain.bounds[2], chain.bounds[3], chain.bounds[4]
-    skip, shift, units, attributes = chain.bounds[1], chain.shift, chain.units, chain.unit_attribute
+    """Fill the scores of the listed candidates after those of the previous word; ``before`` -1 is the beginning."""
+    pair, same, triple, skip = chain.bounds[2], chain.bounds[3], chain.bounds[4], chain.bounds[1]
     boundary = chain.values.shape[0] - 1
     for b in range(words.count[before] if before >= 0 else 1):
         previous = words.tag[before, b] if before >= 0 else boundary
-        for c in range(words.count[here]):
-            tag, total = words.tag[here, c], zero_of(weights)
-            first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
-            for t in range(same - pair):
-                place = np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]) >> shift
-                total = _sum_units(weights, place, units, first, end, total)
-            for t in range(triple - same):
-                base = np.uint32(key[same - skip + t] + chain.same[previous, t])
-                for u in range(first, end):
-                    if attributes[u] >= 0:
-                        value = np.uint64(chain.values[previous, attributes[u]])
-                        part = share(chain.same_coefficient[t], value)
-                        total += weights[(np.uint32(base + part) >> shift) ^ units[u]]
-            scores[b, c] = total
+        for t in range(same - pair):
+            units.places[t] = np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]) >> chain.shift
+        for t in range(triple - same):
+            units.places[same - pair + t] = np.uint32(key[same - skip + t] + chain.same[previous, t])
+        _sum_weights(chain, same - pair, previous, units, weights)
+        _add_up(units, scores[b])
 
 
 @kernel
-def score_triple(chain: Chain, key: Uint32s, q: int, p: int, tag: int, weights: Float32s | Int16s) -> float:
-    """Return the score of a tag after two others by the templates about two tags."""
-    triple, skip, shift = chain.bounds[4], chain.bounds[1], chain.shift
-    first, end, total = chain.unit_start[tag], chain.unit_start[tag + 1], zero_of(weights)
+def score_triples(
+    chain: Chain, key: Uint32s, q: int, p: int, units: UnitSums, weights: Float32s | Int16s, scores: Float64s
+) -> None:
+    """Fill the scores of the listed candidates after two other tags by the templates about two tags."""
+    triple, skip = chain.bounds[4], chain.bounds[1]
     for t in range(chain.bounds[5] - triple):
         part = np.uint32(chain.triple_share[0, p, t] + chain.triple_share[1, q, t])
-        place = np.uint32(key[triple - skip + t] + part) >> shift
-        total = _sum_units(weights, place, chain.units, first, end, total)
-    return total
+        units.places[t] = np.uint32(key[triple - skip + t] + part) >> chain.shift
+    _sum_weights(chain, chain.bounds[5] - triple, -1, units, weights)
+    _add_up(units, scores)
 
 
 @kernel
 def score_local(
-    chain: Chain, words: FormTable, form: int, key: Uint32s, own: Float64s, weights: Float32s | Int16s, scores: Float64s
+    chain: Chain, key: Uint32s, own: Float64s, units: UnitSums, weights: Float32s | Int16s, scores: Float64s
 ) -> None:
-    """Fill the scores of a word's candidates without regard to other tags; ``own`` are those by the word alone."""
-    context, pair, skip, shift = chain.bounds[1], chain.bounds[2], chain.bounds[1], chain.shift
-    for c in range(words.count[form]):
-        tag, total = words.tag[form, c], zero_of(weights)
-        first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
-        for t in range(context, pair):
-            total = _sum_units(weights, key[t - skip] >> shift, chain.units, first, end, total)
-        scores[c] = own[c] + total
+    """Fill the scores of the listed candidates without regard to other tags; ``own`` are those by the word alone."""
+    n_context = chain.bounds[2] - chain.bounds[1]
+    for t in range(n_context):
+        units.places[t] = key[t] >> chain.shift
+    _sum_weights(chain, n_context, -1, units, weights)
+    _add_up(units, scores)
+    for c in range(units.count[0]):
+        scores[c] += own[c]
 
 
 @kernel
@@ -244,6 +333,7 @@ def viterbi(
     local: Float64s,
     pairs: Float64s,
     weights: Float32s | Int16s,
+    units: UnitSums,
 ) -> Int64s:
     """Return the best sequence of the kept candidates: their places among these, int64[n].
 
@@ -252,22 +342,31 @@ def viterbi(
     """
     n, width = tags.shape
     boundary = chain.values.shape[0] - 1
-    best = np.empty((n, width, width))
+    best, triples = np.full((n, width, width), -np.inf), np.zeros(width)
     back = np.zeros((n, width, width), np.int64)
     for i in range(n):
         several = left[i] > 1 or (i > 0 and left[i - 1] > 1) or (i > 1 and left[i - 2] > 1)
-        for c in range(left[i]):
-            for b in range(left[i - 1] if i > 0 else 1):
-                p = tags[i - 1, b] if i > 0 else boundary
-                top = -np.inf
-                for a in range(left[i - 2] if i > 1 else 1):
-                    q = tags[i - 2, a] if i > 1 else boundary
-                    score = best[i - 1, a, b] if i > 0 else 0.0
-                    if several:
-                        score += score_triple(chain, keys[i], q, p, tags[i, c], weights)
-                    if score > top:
-                        top, back[i, b, c] = score, a
-                best[i, b, c] = top + pairs[i, b, c] + local[i, c]
+        if several:
+            list_units(chain, tags[i], left[i], units)
+        for b in range(left[i - 1] if i > 0 else 1):
+            p = tags[i - 1, b] if i > 0 else boundary
+            for a in range(left[i - 2] if i > 1 else 1):
+                before = best[i - 1, a, b] if i > 0 else 0.0
+                if several:
+                    score_triples(chain, keys[i], tags[i - 2, a] if i > 1 else boundary, p, units, weights, triples)
+                for c in range(left[i]):
+                    score = before + triples[c] if several else before
+                    if score > best[i, b, c]:
+                        best[i, b, c], back[i, b, c] = score, a
+            for c in range(left[i]):
+                best[i, b, c] = best[i, b, c] + pairs[i, b, c] + local[i, c]
+    return _read_path(best, back, left)
+
+
+@kernel
+def _read_path(best: Float64s, back: Int64s, left: Int64s) -> Int64s:
+    """Return the best sequence that the tables of `viterbi` hold."""
+    n = left.shape[0]
     top, path = -np.inf, np.zeros(n, np.int64)
     for c in range(left[n - 1]):
         for b in range(left[n - 2] if n > 1 else 1):

@@ -12,7 +12,10 @@ from nonproj.linear.perceptron import AveragedWeights, move
 from nonproj.tagging.chain import (
     Chain,
     FormRows,
+    UnitSums,
     hash_context,
+    list_units,
+    new_units,
     prune_candidates,
     score_local,
     score_own,
@@ -77,7 +80,7 @@ class Observations(NamedTuple):
 def score_words(chain: Chain, words: FormTable, weights: np.ndarray) -> np.ndarray:
     """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
     scores = np.zeros(words.tag.shape)
-    _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, scores)
+    _score_all(chain, words, weights, scores)
     return scores
 
 
@@ -116,11 +119,26 @@ def train_text(
 
 
 @kernel
-def _score_words(chain: Chain, words: FormTable, forms: Int32s, weights: Float32s | Int16s, scores: Float64s) -> None:
+def _score_all(chain: Chain, words: FormTable, weights: Float32s | Int16s, scores: Float64s) -> None:
+    """Fill the scores of the candidates of all forms."""
+    _score_words(
+        chain,
+        words,
+        np.arange(words.tag.shape[0], dtype=np.int32),
+        weights,
+        new_units(chain, words.tag.shape[1]),
+        scores,
+    )
+
+
+@kernel
+def _score_words(
+    chain: Chain, words: FormTable, forms: Int32s, weights: Float32s | Int16s, units: UnitSums, scores: Float64s
+) -> None:
     """Fill the scores of the candidates of some forms."""
     for i in range(forms.shape[0]):
-        for c in range(words.count[forms[i]]):
-            scores[i, c] = score_own(chain, words, forms[i], c, weights)
+        list_units(chain, words.tag[forms[i]], words.count[forms[i]], units)
+        score_own(chain, words, forms[i], units, weights, scores[i])
 
 
 @kernel
@@ -132,6 +150,7 @@ def _decode(
     gold: GoldTags,
     pruning: Pruning,
     margins: Float64s,
+    units: UnitSums,
 ) -> Int64s:
     """Return the candidate of each word of a sentence in the best sequence, int64[n]; write the `prune_candidates`
     margins."""
@@ -141,12 +160,13 @@ def _decode(
     count, kept = np.empty(n, np.int64), np.zeros((n, width), np.int64)
     for i in range(n):
         count[i] = words.count[form[i]]
-        score_local(chain, words, form[i], keys[i], own[i], weights, local[i])
+        list_units(chain, words.tag[form[i]], count[i], units)
+        score_local(chain, keys[i], own[i], units, weights, local[i])
         if gold.candidate[i] >= 0:
             for c in range(count[i]):
                 local[i, c] += gold.margin if c != gold.candidate[i] else 0.0
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
-            score_tag_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
+            score_tag_pairs(chain, words, form[i - 1] if i > 0 else -1, units, keys[i], weights, pairs[i])
     left = prune_candidates(count, local, pairs, pruning.threshold, pruning.limit, kept, margins)
     limit = pruning.limit
     tags, of_kept, between = np.zeros((n, limit), np.int32), np.zeros((n, limit)), np.zeros((n, limit, limit))
@@ -161,7 +181,7 @@ def _decode(
             tags[i, c], of_kept[i, c] = words.tag[form[i], kept[i, c]], local[i, kept[i, c]]
             for b in range(left[i - 1] if i > 0 else 1):
                 between[i, b, c] = pairs[i, kept[i - 1, b] if i > 0 else 0, kept[i, c]]
-    path = viterbi(chain, keys, tags, left, of_kept, between, weights)
+    path = viterbi(chain, keys, tags, left, of_kept, between, weights, units)
     for i in range(n):
         path[i] = kept[i, path[i]]
     return path
@@ -179,7 +199,7 @@ def _tag_text(
     margins: Float64s,
 ) -> None:
     """Fill the tag of each word and its margin."""
-    gold = GoldTags(np.empty(text.form.shape[0], np.int32), 0.0)
+    gold, units = GoldTags(np.empty(text.form.shape[0], np.int32), 0.0), new_units(chain, own.shape[1])
     for i in range(text.form.shape[0]):
         gold.candidate[i] = -1
     for s in range(text.start.shape[0] - 1):
@@ -193,7 +213,7 @@ def _tag_text(
                 for c in range(own.shape[1]):
                     scores[i, c] = own[first + i, c]
             observations = Observations(form, keys, scores)
-            path = _decode(chain, words, observations, weights, gold, pruning, margins[first:end])
+            path = _decode(chain, words, observations, weights, gold, pruning, margins[first:end], units)
             for i in range(end - first):
                 tags[first + i] = words.tag[form[i], path[i]]
 
@@ -210,7 +230,7 @@ def _train(
     table: Table,
 ) -> int:
     """Train on sentences in the given order; return the number of wrong tags."""
-    wrong, weights = 0, table[0]
+    wrong, weights, units = 0, table[0], new_units(chain, words.tag.shape[1])
     for s in order:
         first, end = text.start[s], text.start[s + 1]
         if first == end:
@@ -219,10 +239,10 @@ def _train(
         keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
         hash_context(words, text, s, keys)
         own = np.zeros((end - first, words.tag.shape[1]))
-        _score_words(chain, words, form, weights, own)
+        _score_words(chain, words, form, weights, units, own)
         target = GoldTags(gold.candidate[first:end], gold.margin)
         observations = Observations(form, keys, own)
-        path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first))
+        path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first), units)
         for i in range(end - first):
             wrong += path[i] != target.candidate[i]
         _update(chain, words, observations, target.candidate, path, step, table)

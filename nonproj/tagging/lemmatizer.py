@@ -17,13 +17,12 @@ from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.folds import blocks
-from nonproj.linear.hashing import hash_numbers, hash_texts
+from nonproj.linear.hashing import hash_numbers, hash_suffixes, hash_texts
 from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import quantise
 from nonproj.options.sections import TaggerConfig
-from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Chain, FormRows, make_chain
 from nonproj.tagging.decoding import GoldTags, score_words, train_text
 from nonproj.tagging.lexicon import (
@@ -36,23 +35,26 @@ from nonproj.tagging.lexicon import (
     find_forms,
     find_keys,
     list_candidates,
-    split_keys,
-    text_keys,
 )
 from nonproj.tagging.scripts import apply_script, is_script, is_whole, make_script
 from nonproj.tagging.tagger import LEXICON_FOLDS, MARGIN, Progress, check_weights
 from nonproj.tagging.templates import ChainTemplates, chain_templates
-from nonproj.tagging.words import FormTable, affixes, bin_counts, bin_probabilities, outside, share_words
+from nonproj.tagging.words import (
+    TEXT_ATTRIBUTES,
+    FormTable,
+    bin_counts,
+    bin_probabilities,
+    outside,
+    share_words,
+    text_atoms,
+)
 from nonproj.types import Sentence
 
 MAX_SCRIPTS = 30_000
 """Only the most frequent scripts are learnt; their numbers are int16 in files."""
 
-LEMMA_ATTRIBUTES = (
-    "lower", "shape", *(f"prefix{k}" for k in range(1, 6)), *(f"suffix{k}" for k in range(1, 8)), "upos", "pos", "tag",
-)  # fmt: skip
-"""What templates may name: the form in lower case, its shape, its affixes in lower case, and of its tag the UPOS; UPOS
-and XPOS; the whole triple."""
+LEMMA_ATTRIBUTES = (*TEXT_ATTRIBUTES, "upos", "pos", "tag")
+"""What templates may name: `TEXT_ATTRIBUTES` of the form, and of its tag the UPOS; UPOS and XPOS; the whole triple."""
 
 _SUFFIX = 8
 _SMOOTHING = Smoothing(suffix=1.0, lower=1.0, form=0.3, threshold=1e-3, limit=12)
@@ -145,7 +147,7 @@ class Lemmatizer:
         form = np.array([words.setdefault(word, len(words)) for _, word, _ in examples], np.int64)
         target = np.array([number[scripts_of[word[0], lemma]] for _, word, lemma in examples], np.int64)
         fold = np.array([fold for fold, _, _ in examples], np.int64)
-        lemma = np.array(lemma_keys([(word[1], lemma) for _, word, lemma in examples]), np.int64)
+        lemma = lemma_keys([(word[1], lemma) for _, word, lemma in examples]).astype(np.int64)
         counter = Counter(word_keys(list(words)), form, target)
         table = chain_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
         made, rows = _training_words(counter, list(words), form, fold, lemma, scripts, table)
@@ -172,24 +174,25 @@ class Lemmatizer:
         return cls(scripts, lexicon, known, meta["templates"], weights)
 
 
-def lemma_keys(pairs: Sequence[tuple[str, str]]) -> list[int]:
-    """Return the hashes of lemmas with their UPOS, given UPOS and lemma of each."""
-    return text_keys([f"{upos} {lemma}" for upos, lemma in pairs])
+def lemma_keys(pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    """Return the hashes of lemmas with their UPOS, given UPOS and lemma of each, int32."""
+    return hash_texts([f"{upos} {lemma}" for upos, lemma in pairs]).view(np.int32)
 
 
-def word_keys(words: Sequence[Word]) -> list[Keys]:
+def word_keys(words: Sequence[Word]) -> Keys:
     """Return the hashes under which a lexicon of scripts knows forms with their tags."""
-    texts: list[str] = []
-    sizes = []
-    for form, upos, xpos, feats in words:
-        lower, tag, begin = form.lower(), f"{upos}|{xpos}|{feats}", len(texts)
-        case = "l" if form == lower else "t" if form[1:] == lower[1:] else "u"
-        texts += [f"{form} {tag}", f"{lower} {upos}"]
-        for length in range(min(_SUFFIX, len(lower)) + 1):
-            suffix = lower[len(lower) - length :]
-            texts += [f"{upos} {case} {suffix}", f"{tag} {case} {suffix}"]
-        sizes.append(len(texts) - begin)
-    return split_keys(text_keys(texts), sizes)
+    lowers = [form.lower() for form, *_ in words]
+    by_upos, by_tag, texts, lower_texts = [], [], [], []
+    for (form, upos, xpos, feats), lower in zip(words, lowers, strict=True):
+        tag, case = f"{upos}|{xpos}|{feats}", "l" if form == lower else "t" if form[1:] == lower[1:] else "u"
+        by_upos.append(f"{upos} {case} ")
+        by_tag.append(f"{tag} {case} ")
+        texts.append(f"{form} {tag}")
+        lower_texts.append(f"{lower} {upos}")
+    suffix = np.stack([hash_suffixes(each, lowers, _SUFFIX) for each in (by_upos, by_tag)], axis=2)
+    sizes = 2 * np.minimum([len(lower) for lower in lowers], _SUFFIX).astype(np.int64) + 2
+    hashed = hash_texts(texts), hash_texts(lower_texts), suffix.reshape(len(words), -1)
+    return Keys(*(keys.view(np.int32) for keys in hashed), sizes)
 
 
 def _script_chain(scripts: list[str], table: ChainTemplates, bits: int) -> Chain:
@@ -229,18 +232,18 @@ def _make_words(
     places = find_forms(lexicon, word_keys(list(words)))
     found = list_candidates(lexicon, places, groups, allowed, _SMOOTHING)
     lemmas: list[list[str]] = []
-    for i, word in enumerate(words):
-        n, row = 0, []
-        for c in range(found.count[i]):
-            script = found.tag[i, c]
+    for i, (word, tags, count) in enumerate(zip(words, found.tag.tolist(), found.count.tolist(), strict=True)):
+        row, kept = [], []
+        for c, script in enumerate(tags[:count]):
             lemma = apply_script(scripts[script], word[0])
             if is_whole(scripts[script]) and not _was_seen(lexicon, places[i], script):
                 continue  # the copula's lemma, say, is no guess for an unknown verb
             if lemma is not None and lemma not in row:
-                found.tag[i, n], found.p[i, n] = found.tag[i, c], found.p[i, c]
                 row.append(lemma)
-                n += 1
-        found.count[i] = n
+                kept.append(c)
+        if len(kept) < count:
+            found.tag[i, : len(kept)], found.p[i, : len(kept)] = found.tag[i, kept], found.p[i, kept]
+            found.count[i] = len(kept)
         lemmas.append(row)
     keys, candidates = np.zeros(found.tag.shape, np.int32), np.arange(found.tag.shape[1]) < found.count[:, None]
     pairs = zip(words, lemmas, strict=True)
@@ -264,11 +267,9 @@ def _was_seen(lexicon: Lexicon, places: np.ndarray, script: int) -> bool:
 
 def _atoms(words: Sequence[Word]) -> np.ndarray:
     """Return the hashes of `LEMMA_ATTRIBUTES` of each word, int64."""
-    texts = []
-    for form, upos, xpos, feats in words:
-        lower, shape = form.lower(), ATTRIBUTES["shape"](form, "_", "_", "_", "_")
-        texts += [lower, shape, *affixes(lower), upos, f"{upos}|{xpos}", f"{upos}|{xpos}|{feats}"]
-    return hash_texts(texts).astype(np.int64).reshape(len(words), len(LEMMA_ATTRIBUTES))
+    tags = [text for _, upos, xpos, feats in words for text in (upos, f"{upos}|{xpos}", f"{upos}|{xpos}|{feats}")]
+    of_tags = hash_texts(tags).reshape(len(words), 3)
+    return np.column_stack([text_atoms([form for form, *_ in words]), of_tags]).astype(np.int64)
 
 
 def _training_words(

@@ -14,7 +14,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.hashing import LONGEST, hash_texts, place_share
+from nonproj.linear.hashing import LONGEST, hash_suffixes, hash_texts, place_share
 from nonproj.types import Float64s, Int16s, Int32s, Int64s
 
 SUFFIX = 7
@@ -84,38 +84,37 @@ class Smoothing(NamedTuple):
     limit: int = 20
 
 
-def text_keys(texts: Sequence[str]) -> list[int]:
-    """Return the hashes of strings as signed numbers of 32 bits, as a lexicon's arrays have them."""
-    found: list[int] = hash_texts(texts).view(np.int32).tolist()
-    return found
-
-
 class Keys(NamedTuple):
-    """The hashes under which a lexicon knows a form: as it is, in lower case, and its suffixes, short ones first."""
+    """The hashes under which a lexicon knows forms, as its arrays have them.
 
-    form: int
-    lower: int
-    suffixes: list[int]
+    Attributes
+    ----------
+    form, lower : ndarray of shape (n,), int32
+        Of the forms as they are, and in lower case.
+    suffix : ndarray of shape (n, longest), int32
+        Of the suffixes, short ones first.
+    sizes : ndarray of shape (n,), int64
+        The suffixes of form ``i`` are ``suffix[i, :sizes[i]]``.
+    """
+
+    form: np.ndarray
+    lower: np.ndarray
+    suffix: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def inside(self) -> np.ndarray:
+        """Where there is a suffix, bool[n, longest]."""
+        found: np.ndarray = np.arange(self.suffix.shape[1]) < self.sizes[:, None]
+        return found
 
 
-def form_keys(forms: Sequence[str]) -> list[Keys]:
+def form_keys(forms: Sequence[str]) -> Keys:
     """Return the hashes of forms, and of their suffixes from none to `SUFFIX` characters with their kind of case."""
-    texts, sizes = [], []
-    for form in forms:
-        lower = form.lower()
-        kind, n = _kind(form, lower), min(SUFFIX, len(lower))
-        texts += [form, lower, kind, *(kind + lower[-length:] for length in range(1, n + 1))]
-        sizes.append(3 + n)
-    return split_keys(text_keys(texts), sizes)
-
-
-def split_keys(keys: list[int], sizes: Sequence[int]) -> list[Keys]:
-    """Return the keys of forms: those of the form, of the lower-cased form and of a number of suffixes."""
-    found, begin = [], 0
-    for size in sizes:
-        found.append(Keys(keys[begin], keys[begin + 1], keys[begin + 2 : begin + size]))
-        begin += size
-    return found
+    lowers = [form.lower() for form in forms]
+    suffix = hash_suffixes([_kind(*pair) for pair in zip(forms, lowers, strict=True)], lowers, SUFFIX)
+    sizes = np.minimum([len(lower) for lower in lowers], SUFFIX).astype(np.int64) + 1
+    return Keys(*(keys.view(np.int32) for keys in (hash_texts(forms), hash_texts(lowers), suffix)), sizes)
 
 
 def _kind(form: str, lower: str) -> str:
@@ -134,7 +133,7 @@ class Counter:
 
     Parameters
     ----------
-    keys : list of Keys
+    keys : Keys
         Of the distinct forms.
     form : ndarray of int64
         The number of the form of each word.
@@ -142,19 +141,18 @@ class Counter:
         The number of the tag of each word.
     """
 
-    def __init__(self, keys: list[Keys], form: np.ndarray, tag: np.ndarray):
+    def __init__(self, keys: Keys, form: np.ndarray, tag: np.ndarray):
         self.n_tags = int(tag.max(initial=0)) + 1
         self.pairs, self.pair_of = np.unique(form * self.n_tags + tag, return_inverse=True)
         self.pair_form, pair_tag = np.divmod(self.pairs, self.n_tags)
-        self.n_forms = len(keys)
-        length = np.array([len(key.suffixes) for key in keys])
-        flat = np.array([suffix for key in keys for suffix in key.suffixes], np.int64)
-        begin = np.cumsum([0, *length])[self.pair_form]
-        repeat = length[self.pair_form]
+        self.n_forms = len(keys.form)
+        flat = keys.suffix[keys.inside].astype(np.int64)
+        begin = np.cumsum([0, *keys.sizes])[self.pair_form]
+        repeat = keys.sizes[self.pair_form]
         self.owner = np.repeat(np.arange(len(self.pairs)), repeat)
         offset = np.arange(len(self.owner)) - np.repeat(np.cumsum(repeat) - repeat, repeat)
-        self.form = _Entries(np.array([key.form for key in keys], np.int64)[self.pair_form], pair_tag)
-        self.lower = _Entries(np.array([key.lower for key in keys], np.int64)[self.pair_form], pair_tag)
+        self.form = _Entries(keys.form.astype(np.int64)[self.pair_form], pair_tag)
+        self.lower = _Entries(keys.lower.astype(np.int64)[self.pair_form], pair_tag)
         self.suffix = _Entries(flat[np.repeat(begin, repeat) + offset], pair_tag[self.owner])
 
     def count(self, words: np.ndarray) -> Lexicon:
@@ -191,18 +189,12 @@ def find_keys(sorted_keys: np.ndarray, keys: np.ndarray) -> np.ndarray:
     return np.where(sorted_keys[place] == keys, place, -1).astype(np.int32)
 
 
-def find_forms(lexicon: Lexicon, keys: list[Keys]) -> np.ndarray:
+def find_forms(lexicon: Lexicon, keys: Keys) -> np.ndarray:
     """Return where a lexicon has each form, lower-cased form and suffix, -1 if nowhere: int32[n_forms, 2 + longest]."""
-    longest = max((len(key.suffixes) for key in keys), default=0)
-    found = np.full((len(keys), 2 + longest), -1, np.int32)
-    if keys:
-        suffixes = np.zeros((len(keys), longest), np.int32)
-        for i, key in enumerate(keys):
-            suffixes[i, : len(key.suffixes)] = key.suffixes
-        found[:, 0] = find_keys(lexicon.form_key, np.array([key.form for key in keys], np.int32))
-        found[:, 1] = find_keys(lexicon.lower_key, np.array([key.lower for key in keys], np.int32))
-        inside = np.arange(longest) < np.array([len(key.suffixes) for key in keys])[:, None]
-        found[:, 2:] = np.where(inside, find_keys(lexicon.suffix_key, suffixes), -1)
+    found = np.empty((len(keys.form), 2 + keys.suffix.shape[1]), np.int32)
+    found[:, 0] = find_keys(lexicon.form_key, keys.form)
+    found[:, 1] = find_keys(lexicon.lower_key, keys.lower)
+    found[:, 2:] = np.where(keys.inside, find_keys(lexicon.suffix_key, keys.suffix), -1)
     return found
 
 

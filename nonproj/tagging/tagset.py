@@ -69,6 +69,10 @@ class TagSet:
             for t, tag in enumerate(self.tags):
                 self.levels[t, level] = numbers.setdefault(tag[: level + 1], len(numbers) + 1)
         self._split()
+        columns = list(zip(*self.tags, strict=True))
+        self._strings = [{string: i for i, string in enumerate(dict.fromkeys(column))} for column in columns]
+        pairs = zip(self._strings, columns, strict=True)
+        self._columns = np.array([[strings[string] for string in column] for strings, column in pairs], np.int32)
         self._allowed: PerThread[dict[tuple[Any, ...], np.ndarray]] = PerThread(dict)
 
     def _split(self) -> None:
@@ -126,19 +130,14 @@ class TagSet:
         known = self._allowed.own
         found = known.get(given)
         if found is None:
-            wanted = list(given)
-            match: list[int] = []
-            for column in (None, 2, 1, 0):
-                if column is not None:
-                    wanted[column] = None
-                match = match or [
-                    t
-                    for t, tag in enumerate(self.tags)
-                    if all(w in (None, s) for w, s in zip(wanted, tag, strict=True))
-                ]
+            pairs = zip(given, self._strings, self._columns, strict=True)
+            match = [column == strings.get(string, -1) for string, strings, column in pairs if string is not None]
+            while match and not np.logical_and.reduce(match).any():
+                match.pop()
+            everything = np.ones(len(self.tags), np.bool_)
             if len(known) > 10_000:
                 known.clear()
-            found = known[given] = np.array(match, np.int32)
+            found = known[given] = np.flatnonzero(np.logical_and.reduce([everything, *match])).astype(np.int32)
         return found
 
 

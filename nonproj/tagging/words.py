@@ -11,21 +11,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.linear.hashing import add_shares, hash_numbers, hash_texts
+from nonproj.linear.hashing import add_shares, hash_numbers, hash_prefixes, hash_suffixes, hash_texts
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.lexicon import CandidateTags, Lexicon, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import WINDOW, ChainTemplates
 
-_TEXTS = ("form", "lower", "shape")
-_AFFIXES = (*(f"prefix{k}" for k in range(1, 6)), *(f"suffix{k}" for k in range(1, 8)))
+_PREFIXES, _SUFFIXES = 5, 7
+
+TEXT_ATTRIBUTES = ("lower", "shape", *(f"prefix{k + 1}" for k in range(_PREFIXES))) + tuple(
+    f"suffix{k + 1}" for k in range(_SUFFIXES)
+)
+"""Attributes of a form: in lower case, its shape, its affixes in lower case."""
+
 _UNKNOWN = 1
 _LEARNT = ("class", "best", "tag", "count")
 
-WORD_ATTRIBUTES = (*_TEXTS, *_AFFIXES, *_LEARNT)
-"""What templates may name of a word: the form, in lower case, its shape, its affixes in lower case, its ambiguity
-class (the UPOS and XPOS that are likely for it out of context), the likeliest of these, its likeliest tag, and how
-often the form was seen, in bins."""
+WORD_ATTRIBUTES = ("form", *TEXT_ATTRIBUTES, *_LEARNT)
+"""What templates may name of a word: the form, `TEXT_ATTRIBUTES`, its ambiguity class (the UPOS and XPOS that are
+likely for it out of context), the likeliest of these, its likeliest tag, and how often the form was seen, in bins."""
 
 
 class FormTable(NamedTuple):
@@ -53,22 +57,18 @@ class FormTable(NamedTuple):
 
 def form_atoms(forms: Sequence[str]) -> np.ndarray:
     """Return the hashes of the attributes of forms that depend on their text alone, int64[n, n_texts]."""
-    texts = []
-    for form in forms:
-        lower, columns = form.lower(), (form, "_", "_", "_", "_")
-        texts += [form, lower, ATTRIBUTES["shape"](*columns), *affixes(lower)]
-    return hash_texts(texts).astype(np.int64).reshape(len(forms), len(_TEXTS) + len(_AFFIXES))
+    return np.column_stack([hash_texts(forms), text_atoms(forms)]).astype(np.int64)
 
 
-def affixes(lower: str) -> list[str]:
-    """Return the prefixes of up to five characters and the suffixes of up to seven, which are empty in shorter words.
+def text_atoms(forms: Sequence[str]) -> np.ndarray:
+    """Return the hashes of forms in lower case, of their shapes, and of their affixes, uint32[n, 14].
 
-    Examples
-    --------
-    >>> affixes("hus")
-    ['h', 'hu', 'hus', 'hus', 'hus', 's', 'us', 'hus', '', '', '', '']
+    Affixes are the prefixes of up to five characters, and the suffixes of up to seven, which are empty in shorter
+    words.
     """
-    return [lower[:k] for k in range(1, 6)] + [lower[-k:] if len(lower) >= k else "" for k in range(1, 8)]
+    lowers, shapes = [form.lower() for form in forms], [ATTRIBUTES["shape"](form, "_", "_", "_", "_") for form in forms]
+    suffixes = hash_suffixes([""] * len(forms), lowers, _SUFFIXES)[:, 1:]
+    return np.column_stack([hash_texts(lowers), hash_texts(shapes), hash_prefixes(lowers, _PREFIXES), suffixes])
 
 
 def make_words(
@@ -83,7 +83,7 @@ def make_words(
     groups = tags.levels[:-1, 1] - 1
     found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing)
     atoms = np.zeros((len(forms), len(WORD_ATTRIBUTES)), np.int64)
-    fixed = len(_TEXTS) + len(_AFFIXES)
+    fixed = 1 + len(TEXT_ATTRIBUTES)
     atoms[:, :fixed] = form_atoms(forms)
     atoms[found.seen[:, 0] == 0, 0] = _UNKNOWN
     atoms[found.seen[:, 1] == 0, 1] = _UNKNOWN

@@ -11,10 +11,12 @@ from nonproj.tagging.chain import (
     Chain,
     FormRows,
     hash_context,
+    list_units,
+    new_units,
     prune_candidates,
     score_local,
     score_tag_pairs,
-    score_triple,
+    score_triples,
 )
 from nonproj.tagging.decoding import Pruning
 from nonproj.tagging.tagger import EncodedWords, Tagger
@@ -84,23 +86,24 @@ def _fill_chain(
     hash_context(words, text, 0, keys)
     local, pairs = np.empty((n, width)), np.zeros((n, width, width))
     count, kept = np.empty(n, np.int64), np.zeros((n, width), np.int64)
-    boundary = chain.values.shape[0] - 1
+    boundary, units = chain.values.shape[0] - 1, new_units(chain, width)
     for i in range(n):
         count[i] = words.count[form[i]]
-        score_local(chain, words, form[i], keys[i], own[i], weights, local[i])
+        list_units(chain, words.tag[form[i]], count[i], units)
+        score_local(chain, keys[i], own[i], units, weights, local[i])
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
-            score_tag_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
+            score_tag_pairs(chain, words, form[i - 1] if i > 0 else -1, units, keys[i], weights, pairs[i])
     left = prune_candidates(count, local, pairs, pruning.threshold, pruning.limit, kept, np.empty(n))
     for i in range(n):
         found.count[i] = left[i]
         several = left[i] > 1 or (i > 0 and left[i - 1] > 1) or (i > 1 and left[i - 2] > 1)
         for c in range(left[i]):
-            tag = words.tag[form[i], kept[i, c]]
-            found.tags[i, c], found.own[i, c] = tag, local[i, kept[i, c]]
-            for b in range(left[i - 1] if i > 0 else 1):
+            found.tags[i, c], found.own[i, c] = words.tag[form[i], kept[i, c]], local[i, kept[i, c]]
+        list_units(chain, found.tags[i], left[i], units)
+        for b in range(left[i - 1] if i > 0 else 1):
+            for c in range(left[i]):
                 found.pair[i, b, c] = pairs[i, kept[i - 1, b] if i > 0 else 0, kept[i, c]]
-                p = found.tags[i - 1, b] if i > 0 else boundary
-                for a in range(left[i - 2] if i > 1 else 1):
-                    q = found.tags[i - 2, a] if i > 1 else boundary
-                    if several:
-                        found.triple[i, a, b, c] = score_triple(chain, keys[i], q, p, tag, weights)
+            p = found.tags[i - 1, b] if i > 0 else boundary
+            for a in range(left[i - 2] if several and i > 1 else int(several)):
+                q = found.tags[i - 2, a] if i > 1 else boundary
+                score_triples(chain, keys[i], q, p, units, weights, found.triple[i, a, b])

@@ -8,6 +8,7 @@ import pytest
 from problems import draw_tags
 
 from nonproj.errors import ConfigError
+from nonproj.linear.hashing import hash_prefixes, hash_suffixes
 from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.templates import parse_template
 from nonproj.tagging.chain import FormRows, make_chain
@@ -200,6 +201,17 @@ def test_attributes_of_a_form():
     assert [atoms[f"prefix{k}"] % 2**32 for k in range(1, 6)] == prefixes
     assert [atoms[f"suffix{k}"] % 2**32 for k in (1, 7)] == [naive.text_hash("0"), naive.text_hash("us-1990")]
     assert dict(zip(names, form_atoms(["ab"])[0].tolist(), strict=False))["suffix3"] % 2**32 == naive.text_hash("")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_beginnings_and_ends_are_hashed_as_strings_of_their_own(seed):
+    rng = np.random.default_rng(seed)
+    texts, tags = (["".join(rng.choice(list("aæ\U0001f600"), rng.integers(0, 6))) for _ in range(9)] for _ in range(2))
+    prefixes, suffixes = hash_prefixes(texts, 4), hash_suffixes(tags, texts, 4)
+    assert prefixes.tolist() == [[naive.text_hash(text[:k]) for k in range(1, 5)] for text in texts]
+    for row, text, tag in zip(suffixes.tolist(), texts, tags, strict=True):
+        ends = [text[len(text) - k :] if k <= len(text) else None for k in range(5)]
+        assert row == [0 if end is None else naive.text_hash(tag + end) for end in ends]
 
 
 # Tags and templates
