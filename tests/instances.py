@@ -13,6 +13,6 @@ def set_thorough(value: bool) -> None:
     _thorough = value
 
 
-def seeds(count: int, least: int = 5) -> range:
-    """Return the seeds of random instances: all of ``count``, or a fifth of them, but some at least."""
-    return range(count if _thorough else min(count, max(least, count // PART)))
+def seeds(count: int, least: int = 5, part: int = PART) -> range:
+    """Return the seeds of random instances: all of ``count``, or one in ``part`` of them, but some at least."""
+    return range(count if _thorough else min(count, max(least, count // part)))

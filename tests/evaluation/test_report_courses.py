@@ -70,6 +70,7 @@ def test_markup_in_files_is_text(browser, tmp_path):
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.thorough
 def test_five_thousand_sentences_open_quickly(browser, tmp_path):
     """The page's own measure: a second or two, and far less than ten even on a busy machine."""
     (tmp_path / "gold.conll").write_text(treebank(5000), encoding="utf-8")

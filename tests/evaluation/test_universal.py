@@ -217,7 +217,7 @@ def test_options_that_do_not_go_together(words, capsys):
     assert capsys.readouterr().err.startswith("nonproj evaluate: --ud ")
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [FILES[0], pytest.param(FILES[1], marks=pytest.mark.thorough)])
 def test_parsed_files_pass_the_validator(name, treebanks, tmp_path):
     """Level 2 of the validator, on trees without enhanced dependencies, which are not the parser's.
 

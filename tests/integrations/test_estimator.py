@@ -10,6 +10,7 @@ import pickle
 import conllu
 import numpy as np
 import pytest
+import toy
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
@@ -25,10 +26,17 @@ from nonproj.options.config import Config
 SMALL = {"bits": 16, "epochs": 2, "labeler_epochs": 2, "tags": "gold"}
 
 
+class Quick(DependencyParser):
+    """A parser whose other components suffice for the toy language."""
+
+    def _options(self):
+        return super()._options() | toy.QUICK | {"tagger.epochs": 1, "segmenter.epochs": 1, "confidence.share": 0.0}
+
+
 @pytest.fixture(scope="module")
 def fitted() -> DependencyParser:
     """A parser that has seen some sentences."""
-    return DependencyParser(**SMALL).fit(sentences(60))
+    return Quick(**SMALL).fit(sentences(60))
 
 
 # -- the contract ------------------------------------------------------------------------------------------------------
@@ -71,7 +79,7 @@ def test_not_fitted(tmp_path):
 
 
 def test_fit_does_not_change_its_parameters():
-    parser = DependencyParser(**SMALL)
+    parser = Quick(**SMALL)
     before, given = parser.get_params(), sentences(5)
     texts = [list(sentence.lines) for sentence in given]
     assert parser.fit(given) is parser
@@ -98,10 +106,10 @@ def test_pickle(fitted, protocol):
 
 def test_model_selection():
     everything = sentences(30)
-    scores = cross_val_score(DependencyParser("arc", **SMALL), everything, cv=3)
+    scores = cross_val_score(Quick("arc", **SMALL), everything, cv=3)
     assert scores.shape == (3,)
     assert scores.min() > 0.5
-    search = GridSearchCV(DependencyParser(**SMALL), {"parts": ["arc", "sibling"]}, cv=2, error_score="raise")
+    search = GridSearchCV(Quick(**SMALL), {"parts": ["arc", "sibling"]}, cv=2, error_score="raise")
     search.fit(everything)
     assert search.best_estimator_.parts in ("arc", "sibling")
     assert len(search.predict(everything)) == 30
@@ -109,9 +117,9 @@ def test_model_selection():
 
 def test_cross_val_predict_returns_the_trees_in_order():
     everything = sentences(30)
-    predicted = cross_val_predict(DependencyParser("arc", **SMALL), everything, cv=3)
+    predicted = cross_val_predict(Quick("arc", **SMALL), everything, cv=3)
     assert [len(heads) for heads in predicted] == [len(sentence) for sentence in everything]
-    first = DependencyParser("arc", **SMALL).fit(everything[10:]).predict(everything[:10])
+    first = Quick("arc", **SMALL).fit(everything[10:]).predict(everything[:10])
     for one, other in zip(first, predicted[:10], strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -122,12 +130,12 @@ def test_las_scorer(fitted):
     assert las_scorer(fitted, test) == evaluation.las <= evaluation.uas == fitted.score(test)
     wrong = [dataclasses.replace(s, rows=[[*row[:7], "x", *row[8:]] for row in s.rows]) for s in test]
     assert las_scorer(fitted, wrong) == 0.0 < fitted.score(wrong)
-    figures = cross_validate(DependencyParser("arc", **SMALL), sentences(30), cv=2, scoring={"las": las_scorer})
+    figures = cross_validate(Quick("arc", **SMALL), sentences(30), cv=2, scoring={"las": las_scorer})
     assert figures["test_las"].shape == (2,)
-    search = GridSearchCV(DependencyParser(**SMALL), {"parts": ["arc"]}, cv=2, scoring=las_scorer, error_score="raise")
+    search = GridSearchCV(Quick(**SMALL), {"parts": ["arc"]}, cv=2, scoring=las_scorer, error_score="raise")
     everything = sentences(30)
     halves = (everything[15:], everything[:15]), (everything[:15], everything[15:])
-    scores = [las_scorer(DependencyParser("arc", **SMALL).fit(train), test) for train, test in halves]
+    scores = [las_scorer(Quick("arc", **SMALL).fit(train), test) for train, test in halves]
     assert search.fit(everything).best_score_ == pytest.approx(np.mean(scores))
 
 
@@ -145,13 +153,13 @@ def test_processes_return_what_one_process_does(fitted, monkeypatch):
 
 
 def test_verbose_shows_messages_while_training(capsys):
-    DependencyParser(**SMALL).fit(sentences(9))
+    Quick(**SMALL).fit(sentences(9))
     assert capsys.readouterr().err == ""
-    DependencyParser(**SMALL, verbose=1).fit(sentences(9))
+    Quick(**SMALL, verbose=1).fit(sentences(9))
     assert "epoch" in capsys.readouterr().err
-    DependencyParser(**SMALL, verbose=2).fit(sentences(9))
+    Quick(**SMALL, verbose=2).fit(sentences(9))
     assert "0/9" in capsys.readouterr().err
-    DependencyParser(**SMALL).fit(sentences(9))
+    Quick(**SMALL).fit(sentences(9))
     assert capsys.readouterr().err == ""
 
 
@@ -162,7 +170,7 @@ def test_generators_are_read_once(fitted):
         np.testing.assert_array_equal([token["head"] for token in tokens], heads)
     for heads, found in zip(expected, fitted.predict(iter(sentences(5, seed=1))), strict=True):
         np.testing.assert_array_equal(found, heads)
-    assert DependencyParser(**SMALL).fit(conllu.parse_incr(io.StringIO(text))).score(iter(sentences(5, seed=1))) > 0
+    assert Quick(**SMALL).fit(conllu.parse_incr(io.StringIO(text))).score(iter(sentences(5, seed=1))) > 0
 
 
 def test_token_lists_may_lack_columns_and_have_others(fitted):
@@ -178,11 +186,11 @@ def test_token_lists_may_lack_columns_and_have_others(fitted):
 
 def test_random_state_determines_the_model():
     test = sentences(20, seed=1)
-    one, other = (DependencyParser(random_state=3, **SMALL).fit(sentences(20)) for _ in range(2))
+    one, other = (Quick(random_state=3, **SMALL).fit(sentences(20)) for _ in range(2))
     for name, weights in one.model_.weights.items():
         np.testing.assert_array_equal(weights, other.model_.weights[name])
     generator = np.random.RandomState(0)
-    assert len(DependencyParser(random_state=generator, **SMALL).fit(sentences(5)).predict(test)) == 20
+    assert len(Quick(random_state=generator, **SMALL).fit(sentences(5)).predict(test)) == 20
     seeds = {DependencyParser(random_state=None)._options()["seed"] for _ in range(9)}
     assert len(seeds) > 1
 
@@ -248,14 +256,14 @@ def test_heads_are_ignored_unless_they_are_learned(fitted, tmp_path):
 def test_fit_accepts_a_path_or_a_list(tmp_path):
     path = tmp_path / "train.conll"
     path.write_text(treebank(20), encoding="utf-8")
-    one, other = DependencyParser(**SMALL).fit(path), DependencyParser(**SMALL).fit(sentences(20))
+    one, other = Quick(**SMALL).fit(path), Quick(**SMALL).fit(sentences(20))
     np.testing.assert_array_equal(one.model_.weights["parser"], other.model_.weights["parser"])
 
 
 def test_gold_trees_from_y():
     train = sentences(40)
     chains = [np.arange(len(sentence)) for sentence in train]  # each word depends on the one before it
-    parser = DependencyParser(**SMALL).fit(train, chains)
+    parser = Quick(**SMALL).fit(train, chains)
     test = sentences(10, seed=1)
     assert parser.score(test, [np.arange(len(sentence)) for sentence in test]) > 0.9
     assert train[0].heads.tolist() != chains[0].tolist()  # the sentences keep their own
@@ -308,13 +316,13 @@ def test_fit_names_invalid_parameters(parameters, message):
 )
 def test_fit_names_invalid_sentences(X, y, message):
     with pytest.raises(ValueError, match=message):
-        DependencyParser(**SMALL).fit(X, y)
+        Quick(**SMALL).fit(X, y)
 
 
 def test_fit_rejects_sentences_without_gold_trees():
     text = "1\thund\t_\tN\tN\t_\t_\t_\t_\t_\n\n"
     with pytest.raises(DataError, match="training needs gold heads"):
-        DependencyParser(**SMALL).fit(list(conll.read(io.StringIO(text))))
+        Quick(**SMALL).fit(list(conll.read(io.StringIO(text))))
 
 
 def test_parameters_of_decoding_count_after_training_and_loading(fitted, tmp_path):

@@ -20,6 +20,8 @@ from spacy.training import Example  # noqa: E402 (spaCy may be missing)
 OPTIONS = QUICK | {
     "segmenter.epochs": 0,
     "tagger.epochs": 3,
+    "confidence.share": 0.0,
+    "pruner.folds": 0,
     "features.bits": 14,
     "pruner.bits": 14,
     "labeler.bits": 14,

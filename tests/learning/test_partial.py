@@ -10,6 +10,7 @@ import naive_trees
 import numpy as np
 import pytest
 import toy
+from instances import seeds
 from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_features, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
@@ -121,8 +122,8 @@ def test_the_completion_is_the_best_tree_with_the_given_heads(seed, name):
 @pytest.mark.parametrize("name", ALL_SETS)
 def test_an_update_equals_enumeration(name, margin):
     """The update is the best obeying structure less the best one with costs at the words with a given head."""
-    compared = 0
-    for seed in range(12):
+    compared, chosen = 0, seeds(12)
+    for seed in chosen:
         perceptron, example, sentence, encoder = draw(seed, name, 1 + seed % 4, margin=margin, tau=0.3)
         scores, places = twin_scores(perceptron, example, sentence, encoder)
         given, pairs = example.heads.tolist(), naive_trees.pairs_of(example.parts.arcs)
@@ -149,7 +150,7 @@ def test_an_update_equals_enumeration(name, margin):
         assert perceptron.update(example) == missed
         np.testing.assert_allclose(perceptron.weights, before + moved, atol=1e-5)
         compared += 1
-    assert compared >= 8
+    assert compared >= 2 * len(chosen) / 3
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -230,15 +231,15 @@ def test_a_toy_language_is_learnt_from_some_heads(parts):
 
 
 def test_tags_labels_confidence_and_text_cope():
-    sentences = hidden(toy.noisy_sentences(400), 0.6)
+    sentences = hidden(toy.noisy_sentences(200), 0.6)
     for i, sentence in enumerate(sentences):
         if i % 3 == 1 and i % 2:
             sentence.rows = [[*row[:2], "_", "_", "_", *row[5:]] for row in sentence.rows]
         if i % 7 == 1:
             sentence.rows = [[*row[:6], "_", "_", *row[8:]] for row in sentence.rows]
             sentence.tree = None
-    changes = {"tagger__epochs": 1, "segmenter__epochs": 1, "confidence__share": 0.5}
-    model = train(sentences, small(**changes), held_out=sentences[:5])
+    changes = toy.QUICK | {"network.epochs": 1, "tagger.epochs": 1, "segmenter.epochs": 1, "confidence.share": 0.5}
+    model = train(sentences, small().with_overrides(changes), held_out=sentences[:5])
     assert "_" not in model.labels and model.component("confidence") is not None
     assert 0 < model.meta["confidence"]["words"] < 0.8 * sum(map(len, sentences))
     parse = next(Parser(model, tags="all").parse_all(toy.sentences(1)))[1]

@@ -84,6 +84,7 @@ def test_commands_of_a_page_succeed(page, folder, capfd):
     assert done
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_packages_and_the_first_tree_in_an_empty_environment(model, folder, tmp_path_factory, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))

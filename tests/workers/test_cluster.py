@@ -199,6 +199,7 @@ def _wait_for(path: str) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.thorough
 def test_one_interrupt_of_training_with_a_cluster_is_enough(here, cluster):
     """An epoch takes longer than the interrupt, which does not wait for its end and saves the epochs before."""
     Path("long.conll").write_text(treebank(3000), encoding="utf-8")

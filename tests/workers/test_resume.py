@@ -25,12 +25,9 @@ FACTS = {"model": "3f", "input": "a0", "options": {"--nbest": 1}}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A folder with a model, and the output of uninterrupted runs for some files."""
+    """A folder with a model and some files, one of them long."""
     folder = make_files(tmp_path_factory.mktemp("resume"))
     (folder / "long.conll").write_text(treebank(3000, seed=2), encoding="utf-8")
-    words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll")]
-    outputs = ["-o", str(folder / "calm.conll"), "--stats", str(folder / "calm.jsonl")]
-    assert main([*words, *outputs, "--stats-comments"]) == 0
     return folder
 
 
@@ -126,8 +123,17 @@ def test_what_is_done_is_not_done_again(here, monkeypatch):
     assert len(parsed) == len(tasks) - 3 > 0
 
 
-@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.thorough), "2"])
-def test_killed_jobs_are_resumed(folder, tmp_path, jobs):
+@pytest.fixture(scope="module")
+def calm(folder) -> tuple[bytes, bytes]:
+    """The output of an uninterrupted run for the long file, and its statistics."""
+    words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll"), "--stats-comments"]
+    assert main([*words, "-o", str(folder / "calm.conll"), "--stats", str(folder / "calm.jsonl")]) == 0
+    return (folder / "calm.conll").read_bytes(), (folder / "calm.jsonl").read_bytes()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_killed_jobs_are_resumed(folder, calm, tmp_path, jobs):
     """Killed at random moments; the next run need not have as many processes."""
     chance = random.Random(int(jobs))
     words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll"), "-o", str(tmp_path / "out")]
@@ -144,9 +150,7 @@ def test_killed_jobs_are_resumed(folder, tmp_path, jobs):
         assert kept.stat().st_size > size
         size = kept.stat().st_size
     assert main([*words, "--jobs", "3" if jobs == "1" else "1"]) == 0
-    assert (tmp_path / "out").read_bytes() == (folder / "calm.conll").read_bytes()
-    ours, theirs = ((path.read_bytes()) for path in (tmp_path / "stats", folder / "calm.jsonl"))
-    assert ours == theirs
+    assert ((tmp_path / "out").read_bytes(), (tmp_path / "stats").read_bytes()) == calm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "stats"]
 
 
