@@ -5,7 +5,7 @@ PACKAGING = $(VENV)/.packaging
 
 .PHONY: test-packaging models kernels release-check check-container
 
-test-packaging: $(WARM) ## run the tests of the programs for releases, container and systemd
+test-packaging: $(TOOLS) $(WARM) ## run the tests of the programs for releases, container and systemd
 	@$(PYTEST) packaging/tests $(ARGS)
 
 test-all: test-packaging
@@ -27,7 +27,7 @@ models: $(WARM) ## train and evaluate the models of a release, with cards and pa
 kernels: $(READY) ## compile all kernels for processors with AVX2, and make a package of them in dist/
 	@"$(BIN)/python" packaging/kernels.py --out dist
 
-release-check: $(READY) ## check that versions, changelog and interface are those of a release: TAG=v1.0.0
+release-check: $(TOOLS) ## check that versions, changelog and interface are those of a release: TAG=v1.0.0
 	@"$(BIN)/python" packaging/check_release.py "$(TAG)"
 
 check-container: $(READY) ## run the steps of packaging/Containerfile without a container; 5 minutes, needs the network

@@ -269,6 +269,7 @@ def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -
     handler = logging.StreamHandler(sys.stderr)
     form = "%(asctime)s %(levelname)s %(message)s" if level <= logging.DEBUG else "%(message)s"
     handler.setFormatter(logging.Formatter(form))
+    handler.setLevel(max(level, 1))
     log.handlers = [handler]
     log.propagate = False
     log.setLevel(max(level, 1))
@@ -348,7 +349,7 @@ def _run(words: list[str], last: bool) -> int:
         sys.stdout.write(f"nonproj {__version__}\n")
         return 0
     plugin: plugins.Command | None = getattr(options, "plugin", None)
-    talkative = plugin is not None or options.command in ("train", "distil", "serve")
+    talkative = plugin is not None or options.command in ("distil", "serve")
     start_logging(options, logging.INFO if talkative else logging.WARNING)
     options = locate_models(options)
     patient = plugin.patient if plugin else options.command in ("train", "distil")
