@@ -3,7 +3,7 @@
 TAG =
 PACKAGING = $(VENV)/.packaging
 
-.PHONY: test-packaging models kernels release-check check-container
+.PHONY: test-packaging models english-model kernels release-check check-container
 
 test-packaging: $(TOOLS) $(WARM) ## run the tests of the programs for releases, container and systemd
 	@$(PYTEST) packaging/tests $(ARGS)
@@ -23,6 +23,11 @@ dist: $(PACKAGING)
 models: $(WARM) ## train and evaluate the models of a release, with cards and packages; ARGS selects some: danish-arc turkish-grandparent
 	@"$(BIN)/python" packaging/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)") $(ARGS); \
 		code=$$?; "$(BIN)/python" packaging/environment.py models/wheels && exit $$code
+
+english-model: $(WARM) ## make the English model that comes with nonproj, from one of UD English EWT; trained if it is missing, half an hour
+	@"$(BIN)/python" packaging/models.py english-ewt-grandparent --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)")
+	@test=$$("$(BIN)/python" data_scripts/fetch.py english-ewt --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") | sed -n 2p) && \
+		"$(BIN)/python" packaging/english.py models/english-ewt-grandparent.nonproj --test "$$test" $(ARGS)
 
 kernels: $(READY) ## compile all kernels for processors with AVX2, and make a package of them in dist/
 	@"$(BIN)/python" packaging/kernels.py --out dist
