@@ -24,19 +24,17 @@ CONSTRAINTS =
 unexport LANG PYTHONDONTWRITEBYTECODE
 export LC_ALL = C.UTF-8
 export PYTHONUTF8 = 1
-ifneq ($(TREEBANKS),)
 empty =
 blank = $(empty) $(empty)
+ifneq ($(TREEBANKS),)
 # Colons separate folders, whose names may have blanks.
 FOLDERS = $(subst |, ,$(subst $(blank),:,$(abspath $(subst :, ,$(subst $(blank),|,$(TREEBANKS))))))
 export NONPROJ_TREEBANKS = $(FOLDERS)
 endif
 
+# Treebanks with a name of their own; data_scripts/fetch.py knows those of Universal Dependencies, too.
 LANGUAGES = danish dutch basque english english-ewt greek turkish \
 	afrikaans galician gothic latin tamil uyghur vietnamese wolof
-ifeq ($(filter $(LANG),$(LANGUAGES)),)
-$(error LANG=$(LANG) is not a known treebank; known: $(LANGUAGES))
-endif
 
 ENCODERS = minilm e5-small
 ifneq ($(filter-out $(ENCODERS),$(ENCODER)),)
@@ -46,14 +44,17 @@ endif
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 WARM = $(VENV)/.warm
+TOOLS = $(VENV)/.test
 TORCH = $(VENV)/.torch
 QUICK = -m "not thorough"
 PYTEST = "$(BIN)/python" -m pytest $(QUICK) $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal)
-FILE = models/$(LANG)-$(PARTS)$(ENCODER:%=-%).nonproj
+FILE = models/$(subst $(blank),_,$(LANG))-$(PARTS)$(ENCODER:%=-%).nonproj
+PIP = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: $(CONSTRAINTS:%=--constraint "%")
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
-FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") \
-	$(if $(ARCHIVE),--archive "$(ARCHIVE)")
-PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
+# Treebanks are fetched before anything is installed, so that a missing one is reported at once.
+FETCH = "$(firstword $(wildcard $(BIN)/python) $(PYTHON))" data_scripts/fetch.py "$(LANG)" --out "$(DATA)" \
+	$(if $(TREEBANKS),--source "$(FOLDERS)") $(if $(ARCHIVE),--archive "$(ARCHIVE)")
+PATHS = paths=$$($(FETCH) --paths) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
 GET_ENCODER = $(if $(ENCODER),encoder=$$("$(BIN)/python" data_scripts/fetch_encoder.py $(ENCODER) --out "$(DATA)") &&)
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)$(ENCODER:%= ENCODER=%)" >&2; exit 2; }
 DECODE_TESTS = $(addprefix tests/,trees parts automata dual) $(addprefix nonproj/,trees automata dual)
@@ -67,7 +68,8 @@ help: ## list these targets (the default)
 	@$(call LIST,Makefile)
 	@echo
 	@echo "make help-all lists the other targets, too: experiments, benchmarks, releases, the papers' other systems."
-	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent third."
+	@echo "LANG is one of: $(LANGUAGES); or a language of Universal Dependencies, such as german, its code, or UD_German-GSD."
+	@echo "PARTS is one of: arc sibling grandparent third."
 	@echo "TREEBANKS names folders of treebanks, separated by colons; by default, ../shared/treebanks and ../shared/ud are searched."
 	@echo "ENCODER is a pretrained encoder: minilm (English) or e5-small (about 100 languages); training with it installs PyTorch, several gigabytes."
 	@echo "ARCHIVE is a treebank's source archive, for machines that cannot download it."
@@ -76,27 +78,33 @@ help: ## list these targets (the default)
 help-all:
 	@$(call LIST,$(MAKEFILE_LIST))
 
-setup: $(WARM) ## create .venv with all dependencies, and compile all kernels
+setup: $(WARM) ## create .venv with what parsing and training need, and compile all kernels
+
+CHECK_PYTHON = command -v "$(PYTHON)" >/dev/null || { echo "$(PYTHON) is not installed; name another interpreter: make PYTHON=..." >&2; exit 2; }; \
+	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Python 3.11 or newer is needed, $$("$(PYTHON)" -V 2>&1) found; name another interpreter: make PYTHON=python3.12" >&2; exit 2; }
 
 $(READY): pyproject.toml
-	@command -v "$(PYTHON)" >/dev/null || { echo "$(PYTHON) is not installed; name another interpreter: make PYTHON=..." >&2; exit 2; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "Python 3.11 or newer is needed, $$("$(PYTHON)" -V 2>&1) found; name another interpreter: make PYTHON=python3.12" >&2; exit 2; }
-	@echo "setting up $(VENV) ..." >&2
-	@test -x "$(BIN)/python" || "$(PYTHON)" -m venv "$(VENV)" >&2
-	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-		$(CONSTRAINTS:%=--constraint "%") --editable '.[test]' >&2
+	@$(CHECK_PYTHON)
+	@echo "setting up $(VENV): half a gigabyte ..." >&2
+	@"$(BIN)/python" -c 'import pip' 2>/dev/null || "$(PYTHON)" -m venv "$(VENV)" >&2
+	@$(PIP) --editable . >&2
+	@touch $@
+
+$(TOOLS): $(READY)
+	@echo "installing what the tests need ..." >&2
+	@$(PIP) --editable '.[test]' >&2
 	@touch $@
 
 $(WARM): $(READY) $(SOURCES)
 	@"$(BIN)/nonproj" compile >&2
 	@touch $@
 
-train: $(WARM) $(if $(ENCODER),$(TORCH)) ## fetch a treebank, train on it, evaluate, show some trees; with ENCODER, fetch and fine-tune it, too
+train: treebank $(WARM) $(if $(ENCODER),$(TORCH)) ## fetch a treebank, train on it, evaluate, show a tree; with ENCODER, fetch and fine-tune it, too
 	@mkdir -p models
 	@$(PATHS) && $(GET_ENCODER) "$(BIN)/nonproj" train "$$train" --test "$$test" $(CONFIG:%=--config "%") --parts $(PARTS) \
 		$(EPOCHS:%=--epochs %) $(if $(ENCODER),--encoder "$$encoder") -o $(FILE) $(ARGS)
-	@$(PATHS) && "$(BIN)/python" examples/show_trees.py --text $(FILE) "$$test"
+	@$(PATHS) && "$(BIN)/python" examples/next_steps.py "$(BIN)/nonproj" $(FILE) "$$test"
 
 evaluate: $(WARM) ## evaluate that model on its treebank's test file
 	@$(NEEDS_MODEL)
@@ -106,21 +114,20 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@$(NEEDS_MODEL)
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
 
-test: $(WARM) ## run the tests of the parser, without the thorough ones
+test: $(TOOLS) $(WARM) ## run the tests of the parser, without the thorough ones
 	@$(PYTEST) $(ARGS)
 
-test-decode: $(WARM) ## run only the tests of the decoders
+test-decode: $(TOOLS) $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
 
 test-all: QUICK =
 test-all: lint test ## run every test and check, before a release, except test-encoder, which needs PyTorch; long
 
 $(TORCH): $(READY)
-	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-		$(CONSTRAINTS:%=--constraint "%") --editable '.[test,train-encoder]' >&2
+	@$(PIP) --editable '.[train-encoder]' >&2
 	@touch $@
 
-lint: $(READY) ## run the linter and the format check
+lint: $(TOOLS) ## run the linter and the format check
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .
 
 docs: ## build the documentation site, build/docs/index.html, and run its tutorials

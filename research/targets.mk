@@ -13,25 +13,25 @@ test-research: $(WARM) $(VENV)/.workbench $(VENV)/.systems ## run the tests of e
 
 test-all: test-research
 
-attack: $(WARM) ## run the fuzzing and fault-injection campaign: SECONDS=1800 SEED=1; see research/attack/README.md
+attack: $(TOOLS) $(WARM) ## run the fuzzing and fault-injection campaign: SECONDS=1800 SEED=1; see research/attack/README.md
 	@"$(BIN)/python" -m research.attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
 $(MEASURE): $(READY)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[bench]' >&2 && \
 		touch $@ || echo "cannot install the reference parsers; benchmarking without them" >&2
 
-bench: $(WARM) $(MEASURE) ## benchmark that model on its treebank's test file; 1 to 2 minutes
+bench: $(TOOLS) $(WARM) $(MEASURE) ## benchmark that model on its treebank's test file; 1 to 2 minutes
 	@$(NEEDS_MODEL)
 	@$(PATHS) && "$(BIN)/python" -m research.benchmarks.bench --cache "$(DATA)/bench" $(FILE) "$$train" "$$test" $(ARGS)
 
-bench-text: $(WARM) $(if $(filter-out none,$(UDPIPE)),$(MEASURE)) ## measure that model from raw text; UDPIPE=train compares it with UDPipe, trained first, for an hour or more; UDPIPE=use, trained before
+bench-text: $(TOOLS) $(WARM) $(if $(filter-out none,$(UDPIPE)),$(MEASURE)) ## measure that model from raw text; UDPIPE=train compares it with UDPipe, trained first, for an hour or more; UDPIPE=use, trained before
 	@$(NEEDS_MODEL)
 	@$(PATHS) && "$(BIN)/python" -m research.benchmarks.text --cache "$(DATA)/bench" --udpipe $(UDPIPE) $(FILE) "$$train" "$$test" $(ARGS)
 
-bench-text-all: $(WARM) ## measure from raw text on ten treebanks, beside Stanza: research/results/text.md; trains missing models; ARGS selects some
+bench-text-all: $(TOOLS) $(WARM) ## measure from raw text on ten treebanks, beside Stanza: research/results/text.md; trains missing models; ARGS selects some
 	@"$(BIN)/python" -m research.experiments.text --data "$(DATA)" $(ARGS)
 
-bench-full: $(WARM) $(MEASURE) ## benchmark all models in models/, with training and instruction counts; long
+bench-full: $(TOOLS) $(WARM) $(MEASURE) ## benchmark all models in models/, with training and instruction counts; long
 	@set --; for file in $(THERE); do \
 		name=$${file#models/}; paths=$$("$(BIN)/python" data_scripts/fetch.py $${name%-*} --out "$(DATA)" --paths \
 			$(if $(TREEBANKS),--source "$(FOLDERS)")) || exit; \

@@ -8,7 +8,7 @@ SYSTEMS_BOUNDS = $(addprefix systems/tests/,constituency joint_tags/test_joint_s
 
 setup-systems: $(SYSTEMS) ## install the papers' other systems into .venv too; see systems/README.md
 
-$(SYSTEMS): $(READY) systems/pyproject.toml
+$(SYSTEMS): $(TOOLS) systems/pyproject.toml
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-build-isolation \
 		$(foreach file,$(CONSTRAINTS),--constraint "$(file)" $(patsubst %,--constraint "%",$(wildcard systems/$(file)))) \
 		--editable './systems[test]' >&2

@@ -13,16 +13,16 @@ BOUNDS_OF_trees = tests/trees nonproj/trees
 
 .PHONY: test-bounds test-python test-encoder types
 
-test-bounds: $(READY) ## run the tests of kernels with array bounds checks
+test-bounds: $(TOOLS) ## run the tests of kernels with array bounds checks
 	@$(if $(BOUNDS_TESTS),NUMBA_BOUNDSCHECK=1 $(PYTEST) $(BOUNDS_TESTS) -k 'not integer_program and not sizes' $(ARGS),:)
 
-test-python: $(READY) ## run the tests of decoders and scores without compilation, for coverage; takes minutes
+test-python: $(TOOLS) ## run the tests of decoders and scores without compilation, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)
 
-test-encoder: $(WARM) $(TORCH) ## run the tests of fine-tuning encoders; first installs PyTorch, several gigabytes
+test-encoder: $(TOOLS) $(WARM) $(TORCH) ## run the tests of fine-tuning encoders; first installs PyTorch, several gigabytes
 	@$(PYTEST) tests/learning/encoders nonproj/learning/encoders research/tests/test_encoder_experiment.py $(ARGS)
 
-types: $(READY) ## check the types
+types: $(TOOLS) ## check the types
 	@"$(BIN)/python" -m mypy
 
 test-all: test-bounds test-python types

@@ -6,7 +6,7 @@ WORKBENCH = $(VENV)/.workbench
 
 setup-workbench: $(WORKBENCH) ## install the commands for makers of treebanks into .venv too; see workbench/README.md
 
-$(WORKBENCH): $(READY) workbench/pyproject.toml
+$(WORKBENCH): $(TOOLS) workbench/pyproject.toml
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-build-isolation \
 		$(CONSTRAINTS:%=--constraint "%") --editable './workbench[test]' >&2
 	@touch $@

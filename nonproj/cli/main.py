@@ -83,7 +83,8 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
         ("search", "find words, arcs and constructions in treebanks and parsed files", add_search),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
-        ("models", "list the installed models", _add_models),
+        ("models", "list the installed models, or the published ones", _add_models),
+        ("download", "download a published model", _add_download),
         (
             "compile",
             "compile all kernels in advance, for example in a container image, and print the cache folder",
@@ -133,7 +134,13 @@ def _add_inspect(parser: Arguments) -> None:
 
 
 def _add_models(parser: Arguments) -> None:
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    form = parser.add_alternatives()
+    form.add_argument("--json", action="store_true", help="print as JSON")
+    form.add_argument("--available", action="store_true", help="list the models that 'nonproj download' can fetch")
+
+
+def _add_download(parser: Arguments) -> None:
+    parser.add_argument("name", metavar="NAME", help="name of a model that 'nonproj models --available' lists")
 
 
 def _add_serve(parser: Arguments) -> None:
@@ -266,6 +273,7 @@ def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -
     handler = logging.StreamHandler(sys.stderr)
     form = "%(asctime)s %(levelname)s %(message)s" if level <= logging.DEBUG else "%(message)s"
     handler.setFormatter(logging.Formatter(form))
+    handler.setLevel(max(level, 1))
     log.handlers = [handler]
     log.propagate = False
     log.setLevel(max(level, 1))
@@ -345,7 +353,7 @@ def _run(words: list[str], last: bool) -> int:
         sys.stdout.write(f"nonproj {__version__}\n")
         return 0
     plugin: plugins.Command | None = getattr(options, "plugin", None)
-    talkative = plugin is not None or options.command in ("train", "distil", "serve")
+    talkative = plugin is not None or options.command in ("distil", "serve")
     start_logging(options, logging.INFO if talkative else logging.WARNING)
     options = locate_models(options)
     patient = plugin.patient if plugin else options.command in ("train", "distil")

@@ -9,12 +9,14 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from nonproj.cli.common import check_outputs, progress_bar, worker_pool
 from nonproj.cli.provenance import name_and_licence, provenance
 from nonproj.cli.reading import Treebanks
+from nonproj.cli.training_progress import log_file, training_progress
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.calibration import judge
@@ -39,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
     if not path:
         raise ConfigError("treebank.train", "no training file; name a treebank")
     output, checkpoint = outputs(options, config, path, test_path)
-    with reserved(output) if checkpoint else contextlib.nullcontext():
+    record = f"{output}.log" if checkpoint and not options.quiet else None
+    with reserved(output) if checkpoint else contextlib.nullcontext(), log_file(record, options.resume):
         return _run(options, config, (path, test_path), (output, checkpoint))
 
 
@@ -58,11 +61,15 @@ def _run(
     if silver:
         named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
         log.info("and on %d sentences, %d words, parsed automatically: %s", *named)
-    progress = progress_bar(options)
     local = options.jobs not in (None, 1)
     if local and (options.scheduler or options.shards or config.training.models == 1):
         raise ConfigError("jobs", "--jobs needs training.models > 1 and excludes --scheduler and --shards")
-    with worker_pool(options) as workers, resumable(checkpoint, options.resume):
+    words = sum(map(len, chain(sentences, silver, related)))
+    with (
+        worker_pool(options) as workers,
+        resumable(checkpoint, options.resume),
+        training_progress(options, config, words) as progress,
+    ):
         model = train(
             sentences,
             config,
@@ -84,14 +91,16 @@ def _run(
         model.meta["related"] |= {"treebanks": "; ".join(map(name_and_licence, options.related))}
     model.meta |= provenance(config, path, test_path, len(held_out))
     model.save(output)
-    log.info("wrote %s", one_line(str(output)))
+    if not options.quiet:
+        details = f"; details are in {output}.log" if checkpoint else ""
+        sys.stderr.write(f"wrote {one_line(str(output))}{one_line(details)}\n")
     if model.meta["interrupted"]:
         _say_how_to_resume(checkpoint)
         return EXIT_INTERRUPTED
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
     if test:
-        evaluate_on(model, test, progress)
+        evaluate_on(model, test, progress_bar(options))
         if checkpoint:  # without one, the output is a device or a pipe and cannot be rewritten
             model.save(output)
     return treebanks.report()

@@ -178,7 +178,8 @@ def fit_component(
     began = time.perf_counter()
     fitted = component.resume(saved, context) if saved else component.fit(sentences, context)
     if fitted is not None and not saved:
-        log.info("%s: %.1f s", component.name, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        log.info("%s: %.1f s", component.name, seconds, extra={"component": component.name})
     context = context.having(fitted={**context.fitted, component.name: fitted}, unfinished=UnfinishedFit())
     data = component.unpack(saved, sentences, context) if saved else component.cross_predict(sentences, context)
     return context.having(data=data)

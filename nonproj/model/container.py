@@ -12,19 +12,22 @@ the values, each as JSON.  Arrays whose size is a multiple of 64 bytes, such as 
 are aligned to cache lines; all others are aligned to the size of their items.
 
 This reader is our own: it maps the file, leaves the arrays writable and checks more than the safetensors library.
-Nothing in the file is executed or decompressed.  Everything needed to locate the arrays is checked here; the meaning of
+Nothing in the file is executed.  A file may be compressed as a whole, with gzip: then it is read, up to `MAX_UNPACKED`
+bytes, instead of mapped.  Everything needed to locate the arrays is checked here; the meaning of
 arrays and values is checked by their users.  The digests of the arrays are checked on request only, because reading all
 arrays would take the time that mapping saves.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import mmap
 import os
 import re
 import stat
+import zlib
 from collections.abc import Iterator, Mapping
 from itertools import accumulate, chain
 from math import prod
@@ -34,7 +37,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from nonproj.errors import FileError, ModelError
-from nonproj.io.files import open_binary
+from nonproj.io.files import open_binary, unpacked
 from nonproj.io.kinds import MODEL_MAGIC, OLD_MODEL_MAGIC, is_model
 from nonproj.io.strings import NAME, fits
 from nonproj.io.temporary import reason
@@ -60,6 +63,9 @@ _NAMES = {code: name for name, code in _CODES.items()}
 
 MAX_HEADER, MAX_NODES, MAX_DEPTH = 100_000_000, 1 << 22, 12
 """Limits of a header: size in bytes, as in safetensors, number of objects and lists, and depth of nesting."""
+
+MAX_UNPACKED = 1 << 30
+"""Limit of the size of a compressed file's contents, in bytes."""
 
 _METADATA = "__metadata__"
 _ALIGNMENT = 64
@@ -166,7 +172,7 @@ def _checksum(length: bytes | bytearray, header: bytes | bytearray) -> bytes:
 
 def checksum_of(stream: BinaryIO) -> bytes:
     """Return the checksum stored in a file, which covers all of its contents, as 64 digits; it is not verified."""
-    return stream.read(_START + _DIGITS.stop)[_START:][_DIGITS]
+    return unpacked(stream).read(_START + _DIGITS.stop)[_START:][_DIGITS]
 
 
 def read(path: str | Path, mapped: bool = True, verified: bool = False) -> Contents:
@@ -205,16 +211,23 @@ def _contents(path: str | Path, mapped: bool) -> bytearray | mmap.mmap:
         if not stat.S_ISREG(status.st_mode):
             raise ModelError(f"{path}: not a model: not a regular file")
         with open(path, "rb") as stream:
-            if not is_model(stream.read(_ALIGNMENT)):
+            source = unpacked(stream)
+            beginning = source.read(_ALIGNMENT)
+            if not is_model(beginning):
                 raise ModelError(f"{path}: not a model of nonproj")
-            if mapped:
+            if mapped and source is stream:
                 return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
-            stream.seek(0)
-            return bytearray(stream.read())
+            data = bytearray(beginning)
+            data += source.read() if source is stream else source.read(MAX_UNPACKED)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise ModelError(f"{path}: damaged: it cannot be decompressed") from None
     except OSError as error:
         raise ModelError(f"{path}: {reason(error)}") from None
     except ValueError as error:  # a null byte in the name; a file that shrinks while being opened
         raise ModelError(f"{path}: {error}") from None
+    if source is not stream and len(data) > MAX_UNPACKED:
+        raise ModelError(f"{path}: decompressed, it is larger than {MAX_UNPACKED} bytes")
+    return data
 
 
 def _decode(data: bytearray | mmap.mmap, path: str, verified: bool = False) -> Contents:

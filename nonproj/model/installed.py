@@ -1,7 +1,8 @@
-"""Models that are installed as packages, and the lookup of models by name.
+"""Models that are installed, and the lookup of models by name.
 
-A package of a model (`nonproj.model.wheel`) declares an entry point of the group `GROUP`: the name of the model and the
-import package that contains its file, ``NAME.nonproj``.  Nothing of a package is imported or executed.
+Models come with nonproj itself, in the folder `BUNDLED`, or as packages.  A package of a model (`nonproj.model.wheel`)
+declares an entry point of the group `GROUP`: the name of the model and the import package that contains its file,
+``NAME.nonproj``.  Nothing of a package is imported or executed.
 """
 
 from __future__ import annotations
@@ -12,14 +13,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from nonproj import __version__
 from nonproj.errors import ModelError, one_line
 from nonproj.model.hub import from_hub, is_on_hub
 
 GROUP = "nonproj.models"
 """The group of entry points."""
 
+BUNDLED = Path(__file__).resolve().parent
+"""The folder of nonproj's own models, each in a folder of its name, with its card and licence."""
+
+OWN = "nonproj"
+"""The package that contains them."""
+
 DEFAULT = "english"
-"""The model that parses if none is named and several are installed."""
+"""The model that parses if none is named, unless others are installed and it is nonproj's own."""
 
 SUFFIX = ".nonproj"
 
@@ -58,7 +66,7 @@ def is_name(text: str) -> bool:
 
 
 def installed(name: str | None = None) -> list[InstalledModel]:
-    """Return the installed models, by name, then by package.
+    """Return the installed models, by name, then by package; one of a package replaces nonproj's own of that name.
 
     Parameters
     ----------
@@ -72,6 +80,8 @@ def installed(name: str | None = None) -> list[InstalledModel]:
         if entry.dist is not None and is_name(entry.name):
             path = Path(str(entry.dist.locate_file(f"{entry.value}/{entry.name}{SUFFIX}")))
             found.append(InstalledModel(entry.name, entry.dist.name, entry.dist.version, path))
+    known, own = {each.name for each in found}, BUNDLED.glob(f"*/{name or '*'}{SUFFIX}")
+    found += [InstalledModel(path.stem, OWN, __version__, path) for path in own if path.stem not in known]
     return sorted(set(found))
 
 
@@ -120,14 +130,16 @@ def located(model: str | os.PathLike[str]) -> Path:
 
 
 def default() -> InstalledModel:
-    """Return the model that parses if none is named: `DEFAULT`, or the only one that is installed.
+    """Return the model that parses if none is named: `DEFAULT` or the only one of all packages, or else nonproj's own.
 
     Raises
     ------
     ModelError
         No model is installed, or there are several and none has that name.
     """
-    found = installed(DEFAULT) or installed()
+    every = installed()
+    packages = [each for each in every if each.package != OWN] or every
+    found = [each for each in packages if each.name == DEFAULT] or packages
     if len(found) == 1 or (found and found[0].name == DEFAULT):
         return found[0]
     if found:

@@ -15,7 +15,7 @@ from nonproj.model.installed import DEFAULT, is_name
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = "-qq --epochs 1 --set features.bits=16 --set pruner.bits=16 --set labeler.bits=16 --set tagger.epochs=1"
-NAMES = ("models", "fetch", "treebanks", "convert_ddt", "convert_nltk", "convert_ud")
+NAMES = ("models", "fetch", "treebanks", "convert_ddt", "convert_nltk", "convert_ud", "universal")
 
 
 @pytest.fixture
@@ -122,3 +122,27 @@ def test_an_unknown_model_is_refused(models, capsys):
 def test_every_treebank_has_a_title_and_a_model(models):
     assert all(each.title for each in models.TREEBANKS.values())
     assert {name.rpartition("-")[0] for name in models.RELEASE} == set(models.TREEBANKS)
+
+
+def test_the_english_model_of_the_package_is_small_and_the_same_each_time(monkeypatch, tmp_path, capsys):
+    """Made of any model; in one file, which is read as it is, with a card that has the figures of its own weights."""
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
+    program = importlib.import_module("english")
+    for name, count, seed in (("train", 30, 0), ("test", 6, 1)):
+        (tmp_path / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
+    model = tmp_path / "toy.nonproj"
+    assert main(["train", str(tmp_path / "train.conllu"), "-o", str(model), *SMALL.split()]) == 0
+    words = [str(model), "--test", str(tmp_path / "test.conllu"), "--out", str(tmp_path / "english")]
+    assert program.main(words) == 0
+    path = tmp_path / "english" / "english.nonproj"
+    assert f"{path}: " in capsys.readouterr().out
+    first, card = path.read_bytes(), (tmp_path / "english" / "README.md").read_text(encoding="utf-8")
+    assert len(first) < model.stat().st_size / 3 and card.startswith("# english") and "| UAS" in card
+    made = program.Model.verify(path)
+    assert made.meta["rounding"] == program.SMALL and made.meta["test"]["uas"] > 0.5
+    assert program.main(words) == 0 and path.read_bytes() == first
+    monkeypatch.setattr(program, "LARGEST", 1000)
+    assert program.main(words) == 2
+    assert "1000 allowed; round by more" in capsys.readouterr().err
+    for name in (*NAMES, "english"):
+        sys.modules.pop(name, None)

@@ -374,7 +374,7 @@ def test_damaged_model(here, capsys):
 
 
 def test_train_and_evaluate(here, capsys):
-    arguments = ["train", "train.conll", "-o", "m.nonproj", "--epochs", "2", "--parts", "sibling", "--seed", "7"]
+    arguments = ["train", "train.conll", "-o", "m.nonproj", "--epochs", "2", "--parts", "sibling", "--seed", "7", "-v"]
     assert main([*arguments, *SMALL, "--test", "test.conll", "--held-out", "0.2"]) == 0
     output, error = capsys.readouterr()
     assert "unlabelled attachment (UAS)" in output

@@ -160,7 +160,7 @@ def test_files_of_the_configuration_belong_to_its_own_treebank(folder, tmp_path,
     words = ["train", "-o", str(tmp_path / "m.nonproj"), "--config", str(config), "--set", "features.bits=16"]
     assert main(words) == 2
     assert capsys.readouterr().err == "nonproj: no.conll: no such file\n"
-    words.append(str(folder / "train.conll"))
+    words += [str(folder / "train.conll"), "-v"]
     assert main(words) == 0
     output, error = capsys.readouterr()
     assert output == ""

@@ -14,6 +14,7 @@ import nonproj
 from nonproj.cli.main import main
 from nonproj.cli.model_names import is_input
 from nonproj.io import conll
+from nonproj.model import catalogue
 from nonproj.model.model import Model
 
 SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
@@ -36,7 +37,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A folder of packages on the path, and an empty current folder."""
+    """A folder of packages on the path, and an empty current folder; nonproj has no models of its own."""
+    monkeypatch.setattr("nonproj.model.installed.BUNDLED", tmp_path / "own")
     for name in ("site", "work"):
         (tmp_path / name).mkdir()
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
@@ -101,6 +103,7 @@ def test_without_a_name_english_parses(folder, site, capsys, monkeypatch):
     expected = capsys.readouterr().out
     assert main(["parse", "--lines", text, "-q"]) == 0
     assert capsys.readouterr().out == expected
+    assert repr(nonproj.load()) == repr(nonproj.load("english"))
     command = [sys.executable, "-m", "nonproj", "parse", "--lines", "-q"]
     env = {"PYTHONPATH": f"{site}:{nonproj.__path__[0]}/..", "PATH": ""}
     for words in ([], ["-"]):
@@ -168,6 +171,21 @@ def test_models_are_listed(folder, site, capsys):
     assert facts["package"] == "nonproj-model-toy" and facts["version"] == "2.1" and "not a model" in facts["error"]
     assert main(["parse", "toy", str(folder / "test.conllu")]) == 2
     assert "nonproj_model_toy/toy.nonproj: not a model" in capsys.readouterr().err
+
+
+def test_what_is_published_is_downloaded_and_all_else_can_be_made(capsys, monkeypatch):
+    assert main(["models", "--available"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("no model is published yet; make one: 'make train LANG=german'") and told.count("\n") == 1
+    assert main(["download", "german"]) == 2
+    assert capsys.readouterr().err == f"nonproj: german: {told}"
+    monkeypatch.setitem(catalogue.PUBLISHED, "danish", "hf:someone/danish")
+    monkeypatch.setattr("nonproj.cli.download.from_hub", lambda name: f"/cache/{name}")
+    assert main(["models", "--available"]) == 0 and main(["download", "danish"]) == 0
+    listed, found = capsys.readouterr().out.splitlines()
+    assert listed.split() == ["danish", "hf:someone/danish"] and found == "hf:someone/danish: /cache/hf:someone/danish"
+    assert main(["download", "german"]) == 2
+    assert "german: not published; published: danish; make one: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

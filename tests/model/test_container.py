@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
@@ -38,6 +39,39 @@ def test_round_trip(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     read["a"][0, 0] = 9  # changes stay in memory
     assert container.read(tmp_path / "m").arrays["a"][0, 0] == 0
+
+
+def test_a_file_may_be_compressed(tmp_path, monkeypatch):
+    arrays = {"a": np.arange(600, dtype=np.int32), "b": np.zeros(0)}
+    write(tmp_path / "m", {"x": 1}, arrays)
+    plain = (tmp_path / "m").read_bytes()
+    packed = gzip.compress(plain)
+    (tmp_path / "p").write_bytes(packed)
+    for mapped in (True, False):
+        header, read = container.read(tmp_path / "p", mapped, verified=True)
+        assert header["values"] == {"x": 1} and read["a"].tolist() == list(range(600))
+        read["a"][0] = 9  # changes stay in memory
+    assert (tmp_path / "p").read_bytes() == packed
+    with open(tmp_path / "m", "rb") as one, open(tmp_path / "p", "rb") as other:
+        assert container.checksum_of(one) == container.checksum_of(other) != b""
+    monkeypatch.setattr(container, "MAX_UNPACKED", len(plain))
+    container.read(tmp_path / "p")
+    monkeypatch.setattr(container, "MAX_UNPACKED", len(plain) - 1)
+    assert refused(container.read, tmp_path / "p") == f"decompressed, it is larger than {len(plain) - 1} bytes"
+
+
+@pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__qualname__)
+def test_damaged_compressed_files_are_refused(load, tmp_path):
+    write(tmp_path / "m", {}, {"a": np.arange(5000)})
+    packed = gzip.compress((tmp_path / "m").read_bytes())
+    cut = {"damaged: it cannot be decompressed": [packed[:-1], packed[:-4] + b"size", packed[:400], packed + b"more"]}
+    cut |= {"not a model of nonproj": [gzip.compress(b"1\tRegn"), gzip.compress(b""), gzip.compress(packed)]}
+    for message, contents in cut.items():
+        for data in contents:
+            (tmp_path / "p").write_bytes(data)
+            assert refused(load, tmp_path / "p") == message
+    (tmp_path / "p").write_bytes(gzip.compress(bytes(8) + b'{"__metadata__":{"nonproj":"7","x":' + bytes(1 << 20)))
+    assert refused(load, tmp_path / "p") == "damaged: the header does not match its checksum"
 
 
 def test_a_model_of_another_kind(tmp_path):

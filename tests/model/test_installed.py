@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import io
 import subprocess
@@ -12,6 +13,7 @@ from importlib.metadata import distributions
 import pytest
 from containers import a_model
 
+from nonproj import __version__
 from nonproj.errors import ModelError
 from nonproj.model.installed import InstalledModel, default, installed, is_name, located
 from nonproj.model.model import Model
@@ -31,7 +33,8 @@ def install(wheel, folder):
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A folder of packages on the path, and the current folder."""
+    """A folder of packages on the path, and the current folder; nonproj has no models of its own."""
+    monkeypatch.setattr("nonproj.model.installed.BUNDLED", tmp_path / "own")
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
@@ -127,6 +130,21 @@ def test_the_only_installed_model_is_the_default_and_english_among_several(site,
         default()
     install(write_wheel(contents("english"), tmp_path), site)
     assert default().path == site / "nonproj_model_english" / "english.nonproj"
+
+
+def test_own_models_come_after_packages(site, tmp_path):
+    folder = tmp_path / "own" / "english"
+    folder.mkdir(parents=True)
+    (folder / "LICENSE").touch()
+    (folder / "english.nonproj").write_bytes(gzip.compress(a_model().to_bytes()))
+    own = InstalledModel("english", "nonproj", __version__, folder / "english.nonproj")
+    assert installed() == installed("english") == [own] and default() == own and installed("danish") == []
+    assert Model.load(located("english")).labels == ["subj", "æ"]
+    install(write_wheel(contents(), tmp_path), site)
+    assert default().name == "danish" and [each.name for each in installed()] == ["danish", "english"]
+    install(write_wheel(contents("english"), tmp_path), site)
+    assert default() == installed("english")[0] and default().package == "nonproj-model-english"
+    assert len(installed()) == 2
 
 
 @pytest.mark.parametrize("name", ["", "-", "--x", "a--b", "Danish", "a b", "a/b", "../x", "x.nonproj", "æ", "a\n", "_"])

@@ -312,7 +312,7 @@ def test_load_changes_decoding_options(path, nlp):
         nonproj.load(path, exakt=True)
     with pytest.raises(ModelError):
         nonproj.load(ROOT / "README.md")
-    for wrong in (None, 3, b"toy.nonproj"):
+    for wrong in (3, b"toy.nonproj"):
         with pytest.raises(
             TypeError, match=f"the name of a model is of type {type(wrong).__name__}, a path is expected"
         ):

@@ -34,6 +34,7 @@ SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "label
 SMALL += [f"--set={name}={value}" for name, value in QUICK.items()]
 RUN_HERE = [
     "README.md",
+    "docs/coming-from.md",
     "docs/confidence.md",
     "docs/constraints.md",
     "docs/nbest.md",
@@ -105,11 +106,16 @@ def test_targets_of_the_pages_exist():
     assert {name if not name.startswith("reproduce-") else "reproduce" for name in named} <= targets
 
 
+def links(path: Path) -> list[Path]:
+    """Return the files to which a page has links."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [path.parent / target for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text)]
+
+
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_links_exist(path):
-    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
-        assert (path.parent / target).exists(), target
+    for target in links(path):
+        assert target.exists(), target
 
 
 def test_every_page_is_in_a_table_of_contents():
@@ -118,8 +124,21 @@ def test_every_page_is_in_a_table_of_contents():
         for block in re.findall(r"```{toctree}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
             entries = [line for line in block.splitlines() if line and not line.startswith(":")]
             listed += [name_of((path.parent / f"{entry}.md").resolve()) for entry in entries]
-    assert len(listed) == len(set(listed))
-    assert set(listed) == {name_of(path) for path in PAGES} - {"docs/index.md"}
+    assert len(listed) == len(set(listed)) < 80, "the sidebar has a link to each"
+    beside = re.compile(
+        re.search(r'_BESIDE = re.compile\(r"(.*)"\)', (DOCS / "conf.py").read_text(encoding="utf-8"))[1]
+    )
+    apart = {name for name in map(name_of, PAGES) if beside.fullmatch(name.removesuffix(".md"))}
+    assert set(listed) == {name_of(path) for path in PAGES} - {"docs/index.md"} - apart
+    linked = {place.resolve() for path in PAGES if name_of(path) not in apart for place in links(path)}
+    assert {ROOT / name for name in apart} <= linked
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=name_of)
+def test_guides_are_short(path):
+    """But for the reference, which is generated, and the start page with its tables of contents."""
+    if path.stem not in ("commands", "index"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def reference():

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -79,6 +80,28 @@ def test_show_trees(folder):
     (folder / "plain.conllu").write_text(f"# text = den hund ser.\n{treebank(1)}", encoding="utf-8")
     picture = run("show_trees.py", folder, "my.nonproj", "plain.conllu", "--text")
     assert re.findall(r"─? +\d (\w+|\.) +[A-Z]+ +\w+(?: of|$)", picture, re.MULTILINE) == ["den", "hund", "ser", "."]
+
+
+def test_next_steps(folder):
+    """The commands that it prints can be copied, from the folder in which it ran."""
+    program = folder / "my programs" / "nonproj"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nonproj "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    text = (
+        treebank(3, 1)
+        .replace("1\t", "# text = it's\n1\t", 1)
+        .replace("\n\n1\t", "\n\n# text = den hund ser kat.\n1\t", 1)
+    )
+    (folder / "a test.conllu").write_text(text, encoding="utf-8")
+    shown = run("next_steps.py", folder, "my programs/nonproj", "my.nonproj", "a test.conllu")
+    parse, report, serve = re.findall(r"^  (\S.* .*)$", shown, re.MULTILINE)[-3:]
+    assert "echo 'den hund ser kat.' | " in parse and serve.endswith(" serve my.nonproj")
+    for command in (parse, report):
+        done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert command is report or done.stdout.strip() in shown
+    assert (folder / "report.html").stat().st_size > 1000
 
 
 def test_train_and_parse(folder):

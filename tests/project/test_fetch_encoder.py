@@ -19,7 +19,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "data_scripts"
-MODULES = ("convert_ddt", "convert_e5", "convert_nltk", "convert_ud", "fetch", "fetch_encoder", "treebanks")
+MODULES = (
+    "convert_ddt",
+    "convert_e5",
+    "convert_nltk",
+    "convert_ud",
+    "fetch",
+    "fetch_encoder",
+    "treebanks",
+    "universal",
+)
 
 MADE = Path(os.environ.get("NONPROJ_ENCODERS", "none"))
 """A folder with both encoders, for the tests that need them."""
