@@ -18,15 +18,20 @@ from nonproj.components.checkpoint import Checkpoint
 from nonproj.components.preparation import prepare
 from nonproj.components.pruner import PrunerComponent
 from nonproj.components.trainer import OF_TEXT, OF_TREES, fit_all, train
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
 
 
 def context_of(
-    sentences: list[Sentence], config: Config, silver: list[Sentence] = (), related: list[Sentence] = ()
+    sentences: list[Sentence],
+    config: Config,
+    silver: list[Sentence] = (),
+    related: list[Sentence] = (),
+    start: Model | None = None,
 ) -> FitContext:
     """Return the context of the components after the pruner: sentences with predicted tags and candidate arcs."""
-    treebank, context = prepare(sentences, config, [], silver, lambda items, _: items, related)
+    treebank, context = prepare(sentences, config, [], silver, lambda items, _: items, related, start)
     before = [*OF_TEXT, *OF_TREES[: OF_TREES.index(PrunerComponent) + 1]]
     return fit_all(before, treebank, context, Checkpoint())
 

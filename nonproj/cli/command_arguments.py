@@ -27,6 +27,8 @@ def add_train(parser: Arguments) -> None:
     add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
     text = "treebank of the same language or a similar one, to learn from, too, in TRAIN's conventions (repeatable)"
     add("--related", action="append", default=[], metavar="FILE", help=text)
+    text = "model to continue on TRAIN, by its options but for those of training, instead of learning from nothing"
+    add("--from", dest="start", metavar="MODEL", help=text)
     add_training(parser)
     group = parser.add_group("workers")
     add = group.add_argument

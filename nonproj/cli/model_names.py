@@ -21,7 +21,7 @@ def locate_models(options: argparse.Namespace) -> argparse.Namespace:
 
     An unknown name remains, and is reported when the model is loaded, after other mistakes in the options.
     """
-    names = {name: model for name in ("model", "teacher") if (model := getattr(options, name, None))}
+    names = {name: model for name in ("model", "teacher", "start") if (model := getattr(options, name, None))}
     if options.command == "parse" and options.model is None:
         model = default()
         names["model"] = model.name

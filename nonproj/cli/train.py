@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.cli.common import check_outputs, progress_bar, worker_pool
-from nonproj.cli.provenance import name_and_licence, provenance
+from nonproj.cli.provenance import digest, name_and_licence, provenance
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.training_progress import log_file, training_progress
+from nonproj.components.continuing import continued_config
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.calibration import judge
@@ -36,18 +37,23 @@ log = logging.getLogger("nonproj")
 
 def run(options: argparse.Namespace) -> int:
     """Train a model; Ctrl-C saves the last complete epoch, and ``--resume`` continues from it."""
-    config = config_of(options)
+    start = Model.load_trained(options.start) if getattr(options, "start", None) else None
+    config = config_of(options, start)
     path, test_path = options.train or config.treebank.train, options.test or config.treebank.test
     if not path:
         raise ConfigError("treebank.train", "no training file; name a treebank")
     output, checkpoint = outputs(options, config, path, test_path)
     record = f"{output}.log" if checkpoint and not options.quiet else None
     with reserved(output) if checkpoint else contextlib.nullcontext(), log_file(record, options.resume):
-        return _run(options, config, (path, test_path), (output, checkpoint))
+        return _run(options, config, (path, test_path), (output, checkpoint), start)
 
 
 def _run(
-    options: argparse.Namespace, config: Config, inputs: tuple[str, str | None], outputs: tuple[Path, Path | None]
+    options: argparse.Namespace,
+    config: Config,
+    inputs: tuple[str, str | None],
+    outputs: tuple[Path, Path | None],
+    start: Model | None,
 ) -> int:
     """Train a model on a treebank, and evaluate it on a test file."""
     (path, test_path), (output, checkpoint) = inputs, outputs
@@ -57,6 +63,8 @@ def _run(
     # The test file is read now, to report errors before the training.
     silver, test = (treebanks.read_all(name, require_heads=True) for name in (config.treebank.silver, test_path))
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
+    if start:
+        log.info("continuing %s", one_line(options.start))
     related = _others(treebanks, path, getattr(options, "related", []), [*sentences, *held_out, *test])
     if silver:
         named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
@@ -82,6 +90,7 @@ def _run(
             processes=workers if local else None,
             silver=silver,
             related=related,
+            start=start,
         )
     if "silver" in model.meta:
         texts = getattr(options, "texts", None) or [str(config.treebank.silver)]
@@ -89,6 +98,8 @@ def _run(
         model.meta["silver"] |= {"teacher": Path(options.teacher).name} if "teacher" in options else {}
     if "related" in model.meta:
         model.meta["related"] |= {"treebanks": "; ".join(map(name_and_licence, options.related))}
+    if "continued" in model.meta:
+        model.meta["continued"] |= {"model": Path(options.start).name, "sha256": digest(options.start)}
     model.meta |= provenance(config, path, test_path, len(held_out))
     model.save(output)
     if not options.quiet:
@@ -169,6 +180,7 @@ def outputs(options: argparse.Namespace, config: Config, train: str, test: str |
     checkpoint = None if is_direct(output) else Path(f"{options.output}.checkpoint")
     held_out, folder = config.treebank.held_out, config.features.folder
     inputs: dict[str, str | None] = {"treebank": train, "configuration": options.config, "test file": test}
+    inputs["model to continue"] = getattr(options, "start", None)
     inputs["held-out file"] = held_out if isinstance(held_out, str) else None
     inputs["automatically parsed file"] = config.treebank.silver
     inputs |= {f"related treebank {number}": name for number, name in enumerate(getattr(options, "related", []), 1)}
@@ -177,8 +189,8 @@ def outputs(options: argparse.Namespace, config: Config, train: str, test: str |
     return output, checkpoint
 
 
-def config_of(options: argparse.Namespace) -> Config:
-    """Return the configuration with the command line's overrides."""
+def config_of(options: argparse.Namespace, start: Model | None = None) -> Config:
+    """Return the configuration, or that of a model that is continued, with the command line's overrides."""
     overrides = {}
     for text in options.set:
         key, equals, value = text.partition("=")
@@ -194,7 +206,9 @@ def config_of(options: argparse.Namespace) -> Config:
         "encoder.folder": options.encoder,
     }
     overrides |= {key: value for key, value in named.items() if value is not None}
-    config = Config.load(options.config) if options.config else Config()
+    if start and options.config:
+        raise ConfigError("--config", "excludes --from: the options are those of the model; --set changes some")
+    config = Config.load(options.config) if options.config else continued_config(start) if start else Config()
     if options.train:  # the configuration's files belong to another treebank
         share = config.treebank.held_out
         share = TreebankConfig().held_out if isinstance(share, str) else share

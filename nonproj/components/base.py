@@ -81,6 +81,8 @@ class FitContext:
     unfinished : UnfinishedFit
     part_of : str
         The component for which this one is fitted, to be examined on other sentences; empty for one of the model.
+    start : Model or None
+        The model that is continued: see `nonproj.components.continuing`.
     """
 
     config: Config
@@ -93,6 +95,7 @@ class FitContext:
     meta: dict[str, Any] = dataclasses.field(default_factory=dict)
     unfinished: UnfinishedFit = UnfinishedFit()
     part_of: str = ""
+    start: Model | None = None
 
     def having(self, **changes: Any) -> FitContext:
         """Return a context in which some attributes have other values."""
@@ -101,6 +104,11 @@ class FitContext:
     def title(self, name: str) -> str:
         """Return the name of a component for log and progress bars."""
         return f"{self.part_of}: {name}" if self.part_of else name
+
+    def begin(self, name: str, weights: np.ndarray) -> None:
+        """Give a table of weights, float32, those of the model that is continued, if there is one."""
+        if self.start:
+            np.multiply(self.start.weights[name], self.start.meta.get("scale", {}).get(name, 1.0), out=weights)
 
 
 class Component(SentenceComponent):

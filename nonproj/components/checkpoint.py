@@ -124,12 +124,14 @@ def training_digest(
     templates: Mapping[str, Mapping[str, Any]],
     shards: int | None,
     vectors: WordVectors | None,
+    start: Model | None = None,
 ) -> str:
     """Return a digest of all that determines training, other than the number of epochs, which resuming may change."""
     options = config.as_dict()
     options["training"].pop("epochs")
     known = repr((sorted(options.items()), templates)), f"{shards} shards" if shards else ""
     points = ("\n".join(vectors.words), vectors.table.tobytes()) if vectors else ()
+    points += (start.to_bytes(),) if start else ()
     digest = hashlib.blake2b(digest_size=16)
     for text in (*known, *points):
         digest.update(text.encode() if isinstance(text, str) else text)

@@ -76,7 +76,12 @@ class ConfidenceComponent(Component):
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Classifier | None:
-        """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few."""
+        """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few.
+
+        The classifier and the price of a model that is continued stay.
+        """
+        if context.start:
+            return context.start.loaded(Classifier)
         data, share = context.data, context.config.confidence.share
         count = data.n_own
         copies = count // len(sentences)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nonproj.components.base import FitContext, TableComponent, WeightTable
+from nonproj.components.network import kept_network
 from nonproj.learning.labeler import Labeler
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.streams import Stream
@@ -31,7 +32,8 @@ class LabelerComponent(TableComponent):
         templates, attributes = context.files.templates, data.encoder.attributes
         pairs = PairScorer.of(templates, attributes)
         table = part_templates(templates["label"], attributes)
-        labeler = Labeler(table, len(data.labels), options.bits, LABEL_MARGIN, pairs)
+        labeler = Labeler(table, len(data.labels), options.bits, LABEL_MARGIN, pairs, kept_network(context))
+        context.begin(cls.name, labeler.weights)
         examples = list(zip(data.tokens, data.completed, data.gold, strict=True))
 
         def run(epoch: int) -> str:

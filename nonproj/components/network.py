@@ -14,10 +14,10 @@ import numpy as np
 
 from nonproj.components.base import Component, FitContext, StoredState
 from nonproj.kernels.threads import one_thread
-from nonproj.learning.network import ArcExample, NetworkLearner
+from nonproj.learning.network import ArcExample, NetworkLearner, extended_network
 from nonproj.learning.training_data import LazyList
 from nonproj.linear.optimisers import run_epochs
-from nonproj.linear.state import load
+from nonproj.linear.state import State, load
 from nonproj.linear.streams import Stream, generator
 from nonproj.model.model import Model
 from nonproj.scoring.network import Network
@@ -35,9 +35,13 @@ class NetworkComponent(Component):
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> StoredState | None:
         """Learn from the gold trees among the candidate arcs; None without a network.
 
+        That of a model that is continued stays.
+
         Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
         ``network.label_weight``.
         """
+        if context.start:
+            return StoredState(*kept) if (kept := _extended_state(context)) else None
         config, data, title = context.config, context.data, context.title(cls.name)
         vocabularies, chosen, trees = data.encoder.vocabularies, data.chosen, data.trees
         factors = config.network.weight * config.training.margin, config.network.label_weight * LABEL_MARGIN
@@ -67,3 +71,18 @@ class NetworkComponent(Component):
         if state := saved.component(cls.name):
             load(Network, state, context.data.encoder.vocabularies, len(context.data.labels))
         return StoredState(*state) if state else None
+
+
+def _extended_state(context: FitContext) -> State | None:
+    """Return the state of the network of the model that is continued, for all labels and strings; None without one."""
+    start, data = context.start, context.data
+    state = start.component(NetworkComponent.name) if start else None
+    if start is None or state is None:
+        return None
+    return extended_network(state, start.vocabularies, data.encoder.vocabularies, len(data.labels))
+
+
+def kept_network(context: FitContext) -> Network | None:
+    """Return the network of the model that is continued, beside which linear models learn; None without one."""
+    state, data = _extended_state(context), context.data
+    return load(Network, state, data.encoder.vocabularies, len(data.labels)) if state else None

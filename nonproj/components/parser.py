@@ -19,6 +19,7 @@ import numpy as np
 
 from nonproj.components.base import FitContext, TableComponent, WeightTable, assemble, resumed_table
 from nonproj.components.checkpoint import check_history
+from nonproj.components.network import kept_network
 from nonproj.components.pruner import pruning_figures
 from nonproj.evaluation.parsing import evaluate_parser, tested_tags
 from nonproj.learning.mixing import (
@@ -100,8 +101,11 @@ class Perceptrons:
     """
 
     def __init__(self, context: FitContext):
-        self.context, self.learner = context, learner_of(context.data, context.config, context.files.templates)
+        files, network = context.files.templates, kept_network(context)
+        self.context, self.learner = context, learner_of(context.data, context.config, files, network)
         self.perceptrons = [self.learner.perceptron() for _ in range(context.config.training.models)]
+        for perceptron in self.perceptrons:
+            context.begin(ParserComponent.name, perceptron.weights)
 
     @cached_property
     def training(self) -> ParameterMixing | SerialTraining:

@@ -12,6 +12,7 @@ import numpy as np
 from nonproj import __version__
 from nonproj.automata.compiled import check_decodable
 from nonproj.components.base import FitContext, TrainingFiles
+from nonproj.components.continuing import KEPT, check_continued, history_of, numbered_as_in
 from nonproj.components.encoder import encoder_folder
 from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError, DataError, one_line
@@ -25,6 +26,7 @@ from nonproj.learning.conventions import with_known_labels
 from nonproj.learning.label_numbers import label_set
 from nonproj.learning.partial import allowed_by, held_out_trees, with_trees
 from nonproj.learning.training_data import RELATED, SILVER, TrainingData, taken, trees_of
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.scoring.clusters import PREFIXES, Clusters
@@ -61,6 +63,7 @@ def prepare(
     silver: Sequence[Sentence],
     progress: Callable[..., Any],
     related: Sequence[Sentence] = (),
+    start: Model | None = None,
 ) -> tuple[list[Sentence], FitContext]:
     """Return the sentences of a treebank with their trees, and the context in which its first component is fitted.
 
@@ -69,17 +72,22 @@ def prepare(
     source = config.treebank.partial
     if silver and related:
         raise ConfigError("treebank.silver", "excludes related treebanks")
+    if start:
+        check_continued(start, config)
+        if silver or related:
+            raise ConfigError("--from", "excludes related treebanks and automatically parsed sentences")
     treebank, held_out = with_trees(sentences, source), held_out_trees(held_out, source)
     check_sentences([*treebank, *silver, *related] if treebank else treebank, config.decoding.max_words)
     silver = silver or with_known_labels(related, treebank)
     check_decodable(part_set(config.parts))
     labels = label_set([*treebank, *silver])
-    templates, clusters = load_features(config, labelled=len(labels) > 1)
-    vectors = load_vectors(config, [*treebank, *silver])
-    files = TrainingFiles(templates, clusters, vectors, encoder_folder(config.encoder))
+    if start:
+        files, known = TrainingFiles(start.templates, start.loaded(Clusters)), start.meta
+    else:
+        files, known = load_files(config, [*treebank, *silver], labelled=len(labels) > 1), {}
     root = config.treebank.root
     roots = max(int(np.count_nonzero(tree == 0)) for tree in trees_of(treebank))
-    multi_root = root == "multi" or (root == "auto" and roots > 1)
+    multi_root = root == "multi" or (root == "auto" and (roots > 1 or known.get("multi_root") is True))
     kind, share = RELATED if related else SILVER, nonprojective_share(treebank)
     silver = usable(silver, treebank, multi_root, kind)
     allowed_by(treebank, source, not multi_root)
@@ -91,13 +99,15 @@ def prepare(
         "words": sum(map(len, treebank)),
         "multi_root": multi_root,
         "nonprojective_arcs": share,
-        "projective": share < PROJECTIVE_BELOW,
+        "projective": share < PROJECTIVE_BELOW and known.get("projective") is not False,
         "coarse_tags": tags == "coarse" or (tags == "auto" and prefer_coarse(treebank)),
         "interrupted": False,
         "log": [],
     }
-    if vectors:
-        meta["vectors"] = {"name": Path(str(config.features.vectors)).name, "words": len(vectors.words)}
+    meta |= {name: known[name] for name in KEPT if name in known}
+    meta |= {"continued": history_of(start)} if start else {}
+    if files.vectors:
+        meta["vectors"] = {"name": Path(str(config.features.vectors)).name, "words": len(files.vectors.words)}
     if silver:
         meta["related" if kind == RELATED else "silver"] = {"sentences": len(silver), "words": sum(map(len, silver))}
     log.info("%.2f %% of the training arcs are non-projective", 100 * share)
@@ -110,9 +120,18 @@ def prepare(
         config.seed,
         dual_options(config.decoding, not multi_root, meta["projective"]),
         labels=labels,
-        encoder=TokenEncoder({name: [] for name in (*attributes_of(templates), FEAT)}, clusters, meta["coarse_tags"]),
+        encoder=TokenEncoder(
+            {name: [] for name in (*attributes_of(files.templates), FEAT)}, files.clusters, meta["coarse_tags"]
+        ),
     )
-    return treebank, FitContext(config, progress, data=data, files=files, meta=meta)
+    data = numbered_as_in(start, data) if start else data
+    return treebank, FitContext(config, progress, data=data, files=files, meta=meta, start=start)
+
+
+def load_files(config: Config, sentences: Sequence[Sentence], labelled: bool) -> TrainingFiles:
+    """Return the files that a configuration names; ``labelled`` if there are several labels."""
+    templates, clusters = load_features(config, labelled)
+    return TrainingFiles(templates, clusters, load_vectors(config, sentences), encoder_folder(config.encoder))
 
 
 def usable(silver: Sequence[Sentence], sentences: Sequence[Sentence], multi_root: bool, kind: str) -> list[Sentence]:

@@ -43,21 +43,24 @@ class PrunerComponent(TableComponent):
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WeightTable:
-        """Learn from the chosen sentences, but for those that were parsed automatically."""
+        """Learn from the chosen sentences, but for those that were parsed automatically; that of a model stays."""
+        if context.start:
+            return WeightTable(new_pruner(context).weights)
         return WeightTable(fit_pruner(gold_part(context.data), context, context.title(cls.name)).weights)
 
     @classmethod
     def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
         """Return the candidate arcs of each sentence, by a pruner trained on the other folds, with the gold ones.
 
-        Copies of a sentence share a fold.  Automatically parsed sentences need no other pruner than the model's.
+        Copies of a sentence share a fold.  Automatically parsed sentences need no other pruner than the model's, and no
+        sentence does where a model is continued, whose pruner has seen none.
         """
         data, config = context.data, context.config
         own, gold, count = new_pruner(context), gold_part(data), data.n_own
         own.weights = context.fitted[cls.name].weights
         copies = count // len(sentences)
         numbers = np.where(gold.chosen < count, gold.chosen // copies, gold.chosen - count)
-        folds = numbers % max(config.pruner.folds, 1)
+        folds = numbers % (1 if context.start else max(config.pruner.folds, 1))
 
         def fit(rest: np.ndarray) -> Pruner:
             fold = 1 + min(set(folds.tolist()) - set(folds[rest].tolist()), default=-1)
@@ -94,9 +97,11 @@ def gold_part(data: TrainingData) -> TrainingData:
 
 
 def new_pruner(context: FitContext) -> Pruner:
-    """Return a pruner whose weights are all zero."""
+    """Return a pruner whose weights are all zero, or those of the model that is continued."""
     table = part_templates(context.files.templates["pruner"], context.data.encoder.attributes)
-    return Pruner(table, context.config.pruner.bits)
+    pruner = Pruner(table, context.config.pruner.bits)
+    context.begin("pruner", pruner.weights)
+    return pruner
 
 
 def fit_pruner(data: TrainingData, context: FitContext, title: str) -> Pruner:

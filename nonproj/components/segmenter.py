@@ -24,8 +24,10 @@ class SegmenterComponent(Component):
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Segmenter | None:
-        """Learn from the sentences' text, if there is any."""
+        """Learn from the sentences' text, if there is any, unless a model is continued that has learnt from more."""
         config = context.config
+        if context.start and (segmenter := context.start.loaded(Segmenter)):
+            return segmenter
         if not config.segmenter.epochs:
             return None
         segmenter = Segmenter.fit(sentences, config.segmenter, config.seed, context.progress)

@@ -47,10 +47,13 @@ class TaggerComponent(Component):
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Analyzer | None:
-        """Learn the columns LEMMA to FEATS, unless all are empty."""
+        """Learn the columns LEMMA to FEATS, unless all are empty; those that a model lacks are not learnt later."""
         config = context.config
-        if not config.tagger.epochs or not _are_tagged(sentences):
-            return None
+        start = context.start.loaded(Analyzer) if context.start else None
+        if start:
+            sentences = completed([sentence for sentence in sentences if is_tagged(sentence)], start)
+        if not config.tagger.epochs or not _are_tagged(sentences) or (context.start and not start):
+            return start
         further = [] if context.part_of else context.data.further_sentences
         learnt = where(sentences, ~np.array(lack_tags(sentences)))
         if further and (missing := missing_column(further, sentences)):
@@ -58,7 +61,7 @@ class TaggerComponent(Component):
             log.warning(text, context.data.kind, WRITTEN[missing][0] if missing in WRITTEN else "LEMMA")
         learnt += further_for_tagger(further, sentences, learnt, config.seed)
         folder, vectors = config.features.folder, context.files.vectors
-        analyzer = Analyzer.fit(learnt, config.tagger, config.seed, context.progress, folder, vectors)
+        analyzer = Analyzer.fit(learnt, config.tagger, config.seed, context.progress, folder, vectors, start)
         return analyzer if analyzer.columns else None
 
     @classmethod
@@ -76,12 +79,13 @@ class TaggerComponent(Component):
             rows = analyzer.annotate(where(sentences, lacking))
             filled = [with_rows(*pair) for pair in zip(where(sentences, lacking), rows, strict=True)]
             sentences = replaced(sentences, lacking, filled)
-        versions, learnt = [list(sentences)], where(sentences, ~lacking)
+        learnt = where(sentences, ~lacking)
+        versions = [completed(sentences, analyzer) if context.start else list(sentences)]
         if config.training.tags != "gold" and len(learnt) > 1:
             began, folds = time.perf_counter(), min(config.tagger.folds, len(learnt))
             found = jackknife(cls, learnt, apart, folds, overwrite=True)
             pairs = zip(learnt, found, strict=True)
-            versions.append(replaced(sentences, ~lacking, [retagged(own, other.rows) for own, other in pairs]))
+            versions.append(replaced(versions[0], ~lacking, [retagged(own, other.rows) for own, other in pairs]))
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]
         predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
@@ -113,6 +117,19 @@ class TaggerComponent(Component):
 def where(sentences: Sequence[Sentence], mask: np.ndarray) -> list[Sentence]:
     """Return the sentences for which a mask is true."""
     return [sentence for sentence, own in zip(sentences, mask, strict=True) if own]
+
+
+def completed(sentences: Sequence[Sentence], analyzer: Analyzer) -> list[Sentence]:
+    """Return sentences in which the columns that an analyzer fills, and of which none has a value, are predicted."""
+    absent = [c for c in analyzer.columns if all(row[c] == "_" for sentence in sentences for row in sentence.rows)]
+    if not absent:
+        return list(sentences)
+    found = []
+    for sentence, rows in zip(sentences, analyzer.annotate(sentences), strict=True):
+        pairs = zip(sentence.rows, rows, strict=True)
+        chosen = [[new[c] if c in absent else text for c, text in enumerate(own)] for own, new in pairs]
+        found.append(with_rows(sentence, chosen))
+    return found
 
 
 def replaced(sentences: Sequence[Sentence], mask: np.ndarray, others: Sequence[Sentence]) -> list[Sentence]:

@@ -17,6 +17,7 @@ from typing import Any
 from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble, check_order, register
 from nonproj.components.checkpoint import Checkpoint, load_checkpoint, shards_of, training_digest
 from nonproj.components.confidence import ConfidenceComponent
+from nonproj.components.continuing import continued_config
 from nonproj.components.conventions import ConventionsComponent
 from nonproj.components.encoder import EncoderComponent
 from nonproj.components.labeler import LabelerComponent
@@ -54,7 +55,7 @@ log = logging.getLogger("nonproj")
 
 def train(  # noqa: PLR0913 (options by name, for users)
     sentences: Sequence[Sentence],
-    config: Config,
+    config: Config | None = None,
     *,
     held_out: Sequence[Sentence] | None = None,
     checkpoint: Path | None = None,
@@ -66,6 +67,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
     components: Sequence[type[Component]] = (),
     silver: Sequence[Sentence] = (),
     related: Sequence[Sentence] = (),
+    start: Model | None = None,
 ) -> Model:
     """Train a parser.
 
@@ -73,7 +75,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
     ----------
     sentences : sequence of Sentence
         With gold heads and labels, of some words at least: see ``treebank.partial``.
-    config : Config
+    config : Config, optional
+        By default that of ``start``, or else the default of all options.
     held_out : sequence of Sentence, optional
         Parsed after each epoch; not trained on.
     checkpoint : Path, optional
@@ -98,6 +101,9 @@ def train(  # noqa: PLR0913 (options by name, for users)
         With gold trees, of other treebanks of the same language or of a similar one, from which tagger, pruner,
         labeler, network and parser learn, too, in the conventions of ``sentences``: see
         `nonproj.learning.conventions`.  Neither for ``workers`` nor beside ``silver``.
+    start : Model, optional
+        A trained model to continue on these sentences: see `nonproj.components.continuing`.  Its options stay, but for
+        those of training and decoding.  Neither with ``silver`` nor with ``related``.
 
     Returns
     -------
@@ -121,8 +127,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
     >>> model = train(conll.read_all("train.conllu"), Config())  # doctest: +SKIP
     """
     began = time.perf_counter()
-    progress = progress or (lambda items, _: items)
-    treebank, context = prepare(sentences, config, held_out or [], silver, progress, related)
+    progress, config = progress or (lambda items, _: items), config or (continued_config(start) if start else Config())
+    treebank, context = prepare(sentences, config, held_out or [], silver, progress, related, start)
     order = [*OF_TEXT, *components, *OF_TREES]
     check_order(order)
     for component in components:
@@ -137,7 +143,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
             raise ConfigError(name, "excludes training by workers with shards")
         check_shards(shards, len(treebank))
         context.meta["shards"] = shards
-    digest = training_digest(context.data.sentences, config, context.files.templates, shards, context.files.vectors)
+    files = context.files
+    digest = training_digest(context.data.sentences, config, files.templates, shards, files.vectors, start)
     pool = ShardWorkers(workers, shards) if workers and shards else None
     context = fit_all(
         order, treebank, context.having(shards=pool, processes=processes), Checkpoint(path, digest, saved)

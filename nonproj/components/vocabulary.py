@@ -17,6 +17,7 @@ from nonproj.learning.training_data import TrainingData
 from nonproj.model.model import Model
 from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.templates import attributes_of
+from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 
@@ -49,10 +50,14 @@ class VocabularyComponent(Component):
         """Return the sentences as numbers, with the tags that the parser learns from."""
         data, config, (templates, clusters, vectors, _) = context.data, context.config, context.files
         own, words = data.sentences, vectors.words if vectors else ()
-        attributes, coarse = attributes_of(templates), data.encoder.coarse
-        encoder = TokenEncoder.from_sentences(own, attributes, MIN_COUNT, clusters, coarse, words)
+        attributes, coarse, known = attributes_of(templates), data.encoder.coarse, None
+        if context.start:
+            words, known = data.encoder.vocabularies.get(VECTOR, ()), (data.labels, data.lines)
+        encoder = TokenEncoder.from_sentences(
+            own, attributes, MIN_COUNT, clusters, coarse, words, data.encoder if context.start else None
+        )
         tokens = [encoder.encode(sentence) for sentence in own]
-        labels, gold, lines = arranged(templates, encoder, own, tokens)
+        labels, gold, lines = arranged(templates, encoder, own, tokens, known)
         return data._replace(
             chosen=np.arange(len(own)),
             labels=labels,

@@ -157,6 +157,11 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
             "and on",
             f"{count} sentences, {words} words of related treebanks: {related.get('treebanks', 'not named')}",
         )
+    if continued := record(training, "continued"):
+        named, count = continued.get("model"), _number(continued.get("sentences"))
+        yield "continues", f"`{named}`" + (f", SHA-256 `{continued['sha256']}`" if continued.get("sha256") else "")
+        text = f"{count} sentences, {_number(continued.get('words'))} words of {continued.get('treebanks')}"
+        yield "which has learnt from", f"{text}; the strictest terms count"
     if data.get("held_out_sentences"):
         yield "held out", f"{data['held_out_sentences']} sentences"
     if "nonprojective_arcs" in training:

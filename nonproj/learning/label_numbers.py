@@ -56,21 +56,29 @@ def arranged(
     encoder: TokenEncoder,
     sentences: Sequence[Sentence],
     tokens: Sequence[Tokens],
+    known: tuple[Sequence[str], AllowedLabels | None] | None = None,
 ) -> tuple[list[str], list[np.ndarray], AllowedLabels | None]:
     """Return the labels of sentences in the order of their numbers, those of each sentence, and the lines of arcs.
+
+    The labels that are ``known`` keep their numbers, and the arcs that were seen with them their lines.
 
     Raises
     ------
     ConfigError
         There are too many labels.
     """
-    labels = label_set(sentences)
+    labels = list(dict.fromkeys([*(known[0] if known else ()), *label_set(sentences)]))
     if len(labels) > 1 << LABEL_BITS:
         raise ConfigError("treebank.train", f"{len(labels)} labels; at most {1 << LABEL_BITS} can be learnt")
     gold = number_labels(sentences, labels)
     if LABELLED_ARC not in files or TAG not in encoder.attributes:
         return labels, gold, None
     shape = (FIRST + len(encoder.vocabularies[TAG]), len(labels))
+    if known:
+        if known[1] is None or shape[0] > MAX_TAGS:
+            return labels, gold, None
+        counts = count_labels(tokens, trees_of(sentences), gold, known[1].column, shape)
+        return labels, gold, AllowedLabels(widened(known[1].table, line_table(counts)), known[1].column)
     order, lines = allowed_labels(tokens, trees_of(sentences), gold, encoder.attributes.index(TAG), shape)
     labels = [labels[i] for i in order]
     return labels, number_labels(sentences, labels), lines
@@ -163,6 +171,19 @@ def _swap(weight: np.ndarray, seen: np.ndarray, order: np.ndarray) -> tuple[floa
 def _cost(weight: np.ndarray, seen: np.ndarray, line: np.ndarray) -> float:
     """Return the number of lines that the arcs need in all."""
     return sum(float(weight @ seen[:, line == k].any(axis=1)) for k in range(int(line.max()) + 1))
+
+
+def widened(table: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return ``AllowedLabels.table`` with the lines of another one, of more tags; arcs with all lines keep them.
+
+    Examples
+    --------
+    >>> widened(np.array([[[1, 0]]]), np.array([[[2, 2], [1, 0]], [[0, 0], [0, 0]]])).tolist()
+    [[[3, 0], [0, 0]], [[0, 0], [0, 0]]]
+    """
+    found = np.zeros_like(other)
+    found[: len(table), : len(table)] = table
+    return np.where(found, found | other, 0).astype(other.dtype)
 
 
 def line_table(counts: np.ndarray) -> np.ndarray:

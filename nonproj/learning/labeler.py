@@ -10,6 +10,7 @@ from nonproj.linear.perceptron import AveragedWeights
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
+from nonproj.scoring.network import Network
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.tree_labels import label_tree
 from nonproj.scoring.vocabulary import Tokens
@@ -33,12 +34,21 @@ class Labeler(AveragedWeights):
     pairs : PairScorer, optional
         Scores pairs of labels: the gold labelling must win by the margin for each wrong label.  Without it, labels are
         chosen one by one.
+    network : Network, optional
+        A trained one, beside whose scores of labels this one learns.
     """
 
     def __init__(
-        self, table: TemplateTable, n_labels: int, bits: int, margin: float = 0.0, pairs: PairScorer | None = None
+        self,
+        table: TemplateTable,
+        n_labels: int,
+        bits: int,
+        margin: float = 0.0,
+        pairs: PairScorer | None = None,
+        network: Network | None = None,
     ):
         super().__init__(bits)
+        self.network = network
         self.table = table
         self.pairs = pairs
         self.n_labels = n_labels
@@ -52,6 +62,8 @@ class Labeler(AveragedWeights):
         """Train on one sentence; return the number of wrong labels.  Those that are not given are -1, and latent."""
         hashed, parts = hash_tokens(tokens, self.table, len(self.weights)), label_parts(heads)
         scores = label_scores(hashed, parts, self.n_labels, self.weights)
+        if self.network:
+            scores += self.network.label_scores(self.network.layer(tokens), parts.nodes[:, 0], parts.nodes[:, 1])
         latent = gold < 0
         if latent.any():
             gold = self._complete(tokens, heads, scores, gold)

@@ -24,6 +24,7 @@ from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.labels import AllowedLabels
+from nonproj.scoring.network import Network
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.scoring.vocabulary import Tokens
@@ -52,15 +53,18 @@ class PerceptronArguments(NamedTuple):
     n_labels: int = 0
     label_margin: float = 0.0
     lines: AllowedLabels | None = None
+    network: Network | None = None
 
     def perceptron(self) -> Perceptron:
         """Return a perceptron whose weights are all zero."""
-        scorer = Scorer(self.files, self.attributes, self.parts, self.n_labels, self.lines)
+        scorer = Scorer(self.files, self.attributes, self.parts, self.n_labels, self.lines, self.network)
         return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed, self.label_margin)
 
 
-def learner_of(data: TrainingData, config: Config, templates: Mapping[str, Mapping[str, Any]]) -> PerceptronArguments:
-    """Return the arguments that make the perceptron of a parser."""
+def learner_of(
+    data: TrainingData, config: Config, templates: Mapping[str, Mapping[str, Any]], network: Network | None = None
+) -> PerceptronArguments:
+    """Return the arguments that make the perceptron of a parser, which learns beside a network, if there is one."""
     return PerceptronArguments(
         templates,
         data.encoder.attributes,
@@ -72,6 +76,7 @@ def learner_of(data: TrainingData, config: Config, templates: Mapping[str, Mappi
         n_labels=len(data.labels),
         label_margin=LABEL_MARGIN,
         lines=data.lines,
+        network=network,
     )
 
 

@@ -8,13 +8,14 @@ Dropout of hidden units and of attributes of words prevents overfitting (Srivast
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import LaterMean
+from nonproj.linear.state import State
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.networks.context_learning import ContextLayers, ContextSteps, rounded_context
 from nonproj.networks.projection import Projection
@@ -24,7 +25,7 @@ from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.batch import whole
 from nonproj.scoring.network import POSITIONS, ArcWeights, Network, position_code
 from nonproj.scoring.vectors import VECTOR
-from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
+from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, UNKNOWN, Tokens
 from nonproj.scoring.word_rows import IndexColumns, columns_for, word_rows
 from nonproj.types import ArcSpace, Float32s, Int32s, Int64s
 
@@ -233,6 +234,29 @@ class NetworkLearner:
         factors = factor * inner * outer, label_factor * inner * of_labels
         context = rounded_context(layers.context.tables, of_words, inner) if layers.context else None
         return Network(self.columns, index, ArcWeights(*rounded), *factors, context)
+
+
+def extended_network(
+    state: State, before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]], n_labels: int
+) -> State:
+    """Return the state of a network for vocabularies and labels to which others were added at the end.
+
+    New strings count as unknown ones do.  To new labels the network is indifferent: its scores of an arc's labels are
+    zero on average.
+    """
+    values, arrays = state
+    names = [(name, offset) for name, offset in values["columns"]]
+    one, other = (IndexColumns.of(vocabularies, names) for vocabularies in (before, after))
+    starts, pieces = [*one.start, one.feat, one.size], list[np.ndarray]()
+    sizes = np.diff([*other.start, other.feat, other.size])
+    for begin, end, size in zip(starts, starts[1:], sizes, strict=False):
+        new = np.full(size - (end - begin), arrays["index"][begin + UNKNOWN], np.int32)
+        pieces += [arrays["index"][begin:end], new]
+    tags = [len(each[[name for name in each if name != FEAT][other.between]]) for each in (before, after)]
+    unknown = np.repeat(arrays["between"][UNKNOWN : UNKNOWN + 1], tags[1] - tags[0], axis=0)
+    labels = np.pad(arrays["labels"], ((0, n_labels - len(arrays["labels"])), (0, 0)))
+    between = np.concatenate([arrays["between"], unknown])
+    return values, {**arrays, "index": np.concatenate(pieces), "between": between, "labels": labels}
 
 
 def head_loss(arcs: ArcSpace, heads: np.ndarray, scores: np.ndarray) -> tuple[float, int, np.ndarray]:

@@ -213,11 +213,15 @@ class TokenEncoder:
         clusters: Clusters | None = None,
         coarse: bool = False,
         vectors: Sequence[str] = (),
+        known: TokenEncoder | None = None,
     ) -> TokenEncoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
         Words with ``vectors`` have one more attribute, `nonproj.scoring.vectors.VECTOR`, in their own order.
+
+        The strings of an encoder that is ``known`` come first, so that all that it encodes has the same numbers: of
+        alternatives, only the last strings are added, and features are as informative as it takes them to be.
         """
         words = Counter(_columns(row, coarse) for sentence in sentences for row in sentence.rows)
         vocabularies = {}
@@ -226,10 +230,10 @@ class TokenEncoder:
             for columns, count in words.items():
                 counts[_value(name, columns, clusters)] += count
             if name == MORPH:
-                counts = reduced(counts, informative(sentences, coarse))
+                counts = reduced(counts, known._informative if known else informative(sentences, coarse))
             elif name in OF_SENTENCE:
                 counts = Counter(value for s in sentences for value in OF_SENTENCE[name](s.forms))
-            vocabularies[name] = _known(_alternatives(counts), rare)
+            vocabularies[name] = _known(_alternatives(counts, None if known else _COMMON), rare)
         if vectors:
             vocabularies[VECTOR] = list(vectors)
         counts = Counter()
@@ -237,6 +241,9 @@ class TokenEncoder:
             for feature in _features_of(columns[4]):
                 counts[feature] += count
         vocabularies[FEAT] = _known(counts, rare)
+        if known:
+            both = {name: dict.fromkeys([*known.vocabularies[name], *vocabularies[name]]) for name in vocabularies}
+            vocabularies = {name: list(strings)[: VOCABULARY.most] for name, strings in both.items()}
         return cls(vocabularies, clusters, coarse)
 
     def encode(self, sentence: Sentence) -> Tokens:
@@ -292,11 +299,14 @@ def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Cluster
     return ATTRIBUTES[name](*columns)
 
 
-def _alternatives(counts: Counter[Any]) -> Counter[Any]:
-    """Return how often each string occurs; of tuples, all last strings, and the common ones of the others."""
+def _alternatives(counts: Counter[Any], common: int | None) -> Counter[Any]:
+    """Return how often each string occurs; of tuples, all last strings, and of the others those that are common.
+
+    These are at least one word in ``common``; None for no such strings.
+    """
     if not any(isinstance(value, tuple) for value in counts):
         return counts
-    least = counts.total() / _COMMON
+    least = counts.total() / common if common else np.inf
     first: Counter[str] = Counter()
     last: Counter[str] = Counter()
     for strings, count in counts.items():

@@ -65,6 +65,7 @@ class Analyzer:
         progress: Callable[..., Any] | None = None,
         folder: str | None = None,
         vectors: WordVectors | None = None,
+        start: Analyzer | None = None,
     ) -> Analyzer:
         """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; those without any value are left out.
 
@@ -80,6 +81,8 @@ class Analyzer:
             Folder of ``tagger.yaml`` and ``lemmatizer.yaml``; built-in files take the place of missing ones.
         vectors : WordVectors, optional
             From which the tagger's network learns.
+        start : Analyzer, optional
+            A trained one to continue, with its own templates; it does not learn what it lacks.
 
         Raises
         ------
@@ -91,11 +94,12 @@ class Analyzer:
         columns = [column for column in (LEMMA, *TAG_COLUMNS) if _has_values(sentences, column)]
         if not columns:
             raise ConfigError("treebank.train", "there are no lemmas and no tags to learn")
-        tagger = lemmatizer = None
-        if columns != [LEMMA]:
-            tagger = Tagger.fit(sentences, options, files["tagger"], seed, progress, vectors)
-        if LEMMA in columns:
-            lemmatizer = Lemmatizer.fit(sentences, options, files["lemmatizer"], seed, progress)
+        tagger, lemmatizer = (start.tagger, start.lemmatizer) if start else (None, None)
+        files |= {name: each.templates for name, each in (("tagger", tagger), ("lemmatizer", lemmatizer)) if each}
+        if columns != [LEMMA] and (tagger or not start):
+            tagger = Tagger.fit(sentences, options, files["tagger"], seed, progress, vectors, tagger)
+        if LEMMA in columns and (lemmatizer or not start):
+            lemmatizer = Lemmatizer.fit(sentences, options, files["lemmatizer"], seed, progress, lemmatizer)
         return cls(tagger, lemmatizer)
 
     @property

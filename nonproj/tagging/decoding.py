@@ -107,13 +107,15 @@ def train_text(
     gold: GoldTags,
     limit: int,
     averaged: AveragedWeights,
+    added: Float64s | None = None,
 ) -> int:
     """Train on some sentences in the given order; return the number of wrong tags.
 
-    ``limit`` is that of `Pruning`; ``averaged`` is changed in place.
+    ``limit`` is that of `Pruning`; ``averaged`` is changed in place.  ``added``, float64[n_words, width], are scores of
+    another model, beside which this one learns.
     """
-    table = averaged.weights, averaged.total
-    wrong = int(_train(chain, words, text, order, gold, Pruning(1e30, limit), float(averaged.step), table))
+    table, beside = (averaged.weights, averaged.total), np.empty((0, 0)) if added is None else added
+    wrong = int(_train(chain, words, text, order, gold, Pruning(1e30, limit), beside, float(averaged.step), table))
     averaged.advance(len(order))
     return wrong
 
@@ -226,6 +228,7 @@ def _train(
     order: Int64s,
     gold: GoldTags,
     pruning: Pruning,
+    added: Float64s,
     step: float,
     table: Table,
 ) -> int:
@@ -240,6 +243,9 @@ def _train(
         hash_context(words, text, s, keys)
         own = np.zeros((end - first, words.tag.shape[1]))
         _score_words(chain, words, form, weights, units, own)
+        for i in range(first, min(end, added.shape[0])):
+            for c in range(added.shape[1]):
+                own[i - first, c] += added[i, c]
         target = GoldTags(gold.candidate[first:end], gold.margin)
         observations = Observations(form, keys, own)
         path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first), units)

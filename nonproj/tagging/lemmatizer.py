@@ -127,8 +127,12 @@ class Lemmatizer:
         templates: dict[str, Any],
         seed: int,
         progress: Progress,
+        start: Lemmatizer | None = None,
     ) -> Lemmatizer | None:
-        """Train a lemmatizer; words without a lemma are left out.  None if no lemma can be learnt."""
+        """Train a lemmatizer; words without a lemma are left out.  None if no lemma can be learnt.
+
+        One that is continued gets to know more scripts, words and lemmas; its weights stay.
+        """
         examples = [
             (fold, (row[1], row[3], row[4], row[5]), row[2])
             for fold, sentence in zip(blocks(len(sentences), LEXICON_FOLDS).tolist(), sentences, strict=True)
@@ -138,7 +142,8 @@ class Lemmatizer:
         scripts_of = {pair: make_script(*pair) for pair in {(word[0], lemma) for _, word, lemma in examples}}
         made = (scripts_of[word[0], lemma] for _, word, lemma in examples)
         counts = Count(script for script in made if is_script(script))  # not those of control characters
-        scripts = [script for script, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_SCRIPTS]]
+        scripts = [script for script, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+        scripts = list(dict.fromkeys([*start.scripts, *scripts] if start else scripts))[:MAX_SCRIPTS]
         if not scripts:
             return None
         number = {script: i for i, script in enumerate(scripts)}
@@ -148,12 +153,15 @@ class Lemmatizer:
         target = np.array([number[scripts_of[word[0], lemma]] for _, word, lemma in examples], np.int64)
         fold = np.array([fold for fold, _, _ in examples], np.int64)
         lemma = lemma_keys([(word[1], lemma) for _, word, lemma in examples]).astype(np.int64)
-        counter = Counter(word_keys(list(words)), form, target)
+        counter = Counter(word_keys(list(words)), form, target, start.lexicon if start else None)
+        lexicon = counter.count(np.ones(len(form), bool))
+        if start:
+            known = _count_keys(np.concatenate([np.repeat(*start.known), lemma]))
+            return cls(scripts, lexicon, known, templates, start.weights)
         table = chain_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
         made, rows = _training_words(counter, list(words), form, fold, lemma, scripts, table)
         weights = _train(made, rows, target, _script_chain(scripts, table, options.bits), options, seed, progress)
-        everything = np.ones(len(form), bool)
-        return cls(scripts, counter.count(everything), _count_keys(lemma), templates, quantise(weights)[0])
+        return cls(scripts, lexicon, _count_keys(lemma), templates, quantise(weights)[0])
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the same lemmatizer."""

@@ -139,9 +139,12 @@ class Counter:
         The number of the form of each word.
     tag : ndarray of int64
         The number of the tag of each word.
+    known : Lexicon, optional
+        To whose counts these are added.
     """
 
-    def __init__(self, keys: Keys, form: np.ndarray, tag: np.ndarray):
+    def __init__(self, keys: Keys, form: np.ndarray, tag: np.ndarray, known: Lexicon | None = None):
+        self.known = known
         self.n_tags = int(tag.max(initial=0)) + 1
         self.pairs, self.pair_of = np.unique(form * self.n_tags + tag, return_inverse=True)
         self.pair_form, pair_tag = np.divmod(self.pairs, self.n_tags)
@@ -160,7 +163,19 @@ class Counter:
         count = np.bincount(self.pair_of[words], minlength=len(self.pairs))
         total = np.bincount(self.pair_form, count, self.n_forms)[self.pair_form]
         rare = np.where(total <= RARE, count, 0)[self.owner]
-        return Lexicon(*self.form.count(count), *self.lower.count(count), *self.suffix.count(rare))
+        found = Lexicon(*self.form.count(count), *self.lower.count(count), *self.suffix.count(rare))
+        return found if self.known is None else joined(self.known, found)
+
+
+def joined(one: Lexicon, other: Lexicon) -> Lexicon:
+    """Return a lexicon with the counts of two."""
+    columns: list[np.ndarray] = []
+    for i in range(0, 12, 4):
+        tables = one[i : i + 4], other[i : i + 4]
+        key = np.concatenate([np.repeat(key.astype(np.int64), np.diff(start)) for key, start, _, _ in tables])
+        tag, count = (np.concatenate([table[k].astype(np.int64) for table in tables]) for k in (2, 3))
+        columns += _Entries(key, tag).count(count)
+    return Lexicon(*columns)
 
 
 class _Entries:

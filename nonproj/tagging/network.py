@@ -160,6 +160,11 @@ class TagNetwork:
             added = self.context.sums(forms.vectors[text.form], sentences)
         _score_text(forms.hidden, added, words, text, self.weights.bias, self.output, factor, scores)
 
+    def extended(self, tags: TagSet) -> TagNetwork:
+        """Return the network for more tags, to whose new parts it is indifferent."""
+        output = np.pad(self.weights.output, ((0, tags.n_units - len(self.weights.output)), (0, 0)))
+        return TagNetwork(self.index, self.weights._replace(output=output), tags, self.words, self.context)
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_network` makes the same network."""
         found = dict(zip(NETWORK, (self.index, *self.weights), strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class Tagger:
     schema: ClassVar[Schema] = Schema(
         {"tags": list, "templates": dict, "scale": float},
         {"weights": ("int16", 1), **LEXICON},
-        [Schema({}, NETWORK), Schema({}, VECTOR_WORDS), Schema({}, CONTEXT)],
+        [Schema({"first": int}, {}), Schema({}, NETWORK), Schema({}, VECTOR_WORDS), Schema({}, CONTEXT)],
     )
 
     def __init__(
@@ -133,9 +133,7 @@ class Tagger:
         self.smoothing = Smoothing()
         self.pruning = Pruning(THRESHOLD / scale, MAX_TAGS)
         self.margin = MARGIN / scale
-        self.network, self.factor = network, NETWORK_WEIGHT * self.margin
-        if network and network.words:
-            self.factor *= WITH_VECTORS
+        self.network, self.factor = network, _factor(network) * self.margin
         first = network.outside if network else _no_network(1)
         self._forms = PerThread(partial(_no_forms, self.table, self.smoothing.limit, first))
 
@@ -210,25 +208,28 @@ class Tagger:
         seed: int,
         progress: Progress,
         vectors: WordVectors | None = None,
+        start: Tagger | None = None,
     ) -> Tagger:
-        """Train a tagger."""
-        tags = TagSet.from_sentences(sentences)
+        """Train a tagger, or continue one: its network stays, and the chain learns beside it."""
+        tags = TagSet.from_sentences(sentences, start.tags if start else None)
         if tags.n_units > 1 << options.bits:
             raise ConfigError("tagger.bits", f"{options.bits} are too few for {len(tags)} tags")
         forms: dict[str, int] = {}
         form = np.array([forms.setdefault(row[1], len(forms)) for s in sentences for row in s.rows], np.int64)
         gold = np.array([tags.number.get((row[3], row[4], row[5]), -1) for s in sentences for row in s.rows], np.int64)
         tag = np.maximum(gold, 0)
-        counter = Counter(form_keys(list(forms)), form, tag)
+        counter = Counter(form_keys(list(forms)), form, tag, start.lexicon if start else None)
         sizes = np.array([len(s) for s in sentences])
         fold = np.repeat(blocks(len(sentences), LEXICON_FOLDS), sizes)
         table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
         words, rows = _training_words(counter, list(forms), form, fold, tags, table)
         text = FormRows(np.cumsum([0, *sizes], dtype=np.int64), rows)
-        weights = _train(words, text, tag, tags, table, options, seed, progress)
+        network = start.network.extended(tags) if start and start.network else None
+        beside = _scores_of(network, list(forms), form, words, text) if network else None
+        first = ChainStart(beside, np.float32(start.scale) * start.weights if start else 0.0)
+        weights = _train(words, text, tag, tags, table, options, seed, progress, first)
         table16, scale = quantise(weights)
-        network = None
-        if options.network_epochs:
+        if options.network_epochs and not start:
             corpus = TagCorpus(text.start, form, gold)
             texts, epochs = list(forms), options.network_epochs
             network = learn_tag_network(texts, corpus, tags, epochs, (seed, Stream.TAG_NETWORK), progress, vectors)
@@ -237,6 +238,7 @@ class Tagger:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the same tagger."""
         meta = {"tags": [list(tag) for tag in self.tags.tags], "templates": self.templates, "scale": self.scale}
+        meta |= {"first": self.tags.first} if self.tags.first < len(self.tags) else {}
         network = self.network.arrays() if self.network else {}
         return meta, {"weights": self.weights, **self.lexicon._asdict(), **network}
 
@@ -245,7 +247,9 @@ class Tagger:
         """Return the tagger of a state; raise `ModelError`, or `ConfigError` about its templates, if it is unsound."""
         if not 0 < meta["scale"] < 1e30:
             raise ModelError("the scale of the tagger's weights is not a positive number")
-        tags = TagSet(check_tags(meta["tags"]))
+        tags = TagSet(check_tags(meta["tags"]), meta.get("first"))
+        if not 1 <= tags.first <= len(tags):
+            raise ModelError(f"the tagger has {len(tags)} tags, of which {tags.first} are the first ones")
         weights, lexicon = check_weights(arrays, "tagger", tags.n_units), check_lexicon(arrays, len(tags), "tagger")
         network = check_network(arrays, tags)
         return cls(tags, lexicon, meta["templates"], weights, meta["scale"], network)
@@ -254,6 +258,26 @@ class Tagger:
 def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.ndarray:
     """Return the weight table of a model; raise `ModelError` unless hashes combined with parts are places in it."""
     return check_table(arrays["weights"], ("int16",), max(10, n_units.bit_length()), f"the weights of the {name}", 28)
+
+
+def _factor(network: TagNetwork | None) -> float:
+    """Return the factor of a network's scores, relative to the margin."""
+    return NETWORK_WEIGHT * (WITH_VECTORS if network and network.words else 1.0)
+
+
+def _scores_of(network: TagNetwork, forms: list[str], form: np.ndarray, words: FormTable, text: FormRows) -> np.ndarray:
+    """Return a network's scores of the candidates of words in training, float64[n_words, limit].
+
+    ``form`` has the number of each word's form, and ``text`` its row in ``words``.
+    """
+    of_rows = np.zeros(len(words.tag), np.int64)
+    of_rows[text.form] = form
+    layers = network.layers([forms[i] for i in of_rows.tolist()])
+    for array, first in zip(layers, network.outside, strict=True):
+        array[0] = first[0]
+    scores = np.zeros((len(text.form), words.tag.shape[1]))
+    network.score(layers, words, text, _factor(network) * MARGIN, scores)
+    return scores
 
 
 def _no_forms(table: ChainTemplates, limit: int, network: FormLayers) -> FormCache:
@@ -304,6 +328,13 @@ def _training_words(
     return FormTable(*concatenated_columns(parts)), rows
 
 
+class ChainStart(NamedTuple):
+    """What a chain learns beside, and from where: a network's scores of all candidates, and the first weights."""
+
+    scores: np.ndarray | None = None
+    weights: np.ndarray | float = 0.0
+
+
 def _train(
     words: FormTable,
     text: FormRows,
@@ -313,13 +344,14 @@ def _train(
     options: TaggerConfig,
     seed: int,
     progress: Progress,
+    start: ChainStart,
 ) -> np.ndarray:
     """Return averaged weights, float32."""
     chain = make_chain(tags, table, options.bits)
     gold = GoldTags(_nearest(words, text.form, tag, tags), MARGIN)
     mean = np.zeros(1 << options.bits, np.float32)
     for run in range(options.restarts):
-        mean += _train_once(chain, words, text, gold, options, (seed, run), progress) / options.restarts
+        mean += _train_once(chain, words, text, gold, options, (seed, run), progress, start) / options.restarts
     return mean
 
 
@@ -331,16 +363,18 @@ def _train_once(
     options: TaggerConfig,
     seed: tuple[int, int],
     progress: Progress,
+    start: ChainStart,
 ) -> np.ndarray:
     """Return averaged weights of one run, float32; ``seed`` is followed by the number of the run."""
     averaged, n, name = AveragedWeights(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
+    averaged.weights += start.weights
 
     def run(epoch: int) -> str:
         """Learn for an epoch; return its figures for the log."""
         wrong, order = 0, generator(seed[0], Stream.TAGGER, seed[1], epoch).permutation(n)
         for first in progress(range(0, n, _CHUNK), f"{name} epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
-            wrong += train_text(chain, words, text, chunk, gold, MAX_TAGS, averaged)
+            wrong += train_text(chain, words, text, chunk, gold, MAX_TAGS, averaged, start.scores)
         return f"{wrong} wrong tags"
 
     run_epochs(name, range(options.epochs), run)

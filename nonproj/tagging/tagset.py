@@ -38,6 +38,8 @@ class TagSet:
     ----------
     tags : sequence of (str, str, str)
         UPOS, XPOS and FEATS, all different.
+    first : int, optional
+        The number of tags by which parts are numbered, by default all: later tags were added, see `extended`.
 
     Attributes
     ----------
@@ -59,8 +61,9 @@ class TagSet:
     [[1, 1], [1, 2], [0, 0]]
     """
 
-    def __init__(self, tags: Sequence[tuple[str, str, str]]):
+    def __init__(self, tags: Sequence[tuple[str, str, str]], first: int | None = None):
         self.tags = [tuple(tag) for tag in tags]
+        self.first = len(tags) if first is None else first
         self.number = {tag: i for i, tag in enumerate(self.tags)}
         n = len(self.tags)
         self.levels = np.zeros((n + 1, len(LEVELS)), np.int32)
@@ -76,7 +79,7 @@ class TagSet:
         self._allowed: PerThread[dict[tuple[Any, ...], np.ndarray]] = PerThread(dict)
 
     def _split(self) -> None:
-        """Number the parts of all tags; what is the same for the same tags is one part."""
+        """Number the parts of all tags; what is the same for the same ones of the first tags is one part."""
         owners: dict[tuple[Any, ...], list[int]] = {}
         for t, (upos, xpos, feats) in enumerate(self.tags):
             names = [("upos", upos), ("xpos", xpos), ("full", t)]
@@ -87,19 +90,22 @@ class TagSet:
         parts: list[list[tuple[int, int]]] = [[] for _ in self.tags]
         values: list[tuple[int, int, int]] = []
         counts: Counter[Any] = Counter()
-        for (kind, name), tags in sorted(owners.items(), key=lambda item: -len(item[1])):
+        early = {name: tuple(t for t in tags if t < self.first) for name, tags in owners.items()}
+        for (kind, name), tags in sorted(owners.items(), key=lambda item: -len(early[item[0]])):
             attribute = -1
             if kind == "feature" and len(attributes) < _MAX_ATTRIBUTES:
                 attribute = attributes.setdefault(name.partition("=")[0], len(attributes))
             if attribute >= 0:
                 counts[attribute] += 1
                 values += [(t, attribute, counts[attribute]) for t in tags]
-            known = (attribute, *tags)
-            if len(tags) == len(self.tags) or (kind != "feature" and known in numbers):
+            known = (attribute, *(early[kind, name] or (kind, name)))
+            if len(early[kind, name]) == self.first:
                 continue
-            numbers[known] = len(numbers) + 1
+            if kind == "feature" or known not in numbers:
+                numbers[known] = len(numbers) + 1
             for t in tags:
-                parts[t].append((numbers[known], attribute))
+                if (numbers[known], attribute) not in parts[t]:
+                    parts[t].append((numbers[known], attribute))
         flat = [part for listed in parts for part in listed]
         self.unit_start = np.cumsum([0, *map(len, parts)], dtype=np.int32)
         self.units = np.array([unit for unit, _ in flat], np.uint32)
@@ -113,10 +119,21 @@ class TagSet:
         return len(self.tags)
 
     @classmethod
-    def from_sentences(cls, sentences: Iterable[Sentence]) -> TagSet:
-        """Return the tags of a treebank."""
+    def from_sentences(cls, sentences: Iterable[Sentence], known: TagSet | None = None) -> TagSet:
+        """Return the tags of a treebank, after those that are known, whose numbers and parts stay the same.
+
+        Examples
+        --------
+        >>> known = TagSet([("NOUN", "N", "Case=Acc"), ("NOUN", "N", "Case=Nom")])
+        >>> both = TagSet.from_sentences([Sentence([["1", "Hus", "_", "NOUN", "N", "Case=Gen", *"____"]])], known)
+        >>> both.tags[-1], both.first, np.split(both.units, both.unit_start[1:-1])
+        (('NOUN', 'N', 'Case=Gen'), 2, [array([1, 2], dtype=uint32), array([3, 4], dtype=uint32),
+        array([5, 6], dtype=uint32)])
+        """
         counts = Counter((row[3], row[4], row[5]) for sentence in sentences for row in sentence.rows)
-        return cls([tag for tag, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_TAGS]])
+        tags = [tag for tag, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+        tags = list(dict.fromkeys([*known.tags, *tags] if known else tags))[:MAX_TAGS]
+        return cls(tags, known.first if known else None)
 
     def allowed(self, given: tuple[str | None, str | None, str | None]) -> np.ndarray:
         """Return the tags with the given columns, int32; None is any.  Columns that no tag has are ignored from the

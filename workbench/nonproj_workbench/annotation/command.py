@@ -140,15 +140,19 @@ def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | N
         return None
     from nonproj_workbench.annotation.retraining import Retraining
 
-    config = Config.load(options.config) if options.config else None
-    if config is None and suggester is not None:
-        config = suggester.parser.model.config
+    config, start = Config.load(options.config) if options.config else None, None
     output = f"{path}.nonproj"
     if options.retrain_with:
         _existing(options.retrain_with)
-    elif options.model:
+    if config is None and suggester is not None:
+        config, kept = suggester.parser.model.config, suggester.parser.model.component("encoder") is None
+        start = options.model if kept and not options.retrain_with else None
+    if start and Path(start).exists() and Path(output).exists() and os.path.samefile(start, output):
+        output = f"{path}.2.nonproj"
+    if options.model and not start and not options.retrain_with:
         log.warning("new models learn from %s alone; --retrain-with TREEBANK adds other sentences", one_line(path))
-    return Retraining(output, config, options.retrain, options.retrain_with, functools.partial(_load, options))
+    load = functools.partial(_load, options)
+    return Retraining(output, config, options.retrain, options.retrain_with, start, load)
 
 
 def _report(session: Session, options: argparse.Namespace) -> None:

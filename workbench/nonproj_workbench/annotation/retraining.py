@@ -28,7 +28,7 @@ NICENESS = 10
 """The priority of the training: edits come first."""
 
 FEWEST = 10
-"""The fewest sentences to learn from."""
+"""The fewest sentences to learn from, if no model is continued."""
 
 log = logging.getLogger("nonproj")
 
@@ -46,6 +46,8 @@ class Retraining:
         Number of sentences that are newly done after which training starts by itself; 0 for never.
     others : str or None
         A treebank to learn from, too.
+    start : str or None
+        The model that is continued; None to learn from nothing.
     load : callable
         Returns what suggests trees by the model in a file; the thread that waits for the training calls it.
 
@@ -61,9 +63,11 @@ class Retraining:
         config: Config | None,
         every: int,
         others: str | None,
+        start: str | None,
         load: Callable[[str], Suggester],
     ):
-        self.output, self.config, self.every, self.others, self._load = output, config, every, others, load
+        self.output, self.config, self.every, self._load = output, config, every, load
+        self.others, self.start_model = others, start
         self.exchange: Callable[[Suggester], None] = lambda _: None
         self.learnt: int | None = None
         self.state: dict[str, Any] | None = None
@@ -98,8 +102,9 @@ class Retraining:
             if self.is_running:
                 raise EditError("a model is being trained already")
             chosen = training_texts(texts)
-            if len(chosen) < FEWEST and not self.others:
-                raise EditError(f"{len(chosen)} sentences are done; at least {FEWEST} are needed to train a model")
+            fewest = 1 if self.others or self.start_model else FEWEST
+            if len(chosen) < fewest:
+                raise EditError(f"{len(chosen)} sentences are done; at least {fewest} are needed to train a model")
             self.state = {"state": "running", "sentences": len(chosen), "message": ""}
             self._thread = threading.Thread(target=self._train, args=(chosen,), daemon=True, name="nonproj-training")
             self._thread.start()
@@ -133,7 +138,9 @@ class Retraining:
         others = Path(self.others).read_text(encoding="utf-8").rstrip("\n") + "\n\n" if self.others else ""
         training.write_text(others + "".join(texts), encoding="utf-8", newline="")
         command = python("-m", "nonproj", "train", str(training), "-o", self.output, "-q")
-        if self.config is not None:
+        if self.start_model:
+            command += ["--from", self.start_model]
+        elif self.config is not None:
             values = dataclasses.replace(self.config, treebank=TreebankConfig(root=self.config.treebank.root))
             config.write_text(yaml.safe_dump(values.as_dict()), encoding="utf-8")
             command += ["--config", str(config)]

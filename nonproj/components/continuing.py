@@ -1,0 +1,61 @@
+"""Continuing a model on other sentences: what stays, and which options may differ.
+
+Perceptrons start from the model's averaged weights, and average over the steps that follow.  Its strings, labels and
+tags keep their numbers, and new ones are added.  Pruner, networks, lemmatizer's weights, segmenter and classifier of
+confidence stay: perceptrons learn beside the networks, whose scores of sentences that they have not seen are honest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from nonproj.errors import ConfigError
+from nonproj.evaluation.card import record
+from nonproj.learning.training_data import TrainingData
+from nonproj.model.model import LABEL_LINES, Model
+from nonproj.options.config import Config, options
+from nonproj.options.sections import TreebankConfig
+from nonproj.scoring.labels import TAG, AllowedLabels
+
+FREE = ("seed", "treebank", "training", "decoding", "labeler.epochs", "tagger.epochs", "tagger.restarts")
+"""The options, or sections of options, that may differ from those of the model."""
+
+KEPT = ("coarse_tags", "crossing", "confidence", "vectors")
+"""What the training history of the model says of what stays."""
+
+
+def continued_config(start: Model) -> Config:
+    """Return the options of a model, but for those about its treebank."""
+    return dataclasses.replace(start.config, treebank=TreebankConfig(root=start.config.treebank.root))
+
+
+def check_continued(start: Model, config: Config) -> None:
+    """Raise `ConfigError` if a model cannot be continued, or not with these options."""
+    if not start.is_trained:
+        raise ConfigError("--from", "this is a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
+    if start.component("encoder"):
+        raise ConfigError("--from", "a model with a pretrained encoder cannot be continued; train it on all sentences")
+    before, after = start.config.as_dict(), config.as_dict()
+    for key, _ in options():
+        section, _, name = key.rpartition(".")
+        one, other = (values[section][name] if section else values[name] for values in (before, after))
+        if one != other and section not in FREE and key not in FREE:
+            raise ConfigError(key, f"the model that is continued has {one}, which cannot be changed to {other}")
+
+
+def numbered_as_in(start: Model, data: TrainingData) -> TrainingData:
+    """Return training data with the strings and labels of a model."""
+    encoder, table = start.encoder(), start.weights.get(LABEL_LINES)
+    lines = None if table is None else AllowedLabels(table, encoder.attributes.index(TAG))
+    return data._replace(labels=start.labels, encoder=encoder, lines=lines)
+
+
+def history_of(start: Model) -> dict[str, Any]:
+    """Return what a model has learnt from, for the history of one that continues it."""
+    history, before = start.meta, record(start.meta, "continued")
+    data = record(history, "data")
+    own = f"{data.get('name') or data.get('train_file') or 'not named'} ({data.get('licence') or 'licence unknown'})"
+    others = record(history, "related").get("treebanks"), record(history, "silver").get("texts")
+    named = "; ".join(str(each) for each in (before.get("treebanks"), own, *others) if each)
+    return {"sentences": history.get("sentences", 0), "words": history.get("words", 0), "treebanks": named}

@@ -1,0 +1,294 @@
+"""Continuing a model on other sentences."""
+
+import contextlib
+import dataclasses
+from collections import Counter as Count
+
+import numpy as np
+import pytest
+import toy
+from further import Interrupt, accuracy, blank, renamed, small
+from models import context_of
+
+from nonproj.cli.main import main
+from nonproj.components.base import WeightTable, assemble
+from nonproj.components.labeler import LabelerComponent
+from nonproj.components.network import NetworkComponent
+from nonproj.components.parser import Perceptrons
+from nonproj.components.tagger import TaggerComponent
+from nonproj.components.trainer import fit_component, train
+from nonproj.errors import ConfigError, ModelError
+from nonproj.io.copies import with_rows
+from nonproj.learning.label_numbers import widened
+from nonproj.learning.network import extended_network
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
+from nonproj.scoring.network import Network
+from nonproj.scoring.vocabulary import TokenEncoder
+from nonproj.tagging.analyzer import Analyzer
+from nonproj.tagging.lexicon import Counter, form_keys, joined
+from nonproj.tagging.tagset import TagSet
+
+NAMES = ("Case=Nom", "Case=Acc", "Case=Gen", "Number=Sing", "Number=Plur", "Def")
+
+
+@pytest.fixture(scope="module")
+def start():
+    return Model.from_bytes(train(toy.sentences(40), small()).to_bytes())
+
+
+def other(sentences):
+    """Sentences of another treebank: other words, and a participle belongs to the verb, with a label and a tag of its
+    own."""
+    found = []
+    for s in renamed(sentences, "x"):
+        verb = next(row[0] for row in s.rows if row[7] == "root")
+        rows = [[*row[:4], "PX", row[5], verb, "advcl", *row[8:]] if row[7] == "acl" else row for row in s.rows]
+        found.append(with_rows(s, rows))
+        found[-1] = dataclasses.replace(found[-1], tree=np.array([-1, *(int(row[6]) for row in rows)], np.int32))
+    return found
+
+
+def few(count, seed=1):
+    """Sentences to continue on."""
+    return other(toy.sentences(count, seed=seed))
+
+
+def parses(model, sentences):
+    """Tags, heads and labels of sentences without tags."""
+    parser = Parser(model, tags="all")
+    found = list(parser.parse_all(blank(sentences)))
+    return [(tagged.rows, parse.decoded.heads.tolist(), parse.labels) for tagged, parse in found]
+
+
+def random_tags(rng, count):
+    """Different tags."""
+    found = {}
+    while len(found) < count:
+        feats = sorted(name for name in NAMES if rng.random() < 0.4)
+        found[str(rng.choice(["N", "V", "A"])), str(rng.choice(["x", "y"])), "|".join(feats) or "_"] = None
+    return list(found)
+
+
+# -- what is numbered
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tags_keep_their_numbers_and_parts_however_often_others_are_added(seed):
+    rng = np.random.default_rng(seed)
+    tags = random_tags(rng, 16)
+    first, second = sorted(rng.integers(1, 16, 2))
+    stages = [TagSet(tags[:count], first) for count in (first, second, 16)]
+    for before, after in zip(stages, stages[1:], strict=False):
+        n = len(before)
+        end = before.unit_start[n]
+        np.testing.assert_array_equal(after.unit_start[: n + 1], before.unit_start)
+        np.testing.assert_array_equal(after.units[:end], before.units)
+        np.testing.assert_array_equal(after.unit_attribute[:end], before.unit_attribute)
+        np.testing.assert_array_equal(after.levels[:n], before.levels[:n])
+        width = before.values.shape[1]
+        np.testing.assert_array_equal(after.values[:n, :width], before.values[:n])
+        assert not after.values[:n, width:].any()
+        assert after.n_units >= before.n_units > before.units.max(initial=0)
+
+
+def test_a_tag_that_is_added_has_the_parts_that_it_shares():
+    tags = TagSet([("N", "x", "Case=Nom"), ("V", "y", "_"), ("N", "y", "Case=Nom|Def")], 2)
+    of = [set(tags.units[a:b].tolist()) for a, b in zip(tags.unit_start, tags.unit_start[1:], strict=False)]
+    assert of[2] & of[0] and of[2] & of[1] and len(of[2] - of[0] - of[1]) == 2  # the tag itself, and Def
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_lexicon_with_the_counts_of_two_is_that_of_all_words(seed):
+    rng = np.random.default_rng(seed)
+    forms = ["Hus", "hus", "huset", "kat", "Kat", "et"]
+    form, tag = rng.integers(0, 6, 40), rng.integers(0, 3, 40)
+    counter, mine = Counter(form_keys(forms), form, tag), rng.random(40) < 0.5
+    found, whole = joined(counter.count(mine), counter.count(~mine)), counter.count(np.ones(40, bool))
+    for k in range(8):  # rare words, whose suffixes count, are others in each half
+        np.testing.assert_array_equal(found[k], whole[k])
+        assert found[k].dtype == whole[k].dtype
+    halves = Count()
+    for part in (counter.count(mine), counter.count(~mine), found):
+        sign = -1 if part is found else 1
+        keys = np.repeat(part.suffix_key, np.diff(part.suffix_start)).tolist()
+        for key, number, count in zip(keys, part.suffix_tag.tolist(), part.suffix_count.tolist(), strict=True):
+            halves[key, number] += sign * count
+    assert not any(halves.values())
+
+
+def test_strings_keep_their_numbers():
+    sentences, attributes = toy.sentences(30), ["form", "key", "morph", "pos", "enclosure"]
+    one = TokenEncoder.from_sentences(sentences, attributes, 1)
+    two = TokenEncoder.from_sentences(few(10), attributes, 1, known=one)
+    for name, strings in one.vocabularies.items():
+        assert two.vocabularies[name][: len(strings)] == strings
+    assert "xhund" in two.vocabularies["form"] and "xhund" not in two.vocabularies["key"]
+    for s in sentences:
+        np.testing.assert_array_equal(one.encode(s).atoms, two.encode(s).atoms)
+
+
+def test_arcs_keep_their_lines_and_those_with_all_lines_keep_all():
+    rng = np.random.default_rng(0)
+    table, more = rng.integers(0, 4, (3, 3, 2)).astype(np.int32), rng.integers(0, 8, (5, 5, 2)).astype(np.int32)
+    found = widened(table, more)
+    for place in np.ndindex(more.shape):
+        known = int(table[place]) if place[0] < 3 and place[1] < 3 else 0
+        assert found[place] == (known | int(more[place]) if known else 0)
+
+
+def test_a_network_scores_known_words_as_before_and_new_ones_as_unknown_ones(start):
+    encoder = TokenEncoder.from_sentences(few(10), start.encoder().attributes, 1, known=start.encoder())
+    before = start.loaded(Network, start.vocabularies, len(start.labels))
+    state = extended_network(
+        start.component("network"), start.vocabularies, encoder.vocabularies, len(start.labels) + 2
+    )
+    after = Network.from_state(*state, encoder.vocabularies, len(start.labels) + 2)
+    for s in [*toy.sentences(5, seed=3), *few(5)]:
+        one, two = start.encoder().encode(s), encoder.encode(s)
+        heads = np.repeat(np.arange(one.n_nodes, dtype=np.int32), one.n_nodes - 1)
+        modifiers = np.tile(np.arange(1, one.n_nodes, dtype=np.int32), one.n_nodes)
+        layers = before.layer(one), after.layer(two)
+        pair = (n.scores(layer, heads, modifiers) for n, layer in zip((before, after), layers, strict=True))
+        np.testing.assert_array_equal(*pair)
+        labels = after.label_scores(layers[1], heads, modifiers)
+        np.testing.assert_array_equal(labels[:, :-2], before.label_scores(layers[0], heads, modifiers))
+        assert not labels[:, -2:].any()
+
+
+# -- what is learnt
+
+
+def test_without_a_step_a_model_parses_as_before(start):
+    config = small(labeler__epochs=0, tagger__epochs=0)
+    context = context_of(few(10), config, start=dataclasses.replace(start, config=config))
+    for component in (LabelerComponent, NetworkComponent):
+        context = fit_component(component, few(10), context)
+    table = Perceptrons(context).mean()
+    np.testing.assert_array_equal(table.weights, start.weights["parser"])
+    model = assemble(context.having(fitted={**context.fitted, "parser": table}))
+    assert "advcl" in model.labels and model.labels[: len(start.labels)] == start.labels
+    for name in ("pruner", "labeler"):
+        np.testing.assert_array_equal(model.weights[name], start.weights[name])
+    test = toy.sentences(40, seed=2)
+    assert parses(Model.from_bytes(model.to_bytes()), test) == parses(start, test)
+
+
+def test_a_table_starts_from_the_weights_of_the_model(start):
+    context = context_of(few(5), small(), start=start)
+    found = np.empty(1 << 14, np.float32)
+    context.begin("pruner", found)
+    np.testing.assert_allclose(found, start.weights["pruner"] * start.meta["scale"]["pruner"], rtol=1e-6)
+    assert isinstance(context.fitted["pruner"], WeightTable)
+
+
+def test_ten_sentences_help_and_what_was_learnt_before_stays(start):
+    model = Model.from_bytes(train(few(10), start=start).to_bytes())
+    test = few(60, seed=2)
+    assert accuracy(model, test) > 0.97 > accuracy(start, test) + 0.03
+    assert accuracy(model, test) > accuracy(train(few(10), small()), test)
+    assert accuracy(model, toy.sentences(60, seed=2)) > 0.85
+    found = parses(model, test)
+    assert {"advcl"} <= {label for _, _, labels in found for label in labels}
+    assert {"PX"} <= {row[4] for rows, _, _ in found for row in rows}
+    again = train(few(10, seed=4), start=model)
+    assert accuracy(again, test) > 0.97
+    before = (model.meta["continued"]["treebanks"], model.meta["words"])
+    assert before[0] == "not named (licence unknown)" and again.meta["continued"]["words"] == before[1]
+
+
+def test_half_of_the_heads_help_too(start):
+    rng = np.random.default_rng(0)
+    partial = [
+        dataclasses.replace(s, tree=np.where(rng.random(len(s) + 1) < 0.5, s.tree, -1).astype(np.int32))
+        for s in few(30)
+    ]
+    test = few(60, seed=2)
+    assert accuracy(train(partial, start=start), test) > accuracy(start, test) + 0.03
+
+
+def test_columns_that_a_treebank_lacks_are_predicted(start):
+    no_xpos = [with_rows(s, [[*row[:4], "_", *row[5:]] for row in s.rows]) for s in toy.sentences(10, seed=1)]
+    data = context_of(no_xpos, small(), start=start).data
+    assert {row[4] for s in data.sentences for row in s.rows} <= {row[4] for s in toy.sentences(40) for row in s.rows}
+    context = context_of(blank(no_xpos), small(), start=start)
+    assert context.fitted["tagger"].tags.tags == start.loaded(Analyzer).tags.tags
+    assert "_" not in {row[3] for s in context.data.sentences for row in s.rows}
+    states = [each.state()[1] for each in (context.fitted["tagger"], start.loaded(Analyzer))]
+    for name, array in states[0].items():
+        np.testing.assert_array_equal(array, states[1][name])
+
+
+def test_a_model_without_a_tagger_gets_none():
+    start = train(toy.sentences(10), small(tagger__epochs=0, network__epochs=0))
+    context = context_of(few(5), small(network__epochs=0), start=start)
+    assert TaggerComponent.fit(few(5), context) is None
+
+
+def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, start):
+    whole = train(few(12), start=start)
+    for number, loop in enumerate(("tagger 1, epoch 1", "labeler 1", "epoch 2")):
+        path = tmp_path / str(number)
+        with contextlib.suppress(KeyboardInterrupt):  # in the parser's epochs, the last complete one is the result
+            train(few(12), start=start, checkpoint=path, progress=Interrupt(loop))
+        resumed = train(few(12), start=start, checkpoint=path, resume=True)
+        for name, table in whole.weights.items():
+            np.testing.assert_array_equal(table, resumed.weights[name])
+    changed = Model.from_bytes(start.to_bytes())
+    changed.weights["pruner"][0] += 1
+    for model in (changed, None):
+        with pytest.raises(ConfigError, match="of other sentences or options"):
+            train(few(12), small(), start=model, checkpoint=path, resume=True)
+
+
+# -- mistakes
+
+
+def test_options_that_a_model_has_learnt_with_stay(start):
+    for change, named in (({"features__bits": 17}, "features.bits"), ({"parts": "arc"}, "parts")):
+        with pytest.raises(ConfigError, match=f"{named}: the model that is continued has"):
+            train(few(5), small(**change), start=start)
+    train(few(2), small(training__epochs=1, seed=3), start=start)
+
+
+def test_what_cannot_be_continued(start):
+    with pytest.raises(ConfigError, match="excludes related treebanks"):
+        train(few(5), start=start, related=few(5))
+    encoded = dataclasses.replace(start, components={**start.components, "encoder": {}})
+    with pytest.raises(ConfigError, match="a model with a pretrained encoder cannot be continued"):
+        train(few(5), start=encoded)
+    checkpoint = dataclasses.replace(start, weights={k: v for k, v in start.weights.items() if k != "parser"})
+    with pytest.raises(ConfigError, match="this is a checkpoint"):
+        train(few(5), start=checkpoint)
+
+
+def test_a_forged_number_of_first_tags_is_found(start):
+    values, arrays = start.component("tagger")
+    for first in (0, len(values["tagger"]["tags"]) + 1):
+        forged = {**values, "tagger": {**values["tagger"], "first": first}}
+        with pytest.raises(ModelError, match="are the first ones"):
+            Analyzer.from_state(forged, arrays)
+
+
+def test_the_command(tmp_path, start, capsys):
+    model, text, out = (tmp_path / name for name in ("m.nonproj", "t.conllu", "o.nonproj"))
+    start.save(model)
+    rows = ("".join("\t".join(row) + "\n" for row in s.rows) + "\n" for s in few(6))
+    text.write_text("".join(rows), encoding="utf-8")
+    command = ["train", str(text), "--from", str(model), "-o"]
+    assert main([*command, str(out)]) == 0
+    assert Model.load(out).meta["continued"]["model"] == "m.nonproj"
+    assert Model.load(out).config.features.bits == start.config.features.bits
+    assert main(["inspect", "--card", str(out)]) == 0
+    card = capsys.readouterr().out
+    assert "| continues | `m.nonproj`, SHA-256 `" in card
+    assert f"{start.meta['words']} words of not named (licence unknown)" in card
+    for arguments, message in (
+        ([*command, str(model)], "is the same file as the model to continue"),
+        ([*command, str(out), "--config", "configs/smoke.yaml"], "excludes --from"),
+        ([*command, str(out), "--parts", "arc"], "parts: the model that is continued has"),
+        ([*command, str(out), "--related", str(text)], "is the treebank itself"),
+        (["train", str(text), "--from", str(text), "-o", str(out)], "not a model"),
+    ):
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err
