@@ -53,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     Return 1 if ``--on-error`` skipped anything, else 0.
     """
     targets = targets_of(options) if are_several(options.inputs, options.output) else []
-    options = with_values(options, targets=targets, format=table_format(options, bool(targets)))
+    form = options.format or "conllu" if targets else format_of(options.output, options.format)
+    options = with_values(options, targets=targets, format=form)
     _check_files(options)
     model = load_model(options.model, options.targets[0].source if options.targets else options.input)
     decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
@@ -99,11 +100,6 @@ def _check_files(options: argparse.Namespace) -> None:
     check_outputs(outputs, inputs, replaceable)
     if options.targets:
         several.make_folder(options.output)
-
-
-def table_format(options: argparse.Namespace, several: bool) -> str:
-    """Return the format of the output, or of several; an error, if it cannot hold what the options ask for."""
-    return options.format or "conllu" if several else format_of(options.output, options.format)
 
 
 def _parse(

@@ -319,17 +319,13 @@ def _sync(raw: BinaryIO, path: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def open_output(
-    path: str | Path, errors: str = "strict", check: Callable[[Path], None] | None = None
-) -> Iterator[TextIO]:
+def open_output(path: str | Path, check: Callable[[Path], None] | None = None) -> Iterator[TextIO]:
     """Open a text file for writing; like `open_binary`, it appears when it is complete.
 
     Parameters
     ----------
     path : str or Path
         ``-`` for standard output; a name ending in ``.gz`` is compressed.
-    errors : str
-        Error handler for lone surrogates, as for `open`.
     check : callable, optional
         Can refuse to replace an old file, as in `nonproj.io.temporary.replacing`.
 
@@ -353,14 +349,14 @@ def open_output(
     one
     """
     if str(path) == "-":
-        yield from _standard_output(errors)
+        yield from _standard_output()
         return
     compressed = str(path).endswith(".gz")
     with (
         open_binary(path, check) as raw,
         gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else contextlib.nullcontext(raw) as packed,
     ):
-        stream = io.TextIOWrapper(packed, encoding="utf-8", errors=errors, newline="")
+        stream = io.TextIOWrapper(packed, encoding="utf-8", newline="")
         try:
             yield stream
             stream.flush()
@@ -369,13 +365,13 @@ def open_output(
                 stream.detach()
 
 
-def _standard_output(errors: str) -> Iterator[TextIO]:
+def _standard_output() -> Iterator[TextIO]:
     """Yield standard output as UTF-8 without translating line endings, and leave it open."""
     sys.stdout.flush()
     if not hasattr(sys.stdout, "buffer"):
         yield sys.stdout
         return
-    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", errors=errors, newline="")
+    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
     try:
         yield stream
         stream.flush()
