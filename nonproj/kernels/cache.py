@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, cast
 
 import llvmlite.binding
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
@@ -171,7 +171,7 @@ class _Packing(CompileResultCacheImpl):
 
     def reduce(self, compiled: Any) -> tuple[Any, ...]:
         """Return what is saved: empty functions replace the bitcode for linking, of which only the names are needed."""
-        (name, kind, (machine_code, _)), function, *rest = super().reduce(compiled)
+        (name, kind, (machine_code, _)), function, *rest = cast("Any", super()).reduce(compiled)
         names = function.llvm_func_name, function.llvm_cpython_wrapper_name
         empty = _binding.parse_assembly("".join(f'define void @"{each}"() {{ ret void }}\n' for each in names))
         return (name, kind, (machine_code, empty.as_bitcode())), function, *rest

@@ -42,6 +42,7 @@ MOST_TAGS, LEAST_WORDS = 30, 600
 """Limits of fine tags: more tags than this, with fewer training words for each, are too many to learn from."""
 
 _CACHED_WORDS = 200_000
+_FIRST = itemgetter(0)
 
 
 class Tokens(NamedTuple):
@@ -258,7 +259,7 @@ class TokenEncoder:
         atoms = np.zeros((n_nodes + 2 * PADDING, len(self.attributes)), np.int32)
         atoms[PADDING] = ROOT
         met.table.take(ids, 0, atoms[PADDING + 1 : PADDING + n_nodes])
-        forms = sentence.forms
+        forms = list(map(_FIRST, keys))
         for name in () if MARKS.isdisjoint(forms) else self._of_sentence:
             numbers, found, column = self._numbers[name], OF_SENTENCE[name](forms), self.attributes.index(name)
             atoms[PADDING + 1 : PADDING + n_nodes, column] = [numbers.get(value, UNKNOWN) for value in found]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from operator import itemgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from nonproj.tagging.tagset import TAG_COLUMNS, TagSet
 from nonproj.tagging.templates import load_templates
 from nonproj.types import Float64s, Sentence
 
-_TAG, _LEMMA_KEY = itemgetter(UPOS, XPOS, FEATS), itemgetter(1, UPOS, XPOS, FEATS)
+_TAG, _LEMMA_KEY, _ROWS = itemgetter(UPOS, XPOS, FEATS), itemgetter(1, UPOS, XPOS, FEATS), attrgetter("rows")
 
 
 class Analyzer:
@@ -138,7 +139,7 @@ class Analyzer:
 
         See `nonproj.tagging.tagger.Tagger.tag_with_margins`; the margins are infinite if there is no tagger.
         """
-        words = [row.copy() for sentence in batch for row in sentence.rows]
+        words = list(map(list.copy, chain.from_iterable(map(_ROWS, batch))))
         margins = self._tag(batch, words, overwrite, encoded)
         if self.lemmatizer:
             lemmas = self.lemmatizer.lemmas(list(map(_LEMMA_KEY, words)))
@@ -173,7 +174,7 @@ class Analyzer:
                 keys.append((row[1], *known))
                 absent.append(own)
         added = (encoded, encoded.hidden([sentence.forms for sentence in batch])) if encoded else None
-        found, margins = self.tagger.tag_with_margins(keys, [len(sentence.rows) for sentence in batch], added)
+        found, margins = self.tagger.tag_with_margins(keys, list(map(len, map(_ROWS, batch))), added)
         for row, columns, tag in zip(words, absent, found, strict=True):
             for column in columns:
                 row[column] = tag[column - UPOS]
@@ -189,7 +190,7 @@ class Analyzer:
         tagged = list(batch)
         chosen = [i for i, sentence in enumerate(batch) if overwrite or self._lacks(sentence.rows)]
         if chosen:
-            found = self.annotate_with_margins([batch[i] for i in chosen], overwrite, encoded)
+            found = self.annotate_with_margins(list(map(batch.__getitem__, chosen)), overwrite, encoded)
             for i, rows, margins in zip(chosen, *found, strict=True):
                 tagged[i] = with_rows(batch[i], rows, margins)
         return tagged

@@ -197,10 +197,10 @@ def word_keys(words: Sequence[Word]) -> Keys:
         by_tag.append(f"{tag} {case} ")
         texts.append(f"{form} {tag}")
         lower_texts.append(f"{lower} {upos}")
-    suffix = np.stack([hash_suffixes(each, lowers, _SUFFIX) for each in (by_upos, by_tag)], axis=2)
+    suffix = np.stack([hash_suffixes(each, lowers, _SUFFIX).view(np.int32) for each in (by_upos, by_tag)], axis=2)
     sizes = 2 * np.minimum([len(lower) for lower in lowers], _SUFFIX).astype(np.int64) + 2
-    hashed = hash_texts(texts), hash_texts(lower_texts), suffix.reshape(len(words), -1)
-    return Keys(*(keys.view(np.int32) for keys in hashed), sizes)
+    form, lower = hash_texts(texts).view(np.int32), hash_texts(lower_texts).view(np.int32)
+    return Keys(form, lower, suffix.reshape(len(words), -1), sizes)
 
 
 def _script_chain(scripts: list[str], table: ChainTemplates, bits: int) -> Chain:

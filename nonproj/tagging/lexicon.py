@@ -114,7 +114,7 @@ def form_keys(forms: Sequence[str]) -> Keys:
     lowers = [form.lower() for form in forms]
     suffix = hash_suffixes([_kind(*pair) for pair in zip(forms, lowers, strict=True)], lowers, SUFFIX)
     sizes = np.minimum([len(lower) for lower in lowers], SUFFIX).astype(np.int64) + 1
-    return Keys(*(keys.view(np.int32) for keys in (hash_texts(forms), hash_texts(lowers), suffix)), sizes)
+    return Keys(hash_texts(forms).view(np.int32), hash_texts(lowers).view(np.int32), suffix.view(np.int32), sizes)
 
 
 def _kind(form: str, lower: str) -> str:

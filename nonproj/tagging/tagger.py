@@ -162,8 +162,8 @@ class Tagger:
         text = FormRows(np.cumsum([0, *lengths], dtype=np.int64), rows)
         own = self.score(forms, text, encoded)
         found, margins = tag_text(self.chain, forms.words, own, text, self.weights, self.pruning)
-        tags = self.tags.tags
-        return [tags[i] for i in found.tolist()], margins * self.scale
+        tags: Any = self.tags.tags
+        return list(map(tags.__getitem__, found.tolist())), margins * self.scale
 
     def score(self, forms: FormCache, text: FormRows, encoded: EncodedWords | None = None) -> np.ndarray:
         """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit].
