@@ -214,9 +214,10 @@ def estimate() -> None:
 
 def branch() -> None:
     """Run branch and bound on sentences where one iteration leaves a gap."""
-    for name in ("grandparent", "third"):
-        parts = part_space(full_arc_space(5), name)
-        branch_and_bound(parts, np.random.default_rng(0).normal(size=len(parts)), DualOptions(max_iterations=1))
+    for name, projective in (("grandparent", False), ("grandparent", True), ("third", False)):
+        parts, options = part_space(full_arc_space(5), name), DualOptions(max_iterations=1, projective=projective)
+        scores = np.random.default_rng(0).normal(size=len(parts))
+        branch_and_bound(parts, scores, options, SearchOptions(node_iterations=1))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 - `domain`: normalisation of a problem: forbidden arcs removed, scores relative, with their scale
 - `subgradient`: the compiled subgradient method
 - `subproblems`: its subproblems, trees and head automata
-- `exclusion`: bounds of the trees without an arc
+- `exclusion`: bounds of the trees without an arc, or with one
+- `improvement`: local search in trees
 - `problem`: problems over parts, over arcs alone and over automata given as tables, and their restrictions
 - `nodes`, `search`: branch and bound, the k best trees and the price of non-projective trees, over any problem
 - `decoding`: the decoders

@@ -205,13 +205,34 @@ def is_projective(heads: tuple[int, ...]) -> bool:
 
 def bound(problem: Problem, kept: frozenset[Arc], shares: Shares, projective: bool) -> int | None:
     """Return a bound on the scores of all trees over the arcs that are kept; None if there is no tree."""
-    u, v = shares
-    rest = {arc: problem.own[i] - u[i] - v[i] for i, arc in enumerate(problem.arcs) if arc in kept}
-    best = (best_projective if projective else best_arborescence)(problem.size, rest, problem.single_root)
+    best, only = best_tree(problem, kept, shares, projective), only_arcs(kept)
     if best is None:
         return None
-    only = only_arcs(kept)
     return best + sum(best_path(problem, h, kept, only, shares) for h in range(problem.size))
+
+
+def bounds_with(
+    problem: Problem, kept: frozenset[Arc], shares: Shares, projective: bool, arcs: list[Arc]
+) -> Iterator[int]:
+    """Yield a bound on the scores of all trees with one of some arcs, for each of these arcs, unless there is no tree.
+
+    The automata of both its ends must take the arc, and all others are as free as without it.
+    """
+    only = only_arcs(kept)
+    free = [best_path(problem, h, kept, only, shares) for h in range(problem.size)]
+    for h, m in arcs:
+        having = kept - {arc for arc in problem.entering[m] if arc[0] != h}
+        best = best_tree(problem, having, shares, projective)
+        if best is not None:
+            both = sum(best_path(problem, end, having, only | {(h, m)}, shares) for end in (h, m))
+            yield best + sum(free) - free[h] - free[m] + both
+
+
+def best_tree(problem: Problem, kept: frozenset[Arc], shares: Shares, projective: bool) -> int | None:
+    """Return the score of the best tree over the arcs that are kept, without the automata's shares; None if none is."""
+    u, v = shares
+    rest = {arc: problem.own[i] - u[i] - v[i] for i, arc in enumerate(problem.arcs) if arc in kept}
+    return (best_projective if projective else best_arborescence)(problem.size, rest, problem.single_root)
 
 
 def only_arcs(kept: frozenset[Arc]) -> set[Arc]:
@@ -340,6 +361,8 @@ def highest_bound(
     ``search`` is a list of steps, each for one set of trees, from all of them on: ``[h, m]`` divides the set into the
     trees with this arc and those without it, ``"crossing"`` into those whose arcs cross and those whose do not, and a
     number bounds it, by the shares of this number.  The steps for the first part come before those for the second.
+    ``{"without": arcs, "shares": number}`` bounds the trees with one of these arcs, given by their numbers, and leaves
+    those without any.
     """
     require(all(type(i) is int and 0 <= i < len(problem.arcs) for i in excluded), "an excluded arc is unknown")
     bounds = [bound_of_excluded(problem, excluded)] if excluded else []
@@ -351,6 +374,16 @@ def highest_bound(
             require(0 <= step < len(shares), f"there are no shares number {step}")
             found = bound_of_set(problem, kept, kind, shares[step], listed)
             bounds += [] if found is None else [found]
+        elif type(step) is dict:
+            places, number = step["without"], step["shares"]
+            require(type(number) is int and 0 <= number < len(shares), f"there are no shares number {number}")
+            known = all(type(i) is int and 0 <= i < len(problem.arcs) for i in places)
+            require(known, "an arc that is left out is unknown")
+            arcs, projective = [problem.arcs[i] for i in places], problem.projective or kind == "projective"
+            require(kept.issuperset(arcs), "an arc is left out that no tree has")
+            paid = problem.price if kind == "crossing" else 0
+            bounds += [each - paid for each in bounds_with(problem, kept, shares[number], projective, arcs)]
+            waiting.append((kept - set(arcs), kind))
         elif step == "crossing":
             require(not kind, "a set of trees is divided twice by whether arcs cross")
             waiting += [(kept, "projective"), (kept, "crossing")]

@@ -1,14 +1,19 @@
-"""Bounds of the trees without an arc, at given multipliers: the best tree and the automata that see the arc."""
+"""Bounds of the trees without an arc, or with one, at given multipliers: the tree and the automata that see the arc."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from nonproj.automata.compiled import decode_head
+from nonproj.automata.compiled import count_work, decode_head
+from nonproj.automata.losses import arc_losses
 from nonproj.automata.workspace import PartStarts, as_split
 from nonproj.dual.options import DualOptions
+from nonproj.dual.subgradient import other_scores
 from nonproj.dual.subproblems import Instance, find_tree, mark_tree, new_work
 from nonproj.kernels.kernel import kernel
+from nonproj.trees.rounding import rounding_error
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
 
@@ -88,3 +93,86 @@ def _exclude(
                     bounds[m] = dual
                     values[:] = known
                 split.y[a], split.z[a], split.grandparent[a] = before
+
+
+LOSS_WORK = 3
+"""Work of what automata lose by arcs, forward and backward, in that of decoding them."""
+
+
+class InclusionBounds(NamedTuple):
+    """Bounds of the trees with each arc, and without it.
+
+    Attributes
+    ----------
+    bounds : ndarray of shape (A,), float64
+        No tree with the arc scores more; rounded outward, see `nonproj.trees.rounding`.
+    without : ndarray of shape (A,), float64
+        The highest bound of another arc into the same word, minus infinity if there is none: no tree without the arc
+        scores more.
+    tree : ndarray of shape (N,), int32
+        The best tree at these multipliers.
+    work : int
+        See `nonproj.dual.options.SearchOptions`.
+    """
+
+    bounds: np.ndarray
+    without: np.ndarray
+    tree: np.ndarray
+    work: int
+
+
+def inclusion_bounds(instance: Instance, copies: Float64s, options: DualOptions) -> InclusionBounds:
+    """Return bounds of the trees with each arc, for parts of second order.
+
+    Parameters
+    ----------
+    instance : Instance
+        Some tree must exist over its arcs.
+    copies : ndarray of shape (3 A,), float64
+        The copies of the scores at some multipliers, see `nonproj.dual.subgradient.Descent`.
+    options : DualOptions
+
+    Examples
+    --------
+    >>> from nonproj.automata.compiled import compiled_starts
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "sibling")
+    >>> instance = Instance(parts.arcs, compiled_starts(parts), np.zeros(len(parts)))
+    >>> copies = np.array([0.0] * 4 + [-4.0, 1.0, 3.0, -2.0] + [0.0] * 4)
+    >>> inclusion_bounds(instance, copies, DualOptions()).bounds
+    array([0., 4., 4., 2.])
+    """
+    tree, bounds = np.zeros(len(instance.arcs.start) - 1, np.int32), np.empty((2, len(instance.arcs.head)))
+    projective = True if options.projective else None
+    work = _include(*instance, bool(options.single_root), projective, copies, tree, bounds)
+    return InclusionBounds(bounds[0], bounds[1], tree, int(work))
+
+
+@kernel
+def _include(
+    arcs: ArcSpace,
+    starts: PartStarts,
+    scores: Float64s,
+    single_root: bool,
+    projective: bool | None,
+    copies: Float64s,
+    tree: Int32s,
+    bounds: Float64s,
+) -> int:
+    """Write the best tree, and the bounds of the trees with and without each arc, float64[2, A]; return the work."""
+    split, y = as_split(copies, arcs.head.shape[0]), np.zeros(arcs.head.shape[0], np.int8)
+    find_tree(arcs, projective, single_root, split.y, tree)
+    own, _ = mark_tree(arcs, split.y, tree, y)
+    chosen, losses = arc_losses(arcs, starts, scores, split)
+    dual = own + chosen
+    others, terms = other_scores(arcs, starts, starts.tables, scores)
+    dual += 2.0 * rounding_error(arcs, scores, copies, others, terms, dual)  # once for the losses
+    for m in range(1, tree.shape[0]):
+        first = second = -np.inf
+        for a in range(arcs.start[m], arcs.start[m + 1]):
+            bounds[0, a] = dual - losses[a]
+            first, second = max(first, bounds[0, a]), max(second, min(first, bounds[0, a]))
+        for a in range(arcs.start[m], arcs.start[m + 1]):
+            bounds[1, a] = second if bounds[0, a] == first else first
+    return LOSS_WORK * count_work(arcs, starts).sum()

@@ -19,7 +19,7 @@ CROSSINGS = "crossing"
 
 @dataclass
 class Branch:
-    """A set of trees in a search, which was divided into two, or ended at a bound.
+    """A set of trees in a search, which was divided, or ended at a bound.
 
     Attributes
     ----------
@@ -28,14 +28,15 @@ class Branch:
     copies : ndarray of shape (3 A,), float64
         The copies of the scores with the lowest bound, see `nonproj.dual.problem.NodeResult`; only those of kept arcs
         are set.
-    division : int, str or None
-        The number of the arc that only the trees of the first part have, or `CROSSINGS`; None if it ended.
+    division : int, str, ndarray or None
+        The number of the arc that only the trees of the first part have, or `CROSSINGS`; the numbers of arcs that those
+        of the only part lack, because the copies bound trees with them; None if it ended.
     parts : tuple of Branch
     """
 
     keep: Bools
     copies: Float64s
-    division: int | str | None = None
+    division: int | str | Int64s | None = None
     parts: tuple[Branch, ...] = ()
 
     def end(self, copies: Float64s) -> None:
@@ -46,6 +47,11 @@ class Branch:
         """Divide this set into two, with these arcs, and return them."""
         self.division, self.parts = division, tuple(Branch(keep, self.copies) for keep in keeps)
         return self.parts
+
+    def exclude(self, arcs: Bools) -> Branch:
+        """Return the trees without these arcs; the others are bounded by the copies."""
+        self.division, self.parts = np.flatnonzero(arcs), (Branch(self.keep & ~arcs, self.copies),)
+        return self.parts[0]
 
 
 @dataclass
@@ -58,7 +64,8 @@ class Node:
     bound : float
         Of the values of the trees that count, see ``kind``.
     copies, disputes : ndarray
-        See `nonproj.dual.problem.NodeResult`; those of the parent until the node is bounded itself.
+        See `nonproj.dual.problem.NodeResult`; those of the parent until the node is bounded itself.  Disputes have
+        weights where bounds of the trees without each arc are known.
     kind : int
         `ALL`, `CROSSING` or `PROJECTIVE`.
     iterations : int
@@ -76,7 +83,7 @@ class Node:
     keep: Bools
     bound: float
     copies: Float64s
-    disputes: Int64s
+    disputes: Int64s | Float64s
     kind: int
     iterations: int
     best: Int32s | None = None

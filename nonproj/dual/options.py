@@ -58,7 +58,11 @@ class DualOptions(NamedTuple):
 
     def closes(self, bound: float, score: float) -> bool:
         """Return whether nothing under a bound is better than a score, by more than the tolerance."""
-        return score > -np.inf and bound - score <= self.tolerance * (self.scale + abs(score))
+        return score > -np.inf and bound - score <= self.gap_at(score)
+
+    def gap_at(self, score: float) -> float:
+        """Return the largest gap that counts as none at a score."""
+        return self.tolerance * (self.scale + abs(score))
 
 
 class SearchOptions(NamedTuple):

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import compiled_starts, has_compiled_automata
+from nonproj.automata.compiled import compiled_starts, has_compiled_automata, score_tree
 from nonproj.automata.general import general_automata, restrict_automata
 from nonproj.automata.workspace import NO_PARTS, PartStarts, first_copies
-from nonproj.dual.exclusion import exclusion_bounds
+from nonproj.dual.exclusion import InclusionBounds, exclusion_bounds, inclusion_bounds
+from nonproj.dual.improvement import improve_tree
 from nonproj.dual.options import DualOptions
-from nonproj.dual.subgradient import AGREED, Descent, DescentResult, Trace, descend
+from nonproj.dual.subgradient import AGREED, STOPPED, Descent, DescentResult, Trace, descend
 from nonproj.dual.subproblems import Instance
 from nonproj.parts.arcs import subset
 from nonproj.parts.automaton import HeadAutomata
@@ -68,12 +69,16 @@ class NodeResult(NamedTuple):
         The best tree, if the subproblems agreed or its score is above the incumbent's: see `descend`.
     copies, disputes : ndarray of shape (3 A,) and (A,), float64 and int64
         The copies of the scores where the bound was lowest, and disagreements: see `Descent`.
+    included : InclusionBounds or None
+        Bounds of the trees with and without each arc there; None for all arcs, and where they are not needed or not
+        known.
     """
 
     found: DescentResult
     tree: Int32s
     copies: Float64s
     disputes: Int64s
+    included: InclusionBounds | None = None
 
 
 class Restriction(NamedTuple):
@@ -115,7 +120,11 @@ class Problem(ABC):
         Words and the root, each of which has an automaton, and all parts.
     own : OwnScores or None
         What the scores were before they were made relative, if they were.
+    of_second_order : bool
+        Whether there are parts of second order, and none of third order.
     """
+
+    of_second_order = False
 
     def __init__(self, instance: Instance, copies: Float64s, own: OwnScores | None = None):
         arcs = instance.arcs
@@ -126,6 +135,10 @@ class Problem(ABC):
     @abstractmethod
     def restrict(self, keep: Bools, scale: float) -> Restriction:
         """Return the problem over the arcs to ``keep``, bool[A]."""
+
+    def score(self, tree: Int32s) -> float:
+        """Return the score of a tree."""
+        return float(score_tree(*self.instance, tree)[0])
 
     def used_arcs(self, tree: Int32s) -> Bools:
         """Return the arcs of a tree, bool[A]."""
@@ -149,9 +162,14 @@ class Problem(ABC):
         found = descend(part.instance, options, descent, NO_TRACE, tree)
         after, disputes = np.empty(len(copies)), np.zeros(len(self.head), np.int64)
         after[places], disputes[part.arcs] = descent.lowest, descent.disputes
-        return NodeResult(found, tree, after, disputes)
+        if found.outcome != STOPPED or not self.of_second_order:
+            return NodeResult(found, tree, after, disputes)
+        included = inclusion_bounds(part.instance, descent.lowest, options)
+        bounds = np.full((2, len(keep)), -np.inf)
+        bounds[:, part.arcs] = included[:2]
+        return NodeResult(found, tree, after, disputes, included._replace(bounds=bounds[0], without=bounds[1]))
 
-    def branches(self, keep: Bools, disputes: Int64s) -> tuple[Bools, Bools] | None:
+    def branches(self, keep: Bools, disputes: Int64s | Float64s) -> tuple[Bools, Bools] | None:
         """Return the arcs of two restrictions that have all trees between them; None if there is but one tree.
 
         The arc that was disputed most is the only one into its word, or is left out.
@@ -178,6 +196,11 @@ class Problem(ABC):
             return exclusion_bounds(self.instance, copies, options, tree, wanted)
         part = self.restrict(keep, options.scale)
         return exclusion_bounds(part.instance, copies[part.copies(len(self.head))], options, tree, wanted)
+
+    def improve(self, tree: Int32s, options: DualOptions) -> int:
+        """Improve a tree by local search, in a problem of second order; return the work."""
+        (arcs, starts, scores), least = self.instance, options.tolerance * options.scale
+        return int(improve_tree(arcs, starts, scores, bool(options.single_root), least, tree))
 
 
 def _force(copies: Float64s, part: Restriction, n_arcs: int) -> None:
@@ -209,7 +232,7 @@ class PartsProblem(Problem):
         first = own.first if own is not None else np.zeros(len(parts.arcs.start) - 1)
         copies = first_copies(parts.arcs, scores, first, beta, options.tau if len(starts.grandparent) else 1.0)
         super().__init__(Instance(parts.arcs, starts, scores), copies, own)
-        self.parts = parts
+        self.parts, self.of_second_order = parts, starts.third is None and len(parts.types) > 1
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
         """Return the parts over these arcs."""

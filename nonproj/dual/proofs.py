@@ -145,7 +145,7 @@ def _tree(
     if price and not options.projective and not is_projective(decoded.tree):
         terms.append(-price)
     constant = found.problem.own.constant if found.problem.own is not None else 0.0
-    gap = options.tolerance * (options.scale + abs(decoded.score - constant))
+    gap = options.gap_at(decoded.score - constant)
     return {"heads": decoded.heads.tolist(), "score": math.fsum(terms), "within": gap if decoded.certified else None}
 
 
@@ -190,6 +190,10 @@ def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shar
         each = waiting.pop()
         if each.division is None:
             steps.append(shares.number(each))
+            continue
+        if isinstance(each.division, np.ndarray):
+            waiting += each.parts
+            steps.append({"without": shares.places[each.division].tolist(), "shares": shares.number(each)})
             continue
         arc, (part, rest) = each.division, each.parts
         waiting += [rest, part]

@@ -8,8 +8,10 @@ open node's bound is above it.  An open node is expanded, that with the highest 
 - A node whose best tree is proven is partitioned by this tree (Lawler 1972, "A procedure for computing the k best
   solutions to discrete optimization problems"): each part excludes one of the tree's arcs and keeps those into the
   words before.  Parts are first bounded by the cost of excluding that arc, so most of them are never decoded.
-- Any other node is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving discrete
-  programming problems").
+- Any other node loses the arcs that only trees below the k-th best known one have, by a bound of the trees with each
+  arc at its multipliers (reduced-cost fixing: Beasley 1993, "Lagrangian relaxation"), and is bounded again as long as
+  much is gained.  Then it is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving
+  discrete programming problems").
 
 Where non-projective trees have a price, a node whose best known tree has to pay it is split into its non-projective
 trees and its projective ones.
@@ -43,6 +45,13 @@ _ARC_BYTES = 33  # of an arc in a node
 
 NODE_WORK, PART_WORK = 100_000, 2
 """Work of setting up a node, and for each part, in the time of Viterbi transitions."""
+
+FALLING, NARROWED = 0.5, 0.7
+"""A node is bounded again if its bound fell by more than this share of what is left of its gap, or if not more than
+this share of its arcs is left."""
+
+LEAST_LOSS = 0.005
+"""Share of the gap by which every disputed arc counts where a node is split."""
 
 
 class SearchResult(list[Decoded]):
@@ -250,7 +259,7 @@ class _Search:
         """Add up iterations, automata and work."""
         self.iterations += bounded.found.iterations
         self.decoded += bounded.found.decoded
-        self.spent += bounded.found.spent
+        self.spent += bounded.found.spent + (bounded.included.work if bounded.included is not None else 0)
 
     def counts(self) -> tuple[int, int, int]:
         """Return the numbers of iterations, decoded automata and nodes so far."""
@@ -325,7 +334,7 @@ class _Search:
             node = replace(node, best=bounded.tree, score=score)
             self.remember(bounded.tree, score)
         paid = self.price if node.kind == CROSSING else 0.0
-        bound = min(node.bound, bounded.found.bound - paid)
+        bound, before = min(node.bound, bounded.found.bound - paid), node.bound
         solved = outcome == AGREED or (outcome == CLOSED and node.score >= score)
         node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
         if node.branch is not None:
@@ -337,9 +346,44 @@ class _Search:
             self.push(replace(node, kind=CROSSING, bound=bound - self.price, branch=branches[0]))
             iterations = self.options.max_iterations
             self.push(Node(node.keep, bound, node.copies, node.disputes, PROJECTIVE, iterations, branch=branches[1]))
+        elif outcome == STOPPED and self.limits.search:
+            self.narrow(node, bounded, before)
         else:
             self.push(node)
         return node
+
+    def narrow(self, node: Node, bounded: NodeResult, before: float) -> None:
+        """Keep a node open without the arcs that only worse trees than the known ones have.
+
+        First the tree that was found is improved by local search, so that better ones are known.  The node is bounded
+        again if its bound has fallen much, or if many arcs are left out.
+        """
+        included, options, problem = bounded.included, self.options, self.problem
+        tree = (bounded.tree if included is None else included.tree).copy()
+        if problem.of_second_order and not options.projective and tree[0] < 0:  # else there is none
+            self.spent += problem.improve(tree, options)
+            self.remember(tree, problem.score(tree))
+        threshold, keep = self.known.threshold(), node.keep
+        gap = node.bound - threshold
+        if included is not None and gap < np.inf:
+            node = self.leave_out(node, bounded, threshold)
+            # What counts is what both halves of a split lose, and that without the arc mostly loses less.
+            lost = np.minimum(bounded.found.bound - included.without, gap)
+            node = replace(node, disputes=node.disputes * (lost + LEAST_LOSS * gap))
+        fewer = np.count_nonzero(node.keep) < NARROWED * np.count_nonzero(keep)
+        again = fewer or before - node.bound > FALLING * gap
+        self.child(node, node.keep, node.bound, node.branch, self.limits.node_iterations if again else 0)
+
+    def leave_out(self, node: Node, bounded: NodeResult, threshold: float) -> Node:
+        """Return a node without the arcs that no tree above a threshold has."""
+        assert bounded.included is not None
+        bounds = bounded.included.bounds - (self.price if node.kind == CROSSING else 0.0)
+        out = node.keep & (bounds <= threshold + self.options.gap_at(threshold))
+        if not out.any():
+            return node
+        self.fathomed = max(self.fathomed, float(bounds[out].max()))
+        branch = None if node.branch is None else node.branch.exclude(out)
+        return replace(node, keep=node.keep & ~out, branch=branch)
 
     def remember(self, tree: Int32s, score: float) -> None:
         """Add a tree to those that are known."""
@@ -350,9 +394,8 @@ class _Search:
         """Return the two parts into which a node is divided, where that is recorded."""
         return (None, None) if branch is None else branch.divide(division, *keeps)
 
-    def child(self, node: Node, keep: Bools, bound: float, branch: Branch | None) -> None:
+    def child(self, node: Node, keep: Bools, bound: float, branch: Branch | None, iterations: int) -> None:
         """Keep a part of a node open, with its best known tree if that is in this part."""
-        iterations = self.limits.node_iterations
         part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations, branch=branch)
         if node.best is not None and keep[self.problem.used_arcs(node.best)].all():
             part = replace(part, best=node.best, score=node.score)
@@ -365,7 +408,7 @@ class _Search:
             forced, without = parts
             arc = int((forced & ~without).argmax())
             for keep, branch in zip(parts, self.divide(node.branch, arc, *parts), strict=True):
-                self.child(node, keep, node.bound, branch)
+                self.child(node, keep, node.bound, branch, self.limits.node_iterations)
 
     def partition(self, node: Node) -> None:
         """Partition what remains of a node without its best tree."""
@@ -383,4 +426,4 @@ class _Search:
             without, keep = keep & ~chosen, keep & (chosen | ~into)
             branch, other = self.divide(branch, int(chosen.argmax()), keep, without)
             if bounds[m] > -np.inf:
-                self.child(node, without, min(node.bound, bounds[m]), other)
+                self.child(node, without, min(node.bound, bounds[m]), other, self.limits.node_iterations)

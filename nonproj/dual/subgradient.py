@@ -141,13 +141,13 @@ def _descend(
     found = _iterate(arcs, starts, scores, options, projective, descent, trace, best)
     outcome, iterations, score, bound, decoded, spent = found
     if outcome >= 0 and descent.lowest.shape[0] > 0:
-        others, terms = _other_scores(arcs, starts, starts.tables, scores)
+        others, terms = other_scores(arcs, starts, starts.tables, scores)
         bound += rounding_error(arcs, scores, descent.lowest, others, terms, bound)
     return outcome, iterations, score, bound, decoded, spent
 
 
 @kernel
-def _other_scores(
+def other_scores(
     arcs: ArcSpace, starts: PartStarts, tables: HeadAutomata | None, scores: Float64s
 ) -> tuple[Float64s, int]:
     """Return the scores that trees have beside those of arcs, and how many of them a tree has, at most."""

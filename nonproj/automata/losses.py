@@ -1,0 +1,117 @@
+"""What the automata of second order lose with each arc: the difference to their best choices, by max-marginals.
+
+The value of a head's best choice *with* a modifier is the best path into that modifier (forward) and on from it
+(backward); with an arc as the way to its grandparent it is the best path under this grandparent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj.automata.workspace import PartStarts, SplitScores
+from nonproj.kernels.kernel import kernel
+from nonproj.types import ArcSpace, Float64s
+
+
+@kernel
+def arc_losses(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores) -> tuple[float, Float64s]:
+    """Return the value of all best choices, and what the automata of both ends of each arc lose by it, float64[A].
+
+    The automaton of the head must take the arc, and that of the modifier must choose it as the way to its grandparent.
+
+    Examples
+    --------
+    The root takes word 2 but not word 1, whose score is -4.
+
+    >>> from nonproj.automata.compiled import compiled_starts
+    >>> from nonproj.automata.workspace import as_split
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "sibling")
+    >>> copies = np.array([0.0] * 4 + [-4.0, 1.0, 3.0, -2.0] + [0.0] * 4)
+    >>> arc_losses(parts.arcs, compiled_starts(parts), np.zeros(len(parts)), as_split(copies, 4))
+    (4.0, array([4., 0., 0., 2.]))
+    """
+    n_arcs, total = arcs.head.shape[0], 0.0
+    losses, best, through = np.zeros(n_arcs), np.empty(n_arcs), np.empty(n_arcs)
+    gain, paths = np.empty(n_arcs), np.empty((2, n_arcs + 2))
+    for h in range(arcs.start.shape[0] - 1):
+        first, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
+        above, highest = starts.grandparent.shape[0] > 0 and h > 0, -np.inf
+        begin, stop = (arcs.start[h], arcs.start[h + 1]) if above else (0, 1)
+        for j in range(first, end):
+            best[j] = -np.inf
+        for a in range(begin, stop):
+            _fill_gains(arcs, starts, scores, split, h, a if above else -1, gain)
+            value = _choose_with(arcs, starts, scores, h, gain, paths, through)
+            own = split.grandparent[a] if above else 0.0
+            for j in range(first, end):
+                best[j] = max(best[j], own + through[j])
+            if above:
+                losses[a] -= own + value
+            highest = max(highest, own + value)
+        for j in range(first, end):
+            losses[arcs.out[j]] += highest - best[j]
+        for a in range(begin, stop if above else begin):
+            losses[a] += highest
+        total += highest
+    return total, losses
+
+
+@kernel
+def _fill_gains(
+    arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, h: int, arc: int, gain: Float64s
+) -> None:
+    """Fill what each modifier of h adds under the grandparent of an arc, -1 for none; aligned with ``arcs.out``."""
+    first, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
+    for j in range(first, end):
+        gain[j] = split.z[arcs.out[j]]
+        if arc >= 0:
+            part = starts.grandparent[h] + (arc - arcs.start[h]) * (end - first) + j - first
+            gain[j] = -np.inf if arcs.modifier[arcs.out[j]] == arcs.head[arc] else gain[j] + scores[part]
+
+
+@kernel
+def _choose_with(
+    arcs: ArcSpace, starts: PartStarts, scores: Float64s, h: int, gain: Float64s, paths: Float64s, through: Float64s
+) -> float:
+    """Write the value of the best choice with each modifier of h; return that of the best choice."""
+    first, middle, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 1], arcs.out_start[2 * h + 2]
+    if starts.sibling.shape[0] == 0:
+        value = 0.0
+        for j in range(first, end):
+            value += max(gain[j], 0.0)
+        for j in range(first, end):
+            through[j] = value + min(gain[j], 0.0)
+        return value
+    left = _pass_through(scores, starts.sibling[2 * h], gain[first:middle], paths, through[first:middle])
+    right = _pass_through(scores, starts.sibling[2 * h + 1], gain[middle:end], paths, through[middle:end])
+    for j in range(first, end):
+        through[j] += right if j < middle else left
+    return left + right
+
+
+@kernel
+def _pass_through(scores: Float64s, part: int, gain: Float64s, paths: Float64s, through: Float64s) -> float:
+    """Write the value of the best path through each candidate of a side; return that of the best path.
+
+    ``part`` is the first sibling part of this half-automaton; ``paths`` float64[2, A + 2] is overwritten.
+    """
+    k, forward, backward = gain.shape[0], paths[0], paths[1]
+    forward[0] = 0.0
+    for b in range(1, k + 2):
+        highest = -np.inf
+        for a in range(b):
+            highest = max(highest, forward[a] + scores[part + a])
+        part += b
+        forward[b] = highest + gain[b - 1] if b <= k else highest
+        backward[b - 1] = -np.inf
+    backward[k + 1] = 0.0
+    for b in range(k + 1, 0, -1):
+        part -= b
+        beyond = backward[b] + gain[b - 1] if b <= k else backward[b]
+        for a in range(b):
+            backward[a] = max(backward[a], beyond + scores[part + a])
+        if b <= k:
+            through[b - 1] = forward[b] + backward[b]
+    return forward[k + 1]

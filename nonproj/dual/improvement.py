@@ -1,0 +1,97 @@
+"""Local search in trees of second order: each word gets its best head, until no word has a better one; compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj.automata.workspace import PartStarts
+from nonproj.kernels.kernel import kernel
+from nonproj.types import ArcSpace, Float64s, Int32s, Int64s
+
+
+@kernel
+def improve_tree(
+    arcs: ArcSpace, starts: PartStarts, scores: Float64s, single_root: bool, least: float, heads: Int32s
+) -> int:
+    """Improve a tree by at least so much with each word that moves; return how many candidates were looked at.
+
+    With a single root, the word below the root stays there.
+    """
+    entering = np.zeros(heads.shape[0], np.int64)
+    for a in range(arcs.head.shape[0]):
+        if heads[arcs.modifier[a]] == arcs.head[a]:
+            entering[arcs.modifier[a]] = a
+    count, word, since = 0, 1, 0
+    while since < heads.shape[0] - 1:  # words that have not moved
+        before = entering[word]
+        count += _move_word(arcs, starts, scores, single_root, least, entering, heads, word)
+        since = since + 1 if entering[word] == before else 0
+        word = word + 1 if word + 1 < heads.shape[0] else 1
+    return count
+
+
+@kernel
+def _move_word(
+    arcs: ArcSpace,
+    starts: PartStarts,
+    scores: Float64s,
+    single_root: bool,
+    least: float,
+    entering: Int64s,
+    heads: Int32s,
+    m: int,
+) -> int:
+    """Give a word its best head, if that is better than its own; return the size of the automata looked at."""
+    current, old, above, count = entering[m], heads[m], starts.grandparent.shape[0] > 0, 0
+    if single_root and old == 0:
+        return count
+    best, most, own = current, least, _head_value(arcs, starts, scores, entering, m) if above else 0.0
+    with_it = _head_value(arcs, starts, scores, entering, old)
+    for a in range(arcs.start[m], arcs.start[m + 1]):
+        h = arcs.head[a]
+        if a == current or (single_root and h == 0) or _is_below(heads, h, m):
+            continue
+        gain = -own - with_it - _head_value(arcs, starts, scores, entering, h)
+        entering[m] = a
+        if above:
+            gain += _head_value(arcs, starts, scores, entering, m)
+        gain += _head_value(arcs, starts, scores, entering, old)
+        gain += _head_value(arcs, starts, scores, entering, h)
+        entering[m] = current
+        count += 4 * (arcs.out_start[2 * h + 2] - arcs.out_start[2 * h]) + 16
+        if gain > most:
+            best, most = a, gain
+    entering[m], heads[m] = best, arcs.head[best]
+    return count
+
+
+@kernel
+def _is_below(heads: Int32s, word: int, m: int) -> bool:
+    """Return whether a node is m or below it."""
+    while word > 0 and word != m:
+        word = heads[word]
+    return word == m
+
+
+@kernel
+def _head_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, entering: Int64s, h: int) -> float:
+    """Return the scores of the arcs from a head, and of all other parts that its automaton sees.
+
+    ``entering`` int64[N] has the arc into each word.
+    """
+    total, first, size = 0.0, arcs.out_start[2 * h], arcs.out_start[2 * h + 2] - arcs.out_start[2 * h]
+    above = entering[h] - arcs.start[h] if starts.grandparent.shape[0] > 0 and h > 0 else np.int64(-1)
+    for q in range(2 * h, 2 * h + 2):
+        s, k = np.int64(0), np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
+        for m in range(1, k + 2):
+            if m <= k:
+                a = arcs.out[arcs.out_start[q] + m - 1]
+                if entering[arcs.modifier[a]] != a:
+                    continue
+                total += scores[a]
+                if above >= 0:
+                    total += scores[starts.grandparent[h] + above * size + arcs.out_start[q] - first + m - 1]
+            if starts.sibling.shape[0] > 0:
+                total += scores[starts.sibling[q] + m * (m - 1) // 2 + s]
+            s = m
+    return total
