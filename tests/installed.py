@@ -2,7 +2,8 @@
 
     python tests/installed.py dist/nonproj-1.0.0-py3-none-any.whl dist/nonproj-1.0.0.tar.gz
 
-Trains a small model, parses a file and a text, and compares the data files with those of the checkout.
+Parses a text by the model that comes with it, trains a small one, parses a file and a text by that, and compares the
+data files with those of the checkout.
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ def use(package: Path, folder: Path) -> None:
     python, nonproj = (str(folder / "env" / "bin" / name) for name in ("python", "nonproj"))
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(package.resolve()))
     run(python, "-m", "pip", "check")
+    tree = run(nonproj, "parse", "--text", "-", text="A hearing is scheduled on the issue today.\n")
+    assert tree.count("\n9\t.\t") == 1 and "\troot\t" in tree, tree
+    run(python, "-c", "import nonproj; assert nonproj.load()('It rains.').sentences[0].certified")
     where = run(python, "-c", "import nonproj; print(nonproj.__file__)").strip()
     assert Path(where).is_relative_to(folder.resolve()), f"{where} is not the installed package"
     version = run(nonproj, "--version").strip()

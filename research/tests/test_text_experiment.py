@@ -139,7 +139,7 @@ def test_make_asks_for_udpipe_only_on_request():
     for language in ("greek", *text.RELEASED):
         command = planned("bench-text", f"LANG={language}")
         assert "--udpipe none" in command and "[bench]" not in command
-        assert f"fetch.py {language} " in command
+        assert f'fetch.py "{language}" ' in command
     assert "--udpipe train" in planned("bench-text", "LANG=greek", "UDPIPE=train")
 
 

@@ -17,7 +17,7 @@ import pytest
 from command import kept_kernels
 from toy import raw_treebank, treebank
 
-from nonproj.cli.main import main
+from nonproj.cli.main import main, parse_arguments
 from nonproj.cli.package import contents_of
 from nonproj.model.model import Model
 from nonproj.model.wheel import write_wheel
@@ -53,7 +53,7 @@ def folder(model, tmp_path, monkeypatch) -> Path:
     with gzip.open(tmp_path / "in.conll.gz", "wt", encoding="utf-8") as stream:
         stream.write(treebank(8, 1))
     (tmp_path / "models").mkdir()
-    for name in ("my", "models/turkish-grandparent"):
+    for name in ("my", "models/turkish-grandparent", "models/german-grandparent"):
         shutil.copy(model, tmp_path / f"{name}.nonproj")
     for name in ("texts", "data"):
         (tmp_path / name).mkdir()
@@ -67,11 +67,15 @@ def folder(model, tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", ["files.md", "pictures.md", "search.md", "text.md"])
-def test_commands_of_a_page_succeed(page, folder, capfd):
+PAGES = [("files.md", ""), ("pictures.md", ""), ("search.md", ""), ("text.md", "")]
+PAGES += [("../README.md", "On the command line")]
+
+
+@pytest.mark.parametrize(("page", "heading"), PAGES)
+def test_commands_of_a_page_succeed(page, heading, folder, capfd):
     first = (folder / "gold.conllu").read_text(encoding="utf-8").partition("# sent_id = ")[2].partition("\n")[0]
     done = 0
-    for line in commands(page):
+    for line in commands(page, heading):
         words = shlex.split(line.replace("weblog-17", first))
         if words[0] != "nonproj" or "|" in words or "--scheduler" in words:
             continue
@@ -82,6 +86,18 @@ def test_commands_of_a_page_succeed(page, folder, capfd):
             assert main(words[1:]) == 0, f"{line}\n{capfd.readouterr().err}"
             done += 1
     assert done
+
+
+def test_commands_beside_those_of_other_programs_succeed(folder, capfd):
+    page = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| nonproj \| (.*) \|$", page, re.MULTILINE)
+    found = [shlex.split(each) for row in rows for each in re.findall(r"`(nonproj .*?)`", row)]
+    assert len(found) >= 5
+    for _, *words in found:
+        if words[0] == "train":
+            assert parse_arguments(words).output == "my.nonproj"
+        elif "--ud" not in words or importlib.util.find_spec("udapi"):
+            assert main(words) == 0, f"{words}\n{capfd.readouterr().err}"
 
 
 @pytest.mark.thorough
@@ -107,6 +123,11 @@ def test_packages_and_the_first_tree_in_an_empty_environment(model, folder, tmp_
         words = ["bash", "-euo", "pipefail", "-c", script]
         return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
 
+    before = run(tree)
+    assert before.returncode == 0, before.stderr
+    assert len(re.findall(r"^\d+\t\S+\t.*\t\d+\t\S+\t_\t", before.stdout, re.MULTILINE)) == 9, before.stdout
+    code = "import nonproj; print(len(nonproj.load()('It rains. It rains.').sentences))"
+    assert environment.run(environment.python, "-c", code).strip() == "2"
     done = run(block)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^faroese +1\.0\.0 ", done.stdout, re.MULTILINE)

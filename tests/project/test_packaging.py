@@ -69,6 +69,9 @@ def test_what_is_installed_holds_the_templates(tmp_path):
     templates = {str(path.relative_to(source)) for path in (source / "features").rglob("*.yaml")}
     assert len(templates) >= 6
     assert {str(path.relative_to(built / "nonproj")) for path in built.rglob("*.yaml")} == templates
+    own = built / "nonproj" / "model" / "english"
+    assert {path.name for path in own.iterdir()} == {"english.nonproj", "README.md", "LICENSE"}
+    assert (own / "english.nonproj").stat().st_size < 8_000_000
     code = f"import sys; sys.path.insert(0, {str(built)!r}); from nonproj.scoring import templates"
     code += "; print(len(templates.load_templates()), templates.__file__)"
     run = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
