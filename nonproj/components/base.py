@@ -20,6 +20,7 @@ from nonproj.errors import ModelError
 from nonproj.learning.mixing import ShardWorkers
 from nonproj.learning.training_data import TrainingData
 from nonproj.linear.folds import blocks, cross_fit
+from nonproj.linear.perceptron import CONTINUED_STEP
 from nonproj.linear.state import SentenceComponent, State, load
 from nonproj.linear.state import register as register
 from nonproj.linear.weights import quantise
@@ -105,10 +106,18 @@ class FitContext:
         """Return the name of a component for log and progress bars."""
         return f"{self.part_of}: {name}" if self.part_of else name
 
-    def begin(self, name: str, weights: np.ndarray) -> None:
-        """Give a table of weights, float32, those of the model that is continued, if there is one."""
+    @property
+    def step(self) -> float:
+        """The size of a perceptron's updates, which is the unit of its weights."""
+        return CONTINUED_STEP if self.start else 1.0
+
+    def begin(self, name: str, weights: np.ndarray, step: float = 1.0) -> None:
+        """Give a table, float32, the weights of the model that is continued, in units of a step, if there is one."""
         if self.start:
-            np.multiply(self.start.weights[name], self.start.meta.get("scale", {}).get(name, 1.0), out=weights)
+            table, scale = self.start.weights[name], self.start.meta.get("scale", {}).get(name, 1.0)
+            if table.shape != weights.shape:
+                raise ModelError(f"the weights of '{name}' in the model are not those of its options")
+            np.multiply(table, scale / step, out=weights)
 
 
 class Component(SentenceComponent):

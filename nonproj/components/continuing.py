@@ -1,8 +1,8 @@
 """Continuing a model on other sentences: what stays, and which options may differ.
 
 Perceptrons start from the model's averaged weights, and average over the steps that follow.  Its strings, labels and
-tags keep their numbers, and new ones are added.  Pruner, networks, lemmatizer's weights, segmenter and classifier of
-confidence stay: perceptrons learn beside the networks, whose scores of sentences that they have not seen are honest.
+tags keep their numbers, and new ones are added.  Networks, lemmatizer's weights, segmenter and classifier of confidence
+stay: perceptrons learn beside the networks, whose scores of sentences that they have not seen are honest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from nonproj.options.config import Config, options
 from nonproj.options.sections import TreebankConfig
 from nonproj.scoring.labels import TAG, AllowedLabels
 
-FREE = ("seed", "treebank", "training", "decoding", "labeler.epochs", "tagger.epochs", "tagger.restarts")
+_EPOCHS = ("pruner.epochs", "labeler.epochs", "tagger.epochs", "tagger.restarts")
+
+FREE = ("seed", "treebank", "training", "decoding", *_EPOCHS)
 """The options, or sections of options, that may differ from those of the model."""
 
 KEPT = ("coarse_tags", "crossing", "confidence", "vectors")

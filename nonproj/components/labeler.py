@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from nonproj.components.base import FitContext, TableComponent, WeightTable
 from nonproj.components.network import kept_network
 from nonproj.learning.labeler import Labeler
@@ -32,8 +34,9 @@ class LabelerComponent(TableComponent):
         templates, attributes = context.files.templates, data.encoder.attributes
         pairs = PairScorer.of(templates, attributes)
         table = part_templates(templates["label"], attributes)
-        labeler = Labeler(table, len(data.labels), options.bits, LABEL_MARGIN, pairs, kept_network(context))
-        context.begin(cls.name, labeler.weights)
+        margin = LABEL_MARGIN / context.step
+        labeler = Labeler(table, len(data.labels), options.bits, margin, pairs, kept_network(context))
+        context.begin(cls.name, labeler.weights, context.step)
         examples = list(zip(data.tokens, data.completed, data.gold, strict=True))
 
         def run(epoch: int) -> str:
@@ -42,4 +45,4 @@ class LabelerComponent(TableComponent):
             return f"{labeler.epoch(examples, order)} wrong labels"
 
         run_epochs(title, range(options.epochs), run)
-        return WeightTable(labeler.mean())
+        return WeightTable(labeler.mean() * np.float32(context.step))

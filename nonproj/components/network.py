@@ -83,6 +83,13 @@ def _extended_state(context: FitContext) -> State | None:
 
 
 def kept_network(context: FitContext) -> Network | None:
-    """Return the network of the model that is continued, beside which linear models learn; None without one."""
+    """Return the network of the model that is continued, its scores in units of a step; None without one.
+
+    Linear models learn beside it.
+    """
     state, data = _extended_state(context), context.data
-    return load(Network, state, data.encoder.vocabularies, len(data.labels)) if state else None
+    if state is None:
+        return None
+    values, arrays = state
+    values = values | {name: values[name] / context.step for name in ("scale", "label_scale")}
+    return load(Network, (values, arrays), data.encoder.vocabularies, len(data.labels))

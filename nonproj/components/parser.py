@@ -102,10 +102,10 @@ class Perceptrons:
 
     def __init__(self, context: FitContext):
         files, network = context.files.templates, kept_network(context)
-        self.context, self.learner = context, learner_of(context.data, context.config, files, network)
+        self.context, self.learner = context, learner_of(context.data, context.config, files, network, context.step)
         self.perceptrons = [self.learner.perceptron() for _ in range(context.config.training.models)]
         for perceptron in self.perceptrons:
-            context.begin(ParserComponent.name, perceptron.weights)
+            context.begin(ParserComponent.name, perceptron.weights, context.step)
 
     @cached_property
     def training(self) -> ParameterMixing | SerialTraining:
@@ -129,7 +129,8 @@ class Perceptrons:
 
     def mean(self) -> WeightTable:
         """Return the mean of the averaged weights, rounded as in a model."""
-        return WeightTable(*rounded_mean(self.perceptrons))
+        table, scale = rounded_mean(self.perceptrons)
+        return WeightTable(table, scale * self.context.step)
 
     def state(self) -> State:
         """Return weights, running totals, and the number of the next step."""

@@ -33,6 +33,9 @@ from nonproj.model.model import Model
 from nonproj.scoring.templates import part_templates
 from nonproj.types import ArcSpace, Sentence
 
+CONTINUED_SQUARE = 1.0
+"""With which AdaGrad's sums of squared gradients begin where a model is continued: else its first steps undo it."""
+
 log = logging.getLogger("nonproj")
 
 
@@ -43,9 +46,7 @@ class PrunerComponent(TableComponent):
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WeightTable:
-        """Learn from the chosen sentences, but for those that were parsed automatically; that of a model stays."""
-        if context.start:
-            return WeightTable(new_pruner(context).weights)
+        """Learn from the chosen sentences, but for those that were parsed automatically."""
         return WeightTable(fit_pruner(gold_part(context.data), context, context.title(cls.name)).weights)
 
     @classmethod
@@ -53,11 +54,12 @@ class PrunerComponent(TableComponent):
         """Return the candidate arcs of each sentence, by a pruner trained on the other folds, with the gold ones.
 
         Copies of a sentence share a fold.  Automatically parsed sentences need no other pruner than the model's, and no
-        sentence does where a model is continued, whose pruner has seen none.
+        sentence needs another than that of a model that is continued, as it was before.
         """
         data, config = context.data, context.config
         own, gold, count = new_pruner(context), gold_part(data), data.n_own
-        own.weights = context.fitted[cls.name].weights
+        if not context.start:
+            own.weights = context.fitted[cls.name].weights
         copies = count // len(sentences)
         numbers = np.where(gold.chosen < count, gold.chosen // copies, gold.chosen - count)
         folds = numbers % (1 if context.start else max(config.pruner.folds, 1))
@@ -97,10 +99,14 @@ def gold_part(data: TrainingData) -> TrainingData:
 
 
 def new_pruner(context: FitContext) -> Pruner:
-    """Return a pruner whose weights are all zero, or those of the model that is continued."""
+    """Return a pruner whose weights are all zero, or those of the model that is continued.
+
+    AdaGrad's steps begin small then.
+    """
     table = part_templates(context.files.templates["pruner"], context.data.encoder.attributes)
     pruner = Pruner(table, context.config.pruner.bits)
     context.begin("pruner", pruner.weights)
+    pruner.squares += CONTINUED_SQUARE if context.start else 0.0
     return pruner
 
 

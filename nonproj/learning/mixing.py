@@ -62,19 +62,26 @@ class PerceptronArguments(NamedTuple):
 
 
 def learner_of(
-    data: TrainingData, config: Config, templates: Mapping[str, Mapping[str, Any]], network: Network | None = None
+    data: TrainingData,
+    config: Config,
+    templates: Mapping[str, Mapping[str, Any]],
+    network: Network | None = None,
+    step: float = 1.0,
 ) -> PerceptronArguments:
-    """Return the arguments that make the perceptron of a parser, which learns beside a network, if there is one."""
+    """Return the arguments that make the perceptron of a parser, which learns beside a network, if there is one.
+
+    Margins are in units of ``step``, as the network's scores are.
+    """
     return PerceptronArguments(
         templates,
         data.encoder.attributes,
         config.parts,
         config.features.bits,
-        config.training.margin,
+        config.training.margin / step,
         data.decoding,
         relaxed=config.training.decoder == "relaxed",
         n_labels=len(data.labels),
-        label_margin=LABEL_MARGIN,
+        label_margin=LABEL_MARGIN / step,
         lines=data.lines,
         network=network,
     )

@@ -19,6 +19,14 @@ _AT_ONCE = 1 << 18
 """Number of weights averaged at a time: float64 copies of a whole table would take more memory than all else."""
 
 
+CONTINUED_STEP = 0.3
+"""The size of an update where a trained model is continued, relative to one where a model learns from nothing.
+
+It is a unit: weights in training are divided by it, and so are margins and the scores of networks.  With 1, a few
+sentences move the weights of frequent features too far.
+"""
+
+
 class AveragedWeights:
     """The weights of a perceptron in training, and the sums from which their average is computed.
 

@@ -13,7 +13,7 @@ from nonproj.kernels.threads import PerThread
 from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.folds import blocks
 from nonproj.linear.optimisers import run_epochs
-from nonproj.linear.perceptron import AveragedWeights
+from nonproj.linear.perceptron import CONTINUED_STEP, AveragedWeights
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import check_table, quantise
@@ -225,8 +225,12 @@ class Tagger:
         words, rows = _training_words(counter, list(forms), form, fold, tags, table)
         text = FormRows(np.cumsum([0, *sizes], dtype=np.int64), rows)
         network = start.network.extended(tags) if start and start.network else None
-        beside = _scores_of(network, list(forms), form, words, text) if network else None
-        first = ChainStart(beside, np.float32(start.scale) * start.weights if start else 0.0)
+        first = ChainStart()
+        if start:
+            if len(start.weights) != 1 << options.bits:
+                raise ModelError("the weights of the tagger in the model are not those of its options")
+            beside = _scores_of(network, list(forms), form, words, text) if network else None
+            first = ChainStart(beside, np.float32(start.scale) * start.weights, CONTINUED_STEP)
         weights = _train(words, text, tag, tags, table, options, seed, progress, first)
         table16, scale = quantise(weights)
         if options.network_epochs and not start:
@@ -329,10 +333,21 @@ def _training_words(
 
 
 class ChainStart(NamedTuple):
-    """What a chain learns beside, and from where: a network's scores of all candidates, and the first weights."""
+    """How a chain begins to learn.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_words, limit), float64, or None
+        Those of a network beside which it learns.
+    weights : ndarray or float
+        The first ones.
+    step : float
+        The size of an update.
+    """
 
     scores: np.ndarray | None = None
     weights: np.ndarray | float = 0.0
+    step: float = 1.0
 
 
 def _train(
@@ -348,10 +363,11 @@ def _train(
 ) -> np.ndarray:
     """Return averaged weights, float32."""
     chain = make_chain(tags, table, options.bits)
-    gold = GoldTags(_nearest(words, text.form, tag, tags), MARGIN)
+    gold = GoldTags(_nearest(words, text.form, tag, tags), MARGIN / start.step)
     mean = np.zeros(1 << options.bits, np.float32)
     for run in range(options.restarts):
         mean += _train_once(chain, words, text, gold, options, (seed, run), progress, start) / options.restarts
+    mean *= np.float32(start.step)
     return mean
 
 
@@ -365,16 +381,17 @@ def _train_once(
     progress: Progress,
     start: ChainStart,
 ) -> np.ndarray:
-    """Return averaged weights of one run, float32; ``seed`` is followed by the number of the run."""
+    """Return averaged weights of one run, float32, in steps; ``seed`` is followed by the number of the run."""
     averaged, n, name = AveragedWeights(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
-    averaged.weights += start.weights
+    averaged.weights += start.weights / np.float32(start.step)
+    beside = None if start.scores is None else start.scores / start.step
 
     def run(epoch: int) -> str:
         """Learn for an epoch; return its figures for the log."""
         wrong, order = 0, generator(seed[0], Stream.TAGGER, seed[1], epoch).permutation(n)
         for first in progress(range(0, n, _CHUNK), f"{name} epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
-            wrong += train_text(chain, words, text, chunk, gold, MAX_TAGS, averaged, start.scores)
+            wrong += train_text(chain, words, text, chunk, gold, MAX_TAGS, averaged, beside)
         return f"{wrong} wrong tags"
 
     run_epochs(name, range(options.epochs), run)

@@ -15,6 +15,7 @@ from nonproj.components.base import WeightTable, assemble
 from nonproj.components.labeler import LabelerComponent
 from nonproj.components.network import NetworkComponent
 from nonproj.components.parser import Perceptrons
+from nonproj.components.pruner import new_pruner
 from nonproj.components.tagger import TaggerComponent
 from nonproj.components.trainer import fit_component, train
 from nonproj.errors import ConfigError, ModelError
@@ -28,6 +29,7 @@ from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.lexicon import Counter, form_keys, joined
 from nonproj.tagging.tagset import TagSet
+from nonproj.workers.pool import InProcess
 
 NAMES = ("Case=Nom", "Case=Acc", "Case=Gen", "Number=Sing", "Number=Plur", "Def")
 
@@ -43,7 +45,7 @@ def other(sentences):
     found = []
     for s in renamed(sentences, "x"):
         verb = next(row[0] for row in s.rows if row[7] == "root")
-        rows = [[*row[:4], "PX", row[5], verb, "advcl", *row[8:]] if row[7] == "acl" else row for row in s.rows]
+        rows = [[*row[:3], "PRT", "PX", row[5], verb, "advcl", *row[8:]] if row[7] == "acl" else row for row in s.rows]
         found.append(with_rows(s, rows))
         found[-1] = dataclasses.replace(found[-1], tree=np.array([-1, *(int(row[6]) for row in rows)], np.int32))
     return found
@@ -138,14 +140,16 @@ def test_arcs_keep_their_lines_and_those_with_all_lines_keep_all():
 
 
 def test_a_network_scores_known_words_as_before_and_new_ones_as_unknown_ones(start):
-    encoder = TokenEncoder.from_sentences(few(10), start.encoder().attributes, 1, known=start.encoder())
+    known = start.encoder()
+    encoder = TokenEncoder.from_sentences(few(10), known.attributes, 1, coarse=known.coarse, known=known)
+    assert "PRT" in encoder.vocabularies["pos"] and "PRT" not in known.vocabularies["pos"]
     before = start.loaded(Network, start.vocabularies, len(start.labels))
     state = extended_network(
         start.component("network"), start.vocabularies, encoder.vocabularies, len(start.labels) + 2
     )
     after = Network.from_state(*state, encoder.vocabularies, len(start.labels) + 2)
     for s in [*toy.sentences(5, seed=3), *few(5)]:
-        one, two = start.encoder().encode(s), encoder.encode(s)
+        one, two = known.encode(s), encoder.encode(s)
         heads = np.repeat(np.arange(one.n_nodes, dtype=np.int32), one.n_nodes - 1)
         modifiers = np.tile(np.arange(1, one.n_nodes, dtype=np.int32), one.n_nodes)
         layers = before.layer(one), after.layer(two)
@@ -164,9 +168,9 @@ def test_without_a_step_a_model_parses_as_before(start):
     context = context_of(few(10), config, start=dataclasses.replace(start, config=config))
     for component in (LabelerComponent, NetworkComponent):
         context = fit_component(component, few(10), context)
-    table = Perceptrons(context).mean()
+    table, pruner = Perceptrons(context).mean(), WeightTable(new_pruner(context).weights)
     np.testing.assert_array_equal(table.weights, start.weights["parser"])
-    model = assemble(context.having(fitted={**context.fitted, "parser": table}))
+    model = assemble(context.having(fitted={**context.fitted, "parser": table, "pruner": pruner}))
     assert "advcl" in model.labels and model.labels[: len(start.labels)] == start.labels
     for name in ("pruner", "labeler"):
         np.testing.assert_array_equal(model.weights[name], start.weights[name])
@@ -179,7 +183,8 @@ def test_a_table_starts_from_the_weights_of_the_model(start):
     found = np.empty(1 << 14, np.float32)
     context.begin("pruner", found)
     np.testing.assert_allclose(found, start.weights["pruner"] * start.meta["scale"]["pruner"], rtol=1e-6)
-    assert isinstance(context.fitted["pruner"], WeightTable)
+    np.testing.assert_allclose(new_pruner(context).weights, found)
+    assert 0 < np.abs(context.fitted["pruner"].weights - found).max() < np.abs(found).max()
 
 
 def test_ten_sentences_help_and_what_was_learnt_before_stays(start):
@@ -249,6 +254,20 @@ def test_options_that_a_model_has_learnt_with_stay(start):
         with pytest.raises(ConfigError, match=f"{named}: the model that is continued has"):
             train(few(5), small(**change), start=start)
     train(few(2), small(training__epochs=1, seed=3), start=start)
+
+
+def test_workers_continue_a_model(start):
+    alone, shared = (
+        train(few(4), start=start, workers=workers, shards=1 if workers else None) for workers in (None, InProcess())
+    )
+    np.testing.assert_array_equal(alone.weights["parser"], shared.weights["parser"])
+
+
+def test_tables_of_other_sizes_are_found(start):
+    for name in ("pruner", "tagger.tagger.weights"):
+        forged = dataclasses.replace(start, weights={**start.weights, name: start.weights[name].repeat(2)})
+        with pytest.raises(ModelError, match="are not those of its options"):
+            train(few(4), start=forged)
 
 
 def test_what_cannot_be_continued(start):

@@ -13,7 +13,7 @@ from research.attack.properties import require
 def retrain(data: Path) -> None:
     """Retrain a model, as the annotation page does; the first error is that the other treebank is none."""
     (data / "others").write_text("no treebank\n", encoding="utf-8")
-    retraining = Retraining(str(data / "out.nonproj"), None, 0, str(data / "others"), lambda path: None)  # type: ignore[arg-type,return-value]
+    retraining = Retraining(str(data / "out.nonproj"), None, 0, str(data / "others"), None, lambda path: None)  # type: ignore[arg-type,return-value]
     retraining.start(["# annotation = done\n1\tRegn\t_\tN\t_\t_\t0\tROOT\t_\t_\n\n"])
     while retraining.is_running:
         time.sleep(0.01)

@@ -1,14 +1,18 @@
 """Training in the background."""
 
 import time
+from argparse import Namespace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from command import ROOT
 from opening import opened, row, sentence, suggester_of
-from toy import treebank
+from toy import read, treebank
 
+from nonproj import Model, train
 from nonproj.options.config import Config
-from nonproj_workbench.annotation import retraining
+from nonproj_workbench.annotation import command, retraining
 from nonproj_workbench.annotation.retraining import Retraining, training_texts
 
 
@@ -28,7 +32,7 @@ def wait(client, seconds=300):
 
 def test_a_model_is_trained_and_exchanged(tmp_path, config):
     path = tmp_path / "a.conllu"
-    work = Retraining(f"{path}.nonproj", config, 12, None, suggester_of)
+    work = Retraining(f"{path}.nonproj", config, 12, None, None, suggester_of)
     bare = "".join(
         line if not line.strip() else "\t".join([*line.split("\t")[:6], "_", "_", "_", "_"]) + "\n"
         for line in treebank(1, seed=9).splitlines(keepends=True)
@@ -49,8 +53,43 @@ def test_a_model_is_trained_and_exchanged(tmp_path, config):
         assert client.get("file")["sentences"]["done"] == [1] * 12 + [0] * 3
 
 
+def test_a_model_is_continued_on_the_first_sentence(tmp_path, config):
+    start, output = tmp_path / "start.nonproj", tmp_path / "a.conllu.nonproj"
+    train(read(treebank(20)), config).save(start)
+    work = Retraining(str(output), None, 0, None, str(start), suggester_of)
+    with opened(tmp_path / "a.conllu", treebank(3, seed=1), retraining=work) as client:
+        error = client.http.post("/api/retrain", headers=client.headers)
+        assert error.status_code == 400 and "at least 1 are needed" in error.json()["error"]
+        client.edit(0, "done", value=True)
+        client.http.post("/api/retrain", headers=client.headers)
+        state = wait(client)
+        assert state["state"] == "done", state
+    history = Model.load(output).meta
+    assert history["continued"]["model"] == "start.nonproj" and history["sentences"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "start", "name"),
+    [
+        ({}, "m.nonproj", "a.nonproj"),
+        ({"model": "a.nonproj"}, "a.nonproj", "a.2.nonproj"),
+        ({"retrain_with": "others"}, None, "a.nonproj"),
+        ({"config": "c.yaml"}, None, "a.nonproj"),
+        ({"components": {"encoder": {}}}, None, "a.nonproj"),
+    ],
+)
+def test_which_model_is_continued(tmp_path, monkeypatch, given, start, name):
+    monkeypatch.chdir(tmp_path)
+    for file in ("m.nonproj", "a.nonproj", "others", "c.yaml"):
+        Path(file).touch()
+    model = Model(Config(), {}, {}, ["x"], {}, {}, given.get("components", {}))
+    options = Namespace(**{"retrain": 0, "config": None, "retrain_with": None, "model": "m.nonproj", **given})
+    work = command._retraining(options, "a", SimpleNamespace(parser=SimpleNamespace(model=model)))
+    assert (work.start_model, work.output) == (start, name)
+
+
 def test_a_failure_is_reported(tmp_path, config):
-    work = Retraining(str(tmp_path / "none" / "m.nonproj"), config, 0, None, suggester_of)
+    work = Retraining(str(tmp_path / "none" / "m.nonproj"), config, 0, None, None, suggester_of)
     text = "".join("# annotation = done\n" + sentence(0, 1) for _ in range(10))
     with opened(tmp_path / "a.conllu", text, retraining=work) as client:
         assert client.http.post("/api/retrain", headers=client.headers).status_code == 200
@@ -61,7 +100,7 @@ def test_a_failure_is_reported(tmp_path, config):
 
 def test_training_ends_with_the_session(tmp_path, config):
     work = Retraining(
-        str(tmp_path / "m.nonproj"), config.with_overrides({"training.epochs": 10000}), 0, None, suggester_of
+        str(tmp_path / "m.nonproj"), config.with_overrides({"training.epochs": 10000}), 0, None, None, suggester_of
     )
     text = "".join("# annotation = done\n" + block + "\n\n" for block in treebank(20).strip().split("\n\n"))
     with opened(tmp_path / "a.conllu", text, retraining=work) as client:
