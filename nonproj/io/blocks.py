@@ -48,18 +48,14 @@ class Block(NamedTuple):
         """Return the sentence; raise `DataError` if it is malformed."""
         if self.problem:
             raise self.problem
-        lines, layout = [], self.layout
-        for number, line in enumerate(self.lines, self.first):
-            try:
-                lines.append(line.decode())
-            except UnicodeDecodeError as error:
-                raise stream_error(error, name, number - 1) from None
         try:
-            layout = layout_of(lines) if self.first == 1 else layout
+            lines = [line.decode() for line in self.lines]
+        except UnicodeDecodeError as error:
+            raise stream_error(error, name, self.first - 1 + self.lines.index(error.object)) from None
+        try:
+            layout = layout_of(lines) if self.first == 1 else self.layout
         except ValueError as error:
             raise DataError(name, 1, str(error)) from None
-        if sum(map(len, lines)) + LINE_COST * len(lines) > rules.max_sentence:
-            raise _too_long(name, self.first)
         return checked(lines, name, self.first, rules, layout)
 
 
@@ -91,17 +87,17 @@ def blocks(
     FileError
         The stream cannot be read.
     """
-    limit = 4 * rules.max_sentence  # a character has up to four bytes
     lines: list[bytes] = []
-    first, left, worded, problem = number + 1, limit, False, None
+    first, left, worded, problem = number + 1, rules.max_sentence, False, None
     for line in _lines(stream, name, rules.max_line, number):
         number += 1
         if isinstance(line, DataError):
             problem, line = problem or line, b"#"
         lines.append(line)
-        left -= len(line) + LINE_COST
+        left -= LINE_COST + len(line if line.isascii() else line.decode(errors="replace"))
         if left < 0 or problem:
-            problem = problem or _too_long(name, first)
+            message = "a sentence of too many lines; is the blank line after it missing?"
+            problem = problem or DataError(name, first, message)
             lines.clear()
             if stop:
                 break
@@ -111,7 +107,7 @@ def blocks(
             layout = _layout(lines) if first == 1 else layout
             yield Block(lines, first, number, True, layout, problem)
             lines = []
-            first, left, worded, problem = number + 1, limit, False, None
+            first, left, worded, problem = number + 1, rules.max_sentence, False, None
     if lines or problem:
         layout = _layout(lines) if first == 1 else layout
         yield Block(lines, first, number, worded, layout, problem)
@@ -140,10 +136,6 @@ def _data_error(error: StreamError, name: str, number: int) -> DataError:
     if isinstance(failure, DataError):
         return failure
     raise failure from None
-
-
-def _too_long(name: str, first: int) -> DataError:
-    return DataError(name, first, "a sentence of too many lines; is the blank line after it missing?")
 
 
 def _layout(lines: list[bytes]) -> ColumnLayout | None:
