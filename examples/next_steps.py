@@ -42,10 +42,10 @@ def main() -> int:
         return code
     sys.stdout.write(f"{GLOSSES[sentence]}\n" if sentence in GLOSSES else "")
     sys.stdout.write(
-        f"\nNext, the tree of a sentence, a report on the test file, and a server with a page for your texts:\n\n"
+        f"\nNext, the tree of a sentence, a report on the test file, and tables of its errors:\n\n"
         f"  {parse}\n"
         f"  {nonproj} show -m {model} {test} --gold {test} -o report.html\n"
-        f"  {nonproj} serve {model}\n\n"
+        f"  {nonproj} evaluate -m {model} {test} --errors\n\n"
     )
     return 0
 

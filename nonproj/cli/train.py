@@ -185,7 +185,8 @@ def outputs(options: argparse.Namespace, config: Config, train: str, test: str |
     inputs["automatically parsed file"] = config.treebank.silver
     inputs |= {f"related treebank {number}": name for number, name in enumerate(getattr(options, "related", []), 1)}
     inputs |= {f"template file {path.name}": str(path) for path in Path(folder or os.devnull).glob("*")}
-    check_outputs({"model": options.output, "checkpoint": str(checkpoint) if checkpoint else None}, inputs)
+    beside = {"checkpoint": str(checkpoint), "log": f"{options.output}.log"} if checkpoint else {}
+    check_outputs({"model": options.output, **beside}, inputs)
     return output, checkpoint
 
 

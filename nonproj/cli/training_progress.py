@@ -158,11 +158,14 @@ def training_progress(options: argparse.Namespace, config: Config, words: int) -
 
 @contextlib.contextmanager
 def log_file(path: str | None, resumed: bool) -> Iterator[None]:
-    """Write all messages to a file, too, inside the context; after a resumed training's earlier ones."""
+    """Write all messages to a file, too, inside the context; after a resumed training's earlier ones.
+
+    The file is made by the first message, when all inputs have been read.
+    """
     if path is None:
         yield
         return
-    level, handler = log.level, logging.FileHandler(path, "a" if resumed else "w", encoding="utf-8")
+    level, handler = log.level, logging.FileHandler(path, "a" if resumed else "w", "utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     handler.setLevel(min(level, logging.INFO))
     log.addHandler(handler)

@@ -95,12 +95,12 @@ def test_next_steps(folder):
     )
     (folder / "a test.conllu").write_text(text, encoding="utf-8")
     shown = run("next_steps.py", folder, "my programs/nonproj", "my.nonproj", "a test.conllu")
-    parse, report, serve = re.findall(r"^  (\S.* .*)$", shown, re.MULTILINE)[-3:]
-    assert "echo 'den hund ser kat.' | " in parse and serve.endswith(" serve my.nonproj")
-    for command in (parse, report):
+    parse, report, errors = re.findall(r"^  (\S.* .*)$", shown, re.MULTILINE)[-3:]
+    assert "echo 'den hund ser kat.' | " in parse and errors.endswith(" --errors")
+    for command in (parse, report, errors):
         done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert command is report or done.stdout.strip() in shown
+        assert command is not parse or done.stdout.strip() in shown
     assert (folder / "report.html").stat().st_size > 1000
 
 
