@@ -305,8 +305,7 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """
     if _config.DISABLE_JIT:
         return function
-    # Without a wrapper for calls from C, which nothing makes and which takes a sixteenth of the time.
-    compiled: Any = Kernel(function, nogil=True, fastmath=False, no_cfunc_wrapper=True)
+    compiled: Any = Kernel(function)
     folder = _folder_of(function.__module__.partition(".")[0])
     if folder is not None:
         shipped = _SHIPPED if folder == _FOLDER else None

@@ -3,44 +3,49 @@
 Numba optimises a function and generates machine code for it before linking it into a caller, which contains a copy and
 is optimised again as a whole.  Here a function that another one calls becomes part of the caller as it is, so
 everything is optimised once for each kernel that Python calls.  That takes half of the time, and the code is faster,
-because counts of references to arrays are removed only within a function.
+because counts of references to arrays are removed only within a function.  The same holds for numba's own functions,
+such as ``np.zeros``: `_Target` makes numba compile them by `_link`, and equal options for all, only once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from numba import types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
+from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_registry
 from numba.core.typed_passes import NativeLowering
 
 _builder: Any = DefaultPassBuilder  # which has no types, as all of these
 _register_pass: Any = register_pass
 
+_OPTIONS = {
+    "nopython": True,
+    "nogil": True,
+    "fastmath": False,
+    "boundscheck": None,  # as NUMBA_BOUNDSCHECK says
+    "forceinline": True,
+    "no_cpython_wrapper": True,  # but `_KernelLowering` adds one
+    "no_cfunc_wrapper": True,  # for calls from C, which nothing makes
+}
+"""Options of all compilations: numba compiles its own functions anew for callers with other options."""
+
 
 class Kernel(CPUDispatcher):
-    """Compiles a function for Python, and again, for linking, when another kernel calls it.
+    """Compiles a function for Python, and again, for linking, when another kernel calls it."""
 
-    Parameters
-    ----------
-    function : callable
-    options
-        As for ``numba.njit``.
-    """
-
-    def __init__(self, function: Callable[..., Any], **options: Any):
-        super().__init__(function, targetoptions={"nopython": True, "boundscheck": None, **options})
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__(function, targetoptions=_OPTIONS, pipeline_class=_KernelCompiler)
         self._linked: _Linked | None = None
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return numba's description of a call in another kernel."""
         if self._linked is None:
-            options = self.targetoptions | {"forceinline": True}
-            self._linked = _Linked(self.py_func, targetoptions=options, pipeline_class=_Compiler)
+            self._linked = _link()(self.py_func)
         # Numba would compile the function for each integer constant that it is called with.
         return self._linked.get_call_template(tuple(map(types.unliteral, args)), kws)
 
@@ -58,28 +63,93 @@ class _Linked(CPUDispatcher):
         self.overloads[tuple(compiled.signature.args)] = compiled
 
 
+class _Target(CPU):
+    """The processor, for what is compiled here."""
+
+
+def _link(**options: Any) -> Callable[[Callable[..., Any]], _Linked]:
+    """Return a decorator that compiles a function for linking; for numba's own, it replaces ``numba.jit``."""
+    return lambda function: _Linked(function, targetoptions=_OPTIONS | options, pipeline_class=_LinkedCompiler)
+
+
+target_registry["nonproj"] = _Target
+dispatcher_registry[_Target] = CPUDispatcher
+jit_registry[_Target] = _link
+
+
+class _Flags(Flags):
+    """Flags of a compilation; copies with the same values are one object, which is hashed once.
+
+    Numba looks up the functions that may stand for a call by the flags, too, tens of thousands of times.
+    """
+
+    __slots__ = ("_hash",)
+    _known: ClassVar[dict[_Flags, _Flags]] = {}
+
+    def __hash__(self) -> int:
+        if not hasattr(self, "_hash"):
+            self._hash: int = cast("Any", super()).__hash__()
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or cast("Any", super()).__eq__(other)
+
+    def copy(self) -> _Flags:
+        """Return flags with the same values, which nobody may change."""
+        made = _copy_flags(self)
+        return self._known.setdefault(made, made)
+
+
+_copy_flags: Callable[[Flags], _Flags] = _Flags
+
+
 class _Compiler(CompilerBase):
-    """Numba's compiler, with `_Lowering`."""
+    """Numba's compiler, with another pass that generates code."""
+
+    lowering: type[NativeLowering]
+
+    def __init__(self, typing_context: Any, context: Any, *others: Any):
+        cast("Any", super()).__init__(typing_context, context.subtarget(target=_Target), *others)
+        self.state.flags = _copy_flags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's passes, with one replaced."""
         manager = _builder.define_nopython_pipeline(self.state)
-        manager.passes = [(_Lowering if each is NativeLowering else each, text) for each, text in manager.passes]
+        manager.passes = [(self.lowering if each is NativeLowering else each, text) for each, text in manager.passes]
         manager.finalize()
         return [manager]
 
 
 @_register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(NativeLowering):
-    """Makes code that is only linked."""
+class _KernelLowering(NativeLowering):
+    """Generates code that Python calls."""
 
-    _name = "nonproj_lowering"
+    _name = "nonproj_kernel_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Generate the code of a function without its wrapper for Python, and register it with a key of its own."""
+        """Generate the code of a function and its wrapper for Python."""
+        state.flags.forceinline = state.flags.no_cpython_wrapper = False
+        done: bool = cast("Any", super()).run_pass(state)
+        return done
+
+
+class _KernelCompiler(_Compiler):
+    """Compiles a function for Python."""
+
+    lowering = _KernelLowering
+
+
+@_register_pass(mutates_CFG=True, analysis_only=False)
+class _LinkedLowering(NativeLowering):
+    """Generates code that is only linked."""
+
+    _name = "nonproj_linked_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Generate the code of a function, and register it with a key of its own."""
         library, lowering = cast("Any", _Library), cast("Any", super())
         state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.flags.no_compile = state.flags.no_cpython_wrapper = True
+        state.flags.no_compile = True
         lowering.run_pass(state)
         key = object()
         state.targetctx.insert_user_function(key, state["cr"].fndesc, [state.library])
@@ -87,8 +157,17 @@ class _Lowering(NativeLowering):
         return True
 
 
+class _LinkedCompiler(_Compiler):
+    """Compiles a function for linking."""
+
+    lowering = _LinkedLowering
+
+
 class _Library(JITCodeLibrary):
     """Code that is neither optimised nor compiled to machine code."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave it to the library of the caller."""
 
     def _optimize_final_module(self) -> None:
         """Leave it to the library of the caller."""

@@ -103,7 +103,7 @@ def test_more_parts_than_fit_are_counted_before_they_are_listed():
 
 # -- the parser --------------------------------------------------------------------------------------------------------
 
-SMALL = {
+SMALL = toy.QUICK | {
     "features.bits": 14,
     "pruner.bits": 12,
     "pruner.folds": 0,

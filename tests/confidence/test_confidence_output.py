@@ -238,7 +238,7 @@ def test_calibration_is_reported(path, treebank, capsys):
 # -- plain text
 
 RAW = {"tagger.epochs": 2, "segmenter.epochs": 2, "network.epochs": 0, "training.tags": "gold", "tagger.restarts": 1}
-RAW |= {"confidence.share": 0.5, "tagger.bits": 14, "segmenter.bits": 14}
+RAW |= {"confidence.share": 0.5, "tagger.bits": 14, "tagger.network_epochs": 2, "tagger.folds": 2, "segmenter.bits": 14}
 
 
 def confused(count, seed):

@@ -18,7 +18,7 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
 
 SMALL = {"features.bits": 12, "pruner.bits": 12, "labeler.bits": 12, "pruner.folds": 0, "training.epochs": 1}
-SMALL |= {"network.epochs": 0}
+SMALL |= {"network.epochs": 0, "tagger.epochs": 0, "segmenter.epochs": 0, "confidence.share": 0.0}
 
 
 def read(text):

@@ -25,7 +25,7 @@ from nonproj.types import Sentence
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     """A small model, with a tagger."""
-    settings = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
+    settings = toy.QUICK | {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
     target = tmp_path_factory.mktemp("constraints") / "toy.nonproj"
     train(toy.sentences(60), Config().with_overrides(settings)).save(target)
     return target

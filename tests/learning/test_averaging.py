@@ -14,6 +14,7 @@ from nonproj.workers.pool import InProcess
 
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "pruner.epochs": 1}
 SMALL |= {"labeler.epochs": 1, "tagger.epochs": 0, "segmenter.epochs": 0, "training.tags": "gold"}
+SMALL |= {"network.epochs": 1, "confidence.share": 0.0}
 SENTENCES = toy.sentences(12)
 
 

@@ -231,7 +231,7 @@ def test_a_toy_language_is_learnt_from_some_heads(parts):
 
 
 def test_tags_labels_confidence_and_text_cope():
-    sentences = hidden(toy.noisy_sentences(200), 0.6)
+    sentences = hidden(toy.noisy_sentences(400), 0.6)
     for i, sentence in enumerate(sentences):
         if i % 3 == 1 and i % 2:
             sentence.rows = [[*row[:2], "_", "_", "_", *row[5:]] for row in sentence.rows]

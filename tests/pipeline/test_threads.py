@@ -34,6 +34,7 @@ from nonproj.text.segmenter import Segmenter
 THREADS = 8
 SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 2, "labeler.epochs": 2}
 SMALL |= {"tagger.epochs": 2, "segmenter.epochs": 2, "pruner.folds": 0, "decoding.threshold": 1e-6}
+SMALL |= toy.QUICK | {"confidence.share": 0.0}
 LETTERS = "abcdefghijklmnopqrstuvwxyzæøåABC0123'"
 
 

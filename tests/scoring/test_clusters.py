@@ -42,6 +42,7 @@ SMALL = {
     "training.epochs": 2,
     "training.tags": "gold",
     "confidence.share": 0.3,
+    "network.epochs": 1,
 }
 
 

@@ -30,6 +30,7 @@ BITS, LABELS = 14, 3
 FILES = load_templates(labelled=True, pairs=True)
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "tagger.epochs": 0}
 SMALL |= {"training.tags": "gold", "segmenter.epochs": 0, "training.epochs": 2, "confidence.share": 0.0}
+SMALL |= {"network.epochs": 2}
 
 
 def draw(seed, n):

@@ -42,6 +42,7 @@ FILES = load_templates(parts="third", labelled=True)
 SPEC = FILES[LABELLED_ARC]
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "tagger.epochs": 0}
 SMALL |= {"labeler.joint": True, "training.tags": "gold", "segmenter.epochs": 0, "training.epochs": 3}
+SMALL |= {"network.epochs": 2, "confidence.share": 0.0}
 
 
 def draw(seed, name, n, **options):
