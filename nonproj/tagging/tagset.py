@@ -62,7 +62,7 @@ class TagSet:
     """
 
     def __init__(self, tags: Sequence[tuple[str, str, str]], first: int | None = None):
-        self.tags: list[tuple[str, str, str]] = [tuple(tag) for tag in tags]
+        self.tags = [(*tag,) for tag in tags]
         self.first = len(tags) if first is None else first
         self.number = {tag: i for i, tag in enumerate(self.tags)}
         n = len(self.tags)
