@@ -116,8 +116,8 @@ def blocks(
 def _lines(stream: Any, name: str, limit: int, number: int) -> Iterator[bytes | DataError]:
     """Yield the lines of a stream, with an error for one that is too long, and where nothing can be read any more."""
     text = hasattr(stream, "encoding")
-    readline: Any = (stream if text else unpacked(stream)).readline
     try:
+        readline: Any = (stream if text else unpacked(stream)).readline
         while line := readline(limit + 1):
             number += 1
             if len(line) <= limit:

@@ -80,10 +80,6 @@ def shell(command: str, **options) -> subprocess.CompletedProcess:
         ("show t --train t2", "--train: needs --ud"),
         ("show t --ud", "--ud: compares a parsed file with --gold; it excludes --model and --other"),
         ("show t --course", "--course: needs a model: -m MODEL"),
-        (
-            "evaluate -m m t --calibration --diagram none/a.png",
-            "none/a.png: cannot be written: there is no folder 'none'",
-        ),
     ],
 )
 def test_no_output_is_an_input(here, capsys, words, message):
