@@ -8,8 +8,6 @@ import unicodedata
 
 from naive_text import feature_hashes, sequence_hash
 
-from nonproj.text.multiword_model import BITS, PAIR_TEMPLATES, TEMPLATES
-
 
 def split_marks(form: str, marks: str) -> tuple[str, list[int]]:
     """A token without marks, and the number of the vowels after each of its characters."""
@@ -77,19 +75,20 @@ def analyses(segments) -> list[list[int]]:
     return following([])
 
 
-def scores(form: str, marks: str, segments, paths: list[list[int]], weights) -> list[float]:
-    """The score of each analysis: the sum of the weights of its segments and of its pairs of adjacent ones."""
+def scores(form: str, marks: str, segments, paths: list[list[int]], weights, templates) -> list[float]:
+    """The score of each analysis: the sum of the weights of its segments and pairs; ``templates`` are those of both."""
+    shift = 33 - len(weights).bit_length()
     rows = [attributes(form, marks, segment) for segment in segments]
 
     @functools.cache
     def weight(number: int, before: int | None) -> float:
         values = {f"s.{name}": value for name, value in rows[number].items()}
         if before is None:
-            keys = feature_hashes("segment", TEMPLATES, values)
+            keys = feature_hashes("segment", templates[0], values)
         else:
             both = values | {f"s-1.{name}": value for name, value in rows[before].items()}
-            keys = feature_hashes("segments", PAIR_TEMPLATES, both)
-        return math.fsum(float(weights[key >> (32 - BITS)]) for key in keys)
+            keys = feature_hashes("segments", templates[1], both)
+        return math.fsum(float(weights[key >> shift]) for key in keys)
 
     pairs = [[*((number, None) for number in path), *zip(path[1:], path, strict=False)] for path in paths]
     return [math.fsum(weight(*pair) for pair in own) for own in pairs]

@@ -41,7 +41,7 @@ _Token = tuple[str, Words]
 _Ends = tuple[int, ...]
 
 
-class _Form(NamedTuple):
+class _FormAnalysis(NamedTuple):
     """What is known of a form, whatever is beside it.
 
     Attributes
@@ -96,7 +96,7 @@ class Multiwords:
 
     def __init__(self, lexicon: MultiwordLexicon, weights: np.ndarray):
         self.lexicon, self.weights = lexicon, weights
-        self._met: PerThread[dict[str, _Form]] = PerThread(dict)
+        self._met: PerThread[dict[str, _FormAnalysis]] = PerThread(dict)
 
     @classmethod
     def fit(cls, paragraphs: Sequence[list[list[SurfaceToken]]], seed: int = 0) -> Multiwords:
@@ -144,7 +144,7 @@ class Multiwords:
         scores = {index: found[index].margin - score for index, score in zip(several, around, strict=True)}
         return {i: recase(forms[i], found[i].words) for i, score in scores.items() if score > 0}, scores
 
-    def _analyse(self, forms: list[str]) -> Iterator[_Form]:
+    def _analyse(self, forms: list[str]) -> Iterator[_FormAnalysis]:
         """Yield what is known of each form."""
         segments = [_segments(form, self.lexicon) for form in forms]
         several = [index for index, found in enumerate(segments) if len(found) > 1]
@@ -157,7 +157,7 @@ class Multiwords:
                 if 1 < len(words) <= MOST_WORDS:
                     best[index] = words, margin
         rows = _described(forms, self.lexicon)
-        return (_Form(*row, *best.get(index, ((), 0.0))) for index, row in enumerate(rows))
+        return (_FormAnalysis(*row, *best.get(index, ((), 0.0))) for index, row in enumerate(rows))
 
     @classmethod
     def from_state(cls, state: dict[str, Any], weights: np.ndarray) -> Multiwords:
@@ -185,21 +185,21 @@ def _analysed(token: SurfaceToken, plain: Callable[[str], str]) -> _Token:
 
 
 def _described(forms: Sequence[str], lexicon: MultiwordLexicon) -> Iterator[tuple[int, int, int]]:
-    """Return the first three attributes of each `_Form`."""
+    """Return the first three attributes of each `_FormAnalysis`."""
     plain = [lexicon.plain(form) for form in forms]
     keys, affixes = hash_texts(plain).tolist(), hash_texts([lexicon.affix(form) for form in plain]).tolist()
     return zip(keys, affixes, map(shape_of, forms), strict=True)
 
 
-def _context(forms: Sequence[_Form], chosen: Sequence[int]) -> np.ndarray:
+def _context(forms: Sequence[_FormAnalysis], chosen: Sequence[int]) -> np.ndarray:
     """Return the attributes `CONTEXT` of some of consecutive tokens, uint32."""
-    edge = _Form(0, 0, 0, (), 0.0)
+    edge = _FormAnalysis(0, 0, 0, (), 0.0)
     padded = [edge, *forms, edge]
     rows = [(*padded[i + 1][:3], padded[i].key, padded[i + 2].key) for i in chosen]
     return np.array(rows, np.uint32).reshape(-1, len(CONTEXT))
 
 
-class _Part(NamedTuple):
+class _FoldExamples(NamedTuple):
     """The examples of a fold: forms, their segments, which of these are gold; the form, context and factor of each."""
 
     forms: list[str]
@@ -210,10 +210,10 @@ class _Part(NamedTuple):
     factor: np.ndarray
 
 
-def _examples(fold: list[list[SurfaceToken]], lexicon: MultiwordLexicon, ends: Mapping[_Token, _Ends]) -> _Part:
+def _examples(fold: list[list[SurfaceToken]], lexicon: MultiwordLexicon, ends: Mapping[_Token, _Ends]) -> _FoldExamples:
     """Return the examples of a fold, with a lexicon of the others."""
     numbers: dict[tuple[str, Words], int] = {}
-    part = _Part([], [], [], [], np.zeros((0, len(CONTEXT)), np.uint32), np.zeros(0))
+    part = _FoldExamples([], [], [], [], np.zeros((0, len(CONTEXT)), np.uint32), np.zeros(0))
     context = []
     for paragraph in fold:
         chosen = []
@@ -229,7 +229,7 @@ def _examples(fold: list[list[SurfaceToken]], lexicon: MultiwordLexicon, ends: M
                 part.token.append(numbers[key])
                 chosen.append(index)
         rows = _described([token.form for token in paragraph], lexicon)
-        context.append(_context([_Form(*row, (), 0.0) for row in rows], chosen))
+        context.append(_context([_FormAnalysis(*row, (), 0.0) for row in rows], chosen))
     return part._replace(context=np.concatenate(context), factor=_factors(part.token, numbers, lexicon.plain))
 
 
@@ -255,7 +255,7 @@ def _gold(segments: list[Segment], form: str, words: Words, ends: Mapping[_Token
         yield segment.words == words if whole else (segment.begin, segment.end, *segment.words) in places
 
 
-def _joined(parts: list[_Part], marks: str) -> Examples:
+def _joined(parts: list[_FoldExamples], marks: str) -> Examples:
     """Return the examples of all folds."""
     offsets = np.cumsum([0, *(len(part.forms) for part in parts)])
     forms = [form for part in parts for form in part.forms]

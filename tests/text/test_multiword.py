@@ -17,6 +17,8 @@ from nonproj.text.multiword_lexicon import KNOWN, OPEN, WHOLE, MultiwordLexicon,
 from nonproj.text.multiword_model import (
     BITS,
     CONTEXT_TEMPLATES,
+    PAIR_TEMPLATES,
+    TEMPLATES,
     Examples,
     best_paths,
     lattices,
@@ -63,7 +65,7 @@ def test_the_best_analysis_is_the_best_of_all(seed):
         if not several:
             assert (margin, path) == (-np.inf, [])
             continue
-        whole, *scores = naive.scores(form, MARKS, segments, [[0], *several], weights)
+        whole, *scores = naive.scores(form, MARKS, segments, [[0], *several], weights, (TEMPLATES, PAIR_TEMPLATES))
         assert path == several[int(np.argmax(scores))]
         assert margin == pytest.approx(max(scores) - whole, abs=1e-4)
 
@@ -119,7 +121,7 @@ def test_gradients_are_those_of_the_likelihood():
     context = np.full((1, len(CONTEXT_TEMPLATES)), (1 << BITS) - 1, np.int32)
     one = np.zeros(1, np.int64)
     weights = learn(Examples(lattices([form], [segments], MARKS), gold, one, context, np.ones(1)), 0)
-    scores = np.array(naive.scores(form, MARKS, segments, paths, weights))
+    scores = np.array(naive.scores(form, MARKS, segments, paths, weights, (TEMPLATES, PAIR_TEMPLATES)))
     scores[paths.index([0])] += len(CONTEXT_TEMPLATES) * weights[-1]
     share = np.exp(scores - np.logaddexp.reduce(scores))
     assert sum(share[paths.index(path)] for path in right) > 0.9
