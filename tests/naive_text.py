@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import math
@@ -73,6 +74,7 @@ def string_hash(text: str) -> int:
     return sequence_hash([ord(c.lower()) for c in text[:24]], len(text))
 
 
+@functools.cache
 def coefficient(text: str) -> int:
     """A fixed odd number of 64 bits for a text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1

@@ -40,7 +40,9 @@ from nonproj.scoring.encoders.heads import BiaffineLayers, sizes_of
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import add_scores
+from nonproj.text.corpus import SurfaceToken
 from nonproj.text.layout import MAX_TOKEN
+from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.training import TextModels
 from nonproj.trees.arborescence import maximum_arborescence
@@ -135,6 +137,7 @@ def segment(treebank: list[Sentence]) -> None:
         for tree_scores in (None, lambda stretches: np.zeros(sum(1 for _ in stretches))):
             segmenter.using(True, tree_scores).segment(text)
     Segmenter.unicode().segment(text)
+    Multiwords.fit([[[SurfaceToken("im", True, ("in", "dem"))]] * 2]).expand(["im"])
 
 
 _OFTEN = 50

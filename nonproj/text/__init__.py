@@ -12,6 +12,7 @@
 - `sentence_training`: the models of sentence ends
 - `training`: all of these models from a treebank
 - `multiword`: multiword tokens and their words
+- `multiword_segments`, `multiword_lexicon`, `multiword_model`: segments of tokens, the known ones, and their scores
 - `rules`: segmentation without training
 - `languages`, `from_spacy`: abbreviations and patterns of languages, and those of spaCy
 - `segmenter`: all of them together

@@ -1,94 +1,67 @@
 """Multiword tokens: which tokens of a text stand for several words, and for which.
 
-Tokens that were multiword tokens in training are looked up; others are matched by rules, such as ``'s`` at the end,
-that were learnt from them.  Where that is not certain, a linear model decides by the token and its neighbours.
+A semi-Markov model over the characters of a token finds its best analysis into words (`nonproj.text.multiword_model`);
+the tokens beside it add to the score of the token as one word.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import ModelError
-from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check_strings, fits
+from nonproj.io.strings import MOST_WORDS
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.hashing import hash_texts
-from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.state import Schema
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import SurfaceToken
+from nonproj.text.multiword_lexicon import KNOWN, MultiwordLexicon, Segment, Words, silent_marks
+from nonproj.text.multiword_model import (
+    CONTEXT,
+    Examples,
+    best_paths,
+    context_places,
+    lattices,
+    learn,
+    shape_of,
+)
+from nonproj.text.multiword_segments import divisions
+from nonproj.text.training_text import folds_of
 
-BITS = 16
-"""Binary logarithm of the size of the table of weights."""
+_UNDIVIDED = re.compile(r"[\s@#/\\_.:]")
+"""Addresses, names and codes have no other words than in training."""
 
-MIN_TYPES, MIN_SHARE = 3, 0.2
-"""A rule needs this many multiword tokens to support it, and this share of the tokens that it matches."""
+_MOST_REMEMBERED = 1 << 18
 
-LONGEST = 8
-"""Longest string, in characters, that a rule matches."""
-
-_N_FEATURES = 12
+_Token = tuple[str, Words]
+_Ends = tuple[int, ...]
 
 
-class ExpansionRule(NamedTuple):
-    """A way to expand tokens: ``old``, at the end or at the beginning, is replaced and the other words are added.
+class _FormAnalysis(NamedTuple):
+    """What is known of a form, whatever is beside it.
 
     Attributes
     ----------
-    at_end : bool
-    old, new : str
+    key, affix, shape : int
+        Hashes of the form and of the known segment at its end, and its shape.
     words : tuple of str
-        The words after the first, or before the last.
+        Its best analysis into several words; empty if there is none.
+    margin : float
+        How much better than the form as one word that is.
     """
 
-    at_end: bool
-    old: str
-    new: str
-    words: tuple[str, ...]
-
-    def expand(self, form: str) -> tuple[str, ...]:
-        """Return the words of a token in lower case.
-
-        Examples
-        --------
-        >>> ExpansionRule(True, "n't", "", ("n't",)).expand("isn't")
-        ('is', "n't")
-        >>> ExpansionRule(False, "l'", "", ("le",)).expand("l'eau")
-        ('le', 'eau')
-        """
-        if self.at_end:
-            return (form[: len(form) - len(self.old)] + self.new, *self.words)
-        return (*self.words, self.new + form[len(self.old) :])
+    key: int
+    affix: int
+    shape: int
+    words: Words
+    margin: float
 
 
-def rules_of(form: str, words: Sequence[str]) -> Iterator[ExpansionRule]:
-    """Yield the rules that expand a token, in lower case, to these words: the most general ones."""
-    for at_end in (True, False):
-        outer = words[0] if at_end else words[-1]
-        common = 0
-        step = 1 if at_end else -1
-        for a, b in zip(form[::step], outer[::step], strict=False):
-            if a != b:
-                break
-            common += 1
-        common = min(common, len(form) - 1)
-        if common and len(form) - common <= LONGEST:
-            if at_end:
-                yield ExpansionRule(True, form[common:], outer[common:], tuple(words[1:]))
-            else:
-                yield ExpansionRule(False, form[: len(form) - common], outer[: len(outer) - common], tuple(words[:-1]))
-
-
-class _Candidate(NamedTuple):
-    words: tuple[str, ...]
-    certain: bool
-    names: tuple[str, ...]
-
-
-def recase(form: str, words: tuple[str, ...]) -> tuple[str, ...]:
+def recase(form: str, words: Words) -> Words:
     """Return words with the case of the token that they expand.
 
     Examples
@@ -114,218 +87,181 @@ class Multiwords:
 
     Attributes
     ----------
-    entries : dict of str to (tuple of str, bool)
-        For tokens in lower case, the words and whether they always stand for them.
-    rules : dict of (bool, str) to ExpansionRule
-        By place and matched string.
+    lexicon : MultiwordLexicon
     weights : ndarray of shape (2**BITS,), float32
+        Of one entry, if there are no multiword tokens.
     """
 
-    schema: ClassVar[Schema] = Schema({"entries": list, "rules": list}, {})
+    schema: ClassVar[Schema] = MultiwordLexicon.schema
 
-    def __init__(
-        self,
-        entries: dict[str, tuple[tuple[str, ...], bool]],
-        rules: dict[tuple[bool, str], ExpansionRule],
-        weights: np.ndarray,
-    ):
-        self.entries, self.rules, self.weights = entries, rules, weights
-        self._lengths = [sorted({len(old) for end, old in rules if end == e}, reverse=True) for e in (False, True)]
-        self._met: PerThread[dict[str, _Candidate | None]] = PerThread(dict)
+    def __init__(self, lexicon: MultiwordLexicon, weights: np.ndarray):
+        self.lexicon, self.weights = lexicon, weights
+        self._met: PerThread[dict[str, _FormAnalysis]] = PerThread(dict)
 
     @classmethod
     def fit(cls, paragraphs: Sequence[list[list[SurfaceToken]]], seed: int = 0) -> Multiwords:
         """Learn from the tokens of each sentence of each paragraph."""
-        whole: Counter[str] = Counter()
-        split: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
-        for paragraph in paragraphs:
-            for token in (token for sentence in paragraph for token in sentence):
-                form = lowered(token.form)
-                if token.words:
-                    split[form][tuple(map(lowered, token.words))] += 1
-                else:
-                    whole[form] += 1
-        entries: dict[str, tuple[tuple[str, ...], bool]] = {}
-        for form, counts in split.items():
-            words = counts.most_common(1)[0][0]
-            if len(entries) < MULTIWORD.most and _fit(form, words):
-                entries[form] = (words, not whole[form] and counts.total() > 1)
-        found = cls(entries, _learn_rules(entries, whole), np.zeros(1 << BITS, np.float32))
-        if entries:
-            found._learn_weights(paragraphs, seed)
-        return found
+        folds = [[[t for sentence in p for t in sentence] for p in fold] for fold in folds_of(paragraphs)]
+        tokens = [token for fold in folds for paragraph in fold for token in paragraph]
+        if not any(token.words for token in tokens):
+            return cls(MultiwordLexicon("", {}, {}, {}), np.zeros(1, np.float32))
+        marks = silent_marks((lowered(token.form), tuple(map(lowered, token.words))) for token in tokens)
+        plain = MultiwordLexicon(marks, {}, {}, {}).plain
+        counts = [Counter(_analysed(token, plain) for paragraph in fold for token in paragraph) for fold in folds]
+        everything = sum(counts, Counter[_Token]())
+        ends = divisions({token for token in everything if token[1]})
+        parts = [
+            _examples(fold, MultiwordLexicon.fit(everything - own if len(folds) > 1 else own, ends, marks), ends)
+            for fold, own in zip(folds, counts, strict=True)
+        ]
+        weights = learn(_joined(parts, marks), seed)
+        return cls(MultiwordLexicon.fit(everything, ends, marks), weights)
 
-    def _learn_weights(self, paragraphs: Sequence[list[list[SurfaceToken]]], seed: int) -> None:
-        rows, gold = [], []
-        for paragraph in paragraphs:
-            tokens = [token for sentence in paragraph for token in sentence]
-            forms = [token.form for token in tokens]
-            for index, token in enumerate(tokens):
-                candidate = self._candidate(token.form)
-                if candidate is None:
-                    continue
-                neighbours = self._neighbours(forms, index)
-                unseen = tuple(name for name in candidate.names if name[0] != "e")
-                for names in (candidate.names, unseen):
-                    if names:
-                        rows.append(_places(names, neighbours))
-                        gold.append(bool(token.words))
-        if rows:
-            self.weights = fit(np.array(rows, np.int32), np.array(gold, np.uint8), LogisticOptions(BITS, 10, 0.1), seed)
-
-    @staticmethod
-    def _neighbours(forms: list[str], index: int) -> tuple[str, str]:
-        before = lowered(forms[index - 1]) if index else ""
-        return before, lowered(forms[index + 1]) if index + 1 < len(forms) else ""
-
-    def _candidate(self, form: str) -> _Candidate | None:
-        """Return how a token can be expanded; None for nearly all tokens."""
-        cache = self._met.own
-        if form in cache:
-            return cache[form]
-        lower, found = lowered(form), None
-        rule = self._rule(lower)
-        names: tuple[str, ...] = ()
-        if rule is not None:
-            stem = lower[: -len(rule.old)][-2:] if rule.at_end else lower[len(rule.old) :][:2]
-            name = f"r{rule.at_end}{rule.old}"
-            inner = (stem[-1:] if rule.at_end else stem[:1]).isalpha()
-            names = (f"{name} {inner}", name, f"{name} {stem}")
-        if lower in self.entries:
-            words, certain = self.entries[lower]
-            case = "u" if form.isupper() else "t" if form[:1].isupper() else "l"
-            found = _Candidate(recase(form, words), certain, (f"e{lower}", f"e{lower} {case}", *names))
-        elif rule is not None:
-            found = _Candidate(recase(form, rule.expand(lower)), False, names)
-        if len(cache) < 1 << 18:
-            cache[form] = found
-        return found
-
-    def _rule(self, lower: str) -> ExpansionRule | None:
-        """Return the rule that matches most of a token."""
-        best = None
-        for at_end in (True, False):
-            for length in self._lengths[at_end]:
-                if length < len(lower) and (best is None or length > len(best.old)):
-                    rule = self.rules.get((at_end, lower[-length:] if at_end else lower[:length]))
-                    if rule is not None:
-                        best = rule
-                        break
-        return best
-
-    def expand(self, forms: list[str]) -> dict[int, tuple[str, ...]]:
+    def expand(self, forms: list[str]) -> dict[int, Words]:
         """Return the words of the multiword tokens among consecutive tokens, by index.
 
         Examples
         --------
         >>> paragraph = [[SurfaceToken("στο", True, ("σ", "το")), SurfaceToken("σπίτι", True)]]
-        >>> Multiwords.fit([paragraph] * 2).expand(["Στο", "σπίτι"])
+        >>> Multiwords.fit([paragraph] * 20).expand(["Στο", "σπίτι"])
         {0: ('Σ', 'το')}
         """
         return self.expand_with_scores(forms)[0]
 
-    def expand_with_scores(self, forms: list[str]) -> tuple[dict[int, tuple[str, ...]], dict[int, float]]:
-        """Return what `expand` returns, and by index the log-odds of all tokens about which there was a doubt."""
-        found: dict[int, tuple[str, ...]] = {}
-        scores: dict[int, float] = {}
-        if not self.entries:
-            return found, scores
+    def expand_with_scores(self, forms: list[str]) -> tuple[dict[int, Words], dict[int, float]]:
+        """Return what `expand` returns, and by index the log-odds of all tokens that have words to expand to."""
+        if not self.lexicon.entries:
+            return {}, {}
         cache = self._met.own
-        for index, form in enumerate(forms):
-            candidate = cache[form] if form in cache else self._candidate(form)
-            if candidate is None:
-                continue
-            if not candidate.certain:
-                scores[index] = self._score(candidate, forms, index)
-            if candidate.certain or scores[index] > 0:
-                found[index] = candidate.words
-        return found, scores
+        if len(cache) > _MOST_REMEMBERED:
+            cache = self._met.renewed()
+        new = [form for form in dict.fromkeys(forms) if form not in cache]
+        if new:
+            cache.update(zip(new, self._analyse(new), strict=True))
+        found = [cache[form] for form in forms]
+        several = [index for index, form in enumerate(found) if form.words]
+        around = self.weights[context_places(_context(found, several))].sum(axis=1, dtype=np.float64).tolist()
+        scores = {index: found[index].margin - score for index, score in zip(several, around, strict=True)}
+        return {i: recase(forms[i], found[i].words) for i, score in scores.items() if score > 0}, scores
 
-    def _score(self, candidate: _Candidate, forms: list[str], index: int) -> float:
-        """Return the log-odds that a token stands for several words."""
-        places = _places(candidate.names, self._neighbours(forms, index))
-        return float(self.weights[places].sum())
-
-    def state(self) -> dict[str, Any]:
-        """Return entries and rules as JSON values."""
-        entries = [[form, list(words), certain] for form, (words, certain) in self.entries.items()]
-        rules = [[rule.at_end, rule.old, rule.new, list(rule.words)] for rule in self.rules.values()]
-        return {"entries": entries, "rules": rules}
+    def _analyse(self, forms: list[str]) -> Iterator[_FormAnalysis]:
+        """Yield what is known of each form."""
+        segments = [_segments(form, self.lexicon) for form in forms]
+        several = [index for index, found in enumerate(segments) if len(found) > 1]
+        best: dict[int, tuple[Words, float]] = {}
+        if several:
+            found = lattices([forms[i] for i in several], [segments[i] for i in several], self.lexicon.marks)
+            margins, paths = best_paths(found, self.weights)
+            for index, margin, path in zip(several, margins.tolist(), paths, strict=True):
+                words = tuple(word for e in path for word in segments[index][e].words)
+                if 1 < len(words) <= MOST_WORDS:
+                    best[index] = words, margin
+        rows = _described(forms, self.lexicon)
+        return (_FormAnalysis(*row, *best.get(index, ((), 0.0))) for index, row in enumerate(rows))
 
     @classmethod
-    def from_state(cls, state: dict[str, list[Any]], weights: np.ndarray) -> Multiwords:
-        """Return the inverse of `state`.
+    def from_state(cls, state: dict[str, Any], weights: np.ndarray) -> Multiwords:
+        """Return the inverse of `state` with these weights.
 
         Raises
         ------
         ModelError
-            An entry or a rule is not of that form.
+            A part of the state is not of its form.
         """
-        entries = {
-            form: (_words(words, (form,), 2), certain)
-            for form, words, certain in _rows(state["entries"], (str, list, bool))
-        }
-        rules = {}
-        for at_end, old, new, words in _rows(state["rules"], (bool, str, str, list)):
-            if len(old) > LONGEST:
-                raise ModelError(f"{_OWNER} have a rule for more than {LONGEST} characters")
-            inner = (old, new) if new else (old,)
-            rules[at_end, old] = ExpansionRule(at_end, old, new, _words(words, inner, 1))
-        return cls(entries, rules, weights)
+        return cls(MultiwordLexicon.from_state(state), weights)
+
+    def state(self) -> dict[str, Any]:
+        """Return the lexicon as JSON values."""
+        return self.lexicon.state()
 
 
-_OWNER = "the segmenter's multiword tokens"
+def _segments(form: str, lexicon: MultiwordLexicon) -> list[Segment]:
+    return lexicon.alternatives(lexicon.plain(form), not _UNDIVIDED.search(form))
 
 
-def _fit(form: str, words: Sequence[str]) -> bool:
-    """Return whether a token and its words may be in a model."""
-    short = len(words) <= MOST_WORDS and sum(map(len, words)) <= LONGEST_EXPANSION
-    return short and all(fits(text, MULTIWORD) for text in (form, *words))
+def _analysed(token: SurfaceToken, plain: Callable[[str], str]) -> _Token:
+    """Return a token without case and marks, and its words; none if it is one word."""
+    return plain(token.form), tuple(map(lowered, token.words))
 
 
-def _rows(rows: list[Any], types: tuple[type, ...]) -> list[list[Any]]:
-    """Return the rows of a model; raise `ModelError` unless they are lists of these types."""
-    if len(rows) > MULTIWORD.most:
-        raise ModelError(f"{_OWNER} are more than {MULTIWORD.most}")
-    if not all(type(row) is list and tuple(map(type, row)) == types for row in rows):
-        raise ModelError(f"{_OWNER} are not lists of {', '.join(kind.__name__ for kind in types)}")
-    return rows
+def _described(forms: Sequence[str], lexicon: MultiwordLexicon) -> Iterator[tuple[int, int, int]]:
+    """Return the first three attributes of each `_FormAnalysis`."""
+    plain = [lexicon.plain(form) for form in forms]
+    keys, affixes = hash_texts(plain).tolist(), hash_texts([lexicon.affix(form) for form in plain]).tolist()
+    return zip(keys, affixes, map(shape_of, forms), strict=True)
 
 
-def _words(words: list[Any], others: tuple[str, ...], least: int) -> tuple[str, ...]:
-    """Return the words of a token; raise `ModelError` if they, or the other strings beside them, do not fit."""
-    check_strings([*others, *words], MULTIWORD, _OWNER)
-    if not least <= len(words) <= MOST_WORDS or sum(map(len, words)) > LONGEST_EXPANSION:
-        limits = f"{least} to {MOST_WORDS} words of up to {LONGEST_EXPANSION} characters together are allowed"
-        raise ModelError(f"{_OWNER}: {len(words)} words of {sum(map(len, words))} characters; {limits}")
-    return tuple(words)
+def _context(forms: Sequence[_FormAnalysis], chosen: Sequence[int]) -> np.ndarray:
+    """Return the attributes `CONTEXT` of some of consecutive tokens, uint32."""
+    edge = _FormAnalysis(0, 0, 0, (), 0.0)
+    padded = [edge, *forms, edge]
+    rows = [(*padded[i + 1][:3], padded[i].key, padded[i + 2].key) for i in chosen]
+    return np.array(rows, np.uint32).reshape(-1, len(CONTEXT))
 
 
-def _learn_rules(entries: dict[str, Any], whole: Counter[Any]) -> dict[tuple[bool, str], ExpansionRule]:
-    """Return the best rule for each matched string, if tokens support it."""
-    support: dict[tuple[bool, str], Counter[Any]] = defaultdict(Counter)
-    for form, (words, _) in entries.items():
-        for rule in rules_of(form, words):
-            support[rule.at_end, rule.old][rule] += 1
-    matched: Counter[Any] = Counter()
-    for form in {*entries, *whole}:
-        for length in range(1, min(LONGEST, len(form) - 1) + 1):
-            matched[True, form[-length:]] += 1
-            matched[False, form[:length]] += 1
-    found = {}
-    for key, counts in support.items():
-        rule, count = counts.most_common(1)[0]
-        if count >= MIN_TYPES and count >= MIN_SHARE * matched[key]:
-            found[key] = rule
-    return found
+class _FoldExamples(NamedTuple):
+    """The examples of a fold: forms, their segments, which of these are gold; the form, context and factor of each."""
+
+    forms: list[str]
+    segments: list[list[Segment]]
+    gold: list[bool]
+    token: list[int]
+    context: np.ndarray
+    factor: np.ndarray
 
 
-def _places(names: Sequence[str], neighbours: tuple[str, str]) -> list[int]:
-    """Return the places of the features of a candidate, always equally many; unused ones share a place."""
-    before, after = neighbours
-    strings = ["b", *names]
-    for name in (names[0], names[-2] if len(names) > 4 else ""):
-        if name:
-            strings += [f"{name}<{before}", f"{name}>{after}"]
-    places: list[int] = (hash_texts(strings) >> np.uint32(32 - BITS)).tolist()
-    return (places + places[:1] * _N_FEATURES)[:_N_FEATURES]
+def _examples(fold: list[list[SurfaceToken]], lexicon: MultiwordLexicon, ends: Mapping[_Token, _Ends]) -> _FoldExamples:
+    """Return the examples of a fold, with a lexicon of the others."""
+    numbers: dict[tuple[str, Words], int] = {}
+    part = _FoldExamples([], [], [], [], np.zeros((0, len(CONTEXT)), np.uint32), np.zeros(0))
+    context = []
+    for paragraph in fold:
+        chosen = []
+        for index, token in enumerate(paragraph):
+            key = token.form, tuple(map(lowered, token.words))
+            if key not in numbers:
+                numbers[key] = len(numbers)
+                segments = _segments(token.form, lexicon)
+                part.forms.append(token.form)
+                part.segments.append(segments)
+                part.gold.extend(_gold(segments, lexicon.plain(token.form), key[1], ends))
+            if len(part.segments[numbers[key]]) > 1:
+                part.token.append(numbers[key])
+                chosen.append(index)
+        rows = _described([token.form for token in paragraph], lexicon)
+        context.append(_context([_FormAnalysis(*row, (), 0.0) for row in rows], chosen))
+    return part._replace(context=np.concatenate(context), factor=_factors(part.token, numbers, lexicon.plain))
+
+
+def _factors(token: list[int], forms: Iterable[_Token], plain: Callable[[str], str]) -> np.ndarray:
+    """Return the weight of each example: the logarithm of its form's count, divided among all with the same words.
+
+    Forms that are not always the same words count each time, because what is around them decides.
+    """
+    readings = defaultdict[str, set[Words]](set)
+    for form, words in forms:
+        readings[plain(form)].add(words)
+    doubtful = np.array([len(readings[plain(form)]) > 1 for form, _ in forms], np.bool_)[token]
+    count = np.bincount(token, minlength=1)[token]
+    return np.where(doubtful, 1.0, (1.0 + np.log(count)) / count)
+
+
+def _gold(segments: list[Segment], form: str, words: Words, ends: Mapping[_Token, _Ends]) -> Iterator[bool]:
+    """Yield whether each segment is in the gold analysis of a token."""
+    last = ends.get((form, words), ())
+    places = set(zip((0, *last), last, words, strict=False))
+    for segment in segments:
+        whole = segment.kind < KNOWN
+        yield segment.words == words if whole else (segment.begin, segment.end, *segment.words) in places
+
+
+def _joined(parts: list[_FoldExamples], marks: str) -> Examples:
+    """Return the examples of all folds."""
+    offsets = np.cumsum([0, *(len(part.forms) for part in parts)])
+    forms = [form for part in parts for form in part.forms]
+    segments = [own for part in parts for own in part.segments]
+    token = [offset + t for offset, part in zip(offsets.tolist(), parts, strict=False) for t in part.token]
+    context = context_places(np.concatenate([part.context for part in parts]))
+    gold = np.array([mark for part in parts for mark in part.gold], np.bool_)
+    factor = np.concatenate([part.factor for part in parts])
+    return Examples(lattices(forms, segments, marks), gold, np.array(token, np.int64), context, factor)

@@ -25,7 +25,8 @@ from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, Tex
 from nonproj.text.from_spacy import add_exceptions, from_spacy
 from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
-from nonproj.text.multiword import BITS, Multiwords
+from nonproj.text.multiword import Multiwords
+from nonproj.text.multiword_model import BITS
 from nonproj.text.output import CERTAIN, Origin, Segments, boundary_margins, forms_of, single_blanks, to_sentences
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.tokens import TokenSpans
@@ -204,7 +205,8 @@ class Segmenter:
             The values are not those of a segmenter; kernels rely on all that is checked here.
         """
         check_strings([meta["description"]], NAME, "the segmenter's description")
-        weights = check_table(arrays["multiwords"], ("float32",), BITS, "the segmenter's 'multiwords'", BITS)
+        bits = BITS if meta["multiwords"]["entries"] else 0
+        weights = check_table(arrays["multiwords"], ("float32",), bits, "the segmenter's 'multiwords'", bits)
         multiwords = Multiwords.from_state(meta["multiwords"], weights)
         if meta["kind"] == "trained" and "tokens" in arrays:
             return cls(TextModels.from_state(meta, arrays), multiwords, meta["description"])

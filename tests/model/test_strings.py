@@ -30,7 +30,9 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.templates import LABEL_BITS
 from nonproj.tagging.lemmatizer import MAX_SCRIPTS
 from nonproj.tagging.tagset import MAX_TAGS
-from nonproj.text.multiword import BITS, Multiwords
+from nonproj.text.multiword import Multiwords
+from nonproj.text.multiword_lexicon import MOST_READINGS
+from nonproj.text.multiword_model import BITS
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 
@@ -88,50 +90,62 @@ def from_state(state) -> Multiwords:
     return Multiwords.from_state(state, np.ones(1 << BITS, np.float32))
 
 
-def multiwords(entries=(), rules=()) -> Multiwords:
+def multiwords(entries=(), segments=(), tokens=(), marks="") -> Multiwords:
     """The multiword tokens of a model's header."""
-    state = {"entries": [list(row) for row in entries], "rules": [list(row) for row in rules]}
-    return from_state(state)
+    return from_state({"marks": marks, "entries": [*entries], "segments": [*segments], "tokens": [*tokens]})
+
+
+ENTRY, SEGMENT = ["zum", ["zu", "dem"], 3], ["n't", "n't", 0, 0, 4, True]
 
 
 @pytest.mark.parametrize(
-    ("entries", "rules"),
+    "parts",
     [
-        ([["zum", ["zu", "d\ud800m"], True]], []),
-        ([["zum", ["zu", "d\rm"], True]], []),
-        ([["zum", ["zu", "d\x85m"], True]], []),
-        ([["zum", ["zu"], True]], []),
-        ([["zum", ["zu"] * 300_000, True]], []),
-        ([["zum", ["zu"] * (MOST_WORDS + 1), True]], []),
-        ([["zum", ["zu", "m" * LONGEST_EXPANSION], True]], []),
-        ([["", ["zu", "dem"], True]], []),
-        ([["zum", ["zu", "de m"], True]], []),
-        ([["zum", ["zu", ""], True]], []),
-        ([["zum", ["zu", 1], True]], []),
-        ([["zum", "zu", True]], []),
-        ([["zum", ["zu", "dem"], 1]], []),
-        ([["zum", ["zu", "dem"]]], []),
-        ([], [[True, "n't", "\ud800", ["n't"]]]),
-        ([], [[True, "n't", "\r", ["n't"]]]),
-        ([], [[True, "n't", "", ["n\rt"]]]),
-        ([], [[True, "n't", "", []]]),
-        ([], [[True, "", "", ["n't"]]]),
-        ([], [[True, "n't" * 9, "", ["n't"]]]),
-        ([], [[True, "n't", "", ["n't"] * 300_000]]),
-        ([], [["True", "n't", "", ["n't"]]]),
+        {"entries": [["zum", ["zu", "d\ud800m"], 3]]},
+        {"entries": [["zum", ["zu", "d\rm"], 3]]},
+        {"entries": [["zum", ["zu", "d\x85m"], 3]]},
+        {"entries": [["zum", ["zu"], 3]]},
+        {"entries": [["zum", ["zu"] * 300_000, 3]]},
+        {"entries": [["zum", ["zu"] * (MOST_WORDS + 1), 3]]},
+        {"entries": [["zum", ["zu", "m" * LONGEST_EXPANSION], 3]]},
+        {"entries": [["", ["zu", "dem"], 3]]},
+        {"entries": [["zum", ["zu", "de m"], 3]]},
+        {"entries": [["zum", ["zu", ""], 3]]},
+        {"entries": [["zum", ["zu", 1], 3]]},
+        {"entries": [["zum", "zu", 3]]},
+        {"entries": [["zum", ["zu", "dem"], "3"]]},
+        {"entries": [["zum", ["zu", "dem"], True]]},
+        {"entries": [["zum", ["zu", "dem"], -1]]},
+        {"entries": [["zum", ["zu", "dem"], 1 << 40]]},
+        {"entries": [["zum", ["zu", "dem"]]]},
+        {"segments": [["\ud800", "n't", 0, 0, 4, True]]},
+        {"segments": [["\r", "n't", 0, 0, 4, True]]},
+        {"segments": [["n't", "n\rt", 0, 0, 4, True]]},
+        {"segments": [["", "n't", 0, 0, 4, True]]},
+        {"segments": [["n't", "", 0, 0, 4, True]]},
+        {"segments": [["n't", "n't", 0, 0, -4, True]]},
+        {"segments": [["n't", "n't", 0, 0, 4, 1]]},
+        {"segments": [["n't", "n't", 0, 4, True]]},
+        {"segments": [["n't", "not" * number, 0, 0, 4, True] for number in range(1, MOST_READINGS + 2)]},
+        {"segments": [SEGMENT] * 300_000},
+        {"tokens": [["\r", 1]]},
+        {"tokens": [["a", -1]]},
+        {"tokens": [["a", "1"]]},
+        {"marks": "\x00"},
     ],
+    ids=range(31),
 )
-def test_multiword_tokens_of_strangers(entries, rules):
+def test_multiword_tokens_of_strangers(parts):
     with pytest.raises(ModelError) as caught:
-        multiwords(entries, rules)
+        multiwords(**parts)
     assert len(str(caught.value)) < 500
 
 
 def test_multiword_tokens_that_are_right():
-    assert multiwords([["zum", ["zu", "dem"], True]]).expand(["zum"]) == {0: ("zu", "dem")}
-    rule = [True, "n't", "", ["n't"]]
-    assert multiwords([["zum", ["zu", "dem"], True]], [rule]).expand(["isn't"]) == {0: ("is", "n't")}
-    for state in ({}, {"entries": []}, {"entries": {}, "rules": []}, [], {"entries": [], "rules": [], "more": 1}):
+    weights = multiwords([ENTRY], [SEGMENT], [["zu", 1]]).weights
+    assert multiwords([ENTRY], [SEGMENT], [["zu", 1]], "\u05b0").lexicon.entries == {"zum": [(("zu", "dem"), 3)]}
+    assert len(weights) == 1 << BITS
+    for state in ({}, {"entries": []}, {"marks": "", "entries": {}, "segments": [], "tokens": []}, [], {"more": 1}):
         with pytest.raises(ModelError):
             from_state(state)
 

@@ -239,9 +239,9 @@ def test_parsing_changes_nothing_that_is_shared(path, options):
 
 
 def test_the_walk_sees_caches():
-    found = Multiwords({}, {}, np.zeros(4, np.float32))
+    found = Multiwords.fit([])
     before = reached(found)
-    found.entries["zum"] = (("zu", "dem"), True)
+    found.lexicon.entries["zum"] = [(("zu", "dem"), 1)]
     assert reached(found) != before
 
 

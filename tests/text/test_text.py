@@ -381,9 +381,10 @@ def damaged(meta: dict, arrays: dict):
     yield None, arrays
     for name in ("description", "multiwords", "kind"):
         yield meta | {name: 1}, arrays
-    for entries in ([["a", ["b"], True]], [["a b", ["a", "b"], True]], [[1, ["a", "b"], True]], [["a", "ab", True]], 3):
-        yield meta | {"multiwords": {"entries": entries, "rules": []}}, arrays
-    yield meta | {"multiwords": {"entries": [], "rules": [[True, "a", "b\tc", ["d"]]]}}, arrays
+    own = meta["multiwords"]
+    for entries in ([["a", ["b"], 1]], [["a b", ["a", "b"], 1]], [[1, ["a", "b"], 1]], [["a", "ab", 1]], 3):
+        yield meta | {"multiwords": own | {"entries": entries}}, arrays
+    yield meta | {"multiwords": own | {"segments": [["a", "b\tc", 1, 0, 0, True]]}}, arrays
     for name in arrays:
         yield meta, {other: array for other, array in arrays.items() if other != name}
         for array in (arrays[name][:-1], arrays[name].astype("float64"), arrays[name].astype("int64")):

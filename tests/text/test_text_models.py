@@ -258,9 +258,8 @@ def test_rules_expand_unseen_tokens():
 
 
 def test_words_that_are_not_parts_of_the_token():
-    found = Multiwords.fit(
-        [[[SurfaceToken("zum", True, ("zu", "dem")), SurfaceToken("vom", True, ("von", "dem"))]] * 5]
-    )
+    several = [SurfaceToken("zum", True, ("zu", "dem")), SurfaceToken("vom", True, ("von", "dem"))]
+    found = Multiwords.fit([[[*several, *(SurfaceToken(form, True) for form in ("Baum", "Haus", "den"))]] * 5])
     assert found.expand(["Zum", "VOM", "dem"]) == {0: ("Zu", "dem"), 1: ("VON", "DEM")}
 
 
