@@ -61,7 +61,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model", type=Path, help="a model of UD English EWT")
     parser.add_argument("--test", type=Path, help="treebank to evaluate the rounded model on, for its card")
-    parser.add_argument("--rounding", type=float, default=ROUNDING, help=f"as for 'nonproj package' (default: {ROUNDING})")
+    parser.add_argument(
+        "--rounding", type=float, default=ROUNDING, help=f"as for 'nonproj package' (default: {ROUNDING})"
+    )
     parser.add_argument("--out", type=Path, default=BUNDLED / DEFAULT, help="folder (default: that of the package)")
     options = parser.parse_args(arguments)
     try:
