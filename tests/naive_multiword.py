@@ -75,20 +75,43 @@ def analyses(segments) -> list[list[int]]:
     return following([])
 
 
-def scores(form: str, marks: str, segments, paths: list[list[int]], weights, templates) -> list[float]:
-    """The score of each analysis: the sum of the weights of its segments and pairs; ``templates`` are those of both."""
-    shift = 33 - len(weights).bit_length()
+def feature_places(form: str, marks: str, segments, size: int, templates):
+    """A function that returns the places of the features of a segment, or of one and that before it."""
+    shift = 33 - size.bit_length()
     rows = [attributes(form, marks, segment) for segment in segments]
 
     @functools.cache
-    def weight(number: int, before: int | None) -> float:
+    def places(number: int, before: int | None) -> list[int]:
         values = {f"s.{name}": value for name, value in rows[number].items()}
         if before is None:
             keys = feature_hashes("segment", templates[0], values)
         else:
             both = values | {f"s-1.{name}": value for name, value in rows[before].items()}
             keys = feature_hashes("segments", templates[1], both)
-        return math.fsum(float(weights[key >> shift]) for key in keys)
+        return [key >> shift for key in keys]
 
-    pairs = [[*((number, None) for number in path), *zip(path[1:], path, strict=False)] for path in paths]
-    return [math.fsum(weight(*pair) for pair in own) for own in pairs]
+    return places
+
+
+def parts(path: list[int]) -> list[tuple[int, int | None]]:
+    """The segments of an analysis, each alone and each with that before it."""
+    return [*((number, None) for number in path), *zip(path[1:], path, strict=False)]
+
+
+def scores(form: str, marks: str, segments, paths: list[list[int]], weights, templates) -> list[float]:
+    """The score of each analysis: the sum of the weights of its segments and pairs; ``templates`` are those of both."""
+    places = feature_places(form, marks, segments, len(weights), templates)
+    return [math.fsum(float(weights[k]) for part in parts(path) for k in places(*part)) for path in paths]
+
+
+def feature_shares(
+    form: str, marks: str, segments, paths: list[list[int]], size: int, templates
+) -> dict[int, list[float]]:
+    """For each place, and each segment or pair with a feature there, the share of the analyses that have it."""
+    places = feature_places(form, marks, segments, size, templates)
+    every = sorted({part for path in analyses(segments) for part in parts(path)}, key=str)
+    found: dict[int, list[float]] = {}
+    for part in every:
+        for place in places(*part):
+            found.setdefault(place, []).append(sum(part in parts(path) for path in paths) / len(paths))
+    return found

@@ -408,7 +408,7 @@ def test_training_interrupted_in_a_stage_says_how_to_go_on(here, monkeypatch, ca
 
 def test_interrupted_training_keeps_the_last_epoch_and_resumes(here, capsys):
     arguments = ["train", "train.conll", "-o", "m.nonproj", "--parts", "arc", *SMALL]
-    process = start(*arguments, "--epochs", "100000")
+    process = start(*arguments, "--epochs", "100000", "-v")
     for line in process.stderr:
         if line.startswith(b"epoch 2:"):
             break

@@ -10,6 +10,7 @@ import pytest
 from hard_texts import NASTY
 from instances import seeds
 
+from nonproj.text import multiword_model
 from nonproj.text.corpus import SurfaceToken
 from nonproj.text.formats import TextInput
 from nonproj.text.multiword import Multiwords
@@ -18,6 +19,7 @@ from nonproj.text.multiword_model import (
     BITS,
     CONTEXT_TEMPLATES,
     PAIR_TEMPLATES,
+    RATE,
     TEMPLATES,
     Examples,
     best_paths,
@@ -108,24 +110,38 @@ def _divisible(text: str, known: set[str]) -> bool:
     return not text or any(text.startswith(each) and _divisible(text[len(each) :], known) for each in known)
 
 
-def test_gradients_are_those_of_the_likelihood():
-    """One token and one epoch: each weight moves against the change of the loss, by the rate, as AdaGrad does."""
-    chance = random.Random(3)
+@pytest.mark.parametrize("seed", seeds(10))
+def test_a_step_is_along_the_gradient_of_the_likelihood(monkeypatch, seed):
+    """One token, one epoch, from weights of zero: all analyses are equally probable, and so are the gold ones.
+
+    The gradient of a weight is then the expected number of its features in an analysis, minus that in a gold one, and a
+    first step of AdaGrad follows.  The example's factor keeps gradients near the root of the first squares.
+    """
+    monkeypatch.setattr(multiword_model, "EPOCHS", 1)
+    chance, factor = random.Random(seed), 2e-3
     lexicon = draw_lexicon(chance)
     form = next(f for f in (draw_form(chance) for _ in range(999)) if len(naive.analyses(_of(lexicon, f))) > 3)
     segments = _of(lexicon, form)
     paths = naive.analyses(segments)
-    gold_path = paths[-1]
-    gold = np.array([number in gold_path for number in range(len(segments))])
+    gold = np.array([number in chance.choice(paths) for number in range(len(segments))])
+    gold[chance.choice(paths)] = True
     right = [path for path in paths if gold[path].all()]
-    context = np.full((1, len(CONTEXT_TEMPLATES)), (1 << BITS) - 1, np.int32)
-    one = np.zeros(1, np.int64)
-    weights = learn(Examples(lattices([form], [segments], MARKS), gold, one, context, np.ones(1)), 0)
-    scores = np.array(naive.scores(form, MARKS, segments, paths, weights, (TEMPLATES, PAIR_TEMPLATES)))
-    scores[paths.index([0])] += len(CONTEXT_TEMPLATES) * weights[-1]
-    share = np.exp(scores - np.logaddexp.reduce(scores))
-    assert sum(share[paths.index(path)] for path in right) > 0.9
-    assert weights[-1] < 0 or [0] in right
+    outside = (1 << BITS) - 1 - np.arange(len(CONTEXT_TEMPLATES))[None]
+    examples = Examples(
+        lattices([form], [segments], MARKS), gold, np.zeros(1, np.int64), outside.astype(np.int32), np.array([factor])
+    )
+    weights = learn(examples, 0)
+    templates, size = (TEMPLATES, PAIR_TEMPLATES), len(weights)
+    expected, of_gold = (naive.feature_shares(form, MARKS, segments, own, size, templates) for own in (paths, right))
+    gradients = {place: [a - b for a, b in zip(expected[place], of_gold[place], strict=True)] for place in expected}
+    whole = ([0] in paths) / len(paths) - ([0] in right) / len(right)
+    gradients |= {int(place): [whole] for place in outside[0]}
+    single = {place: factor * own[0] for place, own in gradients.items() if len(own) == 1}
+    assert len(single) > 10 and any(abs(gradient) > 1e-4 for gradient in single.values())
+    for place, gradient in single.items():
+        step = RATE * gradient / np.sqrt(1.01e-6 + gradient**2) if abs(gradient) > 1e-5 else 0.0
+        assert weights[place] == pytest.approx(-step, rel=1e-4, abs=1e-7)
+    assert set(np.flatnonzero(weights)) <= set(gradients)
 
 
 def _of(lexicon, form):
