@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import re
 import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from nonproj.errors import DataError
+from nonproj.errors import DataError, FileError
 from nonproj.io.broken import MalformedUnit
 from nonproj.io.files import Source, open_input, stream_error, unpacked
 from nonproj.text.formats import TextInput
@@ -94,10 +95,38 @@ def split_text(source: Source, options: TextInput | None = None, size: int = _BL
     >>> [(piece.text, piece.line) for piece in split_text(io.StringIO("En.\\n\\n\\nTo.\\n\\n"), size=1)]
     [('En.\\n\\n\\n', 1), ('To.\\n\\n', 4)]
     """
-    for piece in split_text_units(source, options, size):
-        if isinstance(piece, MalformedUnit):
-            raise piece.error()
-        yield piece
+    stream, name, closing = open_input(source)
+    splitter = Splitter(name, (options or TextInput()).check(), size)
+    failure: DataError | FileError | None = None
+    with closing:
+        try:
+            for block in _blocks(stream):
+                yield from splitter.add(block)
+                if splitter.failure:
+                    break
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start].decode()
+            splitter.append(before[: before.rfind("\n") + 1])
+            line = splitter.line + splitter.buffer.count("\n")
+            byte = f"byte 0x{error.object[error.start]:02x}"
+            failure = DataError(name, line, f"{byte} is not UTF-8; recode the file to UTF-8 first")
+        except (EOFError, zlib.error, OSError) as error:
+            failure = stream_error(error, name, splitter.line - 1 + splitter.buffer.count("\n"))
+    yield from splitter.finish()
+    failure = failure or splitter.failure
+    if failure:
+        raise failure
+
+
+def _blocks(stream: Any) -> Iterator[str]:
+    """Yield what can be read at once, decoded from UTF-8."""
+    if hasattr(stream, "encoding"):
+        yield from iter(lambda: stream.read(_BLOCK), "")
+        return
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for block in _byte_blocks(stream):
+        yield decoder.decode(block)
+    yield decoder.decode(b"", final=True)
 
 
 def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
