@@ -269,7 +269,9 @@ def _assign_evaluate_files(
 
 def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:
     """Log to standard error at a level that ``-v`` lowers and ``-q`` raises."""
-    level = default + 10 * (options.quiet - options.verbose)
+    first = getattr(options, "command", None) == "train" and options.quiet > 0  # which removes the line of progress
+    quiet = options.quiet - first
+    level = default + 10 * (quiet - options.verbose)
     handler = logging.StreamHandler(sys.stderr)
     form = "%(asctime)s %(levelname)s %(message)s" if level <= logging.DEBUG else "%(message)s"
     handler.setFormatter(logging.Formatter(form))

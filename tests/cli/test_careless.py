@@ -58,9 +58,9 @@ def test_the_version_may_be_asked_for_loudly(capsys):
     assert capsys.readouterr().out == f"nonproj {nonproj.__version__}\n"
 
 
-@pytest.mark.parametrize("ending", ["parquett", "parq", "PARQUET", "jsno", "josnl", "jsonlines", "jsnol.gz"])
+@pytest.mark.parametrize("ending", ["parquett", "parq", "PARQUET", "josnl", "jsonlines", "jsnol.gz"])
 def test_misspelt_endings_are_refused(ending, tmp_path, capsys):
-    with pytest.raises(FileError, match=r"unknown ending; did you mean \.(parquet|json|jsonl)\?"):
+    with pytest.raises(FileError, match=r"unknown ending; did you mean \.(parquet|jsonl)\?"):
         format_of(f"out.{ending}", None)
     assert main(["parse", "-m", "none", "none.conllu", "-o", str(tmp_path / f"out.{ending}")]) == 2
     assert "did you mean" in capsys.readouterr().err

@@ -252,7 +252,7 @@ def test_swapped_files_and_raw_text(here, capsys):
 
 def test_training_with_held_out_sentences_of_punctuation_only(here, capsys):
     Path("held").write_text("1\t.\t_\t.\t.\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
-    assert main(["train", "t", "-o", "new", "--held-out", "held", *SMALL[:-1], "--set", "tagger.epochs=0"]) == 0
+    assert main(["train", "t", "-o", "new", "--held-out", "held", *SMALL[:-1], "-v", "--set", "tagger.epochs=0"]) == 0
     assert "held-out UAS –, LAS –, certified 100.0 %" in capsys.readouterr().err
 
 

@@ -71,7 +71,7 @@ def test_a_student_learns_from_the_trees_of_its_teacher(here, capsys):
         "teacher": "teacher",
     }
     assert model.meta["sentences"] == 15 and model.meta["test"]["words"]
-    assert sorted(path.name for path in here.glob("student*")) == ["student", "student.silver.conllu"]
+    assert sorted(path.name for path in here.glob("student*")) == ["student", "student.log", "student.silver.conllu"]
     assert main(["inspect", "student", "--card"]) == 0
     assert f"{sum(map(len, wanted))} words of `one.txt, two.txt`, parsed by `teacher`" in capsys.readouterr().out
 
@@ -100,7 +100,7 @@ def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
 
     monkeypatch.setattr(distil.parse, "run", stop)
     assert run("--lines") == 130
-    assert sorted(path.name for path in here.glob("student*")) == ["student.text1.conllu"]
+    assert sorted(path.name for path in here.glob("student*")) == ["student.log", "student.text1.conllu"]
     monkeypatch.undo()
     monkeypatch.chdir(here)
     capsys.readouterr()
