@@ -31,6 +31,13 @@ def sentence_of(path: Path) -> str:
     return next(short, " ".join(row[1] for row in rows))
 
 
+def draw(sentence: str, nonproj: str, model: str) -> int:
+    """Draw the tree of a sentence; return the exit code."""
+    words = [nonproj, "parse", "-m", model, "--text", "-"]
+    parsed = subprocess.run(words, input=f"{sentence}\n".encode(), stdout=subprocess.PIPE, check=False)
+    return parsed.returncode or subprocess.run([nonproj, "show", "-"], input=parsed.stdout, check=False).returncode
+
+
 def main() -> int:
     """Run the program."""
     nonproj, model, test = (shlex.quote(word) for word in sys.argv[1:])
@@ -38,7 +45,7 @@ def main() -> int:
     parse = f"echo {shlex.quote(sentence)} | {nonproj} parse -m {model} --text - | {nonproj} show -"
     sys.stdout.write("\n")
     sys.stdout.flush()
-    if code := subprocess.run(parse, shell=True, check=False).returncode:
+    if code := draw(sentence, sys.argv[1], sys.argv[2]):
         return code
     sys.stdout.write(f"{GLOSSES[sentence]}\n" if sentence in GLOSSES else "")
     sys.stdout.write(

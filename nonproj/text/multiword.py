@@ -114,8 +114,10 @@ class Multiwords:
             _examples(fold, MultiwordLexicon.fit(everything - own if len(folds) > 1 else own, ends, marks), ends)
             for fold, own in zip(folds, counts, strict=True)
         ]
-        weights = learn(_joined(parts, marks), seed)
-        return cls(MultiwordLexicon.fit(everything, ends, marks), weights)
+        lexicon = MultiwordLexicon.fit(everything, ends, marks)
+        if not lexicon.entries:  # all have characters that a model file cannot hold
+            return cls(lexicon, np.zeros(1, np.float32))
+        return cls(lexicon, learn(_joined(parts, marks), seed))
 
     def expand(self, forms: list[str]) -> dict[int, Words]:
         """Return the words of the multiword tokens among consecutive tokens, by index.

@@ -130,6 +130,8 @@ FROM_PYTHON = {
     "nonproj.dual.subgradient._descend": 5,
     # With and without both.
     "nonproj.dual.exclusion._exclude": 4,
+    # With and without code for projective trees.
+    "nonproj.dual.exclusion._include": 2,
 }
 """Kernels with optional parts that are called from Python: the number of their signatures."""
 

@@ -246,6 +246,7 @@ def test_sentences_that_are_tested_on_are_left_out(tmp_path, capsys):
         str(paths["test"]),
         "-o",
         str(tmp_path / "m.nonproj"),
+        "-v",
     ]
     assert main([*arguments, *options]) == 0
     assert "are left out: they are in other files" in capsys.readouterr().err

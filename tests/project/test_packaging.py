@@ -115,7 +115,7 @@ def test_every_library_is_declared():
             names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
             found |= {name.partition(".")[0]: path for name in names}
     libraries = found.keys() - sys.stdlib_module_names - {"nonproj", "__future__"}
-    assert {"numpy", "matplotlib", "threadpoolctl"} <= libraries
+    assert {"numpy", "vl_convert", "threadpoolctl"} <= libraries
     for name in libraries:
         owners = {canonical(owner) for owner in distributions.get(name, [name])}
         assert owners & declared, f"{found[name]} imports {name}"

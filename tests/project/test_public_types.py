@@ -18,7 +18,7 @@ from nonproj.integrations import sentences
 from nonproj.io import files
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+PAGE = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("api.md", "internals.md"))
 NAMES = [name for name in nonproj.__all__ if name != "__version__"]
 
 
@@ -135,7 +135,7 @@ def test_what_public_calls_return_is_documented():
         assert inspect.getdoc(value), f"{value}, met at {place}, has no docstring"
         module = value.__module__
         assert value in exported or any(f"{module}.".startswith(f"{each}.") for each in listed), (
-            f"{module}.{value.__name__}, met at {place}, is neither exported nor in docs/api.md"
+            f"{module}.{value.__name__}, met at {place}, is neither exported nor in docs/api.md or internals.md"
         )
 
 
