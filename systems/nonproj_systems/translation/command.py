@@ -74,11 +74,12 @@ def positive(text: str) -> int:
 
 def _train(options: argparse.Namespace) -> int:
     """Train a model and write it."""
+    from nonproj.cli.main import start_logging
     from nonproj_systems.translation.model import train
     from nonproj_systems.translation.text import read_pairs
     from nonproj_systems.translation.tuning import tune
 
-    log.setLevel(max(logging.INFO + 10 * (options.quiet - options.verbose), 1))
+    start_logging(options, logging.INFO)
     source, target = read_pairs(options.source, options.target)
     held_out = read_pairs(*options.tune) if options.tune else None
     model = train(source, target, longest=options.max_phrase, log=log.info)
