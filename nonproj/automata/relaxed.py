@@ -9,8 +9,8 @@ import numpy as np
 from nonproj.automata.compiled import compiled_starts, decode_all_heads, has_compiled_automata
 from nonproj.automata.general import best_paths, general_automata
 from nonproj.automata.workspace import Choice, SplitScores, split_scores
-from nonproj.parts.space import check_scores
-from nonproj.types import PartSpace
+from nonproj.parts.space import check_scores, indicators
+from nonproj.types import Float64s, PartSpace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -50,7 +50,7 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> RelaxedSt
 
     Returns
     -------
-    Relaxed
+    RelaxedStructure
 
     Raises
     ------
@@ -89,3 +89,16 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> RelaxedSt
     split = SplitScores(*copies.reshape(3, n_arcs))
     value = decode_all_heads(arcs, starts, scores, split, choice)
     return RelaxedStructure(choice.z, choice.z_grandparent, value)
+
+
+def relaxed_indicators(parts: PartSpace, scores: Float64s, tau: float) -> Float64s:
+    """Return the indicators of the best structure in Z, float64[P].
+
+    Where words choose grandparents, an arc counts ``tau`` where its head chooses it and ``1 - tau`` where its modifier
+    chooses it as the way to its grandparent, as its score does.
+    """
+    relaxed = decode_relaxed(parts, scores, tau)
+    predicted = indicators(parts, relaxed.z, relaxed.z_grandparent)
+    if relaxed.z_grandparent.any():
+        predicted[: len(parts.arcs.head)] = tau * relaxed.z + (1.0 - tau) * relaxed.z_grandparent
+    return predicted

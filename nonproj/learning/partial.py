@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.relaxed import decode_relaxed
+from nonproj.automata.relaxed import relaxed_indicators
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.errors import DataError
 from nonproj.io.partial import allowed_arcs, given_words, is_partial, line_of, with_given
 from nonproj.parts.arcs import arc_space
-from nonproj.parts.space import indicators, restrict
+from nonproj.parts.space import restrict
 from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.checks import FOUND
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s, PartSpace, Sentence
@@ -177,16 +177,3 @@ def completion_of(parts: PartSpace, allowed: Bools) -> Completion:
     """
     fewer, numbers = restrict(parts, allowed[parts.arcs.head, parts.arcs.modifier])
     return Completion(fewer, numbers, allowed.sum(axis=0)[fewer.arcs.modifier] == 1)
-
-
-def relaxed_indicators(parts: PartSpace, scores: Float64s, tau: float) -> Float64s:
-    """Return the indicators of the best structure in Z, float64[P].
-
-    Where words choose grandparents, an arc counts ``tau`` where its head chooses it and ``1 - tau`` where its modifier
-    chooses it as the way to its grandparent, as its score does.
-    """
-    relaxed = decode_relaxed(parts, scores, tau)
-    predicted = indicators(parts, relaxed.z, relaxed.z_grandparent)
-    if relaxed.z_grandparent.any():
-        predicted[: len(parts.arcs.head)] = tau * relaxed.z + (1.0 - tau) * relaxed.z_grandparent
-    return predicted

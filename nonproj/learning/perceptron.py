@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.automata.relaxed import relaxed_indicators
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
-from nonproj.learning.partial import Completion, relaxed_indicators
+from nonproj.learning.partial import Completion
 from nonproj.linear.perceptron import AveragedWeights
 from nonproj.parts.space import tree_indicators
 from nonproj.scoring.scorer import Features, Scorer

@@ -15,7 +15,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import adagrad_step
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
-from nonproj.scoring.hashing import Places, WordHashes, hash_tokens, list_places
+from nonproj.scoring.hashing import Places, WordHashes, hash_tokens, make_places
 from nonproj.scoring.scorer import score_parts
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import Tokens
@@ -87,7 +87,7 @@ class Pruner:
     def _descend(self, hashed: WordHashes, parts: PartRows, gradient: np.ndarray) -> None:
         """Make one AdaGrad step on the weights of the arcs whose gradient is not negligible."""
         steep = np.flatnonzero(np.abs(gradient) > _NEGLIGIBLE)
-        listed = list_places(hashed, PartRows(parts.nodes[steep], parts.codes[steep]))
+        listed = make_places(hashed, parts.nodes[steep], parts.codes[steep])
         _adagrad(listed, gradient[steep], LEARNING_RATE, self.weights, self.squares)
 
 

@@ -125,7 +125,9 @@ def start_epoch(epoch: int, several: Sequence[AveragedWeights], average_from: in
 
 
 @kernel
-def move(weights: Float32s, total: Float64s, place: int | np.uint32, change: float | np.float32, step: float) -> None:
+def change_weight(
+    weights: Float32s, total: Float64s, place: int | np.uint32, change: float | np.float32, step: float
+) -> None:
     """Change one weight in update ``step``."""
     weights[place] += np.float32(change)
     total[place] += step * change

@@ -146,7 +146,7 @@ def parse_template(text: str, grammar: Grammar) -> list[Term]:
 def compile_templates(
     templates: Sequence[str], grammar: Grammar, columns: Sequence[str] | None = None
 ) -> CompiledTemplates:
-    """Return templates as numbers, sorted by kind; those that are there twice count once.
+    """Return templates as numbers, sorted by kind; those that are listed twice count once.
 
     ``columns`` are the attributes in the order in which kernels find them, by default that of the grammar.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_window
-from nonproj.linear.perceptron import move
+from nonproj.linear.perceptron import change_weight
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 REACH = 2
@@ -49,5 +49,5 @@ def learn_classes(
         best = _best(places[i], n_classes, weights)
         if gold[i] >= 0 and best != gold[i]:
             for place in places[i]:
-                move(weights, total, place ^ gold[i], 1.0, step)
-                move(weights, total, place ^ best, -1.0, step)
+                change_weight(weights, total, place ^ gold[i], 1.0, step)
+                change_weight(weights, total, place ^ best, -1.0, step)

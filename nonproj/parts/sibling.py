@@ -12,7 +12,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import ConstraintRows, equal, rows_of, stack
+from nonproj.parts.constraints import ConstraintRows, equal, stack
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
@@ -75,36 +75,6 @@ class Sibling(PartType):
             transition, position = entering(k)
             blocks.append(equal(position - 1, base + transition, np.arange(k), out))
         return stack(blocks)
-
-
-def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
-    """Return rows that make each transition the conjunction of its two arcs and of no arc between them.
-
-    Looser than `Sibling.constraints`, whose parameters these are, but exact for integers.  A transition is at most
-    ``z`` of each of its arcs and ``1 - z`` of each arc between them, and at least 1 minus the sum of ``1 - z`` over its
-    arcs and ``z`` over those between: the linearisation of Martins et al. (2009) for pairs of arcs.
-
-    Examples
-    --------
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> arcs = full_arc_space(1)
-    >>> len(sibling_pairs(arcs, Sibling().number(arcs, 1), first=1).lower)
-    9
-    """
-    entries, lower, upper = [], [], []
-    for q in range(len(start) - 1):
-        out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].astype(np.int64)
-        k, base = len(out), first + int(start[q] - start[0])
-        for transition, (a, b) in enumerate(zip(*transitions(k), strict=True)):
-            part = base + transition
-            used = [out[p - 1] for p in (a, b) if 0 < p <= k]
-            between = out[a : b - 1]
-            entries += [([part, arc], [1.0, -1.0]) for arc in used]
-            entries += [([part, arc], [1.0, 1.0]) for arc in between]
-            entries.append(([part, *used, *between], [1.0] + [-1.0] * len(used) + [1.0] * len(between)))
-            lower += [-np.inf] * (len(used) + len(between)) + [1.0 - len(used)]
-            upper += [0.0] * len(used) + [1.0] * len(between) + [np.inf]
-    return rows_of(entries, lower, upper)
 
 
 def transitions(k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -80,7 +80,7 @@ class Clusters:
                         message = f"a bit string of at most {MAX_BITS} bits, a tab and a word are expected"
                         raise DataError(str(path), number, message)
                     if columns[1] in strings:
-                        raise DataError(str(path), number, f"the word {columns[1]} is there twice")
+                        raise DataError(str(path), number, f"the word {columns[1]} is listed twice")
                     if not fits(columns[1], CLUSTERED):
                         message = f"a word of up to {CLUSTERED.longest} characters, none of control, is expected"
                         raise DataError(str(path), number, message)

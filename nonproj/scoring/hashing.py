@@ -16,7 +16,7 @@ from nonproj.scoring.batch import Batch, join
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
-from nonproj.types import Int32s, PartRows, Uint8s, Uint32s, Uint64s
+from nonproj.types import Int32s, Uint8s, Uint32s, Uint64s
 
 
 class PlainTemplates(NamedTuple):
@@ -101,11 +101,6 @@ def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) ->
     coefficients = table.between_coefficient, table.feat_coefficient
     sets = SetTemplates(batch.atoms, batch.feat_start, batch.feat, firsts, columns, *coefficients, table.n_between)
     return WordHashes(plain, sets)
-
-
-def list_places(hashed: WordHashes, parts: PartRows) -> Places:
-    """Return the places of the features of some parts: plain templates, code by code, then those over sets."""
-    return make_places(hashed, parts.nodes, parts.codes)
 
 
 @kernel
@@ -196,7 +191,7 @@ def _count_distinct(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) 
 
 @kernel
 def make_places(hashed: WordHashes, nodes: Int32s, codes: Uint8s) -> Places:
-    """Return the `Places` of all parts."""
+    """Return the places of the features of some parts: plain templates, code by code, then those over sets."""
     block = new_block(hashed, nodes.shape[0])
     write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
     return Places(block.start, block.places[: block.start[-1]])

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.perceptron import move
+from nonproj.linear.perceptron import change_weight
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.hashing import Places, WordHashes, hash_tokens, list_places, make_places
+from nonproj.scoring.hashing import Places, WordHashes, hash_tokens, make_places
 from nonproj.scoring.labels import LINE
 from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -283,7 +283,7 @@ class PairScorer:
             changed = np.flatnonzero((up[first] != down[first]) | (up[second] != down[second]))
             if len(changed):
                 hashed = hash_tokens(tokens, table, len(weights))
-                listed = list_places(hashed, PartRows(rows.nodes[changed], rows.codes[changed]))
+                listed = make_places(hashed, rows.nodes[changed], rows.codes[changed])
                 shift, first, second = hashed.plain.shift, first[changed], second[changed]
                 for labels, sign in ((up, 1.0), (down, -1.0)):
                     _add_pairs(listed, labels[first], labels[second], shift, sign, step, weights, total)
@@ -340,4 +340,4 @@ def _add_pairs(
     for p in range(first.shape[0]):
         for i in range(start[p], start[p + 1]):
             place = _line(places[i], first[p], shift) ^ np.uint32(second[p])
-            move(weights, total, place, sign, step)
+            change_weight(weights, total, place, sign, step)

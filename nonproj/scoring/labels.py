@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.perceptron import move
+from nonproj.linear.perceptron import change_weight
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.hashing import BLOCK, Places, WordHashes, list_places, new_block, write_places
+from nonproj.scoring.hashing import BLOCK, Places, WordHashes, make_places, new_block, write_places
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
@@ -243,7 +243,7 @@ def add_labels(
     ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
     """
     wrong = np.flatnonzero(gold != predicted)
-    listed = list_places(hashed, PartRows(parts.nodes[wrong], parts.codes[wrong]))
+    listed = make_places(hashed, parts.nodes[wrong], parts.codes[wrong])
     _add_labels(listed, gold[wrong], predicted[wrong], step, weights, total)
 
 
@@ -257,8 +257,8 @@ def _add_labels(
         for i in range(start[p], start[p + 1]):
             line = places[i] & ~np.uint32(LINE - 1)
             up, down = line ^ np.uint32(gold[p]), line ^ np.uint32(predicted[p])
-            move(weights, total, up, 1.0, step)
-            move(weights, total, down, -1.0, step)
+            change_weight(weights, total, up, 1.0, step)
+            change_weight(weights, total, down, -1.0, step)
 
 
 def add_labelled(
@@ -274,7 +274,7 @@ def add_labelled(
 
     ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
     """
-    _add_labelled(list_places(hashed, parts), labels, delta, step, weights, total)
+    _add_labelled(make_places(hashed, parts.nodes, parts.codes), labels, delta, step, weights, total)
 
 
 @kernel
@@ -286,4 +286,4 @@ def _add_labelled(
     for p in range(labels.shape[0]):
         for i in range(start[p], start[p + 1]):
             place = (places[i] & ~np.uint32(LINE - 1)) ^ np.uint32(labels[p])
-            move(weights, total, place, delta[p], step)
+            change_weight(weights, total, place, delta[p], step)

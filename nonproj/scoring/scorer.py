@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.perceptron import move
+from nonproj.linear.perceptron import change_weight
 from nonproj.linear.weights import zero_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.parts.registry import part_set
 from nonproj.scoring.batch import Batch, join, join_rows
-from nonproj.scoring.hashing import BLOCK, Places, WordHashes, hash_tokens, list_places, new_block, write_places
+from nonproj.scoring.hashing import BLOCK, Places, WordHashes, hash_tokens, make_places, new_block, write_places
 from nonproj.scoring.labels import AllowedLabels, add_labelled, best_label_scores, label_scores
 from nonproj.scoring.network import HiddenSums, Network
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
@@ -297,7 +297,7 @@ def add_parts(
         Changed in place.
     """
     changed = np.flatnonzero(delta)
-    listed = list_places(hashed, PartRows(parts.nodes[changed], parts.codes[changed]))
+    listed = make_places(hashed, parts.nodes[changed], parts.codes[changed])
     _add(listed, delta[changed], step, weights, total)
 
 
@@ -354,4 +354,4 @@ def _add(listed: Places, delta: Float64s, step: float, weights: Float32s, total:
     start, places = listed
     for p in range(delta.shape[0]):
         for i in range(start[p], start[p + 1]):
-            move(weights, total, places[i], delta[p], step)
+            change_weight(weights, total, places[i], delta[p], step)

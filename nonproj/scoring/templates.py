@@ -287,7 +287,7 @@ def _check_file(name: str, part: str, spec: object) -> None:
     key, known = f"features.{name}", codes_of(part)
     spec = check_spec(spec, key, part, ("codes", "templates"))
     if len(set(spec["codes"])) < len(spec["codes"]):
-        raise ConfigError(key, "a code is there twice")
+        raise ConfigError(key, "a code is listed twice")
     for code in spec["codes"]:
         if code not in known:
             raise ConfigError(key, f"code '{code}': the known ones are {', '.join(known)}")

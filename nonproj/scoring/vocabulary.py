@@ -22,7 +22,7 @@ from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
 from nonproj.scoring.punctuation import MARKS, OUTSIDE_ALL, enclosures, segments
 from nonproj.scoring.vectors import VECTOR
-from nonproj.types import Int32s, Sentence
+from nonproj.types import Sentence
 
 if TYPE_CHECKING:
     from nonproj.scoring.encoders.heads import EncodedSentence
@@ -266,18 +266,6 @@ class TokenEncoder:
         feats = list(map(met.feats.__getitem__, ids))
         feat_start = np.fromiter(accumulate(chain((0,), map(len, feats)), initial=0), np.int32, n_nodes + 1)
         return Tokens(atoms, feat_start, np.array([*chain.from_iterable(feats)], np.int32))
-
-    def encode_readings(self, rows: Sequence[list[str]], tokens: Tokens, nodes: Int32s) -> Tokens:
-        """Return words with several rows each, as integers.
-
-        ``rows`` are those of all words but the root; ``nodes`` are their nodes in the sentence, that of the root first,
-        and ``tokens`` the sentence with one row for each word.
-        """
-        readings = self.encode(Sentence(list(rows)))
-        for name in self._of_sentence:
-            column = self.attributes.index(name)
-            readings.atoms[PADDING : PADDING + len(nodes), column] = tokens.atoms[PADDING + nodes, column]
-        return readings
 
     def _add(self, met: _WordCache, key: tuple[str, ...]) -> int:
         form, lemma, cpos, *pos, feats = key

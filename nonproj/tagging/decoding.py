@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
-from nonproj.linear.perceptron import AveragedWeights, move
+from nonproj.linear.perceptron import AveragedWeights, change_weight
 from nonproj.tagging.chain import (
     Chain,
     FormRows,
@@ -277,7 +277,7 @@ def _update(
             if alone:
                 for prior in words.prior[form[i], path[i] if side else gold[i]]:
                     place = prior >> chain.shift
-                    move(weights, total, place, sign, step)
+                    change_weight(weights, total, place, sign, step)
                     _add(chain, prior, tag, sign, step, weights, total)
                 for t in range(words.own.shape[1]):
                     _add(chain, words.own[form[i], t], tag, sign, step, weights, total)
@@ -305,7 +305,7 @@ def _add(
     """Move the weights at the place of a hash, combined with each part of a tag."""
     place = key >> chain.shift
     for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
-        move(weights, total, place ^ chain.units[u], sign, step)
+        change_weight(weights, total, place ^ chain.units[u], sign, step)
 
 
 @kernel
@@ -330,4 +330,4 @@ def _add_pair(
                 value = np.uint64(chain.values[previous, chain.unit_attribute[u]])
                 part = share(chain.same_coefficient[t], value)
                 place = (np.uint32(base + part) >> chain.shift) ^ chain.units[u]
-                move(weights, total, place, sign, step)
+                change_weight(weights, total, place, sign, step)

@@ -173,5 +173,5 @@ def check_tags(tags: list[Any]) -> list[tuple[str, str, str]]:
         check_strings([tag[column] for tag in tags], kind, "the tagger")
     found = [tuple(tag) for tag in tags]
     if len(set(found)) < len(found):
-        raise ModelError("a tag is there twice")
+        raise ModelError("a tag is listed twice")
     return found

@@ -30,7 +30,7 @@ from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.scoring.batch import Batch as WordBatch
 from nonproj.scoring.batch import join
-from nonproj.scoring.hashing import WordHashes, hash_tokens, list_places
+from nonproj.scoring.hashing import WordHashes, hash_tokens, make_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores
 from nonproj.scoring.scorer import score_pairs, score_parts
 from nonproj.types import PartRows
@@ -98,7 +98,7 @@ def pair_rows(n_words: int) -> PartRows:
 
 def places_of(hashed: WordHashes, rows: PartRows) -> tuple[np.ndarray, int]:
     """Return the places of all look-ups in the weight table, in order, and the number of blocks that they lie in."""
-    places = list_places(hashed, rows).places
+    places = make_places(hashed, rows.nodes, rows.codes).places
     plain = hashed.plain
     return places, len(places) - len(rows.nodes) * plain.n_plain * (len(plain.codes) - 1)
 

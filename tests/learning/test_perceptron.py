@@ -9,9 +9,9 @@ from instances import seeds
 from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
+from nonproj.automata.relaxed import relaxed_indicators
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
-from nonproj.learning.partial import relaxed_indicators
 from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space, tree_indicators

@@ -22,7 +22,6 @@ from nonproj.parts.arcs import MAX_PARTS, arc_space, arc_space_from_mask, full_a
 from nonproj.parts.automaton import head_automata
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import dense_arc_scores
@@ -82,14 +81,6 @@ def test_automata_of_more_moves_than_fit():
     parts = part_space(full_arc_space(150), "sibling")
     numbered = parts.arcs, parts.start("sibling"), np.zeros(len(parts))
     assert "moves of head automata over 150 words" in refused(parts.types[1].automata, *numbered)
-
-
-def test_bounds_of_more_triples_than_fit():
-    spec = {"part": "grandparent", "codes": ["none"], "templates": ["g.pos h.pos m.pos"]}
-    sentence = words(600)
-    hashed = hash_tokens(TokenEncoder({"pos": ["N"], "feat": []}).encode(sentence), part_templates(spec, ["pos"]), 16)
-    message = refused(grandparent_bounds, hashed, np.zeros(16, np.float32))
-    assert message.startswith("217081801 triples over 600 words")
 
 
 def test_single_features_take_memory_in_proportion_to_the_words():

@@ -39,14 +39,13 @@ def test_one_hash_of_strings_and_features():
     assert digests == {"linear/hashing.py", "components/checkpoint.py"}, "the checkpoint's is the digest of its input"
     assert containing(r"<< 64|>> np\.uint64\(32\)") <= {
         "linear/hashing.py", "linear/templates.py", "scoring/templates.py", "tagging/templates.py", "tagging/chain.py",
-        "scoring/bounds.py",
     }  # fmt: skip
     multiplied = containing(r"np\.uint64\(\w+[^)]*\)\)? >> np\.uint64\(32\)")
     assert multiplied == {"linear/hashing.py"}
 
 
 def test_one_averaged_perceptron():
-    """Only `move` changes a running total, only means divide by the number of steps."""
+    """Only `change_weight` changes a running total, only means divide by the number of steps."""
     assert containing(r"total\[[^\]]*\] \+= step") == {"linear/perceptron.py"}
     assert containing(r"total\b[^\n]* / \w*\.?step\b") == {"linear/perceptron.py"}
     defined = {

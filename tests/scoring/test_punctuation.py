@@ -92,15 +92,6 @@ def test_the_encoder_looks_at_the_whole_sentence():
     assert nested.atoms[PADDING:-PADDING, 1].tolist() == [ROOT, 5, 6, UNKNOWN, 6, 5]
 
 
-def test_readings_of_a_word_have_the_enclosure_of_the_word():
-    sentence = Sentence(rows_of("( a ) b"))
-    encoder = TokenEncoder.from_sentences([sentence], ["form", "enclosure"], rare=1)
-    nodes = np.array([0, 1, 1, 2, 2, 3, 4], np.int32)  # of the bracket and of "a" two readings
-    rows = [sentence.rows[node - 1] for node in nodes[1:]]
-    readings = encoder.encode_readings(rows, encoder.encode(sentence), nodes)
-    assert readings.atoms[PADDING:-PADDING, 1].tolist() == [ROOT, 5, 5, 6, 6, 5, 5]
-
-
 def test_both_equal_the_twin_in_a_sentence():
     rng, names = np.random.default_rng(3), ["segment", "form", "enclosure"]
     for _ in range(50):

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nonproj.learning.partial import completion_of, relaxed_indicators, union
+from nonproj.automata.relaxed import relaxed_indicators
+from nonproj.learning.partial import completion_of, union
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import tree_indicators
 from nonproj.trees.constrained import constrained_marginals
@@ -23,7 +24,7 @@ THRESHOLD, MAX_HEADS = 1e-3, 8
 """Candidate arcs of the hinge loss: minimum marginal, relative to the best head's, and maximum number per word."""
 
 TAU = 0.5
-"""See `nonproj.learning.perceptron.relaxed_indicators`."""
+"""See `nonproj.automata.relaxed.relaxed_indicators`."""
 
 
 def head_loss(scores: Tensor, heads: Int32s, allowed: Bools | None = None) -> Tensor:

@@ -157,12 +157,12 @@ def _contents(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[An
     """Return the arguments of a model that was read from a file; raise an error if they are not those of one."""
     symbols, words = _symbols(values["symbols"]), check_strings(values["words"], WORD, "the words")
     if len(set(words)) < len(words):
-        raise ValueError("a word is there twice")
+        raise ValueError("a word is listed twice")
     rules = {}
     for numbers, count in _rows(arrays, "rule", 3):
         rule = _rule(symbols, numbers)
         if rule in rules:
-            raise ValueError("a rule is there twice")
+            raise ValueError("a rule is listed twice")
         rules[rule] = count
     tokens: dict[str, dict[Symbol, float]] = {word: {} for word in words}
     for (word, tag), count in _rows(arrays, "token", 2):
@@ -191,7 +191,7 @@ def _symbols(rows: object) -> list[Symbol]:
             raise ValueError("a symbol has brackets in its name")
         found.append(Symbol(kind, label, parent, tuple(history)))
     if len(set(found)) < len(found):
-        raise ValueError("a symbol is there twice")
+        raise ValueError("a symbol is listed twice")
     return found
 
 

@@ -22,7 +22,7 @@ from nonproj.tagging.tagset import TAG_COLUMNS
 from nonproj.types import ArcSpace, Sentence
 from nonproj_systems.joint_tags.chain import ChainScores, prune_chain
 from nonproj_systems.joint_tags.decoding import decode_jointly
-from nonproj_systems.joint_tags.scoring import join_tagged, joint_tables, score_jointly
+from nonproj_systems.joint_tags.scoring import encode_readings, join_tagged, joint_tables, score_jointly
 from nonproj_systems.joint_tags.space import JointProblem, joint_problem, joint_space, joint_types
 from nonproj_systems.tag_chains import TagChain, tag_chains
 
@@ -229,7 +229,7 @@ class JointParser(Parser):
         spaces, tagged, count = [], [], 0
         for choice, own, own_arcs in zip(choices, tokens, arcs, strict=True):
             spaces.append(joint_space(own_arcs, choice.candidates.counts, self._types))
-            tagged.append(self.encoder.encode_readings(choice.candidates.rows, own, spaces[-1][0].word))
+            tagged.append(encode_readings(self.encoder, choice.candidates.rows, own, spaces[-1][0].word))
             count += len(spaces[-1][1])
             check_count(count, "parts of a batch", len(choice.sentence))
         words = join_tagged([space for space, _ in spaces], tokens, tagged)

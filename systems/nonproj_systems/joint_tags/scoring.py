@@ -19,8 +19,8 @@ from nonproj.scoring.hashing import WordHashes, hash_tokens
 from nonproj.scoring.labels import best_label_scores, label_scores
 from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
-from nonproj.scoring.vocabulary import PADDING, Tokens
-from nonproj.types import Int32s, PartRows, PartSpace, Uint8s
+from nonproj.scoring.vocabulary import OF_SENTENCE, PADDING, TokenEncoder, Tokens
+from nonproj.types import Int32s, PartRows, PartSpace, Sentence, Uint8s
 from nonproj_systems.joint_tags.space import JointSpace
 
 
@@ -63,6 +63,18 @@ def joint_tables(scorer: Scorer) -> dict[str, JointTable]:
         around = _with_terms(table, beside)._replace(salt=np.zeros_like(table.salt))
         found[name] = JointTable(around, _with_terms(table, ~beside))
     return found
+
+
+def encode_readings(encoder: TokenEncoder, rows: Sequence[list[str]], tokens: Tokens, nodes: Int32s) -> Tokens:
+    """Return words with several rows each, as integers.
+
+    ``rows`` are those of all words but the root; ``nodes`` are their nodes in the sentence, that of the root first, and
+    ``tokens`` the sentence with one row for each word.
+    """
+    readings = encoder.encode(Sentence(list(rows)))
+    for column in (encoder.attributes.index(name) for name in OF_SENTENCE if name in encoder.attributes):
+        readings.atoms[PADDING : PADDING + len(nodes), column] = tokens.atoms[PADDING + nodes, column]
+    return readings
 
 
 def join_tagged(spaces: Sequence[JointSpace], best: Sequence[Tokens], own: Sequence[Tokens]) -> TaggedWords:

@@ -12,9 +12,9 @@ import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import ConstraintRows
+from nonproj.parts.constraints import ConstraintRows, rows_of
 from nonproj.parts.grandparent import FAMILIES, check_families, grandparent_rows
-from nonproj.parts.sibling import sibling_pairs
+from nonproj.parts.sibling import transitions
 from nonproj.parts.space import check_scores, tree_indicators, tree_score
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import ArcSpace, Decoded, PartSpace
@@ -210,6 +210,37 @@ def _constraints(
     if part_type.name == "grandparent":
         return grandparent_rows(arcs, start, first, options.families)
     return part_type.constraints(arcs, start, first)
+
+
+def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
+    """Return rows that make each transition the conjunction of its two arcs and of no arc between them.
+
+    Looser than `Sibling.constraints`, whose parameters these are, but exact for integers.  A transition is at most
+    ``z`` of each of its arcs and ``1 - z`` of each arc between them, and at least 1 minus the sum of ``1 - z`` over its
+    arcs and ``z`` over those between: the linearisation of Martins et al. (2009) for pairs of arcs.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.sibling import Sibling
+    >>> arcs = full_arc_space(1)
+    >>> len(sibling_pairs(arcs, Sibling().number(arcs, 1), first=1).lower)
+    9
+    """
+    entries, lower, upper = [], [], []
+    for q in range(len(start) - 1):
+        out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].astype(np.int64)
+        k, base = len(out), first + int(start[q] - start[0])
+        for transition, (a, b) in enumerate(zip(*transitions(k), strict=True)):
+            part = base + transition
+            used = [out[p - 1] for p in (a, b) if 0 < p <= k]
+            between = out[a : b - 1]
+            entries += [([part, arc], [1.0, -1.0]) for arc in used]
+            entries += [([part, arc], [1.0, 1.0]) for arc in between]
+            entries.append(([part, *used, *between], [1.0] + [-1.0] * len(used) + [1.0] * len(between)))
+            lower += [-np.inf] * (len(used) + len(between)) + [1.0 - len(used)]
+            upper += [0.0] * len(used) + [1.0] * len(between) + [np.inf]
+    return rows_of(entries, lower, upper)
 
 
 def _read(program: Program, parts: PartSpace, scores: np.ndarray, copies: Copies | None, status: str) -> Fractional:

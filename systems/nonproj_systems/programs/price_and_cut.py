@@ -1,6 +1,6 @@
 """Price and cut with a model: all arcs, no pruning, few grandparent parts scored.
 
-Riedel, Smith and McCallum (2012).  The bounds are those of `nonproj.scoring.bounds`, the program that of
+Riedel, Smith and McCallum (2012).  The bounds are those of `nonproj_systems.programs.bounds`, the program that of
 `nonproj_systems.programs.column_generation`.
 """
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.scorer import dense_arc_scores, score_parts
 from nonproj.types import Decoded, Sentence
+from nonproj_systems.programs.bounds import grandparent_bounds, parts_of_triples
 from nonproj_systems.programs.column_generation import (
     DEFAULTS,
     PricingCounts,

@@ -14,14 +14,21 @@ from nonproj.options.sections import TaggerConfig
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.batch import join_rows
-from nonproj.scoring.hashing import list_places
+from nonproj.scoring.hashing import make_places
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import TokenEncoder
+from nonproj.scoring.vocabulary import PADDING, ROOT, TokenEncoder
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.types import Sentence
 from nonproj_systems.joint_tags.chain import ChainScores, max_marginals, prune_chain
-from nonproj_systems.joint_tags.scoring import hash_tagged_words, join_tagged, joint_rows, joint_tables, score_jointly
+from nonproj_systems.joint_tags.scoring import (
+    encode_readings,
+    hash_tagged_words,
+    join_tagged,
+    joint_rows,
+    joint_tables,
+    score_jointly,
+)
 from nonproj_systems.joint_tags.space import joint_space, joint_types
 from nonproj_systems.tag_chains import tag_chains
 
@@ -50,7 +57,8 @@ def test_features_over_tagged_words_equal_the_definition(seed, types):
     words = join_tagged([space for _, _, (space, _) in drawn], best, own)
     for number, part_type in enumerate(drawn[0][2][1].types):
         pairs = [joint_rows(*each, number) for _, _, each in drawn]
-        found = list_places(hash_tagged_words(tables[part_type.name], words, 1 << BITS), join_rows(pairs, words.own))
+        rows = join_rows(pairs, words.own)
+        found = make_places(hash_tagged_words(tables[part_type.name], words, 1 << BITS), rows.nodes, rows.codes)
         p = 0
         for i, (sentence, rows, (space, parts)) in enumerate(drawn):
             word = space.word.tolist()
@@ -153,3 +161,13 @@ def test_pruned_chains_equal_the_definition(kind):
             full = [int(kept[i, t]) for i, t in enumerate(tags)]
             score = naive_joint.chain_score(tags, fewer_first, fewer)
             assert score == pytest.approx(naive_joint.chain_score(full, first, chain))
+
+
+def test_readings_of_a_word_have_the_enclosure_of_the_word():
+    row = ["_", "X", "_", "_", "0", "x", "_", "_"]
+    sentence = Sentence([[str(i), form, *row] for i, form in enumerate(["(", "a", ")", "b"], 1)])
+    encoder = TokenEncoder.from_sentences([sentence], ["form", "enclosure"], rare=1)
+    nodes = np.array([0, 1, 1, 2, 2, 3, 4], np.int32)  # of the bracket and of "a" two readings
+    rows = [sentence.rows[node - 1] for node in nodes[1:]]
+    readings = encode_readings(encoder, rows, encoder.encode(sentence), nodes)
+    assert readings.atoms[PADDING:-PADDING, 1].tolist() == [ROOT, 5, 5, 6, 6, 5, 5]

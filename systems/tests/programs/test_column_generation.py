@@ -13,15 +13,18 @@ import yaml
 from problems import ARC_GRANDPARENT, KINDS
 
 from nonproj.components.trainer import train
+from nonproj.errors import SizeError
 from nonproj.io import conll
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
-from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.scorer import score_parts
 from nonproj.scoring.templates import load_templates, part_templates
+from nonproj.scoring.vocabulary import TokenEncoder
+from nonproj.types import Sentence
+from nonproj_systems.programs.bounds import grandparent_bounds, parts_of_triples
 from nonproj_systems.programs.column_generation import PricingOptions, full_program, price_and_cut
 from nonproj_systems.programs.linear_program import LinearOptions, linear_program
 from nonproj_systems.programs.price_and_cut import PricingParser
@@ -319,6 +322,11 @@ def test_bounds_reject_invalid_arguments(model, sentences):
         grandparent_bounds(hashed, weights, 0.0)
     with pytest.raises(ValueError, match="templates over sets"):
         grandparent_bounds(hash_tokens(tokens, tables[0], len(weights)), weights)
+    spec = {"part": "grandparent", "codes": ["none"], "templates": ["g.pos h.pos m.pos"]}
+    long = Sentence([[str(i), "a", "a", "N", "N", "_", "0", "x", "_", "_"] for i in range(1, 601)])
+    hashed = hash_tokens(TokenEncoder({"pos": ["N"], "feat": []}).encode(long), part_templates(spec, ["pos"]), 16)
+    with pytest.raises(SizeError, match="217081801 triples over 600 words"):
+        grandparent_bounds(hashed, np.zeros(16, np.float32))
     with pytest.raises(ValueError, match="shape"):
         parts_of_triples([[1, 2]])
 

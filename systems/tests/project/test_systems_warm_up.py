@@ -18,15 +18,10 @@ from nonproj_systems.warmup import warm_up
 
 SYSTEMS = Path(__file__).resolve().parents[2]
 
-BOUNDS = "nonproj.scoring.bounds."
-"""The module of nonproj whose kernels only the systems call."""
-
-PROGRAM = (
-    f"BOUNDS = {BOUNDS!r}"
-    + """
+PROGRAM = """
 import contextlib, io, json
 from pathlib import Path
-import nonproj, nonproj_systems
+import nonproj_systems
 from nonproj_systems.cli import main
 from nonproj_systems.warmup import TREES, warm_up
 from signatures import kernels_of, signatures
@@ -37,8 +32,7 @@ def run(*words):
     assert code == 0, (words, code, error.getvalue())
 
 def compiled():
-    bounds = [each for each in kernels_of(nonproj, ("nonproj.learning.encoders.",)) if each[0].startswith(BOUNDS)]
-    return signatures([*kernels_of(nonproj_systems), *bounds])
+    return signatures(kernels_of(nonproj_systems))
 
 warm_up()
 before = compiled()
@@ -62,7 +56,6 @@ Path("field.uai").write_text("MARKOV 2 2 2 3 1 0 1 1 2 0 1 2 0.4 0.6 2 0.3 0.7 4
 run("mrf", "field.uai")
 json.dump([before, compiled()], open("signatures.json", "w"))
 """
-)
 
 
 def test_the_warm_up_is_declared():
@@ -81,7 +74,6 @@ def test_nothing_is_compiled_after_the_warm_up(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     before, after = json.loads((tmp_path / "signatures.json").read_text())
     called = called_from_python(SYSTEMS / "nonproj_systems")
-    called |= {name for name in called_from_python(SYSTEMS.parent / "nonproj") if name.startswith(BOUNDS)}
     assert len(called) > 50
     assert not {name for name in called if not before[name]}, "the warm-up calls none of these kernels"
     more = {name: sorted({*after[name]} - {*before[name]}) for name in called}
