@@ -8,6 +8,7 @@
 PYTHON = python3
 VENV = .venv
 LANG = turkish
+WITH =
 PARTS = grandparent
 CONFIG = $(firstword $(wildcard $(patsubst %,configs/%.yaml,$(LANG)-$(PARTS) $(LANG) universal-$(PARTS) universal)))
 EPOCHS =
@@ -52,8 +53,10 @@ FILE = models/$(subst $(blank),_,$(LANG))-$(PARTS)$(ENCODER:%=-%).nonproj
 PIP = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: $(CONSTRAINTS:%=--constraint "%")
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
 # Treebanks are fetched before anything is installed, so that a missing one is reported at once.
-FETCH = "$(firstword $(wildcard $(BIN)/python) $(PYTHON))" data_scripts/fetch.py "$(LANG)" --out "$(DATA)" \
-	$(if $(TREEBANKS),--source "$(FOLDERS)") $(if $(ARCHIVE),--archive "$(ARCHIVE)")
+FETCH_ONE = "$(firstword $(wildcard $(BIN)/python) $(PYTHON))" data_scripts/fetch.py "$(1)" --out "$(DATA)" \
+	$(if $(TREEBANKS),--source "$(FOLDERS)")
+FETCH = $(call FETCH_ONE,$(LANG)) $(if $(ARCHIVE),--archive "$(ARCHIVE)")
+RELATED = $(foreach name,$(WITH),--related "$$($(call FETCH_ONE,$(name)) --paths | sed -n 1p)")
 PATHS = paths=$$($(FETCH) --paths) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
 GET_ENCODER = $(if $(ENCODER),encoder=$$("$(BIN)/python" data_scripts/fetch_encoder.py $(ENCODER) --out "$(DATA)") &&)
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)$(ENCODER:%= ENCODER=%)" >&2; exit 2; }
@@ -63,13 +66,14 @@ DECODE_TESTS = $(addprefix tests/,trees parts automata dual) $(addprefix nonproj
 LIST = sed -n 's/^\([a-z-]*\):.*\#\# \(.*\)/  \1	\2/p' $(1) | expand -t 24
 
 help: ## list these targets (the default)
-	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [ENCODER=e5-small] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
+	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [ENCODER=e5-small] [EPOCHS=N] [CONFIG=file.yaml] [WITH=treebanks] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
 	@echo
 	@$(call LIST,Makefile)
 	@echo
 	@echo "make help-all lists the other targets, too: experiments, benchmarks, releases, the papers' other systems."
 	@echo "LANG is one of: $(LANGUAGES); or a language of Universal Dependencies, such as german, its code, or UD_German-GSD."
 	@echo "PARTS is one of: arc sibling grandparent third."
+	@echo "WITH names related treebanks, separated by blanks, to learn from, too, as in: make train LANG=UD_Lithuanian-HSE WITH=UD_Lithuanian-ALKSNIS"
 	@echo "TREEBANKS names folders of treebanks, separated by colons; by default, ../shared/treebanks and ../shared/ud are searched."
 	@echo "ENCODER is a pretrained encoder: minilm (English) or e5-small (about 100 languages); training with it installs PyTorch, several gigabytes."
 	@echo "ARCHIVE is a treebank's source archive, for machines that cannot download it."
@@ -102,7 +106,7 @@ $(WARM): $(READY) $(SOURCES)
 
 train: treebank $(WARM) $(if $(ENCODER),$(TORCH)) ## fetch a treebank, train on it, evaluate, show a tree; with ENCODER, fetch and fine-tune it, too
 	@mkdir -p models
-	@$(PATHS) && $(GET_ENCODER) "$(BIN)/nonproj" train "$$train" --test "$$test" $(CONFIG:%=--config "%") --parts $(PARTS) \
+	@$(PATHS) && $(GET_ENCODER) "$(BIN)/nonproj" train "$$train" $(RELATED) --test "$$test" $(CONFIG:%=--config "%") --parts $(PARTS) \
 		$(EPOCHS:%=--epochs %) $(if $(ENCODER),--encoder "$$encoder") -o $(FILE) $(ARGS)
 	@$(PATHS) && "$(BIN)/python" examples/next_steps.py "$(BIN)/nonproj" $(FILE) "$$test"
 
