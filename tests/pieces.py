@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from command import SMALL, enter
+from command import enter
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -14,12 +15,12 @@ from nonproj.io import splitting
 from nonproj.io.checks import DEFAULT_RULES
 
 
-def make_files(folder: Path) -> Path:
-    """Write a treebank, a model trained on it, a file, and the output of one process for it; return the folder."""
+def make_files(folder: Path, model: Path) -> Path:
+    """Write a treebank, a copy of a model, a file, and the output of one process for it; return the folder."""
     (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
+    shutil.copy(model, folder / "toy.nonproj")
     text = treebank(90, seed=1)
     (folder / "in.conll").write_text("\n\n" + text.replace("\n\n", "\n\n\n \n", 5) + "\n \n", encoding="utf-8")
-    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
     words = ["--stats", str(folder / "one.jsonl"), "--stats-comments", "-o", str(folder / "one.conll")]
     assert main(["parse", str(folder / "toy.nonproj"), str(folder / "in.conll"), *words]) == 0
     return folder

@@ -76,6 +76,7 @@ def test_a_student_learns_from_the_trees_of_its_teacher(here, capsys):
     assert f"{sum(map(len, wanted))} words of `one.txt, two.txt`, parsed by `teacher`" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_sentences_are_chosen(here, capsys):
     everything = run("--lines") == 0 and forms("student.silver.conllu")
     (here / "more.conllu").write_text((here / "text.conllu").read_text("utf-8"), encoding="utf-8")
@@ -113,6 +114,7 @@ def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
     }
 
 
+@pytest.mark.thorough
 def test_text_is_split_and_jobs_change_nothing(here, capsys):
     paragraphs = "".join(
         (here / f"{name}.txt").read_text("utf-8").replace("\n", " ") + "\n\n" for name in ("one", "two")

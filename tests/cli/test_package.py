@@ -201,6 +201,7 @@ def test_an_unknown_name_is_one_line(words, folder, site, capsys):
     assert error == "nonproj: klingon: no such file, and no installed model has this name (none is installed)\n"
 
 
+@pytest.mark.thorough
 def test_the_language_is_known_from_the_training_file_or_given(folder, site, capsys):
     (site / "fo_toy-ud-train.conllu").write_bytes((folder / "train.conllu").read_bytes())
     words = ["train", str(site / "fo_toy-ud-train.conllu"), "-o", str(site / "toy.nonproj"), "-qq", "--epochs", "1"]

@@ -234,6 +234,7 @@ def test_case_is_ignored_by_the_small_letters_of_capitals():
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_sentence_of_two_thousand_words():
     chance = random.Random(0)
     heads = [0, *(chance.randint(max(1, i - 20), i) for i in range(1, 2000))]

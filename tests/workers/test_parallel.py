@@ -27,9 +27,9 @@ WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, model_of) -> Path:
     """A folder with a treebank, a model trained on it, and the output of one process for a file."""
-    return make_files(tmp_path_factory.mktemp("parallel"))
+    return make_files(tmp_path_factory.mktemp("parallel"), model_of("small"))
 
 
 @pytest.fixture
@@ -99,7 +99,9 @@ def _meet(folder: str) -> int:
     return os.getpid()
 
 
-def test_a_call_that_kills_every_process_is_reported_in_one_line():
+@pytest.mark.parametrize("deaths", [2, pytest.param(processes.DEATHS, marks=pytest.mark.thorough)])
+def test_a_call_that_kills_every_process_is_reported_in_one_line(deaths, monkeypatch):
+    monkeypatch.setattr(processes, "DEATHS", deaths)
     message = "one call kills every worker process, perhaps for lack of memory; fewer --jobs need less"
     with pytest.raises(ClusterError, match=message), processes.Processes(2) as workers:
         list(pool.in_order(workers, os._exit, [(1,), (1,)]))
@@ -212,7 +214,7 @@ def test_a_worker_that_nobody_listens_to_ends_without_a_word():
     ("number", "code", "message", "everyone"),
     [
         pytest.param(signal.SIGINT, 130, b"nonproj: interrupted\n", False, marks=pytest.mark.thorough),
-        (signal.SIGINT, 130, b"nonproj: interrupted\n", True),
+        pytest.param(signal.SIGINT, 130, b"nonproj: interrupted\n", True, marks=pytest.mark.thorough),
         pytest.param(signal.SIGTERM, 143, b"nonproj: terminated\n", False, marks=pytest.mark.thorough),
         pytest.param(signal.SIGTERM, 143, b"nonproj: terminated\n", True, marks=pytest.mark.thorough),
         pytest.param(signal.SIGHUP, 129, b"nonproj: hung up\n", False, marks=pytest.mark.thorough),
@@ -239,6 +241,7 @@ def test_processes_end_with_their_parent(folder, tmp_path, number, code, message
     assert running(process.pid) == []
 
 
+@pytest.mark.thorough
 def test_the_share_of_a_killed_process_is_parsed_again(here):
     Path("long.conll").write_text(treebank(500) * 10, encoding="utf-8")
     process = start("parse", "toy.nonproj", "long.conll", "-o", "two.conll", "--jobs", "2")
