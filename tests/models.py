@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from classifiers import add_classifier
-from toy import raw_treebank, read, sentences
+from toy import QUICK, raw_treebank, read, sentences
 
 from nonproj.components.base import FitContext
 from nonproj.components.checkpoint import Checkpoint
@@ -48,12 +48,12 @@ class Recipe(NamedTuple):
 
 
 _TABLES = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 16)
-_QUICK = _TABLES | {"training.models": 1, "training.epochs": 2, "labeler.epochs": 1, "pruner.folds": 0}
-_QUICK |= {"network.epochs": 1, "tagger.bits": 16, "tagger.epochs": 2, "tagger.network_epochs": 1}
+_LESS = _TABLES | QUICK | dict.fromkeys(("labeler.epochs", "network.epochs", "tagger.network_epochs"), 1)
+_LESS |= {"tagger.bits": 16, "tagger.epochs": 2, "training.epochs": 2}
 
 RECIPES = {
-    "complete": Recipe(lambda: read(raw_treebank(120)), _TABLES | {"training.epochs": 3}),
-    "confident": Recipe(lambda: read(raw_treebank(60)), _QUICK, classifier=True),
+    "complete": Recipe(lambda: read(raw_treebank(120)), _TABLES | QUICK | {"training.epochs": 3}),
+    "confident": Recipe(lambda: read(raw_treebank(60)), _LESS, classifier=True),
     "small": Recipe(lambda: sentences(30), {"training.epochs": 2}, config=SMOKE),
 }
 """By name: a model that makes few mistakes on text, a quickly trained one with all components, and a smaller one."""
