@@ -193,6 +193,13 @@ def test_names_that_are_not_utf8(here, capsys):
     assert "\\udce9" in "".join(result.stdout for result in results)
 
 
+@pytest.mark.thorough
+def test_names_that_are_not_utf8_from_a_shell(here):
+    os.rename("t", os.fsdecode(b"caf\xe9\n\x1b"))
+    result = shell("nonproj evaluate t2 t2 $'caf\\xe9\\n\\e' --json; cp t2 $'\\xe9'; nonproj evaluate t2 t2 $'\\xe9'")
+    assert b"Traceback" not in result.stderr and b"\\udce9" in result.stdout
+
+
 def test_parse_ignores_heads_and_labels(here, capsys):
     assert main(["parse", "m", "t", "-o", "expected"]) == 0
     rows = [line.split("\t") for line in Path("t").read_text().splitlines()]
