@@ -88,6 +88,7 @@ def test_sentences_are_chosen(here, capsys):
     assert 40 <= sum(map(len, few)) <= 50 and set(few) < set(everything)
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
     assert run("--lines") == 0
     whole = (here / "student").read_bytes()

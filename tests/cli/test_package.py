@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 
 import pytest
 from toy import raw_treebank
@@ -54,15 +55,21 @@ def package(folder, capsys, *words):
     return capsys.readouterr().out.strip()
 
 
-def install(wheel, site):
+def install_by_pip(wheel, site):
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(site)]
     subprocess.run([*command, wheel], check=True)
+
+
+def install(wheel, site):
+    """Put the files of a wheel where pip puts them."""
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(site)
 
 
 def test_a_packaged_model_parses_by_its_name_everywhere(folder, site, capsys, monkeypatch):
     wheel = package(folder, capsys, "--name", "toy", "--test", str(folder / "test.conllu")).splitlines()[-1]
     assert wheel == "nonproj_model_toy-1.0.0-py3-none-any.whl"
-    install(wheel, site)
+    install_by_pip(wheel, site)
     path = site / "nonproj_model_toy" / "toy.nonproj"
     assert Model.load(path).meta["rounding"] == 1.0 and Model.load(path).meta["test"]["sentences"] == 20
     text = str(folder / "plain.txt")

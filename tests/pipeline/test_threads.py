@@ -112,7 +112,7 @@ def written(document) -> str:
 
 def test_eight_threads_return_the_bytes_of_one(path):
     """Tokens, tags, lemmas, trees, labels, certificates and confidence of up to 1,000 texts."""
-    given = texts(len(seeds(1000, part=10)))
+    given = texts(len(seeds(1000, part=20)))
     alone, shared = nonproj.load(path), nonproj.load(path)
     assert by_threads(lambda text: written(shared(text)), given) == [written(alone(text)) for text in given]
 
@@ -172,7 +172,7 @@ def test_the_component_of_spacy(path, sentences):
             (t.text, t.head.i, t.dep_, t.lemma_, t.tag_, t.is_sent_start, t._.confidence) for t in nlp(text)
         ]
 
-    given = texts(len(seeds(120, least=40)), seed=4)
+    given = texts(len(seeds(120)), seed=4)
     assert by_threads(pipeline(), given) == list(map(pipeline(), given))
 
 
