@@ -13,6 +13,7 @@ from toy import treebank
 from nonproj.cli.main import main
 from nonproj.io import splitting
 from nonproj.io.checks import DEFAULT_RULES
+from nonproj.workers import processes
 
 
 def make_files(folder: Path, model: Path) -> Path:
@@ -27,8 +28,12 @@ def make_files(folder: Path, model: Path) -> Path:
 
 
 def work_in(folder: Path, files: Path, monkeypatch) -> Path:
-    """Change to a folder, with links to those files; all files are cut into small pieces.  Return the folder."""
+    """Change to a folder, with links to those files, and return it.
+
+    All files are cut into small pieces, and workers are copies of this process, whatever threads other tests have left.
+    """
     enter(folder, files, monkeypatch)
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
     monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
     return folder
 

@@ -145,7 +145,8 @@ def _make_function():
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
-def test_processes_write_what_one_process_writes(here, capsys):
+def test_processes_write_what_one_process_writes(here, capsys, monkeypatch):
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
     words = ["parse", "toy.nonproj", str(here / "in.conll"), "--jobs", "2", "--stats", "two.jsonl", "--stats-comments"]
     assert main([*words, "-o", "two.conll"]) == 0
     assert Path("two.conll").read_bytes() == Path("one.conll").read_bytes()
@@ -273,7 +274,6 @@ def test_workers_are_copies_of_a_process_that_has_parsed(here, monkeypatch):
     monkeypatch.setattr(processes, "WorkerProcess", lambda: pytest.fail("a new interpreter"))
     forked, fork = [], processes.ForkedProcess
     monkeypatch.setattr(processes, "ForkedProcess", lambda: forked.append(fork()) or forked[-1])
-    monkeypatch.setattr(processes, "can_fork", lambda: True)  # other tests may have left threads
     assert main(["parse", "toy.nonproj", "in.conll", "-o", "two.conll", "--stats-comments", "--jobs", "2"]) == 0
     assert (loaded, len(forked)) == ([os.getpid()], 2)
     assert Path("two.conll").read_bytes() == Path("one.conll").read_bytes()

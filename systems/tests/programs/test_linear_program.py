@@ -84,8 +84,7 @@ def test_optimum_matches_the_rows_in_the_papers(name, relaxation):
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_compact_program_matches_that_over_all_trees_and_automaton_choices(name):
     loose = 0
-    chosen = seeds(40)
-    for seed in chosen:
+    for seed in range(40):
         parts, scores, single_root = draw(seed, name, 1, 4)
         options = LinearOptions("compact", single_root=single_root)
         decoded, fractional = linear_program(parts, scores, options)
@@ -94,7 +93,7 @@ def test_compact_program_matches_that_over_all_trees_and_automaton_choices(name)
         assert fractional.value == near(naive_programs.hull_optimum(parts, scores, trees))
         loose += not decoded.certified
     # Otherwise both might be the integer program; without siblings few sentences of four words are loose.
-    assert loose >= (1 if name == ARC_GRANDPARENT else 3) / 40 * len(chosen)
+    assert loose >= (1 if name == ARC_GRANDPARENT else 3)
 
 
 @pytest.mark.parametrize("name", ALL_SETS)
