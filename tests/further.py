@@ -14,6 +14,7 @@ SMALL = toy.QUICK | {
     "tagger.bits": 16,
     "training.epochs": 3,
     "labeler.epochs": 2,
+    "pruner.folds": 2,
     "segmenter.epochs": 0,
     "confidence.share": 0,
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from classifiers import add_classifier
-from toy import raw_treebank, read
+from toy import QUICK, raw_treebank, read, sentences
 
 from nonproj.components.base import FitContext
 from nonproj.components.checkpoint import Checkpoint
@@ -21,6 +21,8 @@ from nonproj.components.trainer import OF_TEXT, OF_TREES, fit_all, train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
+
+SMOKE = Path(__file__).resolve().parents[1] / "configs" / "smoke.yaml"
 
 
 def context_of(
@@ -37,22 +39,24 @@ def context_of(
 
 
 class Recipe(NamedTuple):
-    """Sentences to train on, options, and whether the model gets a classifier of confidence with random weights."""
+    """Sentences to train on, options, whether the model gets a random classifier of confidence, and a configuration."""
 
     sentences: Callable[[], list[Sentence]]
     options: dict
     classifier: bool = False
+    config: Path | None = None
 
 
 _TABLES = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 16)
-_QUICK = _TABLES | {"training.models": 1, "training.epochs": 2, "labeler.epochs": 1, "pruner.folds": 0}
-_QUICK |= {"network.epochs": 1, "tagger.bits": 16, "tagger.epochs": 2, "tagger.network_epochs": 1}
+_LESS = _TABLES | QUICK | dict.fromkeys(("labeler.epochs", "network.epochs", "tagger.network_epochs"), 1)
+_LESS |= {"tagger.bits": 16, "tagger.epochs": 2, "training.epochs": 2}
 
 RECIPES = {
-    "complete": Recipe(lambda: read(raw_treebank(120)), _TABLES | {"training.epochs": 3}),
-    "confident": Recipe(lambda: read(raw_treebank(60)), _QUICK, classifier=True),
+    "complete": Recipe(lambda: read(raw_treebank(120)), _TABLES | QUICK | {"training.epochs": 3}),
+    "confident": Recipe(lambda: read(raw_treebank(60)), _LESS, classifier=True),
+    "small": Recipe(lambda: sentences(30), {"training.epochs": 2}, config=SMOKE),
 }
-"""By name: a model that makes few mistakes on text, and a quickly trained one with all components."""
+"""By name: a model that makes few mistakes on text, a quickly trained one with all components, and a smaller one."""
 
 
 def shared_model(folder: Path, name: str) -> Path:
@@ -61,7 +65,8 @@ def shared_model(folder: Path, name: str) -> Path:
     with open(folder / f"{name}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
-            model = train(recipe.sentences(), Config().with_overrides(recipe.options))
+            config = Config.load(recipe.config) if recipe.config else Config()
+            model = train(recipe.sentences(), config.with_overrides(recipe.options))
             if recipe.classifier:
                 add_classifier(model)
             model.save(path)

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import functools
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from command import SMALL, enter
+from command import enter
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.io import splitting
 from nonproj.io.checks import DEFAULT_RULES
+from nonproj.workers import processes
 
 
-def make_files(folder: Path) -> Path:
-    """Write a treebank, a model trained on it, a file, and the output of one process for it; return the folder."""
+def make_files(folder: Path, model: Path) -> Path:
+    """Write a treebank, a copy of a model, a file, and the output of one process for it; return the folder."""
     (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
+    shutil.copy(model, folder / "toy.nonproj")
     text = treebank(90, seed=1)
     (folder / "in.conll").write_text("\n\n" + text.replace("\n\n", "\n\n\n \n", 5) + "\n \n", encoding="utf-8")
-    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
     words = ["--stats", str(folder / "one.jsonl"), "--stats-comments", "-o", str(folder / "one.conll")]
     assert main(["parse", str(folder / "toy.nonproj"), str(folder / "in.conll"), *words]) == 0
     return folder
 
 
 def work_in(folder: Path, files: Path, monkeypatch) -> Path:
-    """Change to a folder, with links to those files; all files are cut into small pieces.  Return the folder."""
+    """Change to a folder, with links to those files, and return it.
+
+    All files are cut into small pieces, and workers are copies of this process, whatever threads other tests have left.
+    """
     enter(folder, files, monkeypatch)
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
     monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
     return folder
 

@@ -13,8 +13,15 @@ sys.path += [
     str(ROOT / "research" / "tests"),
 ]  # `research`, `toy` and `pages`, `attacking`
 
+import instances  # noqa: E402
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as for the repository's own tests
 os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does not depend on what is compiled already
+
+
+def pytest_configure(config) -> None:
+    """Where thorough tests are left out, the others take fewer random instances."""
+    instances.set_thorough("not thorough" not in config.option.markexpr)
 
 
 @pytest.fixture(scope="session")

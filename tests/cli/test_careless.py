@@ -145,6 +145,7 @@ def test_a_search_for_what_there_is_says_nothing_more(query, tmp_path, monkeypat
 # -- two runs with one output ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_second_training_into_one_file_is_refused(tmp_path, capsys, monkeypatch):
     for name, count in (("large", 400), ("small", 30)):
         (tmp_path / f"{name}.conll").write_text(treebank(count), encoding="utf-8")

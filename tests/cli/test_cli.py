@@ -406,6 +406,7 @@ def test_training_interrupted_in_a_stage_says_how_to_go_on(here, monkeypatch, ca
     assert not Path("m.nonproj").exists() and Path("m.nonproj.checkpoint").exists()
 
 
+@pytest.mark.thorough
 def test_interrupted_training_keeps_the_last_epoch_and_resumes(here, capsys):
     arguments = ["train", "train.conll", "-o", "m.nonproj", "--parts", "arc", *SMALL]
     process = start(*arguments, "--epochs", "100000", "-v")

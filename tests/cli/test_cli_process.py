@@ -158,6 +158,7 @@ def test_files_of_the_configuration_belong_to_its_own_treebank(folder, tmp_path,
     config = tmp_path / "c.yaml"
     config.write_text("treebank: {train: no.conll, test: no.conll, held_out: no.conll}\ntraining: {epochs: 1}\n")
     words = ["train", "-o", str(tmp_path / "m.nonproj"), "--config", str(config), "--set", "features.bits=16"]
+    words += [f"--set={name}=0" for name in ("tagger.epochs", "network.epochs", "pruner.folds")]
     assert main(words) == 2
     assert capsys.readouterr().err == "nonproj: no.conll: no such file\n"
     words += [str(folder / "train.conll"), "-v"]

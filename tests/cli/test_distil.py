@@ -12,20 +12,21 @@ from nonproj.model.model import Model
 
 SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
 SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
+SMALL += ["tagger.restarts=1", "tagger.folds=2"]
 OPTIONS = ["--epochs", "2", *(f"--set={option}" for option in SMALL)]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A teacher, its treebank, a smaller one, a file to test on, and two texts."""
+def folder(tmp_path_factory, model_of):
+    """A teacher, a small treebank, a file to test on, and two texts."""
     folder = tmp_path_factory.mktemp("distil")
-    for name, count, seed in (("large", 120, 0), ("train", 15, 1), ("test", 10, 2), ("text", 60, 3)):
+    shutil.copy(model_of("complete"), folder / "teacher")
+    for name, count, seed in (("train", 15, 1), ("test", 10, 2), ("text", 60, 3)):
         (folder / f"{name}.conllu").write_text(raw_treebank(count, seed), encoding="utf-8")
     text = list(conll.read(folder / "text.conllu"))
     lines = [line.removeprefix("# text = ") for s in text for line in s.lines if line.startswith("# text")]
     (folder / "one.txt").write_text("".join(lines[:40]), encoding="utf-8")
     (folder / "two.txt").write_text("".join(lines[30:]), encoding="utf-8")  # some sentences are in both
-    assert main(["train", str(folder / "large.conllu"), "-o", str(folder / "teacher"), "-qq", *OPTIONS]) == 0
     return folder
 
 
@@ -76,6 +77,7 @@ def test_a_student_learns_from_the_trees_of_its_teacher(here, capsys):
     assert f"{sum(map(len, wanted))} words of `one.txt, two.txt`, parsed by `teacher`" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_sentences_are_chosen(here, capsys):
     everything = run("--lines") == 0 and forms("student.silver.conllu")
     (here / "more.conllu").write_text((here / "text.conllu").read_text("utf-8"), encoding="utf-8")
@@ -86,6 +88,7 @@ def test_sentences_are_chosen(here, capsys):
     assert 40 <= sum(map(len, few)) <= 50 and set(few) < set(everything)
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
     assert run("--lines") == 0
     whole = (here / "student").read_bytes()
@@ -113,6 +116,7 @@ def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
     }
 
 
+@pytest.mark.thorough
 def test_text_is_split_and_jobs_change_nothing(here, capsys):
     paragraphs = "".join(
         (here / f"{name}.txt").read_text("utf-8").replace("\n", " ") + "\n\n" for name in ("one", "two")

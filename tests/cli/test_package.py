@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 
 import pytest
 from toy import raw_treebank
@@ -19,6 +20,7 @@ from nonproj.model.model import Model
 
 SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
 SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
+SMALL += ["tagger.restarts=1", "tagger.folds=2"]
 SMALL += ["treebank.name=Toy", "treebank.licence=CC0"]
 
 
@@ -53,15 +55,21 @@ def package(folder, capsys, *words):
     return capsys.readouterr().out.strip()
 
 
-def install(wheel, site):
+def install_by_pip(wheel, site):
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(site)]
     subprocess.run([*command, wheel], check=True)
+
+
+def install(wheel, site):
+    """Put the files of a wheel where pip puts them."""
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(site)
 
 
 def test_a_packaged_model_parses_by_its_name_everywhere(folder, site, capsys, monkeypatch):
     wheel = package(folder, capsys, "--name", "toy", "--test", str(folder / "test.conllu")).splitlines()[-1]
     assert wheel == "nonproj_model_toy-1.0.0-py3-none-any.whl"
-    install(wheel, site)
+    install_by_pip(wheel, site)
     path = site / "nonproj_model_toy" / "toy.nonproj"
     assert Model.load(path).meta["rounding"] == 1.0 and Model.load(path).meta["test"]["sentences"] == 20
     text = str(folder / "plain.txt")
@@ -201,6 +209,7 @@ def test_an_unknown_name_is_one_line(words, folder, site, capsys):
     assert error == "nonproj: klingon: no such file, and no installed model has this name (none is installed)\n"
 
 
+@pytest.mark.thorough
 def test_the_language_is_known_from_the_training_file_or_given(folder, site, capsys):
     (site / "fo_toy-ud-train.conllu").write_bytes((folder / "train.conllu").read_bytes())
     words = ["train", str(site / "fo_toy-ud-train.conllu"), "-o", str(site / "toy.nonproj"), "-qq", "--epochs", "1"]

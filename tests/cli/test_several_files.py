@@ -18,9 +18,9 @@ from nonproj.workers.partial import JobLog, Record
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, model_of) -> Path:
     """A folder with a model and its treebank."""
-    return make_files(tmp_path_factory.mktemp("several"))
+    return make_files(tmp_path_factory.mktemp("several"), model_of("small"))
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def parsed_by(monkeypatch, *words: str) -> list[str]:
     return paths
 
 
-@pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])
+@pytest.mark.parametrize("jobs", [[], pytest.param(["--jobs", "2"], marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("words", [["data", "--stats", "stats"], ["data", "--text", "--format", "jsonl"]])
 def test_a_killed_job_goes_on_after_any_record(here, monkeypatch, words, jobs):
     assert main(["parse", "toy.nonproj", *words, "-o", "calm", "-q"]) == 0

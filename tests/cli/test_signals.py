@@ -65,7 +65,9 @@ def children_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-@pytest.mark.parametrize(("number", "code", "message"), ENDS)
+@pytest.mark.parametrize(
+    ("number", "code", "message"), [ENDS[0], *(pytest.param(*each, marks=pytest.mark.thorough) for each in ENDS[1:])]
+)
 @pytest.mark.parametrize("source", ["one-sentence.conll", pytest.param("long.conll", marks=pytest.mark.thorough)])
 def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, source, number, code, message):
     """Even if a kernel takes many seconds; the promise is one second, of which the process may work all."""
@@ -138,6 +140,7 @@ sys.exit(main())
     assert result.stdout.endswith(b"}\n")
 
 
+@pytest.mark.thorough
 def test_termination_of_training_keeps_the_checkpoint_only(folder, tmp_path):
     words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), *SMALL]
     process = start(*words, "--epochs", "100000")
@@ -147,6 +150,7 @@ def test_termination_of_training_keeps_the_checkpoint_only(folder, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.nonproj.checkpoint"]
 
 
+@pytest.mark.thorough
 def test_ignored_signals_stay_ignored(folder, tmp_path):
     """As under nohup."""
     words = [str(folder / "toy.nonproj"), str(folder / "train.conll"), "-o", str(tmp_path / "out")]

@@ -212,6 +212,7 @@ def test_signatures_accept_what_they_accepted():
     assert not accepts(signature(lambda a: 0), signature(lambda a, b=1: 0))
 
 
+@pytest.mark.thorough
 def test_the_listing_is_reproducible():
     program = [sys.executable, str(FOLDER / "interface.py"), "--check"]
     done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -121,6 +121,7 @@ def test_a_component_gets_what_it_needs(sentences):
         train(sentences, config, components=[late])
 
 
+@pytest.mark.thorough
 def test_training_resumes_with_components_that_are_not_registered_yet(sentences, tmp_path):
     config, path = Config().with_overrides(SMALL | {"training.epochs": 2}), tmp_path / "checkpoint"
     whole = train(sentences, config, components=[Initial])

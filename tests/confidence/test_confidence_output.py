@@ -322,6 +322,7 @@ def danish(treebanks):
     return sentences[:300], sentences[-100:]
 
 
+@pytest.mark.thorough
 def test_probabilities_are_learnt_from_a_treebank(danish):
     """They are near the share of right heads of sentences not seen, and rank them better than marginals."""
     options = {"confidence.share": 0.4, "training.tags": "gold"}
@@ -365,6 +366,7 @@ def check_same_classifier(model, other):
         assert model.weights[name].tobytes() == other.weights[name].tobytes()
 
 
+@pytest.mark.thorough
 def test_a_resumed_training_keeps_the_classifier(noisy, tmp_path, caplog):
     sentences, whole = noisy
     checkpoint = tmp_path / "checkpoint"
@@ -378,6 +380,7 @@ def test_a_resumed_training_keeps_the_classifier(noisy, tmp_path, caplog):
     assert resumed.weights["parser"].tobytes() == whole.weights["parser"].tobytes()
 
 
+@pytest.mark.thorough
 def test_one_shard_learns_the_same_classifier_and_several_learn_another(noisy):
     sentences, whole = noisy
     config = Config().with_overrides(NOISY)

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from instances import seeds
 from naive_dual import choices
 from naive_trees import is_tree, pairs_of
 from problems import KINDS, SECOND_ORDER, draw_problem, trees_over
@@ -27,8 +28,8 @@ def draw_copies(rng, scores, n_arcs):
 @pytest.mark.parametrize("name", SECOND_ORDER)
 def test_losses_equal_enumeration(name, kind):
     """The automata of both ends of each arc, with it and without any condition."""
-    finite = 0
-    for seed in range(25):
+    finite, chosen = 0, seeds(25, least=8)
+    for seed in chosen:
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
         n_arcs, above = len(parts.arcs.head), "grandparent" in parts.names
@@ -47,7 +48,7 @@ def test_losses_equal_enumeration(name, kind):
                 )
             assert losses[a] == pytest.approx(expected, abs=1e-9)
             finite += np.isfinite(expected)
-    assert finite > 100
+    assert finite > 4 * len(chosen)
 
 
 @pytest.mark.parametrize("form", ["any", "single_root", "projective"])

@@ -45,7 +45,7 @@ def test_equals_enumeration(name, form, kind):
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_the_best_tree_is_that_of_branch_and_bound_and_scores_fall(name):
-    for seed in range(6):
+    for seed in seeds(6, least=3):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 12, name, "continuous", pruned=True)
         found = k_best(parts, scores, 10)
@@ -56,8 +56,8 @@ def test_the_best_tree_is_that_of_branch_and_bound_and_scores_fall(name):
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_without_work_left_trees_are_returned_under_a_bound(name):
-    short, left = 0, SearchOptions(work_per_word=40_000)
-    for seed in range(12):
+    short, left, chosen = 0, SearchOptions(work_per_word=40_000), seeds(12)
+    for seed in chosen:
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 10, name, "continuous", pruned=True)
         exact, found = k_best(parts, scores, 20), k_best(parts, scores, 20, DEFAULTS, left)
@@ -67,14 +67,14 @@ def test_without_work_left_trees_are_returned_under_a_bound(name):
             assert tree.score <= best.score + 1e-7
             assert not tree.certified or tree.score == pytest.approx(best.score, abs=1e-7)
         short += not all(tree.certified for tree in found) or len(found) < 20
-    assert short >= 3
+    assert short >= len(chosen) / 4
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ALL_SETS)
 def test_bounds_of_excluded_arcs_are_bounds(name, kind):
-    compared = 0
-    for seed in range(25):
+    compared, chosen = 0, seeds(25)
+    for seed in chosen:
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, name, kind, pruned=bool(seed % 2))
         problem = problem_of(parts, scores, DEFAULTS)
@@ -88,7 +88,7 @@ def test_bounds_of_excluded_arcs_are_bounds(name, kind):
             compared += best > -np.inf
             if name == "arc":
                 assert bounds[m] == pytest.approx(best, abs=1e-7)
-    assert compared >= 40
+    assert compared >= 40 / 25 * len(chosen)
 
 
 def test_wrong_arguments_are_refused():

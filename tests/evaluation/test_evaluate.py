@@ -151,6 +151,7 @@ def test_files_are_scored_like_trees_in_memory():
     assert by_file.as_dict() == in_memory.as_dict()
 
 
+@pytest.mark.thorough
 def test_gold_against_gold_is_perfect(treebanks):
     counts = {"danish/danish_ddt_train.conll": (94343, 944), "dutch/nl_lassysmall-ud-test.conllu": None}
     for name, published in counts.items():

@@ -19,6 +19,7 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 
+@pytest.mark.thorough
 def test_the_course_of_the_bound(browser, tmp_path):
     """At each iteration of the slider the tree and the disputed arcs are drawn, and the bound never rises."""
     golden, out = Path(__file__).parents[1] / "golden", tmp_path / "out.html"

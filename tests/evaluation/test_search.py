@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from instances import seeds
 from naive_search import NaiveTree, NaiveWords, all_matches
 from pages import run_page
 from queries import ATOMS, random_query, random_regex, random_rows
@@ -167,8 +168,8 @@ def test_errors_in_fields(text):
 
 
 def test_regular_expressions_match_like_those_of_python():
-    chance, found, refused = random.Random(0), 0, 0
-    for _ in range(2000):
+    chance, found, refused, chosen = random.Random(0), 0, 0, seeds(2000)
+    for _ in chosen:
         text, ignore_case = random_regex(chance, ATOMS), chance.random() < 0.3
         theirs = re.compile(text, re.IGNORECASE if ignore_case else 0)
         try:
@@ -182,7 +183,7 @@ def test_regular_expressions_match_like_those_of_python():
             expected = theirs.fullmatch(sample) is not None
             assert ours.matches(sample) == expected, (text, sample)
             found += expected
-    assert found > 1000 and 50 < refused < 500
+    assert found > 0.5 * len(chosen) and 0.025 * len(chosen) < refused < 0.25 * len(chosen)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +235,7 @@ def test_case_is_ignored_by_the_small_letters_of_capitals():
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_sentence_of_two_thousand_words():
     chance = random.Random(0)
     heads = [0, *(chance.randint(max(1, i - 20), i) for i in range(1, 2000))]

@@ -113,8 +113,8 @@ return arguments[0].map(([text, rows, one, two, shares]) => {
 
 def test_the_page_and_the_library_search_alike(page):
     """Matches, and the messages and columns of errors, are the same for random queries; a third are damaged."""
-    chance, cases, expected = random.Random(1), [], []
-    for number in range(1500):
+    chance, cases, expected, chosen = random.Random(1), [], [], seeds(1500)
+    for number in chosen:
         text, n = random_query(chance), chance.randint(1, 8)
         if number % 3 == 0:
             place = chance.randrange(len(text))
@@ -132,8 +132,8 @@ def test_the_page_and_the_library_search_alike(page):
             expected.append({"column": error.column, "message": error.message})
     for case, mine, theirs in zip(cases, expected, page.execute_script(SEARCH_ALL, cases), strict=True):
         assert theirs == mine, case
-    assert sum("column" in each for each in expected) > 200
-    assert sum(bool(each.get("matches")) for each in expected) > 100
+    assert sum("column" in each for each in expected) > 200 / 1500 * len(chosen)
+    assert sum(bool(each.get("matches")) for each in expected) > 100 / 1500 * len(chosen)
 
 
 def test_the_page_and_the_library_have_the_same_regular_expressions(page):

@@ -123,6 +123,7 @@ def test_counts_are_those_of_the_official_program(files):
             assert [str(count) for count in found if count is not None] == counts[: 3 + (found[3] is not None)]
 
 
+@pytest.mark.thorough
 def test_two_files_side_by_side_and_as_json(files, capsys):
     gold, first, second = map(str, files)
     assert main(["evaluate", "--ud", gold, first, second]) == 0
@@ -217,7 +218,8 @@ def test_options_that_do_not_go_together(words, capsys):
     assert capsys.readouterr().err.startswith("nonproj evaluate: --ud ")
 
 
-@pytest.mark.parametrize("name", [FILES[0], pytest.param(FILES[1], marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", FILES)
 def test_parsed_files_pass_the_validator(name, treebanks, tmp_path):
     """Level 2 of the validator, on trees without enhanced dependencies, which are not the parser's.
 

@@ -23,7 +23,7 @@ from nonproj.integrations.estimator import DependencyParser, las_scorer
 from nonproj.io import conll
 from nonproj.options.config import Config
 
-SMALL = {"bits": 16, "epochs": 2, "labeler_epochs": 2, "tags": "gold"}
+SMALL = {"bits": 16, "epochs": 2, "labeler_epochs": 2, "tags": "gold", "folds": 0}
 
 
 class Quick(DependencyParser):
@@ -104,6 +104,7 @@ def test_pickle(fitted, protocol):
     assert not hasattr(again, "model_")
 
 
+@pytest.mark.thorough
 def test_model_selection():
     everything = sentences(30)
     scores = cross_val_score(Quick("arc", **SMALL), everything, cv=3)
@@ -335,13 +336,19 @@ def test_parameters_of_decoding_count_after_training_and_loading(fitted, tmp_pat
         parser.set_params(projective=True)
         for again in (parser, pickle.loads(pickle.dumps(parser))):
             assert not any(nonprojective(heads).any() for heads in again.predict(given))
-        parser.set_params(n_jobs=2)
-        assert not any(nonprojective(heads).any() for heads in parser.predict(given * 10))
-        parser.set_params(projective=False, n_jobs=None)
+        parser.set_params(projective=False)
         assert all(map(np.array_equal, parser.predict(given), before))
         assert parser._parser is parser._parser
         with pytest.raises(ValueError, match="max_iterations: -3 is invalid"):
             parser.set_params(max_iterations=-3).predict(given)
+
+
+@pytest.mark.thorough
+def test_parameters_of_decoding_count_in_processes(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    for parser in (DependencyParser.load(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
+        parser.set_params(projective=True, n_jobs=2)
+        assert not any(nonprojective(heads).any() for heads in parser.predict(sentences(30, seed=4) * 10))
 
 
 def test_there_must_be_something_to_score(fitted):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from toy import QUICK, raw_treebank, read, sentences
+from toy import QUICK, sentences
 
 import nonproj
 from nonproj.components.trainer import train
@@ -40,7 +40,6 @@ OPTIONS = QUICK | {
     "labeler.bits": 16,
     "training.epochs": 4,
 }
-FULL = {"segmenter.epochs": 3, "tagger.epochs": 3}
 TAGS = {row[1]: row[3] for sentence in sentences(60) for row in sentence.rows}
 TEXT = "den hund ser hus sovende. stor kat jager den mand løbende.  hus kender hus."
 
@@ -255,12 +254,12 @@ def test_sentence_starts_of_others_are_kept(path):
     assert [sentence.start for sentence in with_sentencizer("den hund ser hus . hus kender hus .").sents] == [0, 3]
 
 
-def test_everything_comes_from_a_model_of_text(tmp_path):
+def test_everything_comes_from_a_model_of_text(model_of):
     """Sentence starts, tags and lemmas of a blank pipeline."""
-    train(read(raw_treebank(120)), Config().with_overrides(OPTIONS | FULL)).save(tmp_path / "raw.nonproj")
+    path = model_of("complete")
     text = "Den hund ser hus sovende. Stor kat jager den mand løbende.\n\nHus kender hus."
     for nlp in (spacy.blank("da"), spacy.blank("xx")):
-        nlp.add_pipe("nonproj", config={"model": str(tmp_path / "raw.nonproj")})
+        nlp.add_pipe("nonproj", config={"model": str(path)})
         doc = nlp(text)
         assert [sentence[0].text for sentence in doc.sents] == ["Den", "Stor", "Hus"]
         words = [token for token in doc if not token.is_space]
@@ -270,10 +269,10 @@ def test_everything_comes_from_a_model_of_text(tmp_path):
         assert words[4].head.text == "hund"
         assert doc.has_annotation("TAG", require_complete=True)
         assert doc._.certified
-    parsed = nonproj.load(tmp_path / "raw.nonproj")(text)
+    parsed = nonproj.load(path)(text)
     assert [s[0].start for s in parsed] == [sentence.start_char for sentence in doc.sents]
     rule = spacy.blank("da")
-    config = {"model": str(tmp_path / "raw.nonproj"), "sentences": "rule"}
+    config = {"model": str(path), "sentences": "rule"}
     rule.add_pipe("nonproj", config=config)
     assert len(list(rule("Hus ser.hus ser hus. hus").sents)) == 2
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from instances import seeds
 from pieces import make_files, units_of_pieces, work_in
 from toy import treebank
 
@@ -24,14 +25,14 @@ from nonproj.workers import parsing
 
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 WHERE = ([], ["--jobs", "2"], ["--resume"], ["--resume", "--jobs", "2"])
-ENDS = [pytest.param(words, marks=[pytest.mark.thorough] * (words in WHERE[1:3])) for words in WHERE]
-"""The same; what combines neither or both of these options is enough every day."""
+ENDS = [pytest.param(words, marks=[pytest.mark.thorough] * bool(words)) for words in WHERE]
+"""The same; every day, one test tries them all."""
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, model_of) -> Path:
     """A folder with a model."""
-    return make_files(tmp_path_factory.mktemp("on-error"))
+    return make_files(tmp_path_factory.mktemp("on-error"), model_of("small"))
 
 
 @pytest.fixture
@@ -76,12 +77,17 @@ def with_bad(place: int, kind: str) -> tuple[bytes, bytes, int]:
 @pytest.mark.parametrize(
     ("kind", "place", "words"),
     [
+        *((kind, 31, WHERE[0]) for kind in BAD if kind != "bytes"),
         *(("bytes", 31, words) for words in WHERE),
-        *((kind, 31, WHERE[number % 2]) for number, kind in enumerate(BAD) if kind != "bytes"),
-        ("bytes", 60, WHERE[3]),
         *(
             pytest.param(*each, marks=pytest.mark.thorough)
-            for each in (("bytes", 0, WHERE[1]), ("long", 60, WHERE[0]), ("long", 31, WHERE[3]))
+            for each in (
+                *((kind, 31, WHERE[1]) for kind in BAD if kind != "bytes"),
+                ("bytes", 60, WHERE[3]),
+                ("bytes", 0, WHERE[1]),
+                ("long", 60, WHERE[0]),
+                ("long", 31, WHERE[3]),
+            )
         ),
     ],
 )
@@ -124,7 +130,7 @@ def test_what_cannot_be_kept_in_memory_is_passed_over(here, capsys, words):
 
 @pytest.mark.parametrize("words", ENDS, ids=" ".join)
 def test_behind_damaged_gzip_data_nothing_can_be_read(here, capsys, words):
-    whole = treebank(2000, seed=5).encode()
+    whole = treebank(len(seeds(2000, least=800)), seed=5).encode()
     Path("bad.conll.gz").write_bytes(gzip.compress(whole)[:-4000])
     Path("whole.conll").write_bytes(whole)
     calm = parse("whole.conll")[1]
@@ -178,7 +184,7 @@ blocks = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=len(seeds(300)), deadline=None)
 @given(lines=blocks, latin=st.integers(0, 30), size=st.integers(1, 200))
 def test_units_are_those_of_the_pieces(lines, latin, size):
     """The other units are those that a reader finds in the file without the malformed ones."""
@@ -257,7 +263,7 @@ def test_a_treebank_given_as_text_is_no_broken_line(here, capsys):
     assert "is parsed without --text" in capsys.readouterr().err
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=len(seeds(200)), deadline=None)
 @given(
     parts=st.lists(
         st.sampled_from([b"En to.", b" ", b"\n", b"\n\n", b"\xe5", b"tre", b"\r", "\u2029".encode(), b" " * 9]),

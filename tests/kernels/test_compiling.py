@@ -192,7 +192,11 @@ def test_quiet_commands_and_their_workers_do_not_say_it(tmp_path, capsys):
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 @pytest.mark.parametrize(
-    "call", ["nonproj.decode_scores(np.zeros((4, 4)))", "DependencyParser.load(model).predict(path)"]
+    "call",
+    [
+        "nonproj.decode_scores(np.zeros((4, 4)))",
+        pytest.param("DependencyParser.load(model).predict(path)", marks=pytest.mark.thorough),
+    ],
 )
 def test_python_says_that_it_compiles(call, tmp_path, monkeypatch):
     """The process is ended once it has said so."""

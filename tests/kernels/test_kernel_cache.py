@@ -65,6 +65,7 @@ def test_environments_with_the_same_source_share_their_kernels(copies, tmp_path)
     assert call(two) == [("True True\n", "")]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_processes_that_compile_at_the_same_time_do_each_other_no_harm(copies, tmp_path):
     outputs = call(*copies)

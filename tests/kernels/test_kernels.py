@@ -43,6 +43,7 @@ def outcome(process):
     return json.loads(out)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_processes_that_start_at_once_share_a_cache_and_changed_source_gets_its_own(tmp_path):
     package = copy_package(tmp_path)

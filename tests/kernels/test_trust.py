@@ -245,6 +245,7 @@ print(is_projective(np.array([-1, 0, 1], np.int32)))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is no compiled code")
 def test_a_process_executes_nothing_that_was_planted(tmp_path):
     """The files have the names of those that it looks for."""

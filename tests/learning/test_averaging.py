@@ -49,8 +49,14 @@ def test_what_is_left_out_matters():
     assert one.weights["parser"].tobytes() != other.weights["parser"].tobytes()
 
 
-@pytest.mark.parametrize("stopped", [1, 2, 3])
-@pytest.mark.parametrize("options", [{}, {"models": 2}])
+@pytest.mark.parametrize(
+    ("stopped", "options"),
+    [
+        pytest.param(stopped, options, marks=[pytest.mark.thorough] * (stopped != 2 or not options))
+        for stopped in (1, 2, 3)
+        for options in ({}, {"models": 2})
+    ],
+)
 def test_resuming_before_at_and_after_the_restart_changes_nothing(stopped, options, tmp_path):
     checkpoint = tmp_path / "checkpoint"
     whole = train(SENTENCES, config(epochs=4, average_from=3, **options))

@@ -230,6 +230,7 @@ def test_a_model_without_a_tagger_gets_none():
     assert TaggerComponent.fit(few(5), context) is None
 
 
+@pytest.mark.thorough
 def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, start):
     whole = train(few(12), start=start)
     for number, loop in enumerate(("tagger 1, epoch 1", "labeler 1", "epoch 2")):

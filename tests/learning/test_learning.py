@@ -44,14 +44,31 @@ def small(**changes):
     return Config().with_overrides(SMALL | {key.replace("__", "."): value for key, value in changes.items()})
 
 
+def plain(**changes):
+    """Options for learning from gold tags, without a tagger, a segmenter and a network."""
+    none = dict.fromkeys(("tagger__epochs", "segmenter__epochs", "network__epochs"), 0)
+    return small(**none | {"training__tags": "gold"} | changes)
+
+
 def accuracy(model, sentences):
     parser = Parser(model)
     right = [(parser.parse(s).decoded.heads == s.heads) for s in sentences]
     return np.concatenate(right).mean()
 
 
-@pytest.mark.parametrize("decoder", ["relaxed", "dual"])
-@pytest.mark.parametrize("parts", [*PART_SETS, ["arc", "grandparent"]], ids=str)
+EVERY_DAY = (("arc", "relaxed"), ("grandparent", "relaxed"), ("third", "dual"))
+"""Sets of parts and decoders of training; the thorough tests try all pairs."""
+
+
+@pytest.mark.parametrize(
+    ("parts", "decoder"),
+    [
+        pytest.param(parts, decoder, marks=[pytest.mark.thorough] * ((parts, decoder) not in EVERY_DAY))
+        for parts in (*PART_SETS, ["arc", "grandparent"])
+        for decoder in ("relaxed", "dual")
+    ],
+    ids=str,
+)
 def test_a_toy_language_is_learnt(parts, decoder):
     sentences = toy.sentences(60)
     trained = train(sentences[:45], small(parts=parts, training__decoder=decoder), held_out=sentences[45:])
@@ -70,6 +87,7 @@ def test_training_repeats_bit_for_bit_and_depends_on_the_seed():
         assert one.weights[name].tobytes() != other.weights[name].tobytes()
 
 
+@pytest.mark.thorough
 def test_the_same_command_writes_the_same_bytes(tmp_path):
     """Whatever the output is called, and however long it takes."""
     (tmp_path / "train.conllu").write_text(toy.raw_treebank(30), encoding="utf-8")
@@ -131,9 +149,14 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
     ("loop", "stages"),
     [
         ("tagger 1, epoch 1", "segmenter conventions"),
-        ("pruner 1", "segmenter conventions tagger clusters vocabulary"),
-        ("labeler 1", "segmenter conventions tagger clusters vocabulary pruner"),
-        ("network 1", "segmenter conventions tagger clusters vocabulary pruner labeler"),
+        *(
+            pytest.param(*each, marks=pytest.mark.thorough)
+            for each in (
+                ("pruner 1", "segmenter conventions tagger clusters vocabulary"),
+                ("labeler 1", "segmenter conventions tagger clusters vocabulary pruner"),
+                ("network 1", "segmenter conventions tagger clusters vocabulary pruner labeler"),
+            )
+        ),
         ("epoch 1", "segmenter conventions tagger clusters vocabulary pruner labeler network confidence encoder"),
     ],
 )
@@ -192,13 +215,13 @@ def test_sentences_without_heads_and_no_sentences_are_errors():
 
 def test_roots_are_as_in_the_training_data():
     sentences = toy.sentences(12)
-    assert not train(sentences, small()).meta["multi_root"]
+    assert not train(sentences, plain()).meta["multi_root"]
     two = toy.sentences(12)
     other = next(m for m in range(1, len(two[0]) + 1) if two[0].tree[m] != 0)
     two[0].tree[other] = 0
-    assert train(two, small()).meta["multi_root"]
-    assert train(sentences, small(treebank__root="multi")).meta["multi_root"]
-    parser = Parser(train(sentences, small()))
+    assert train(two, plain()).meta["multi_root"]
+    assert train(sentences, plain(treebank__root="multi")).meta["multi_root"]
+    parser = Parser(train(sentences, plain()))
     assert all((parser.parse(s).decoded.heads == 0).sum() == 1 for s in sentences)
 
 
@@ -206,11 +229,11 @@ def test_trees_are_projective_if_next_to_no_training_arcs_cross():
     crossing = toy.sentences(40)
     projective = [sentence for sentence in crossing if not nonprojective(sentence.heads).any()]
     assert 10 < len(projective) < 30
-    model = train(projective, small())
+    model = train(projective, plain())
     assert (model.meta["projective"], model.meta["nonprojective_arcs"]) == (True, 0.0)
     assert Parser(model).options.projective
     assert not Parser(model, dataclasses.replace(model.config.decoding, projective=False)).options.projective
-    model = train(crossing, small())
+    model = train(crossing, plain())
     arcs = np.concatenate([nonprojective(sentence.heads) for sentence in crossing])
     assert (model.meta["projective"], model.meta["nonprojective_arcs"]) == (False, arcs.mean())
     assert not Parser(model).options.projective
@@ -221,7 +244,7 @@ def test_trees_are_projective_if_next_to_no_training_arcs_cross():
 
 def test_the_training_decoder_finds_projective_trees_however_much_is_pruned():
     strict = {"pruner.threshold": 1.0, "pruner.max_heads": 1, "training.decoder": "dual", "decoding.projective": True}
-    model = train(toy.sentences(40), small().with_overrides(strict))
+    model = train(toy.sentences(40), plain().with_overrides(strict))
     assert not any(nonprojective(Parser(model).parse(s).decoded.heads).any() for s in toy.sentences(20, seed=1))
 
 

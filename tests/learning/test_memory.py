@@ -210,6 +210,7 @@ def test_the_second_parser_is_freed_before_the_classifier_is_learnt(monkeypatch)
     assert seen == [[None, None]]
 
 
+@pytest.mark.thorough
 def test_the_classifier_is_learnt_in_a_process_that_ends(monkeypatch):
     """With the same numbers as in this process."""
     config = Config().with_overrides(SMALL | {"confidence.share": 0.5, "training.tags": "gold"})

@@ -235,6 +235,7 @@ def test_training_by_a_cluster_is_training_here(folder, cluster, tmp_path):
     assert_same_model(tmp_path / "a.nonproj", folder / "here.nonproj")
 
 
+@pytest.mark.thorough
 def test_interrupted_and_resumed_is_the_whole_training(folder, tmp_path, capsys):
     target = str(tmp_path / "a.nonproj")
     words = ["train", str(folder / "train.conll"), "-o", target, "--epochs", "3", *SMALL, "--shards"]

@@ -219,7 +219,7 @@ def trained_weights(model):
     return {name: table.tobytes() for name, table in model.weights.items()}
 
 
-@pytest.mark.parametrize("parts", ["arc", "grandparent"])
+@pytest.mark.parametrize("parts", ["arc", pytest.param("grandparent", marks=pytest.mark.thorough)])
 def test_a_toy_language_is_learnt_from_some_heads(parts):
     sentences = toy.sentences(80)
     model = train(hidden(sentences[:60], 0.4), small(parts=parts), held_out=hidden(sentences[60:], 0.5))
@@ -230,6 +230,7 @@ def test_a_toy_language_is_learnt_from_some_heads(parts):
     assert model.meta["log"][-1]["uas"] > 0.9
 
 
+@pytest.mark.thorough
 def test_tags_labels_confidence_and_text_cope():
     sentences = hidden(toy.noisy_sentences(400), 0.6)
     for i, sentence in enumerate(sentences):
@@ -238,7 +239,13 @@ def test_tags_labels_confidence_and_text_cope():
         if i % 7 == 1:
             sentence.rows = [[*row[:6], "_", "_", *row[8:]] for row in sentence.rows]
             sentence.tree = None
-    changes = toy.QUICK | {"network.epochs": 1, "tagger.epochs": 1, "segmenter.epochs": 1, "confidence.share": 0.5}
+    changes = toy.QUICK | {
+        "pruner.folds": 2,
+        "network.epochs": 1,
+        "tagger.epochs": 1,
+        "segmenter.epochs": 1,
+        "confidence.share": 0.5,
+    }
     model = train(sentences, small().with_overrides(changes), held_out=sentences[:5])
     assert "_" not in model.labels and model.component("confidence") is not None
     assert 0 < model.meta["confidence"]["words"] < 0.8 * sum(map(len, sentences))
@@ -259,7 +266,7 @@ def test_sentences_without_a_head_change_nothing_in_the_parser(monkeypatch):
     assert alone == both
 
 
-@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.thorough), 3])
 def test_shards_and_resuming_give_the_same_model(tmp_path, shards):
     sentences, checkpoint = hidden(toy.sentences(31), 0.4), tmp_path / "c"
     for i in (4, 10):

@@ -170,16 +170,21 @@ def test_the_pruner_learns_from_related_treebanks_but_not_those_of_their_own_fol
     assert (one.weights["pruner"] != other.weights["pruner"]).any()
 
 
-def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path):
-    treebank, related, config = toy.sentences(12), foreign(toy.sentences(50, seed=1)), small()
+@pytest.mark.parametrize(
+    "loop",
+    [
+        *(pytest.param(loop, marks=pytest.mark.thorough) for loop in ("tagger 1, epoch 1", "labeler 1")),
+        "epoch 2, model 1",
+    ],
+)
+def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, loop):
+    treebank, related, config, path = toy.sentences(12), foreign(toy.sentences(50, seed=1)), small(), tmp_path / "c"
     whole = train(treebank, config, related=related)
-    for number, loop in enumerate(("tagger 1, epoch 1", "labeler 1", "epoch 2, model 1")):
-        path = tmp_path / str(number)
-        with contextlib.suppress(KeyboardInterrupt):  # in the parser's epochs, the last complete one is the result
-            train(treebank, config, related=related, checkpoint=path, progress=Interrupt(loop))
-        resumed = train(treebank, config, related=related, checkpoint=path, resume=True)
-        for name, table in whole.weights.items():
-            np.testing.assert_array_equal(table, resumed.weights[name])
+    with contextlib.suppress(KeyboardInterrupt):  # in the parser's epochs, the last complete one is the result
+        train(treebank, config, related=related, checkpoint=path, progress=Interrupt(loop))
+    resumed = train(treebank, config, related=related, checkpoint=path, resume=True)
+    for name, table in whole.weights.items():
+        np.testing.assert_array_equal(table, resumed.weights[name])
 
 
 def test_a_training_that_ends_after_the_conventions_goes_on_from_their_tags(tmp_path, monkeypatch):
@@ -237,6 +242,8 @@ def test_sentences_that_are_tested_on_are_left_out(tmp_path, capsys):
     options = [
         f"--set={key}={value}" for key, value in (toy.QUICK | {"segmenter.epochs": 0, "confidence.share": 0}).items()
     ]
+    options += ["--epochs=1", "--set=training.models=1", "--set=pruner.folds=0", "--set=tagger.epochs=1"]
+    options += [f"--set={name}.bits=14" for name in ("features", "pruner", "labeler", "tagger")]
     arguments = [
         "train",
         str(paths["train"]),

@@ -73,7 +73,7 @@ def test_the_text_has_tags_of_a_tagger_that_has_not_seen_it():
     assert material_of(treebank, odd, training__epochs=1, training__tags="gold").sentences[-20:] == odd
 
 
-@pytest.mark.parametrize(("words", "learnt"), [(140, True), (130, False)])
+@pytest.mark.parametrize(("words", "learnt"), [(140, True), pytest.param(130, False, marks=pytest.mark.thorough)])
 def test_the_tagger_of_a_small_treebank_learns_from_as_many_words_of_the_text(words, learnt, monkeypatch):
     monkeypatch.setattr(tagger, "TAGGED_ALONE", words)
     treebank, silver, test = toy.sentences(20), toy.sentences(90, seed=1), toy.sentences(40, seed=2)
@@ -86,24 +86,32 @@ def test_the_tagger_of_a_small_treebank_learns_from_as_many_words_of_the_text(wo
     assert ("X" in {row[3] for sentence in tagged for row in sentence.rows}) == learnt
 
 
-def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path):
+@pytest.mark.parametrize(
+    ("loop", "ends"),
+    [
+        pytest.param("labeler 1", True, marks=pytest.mark.thorough),
+        ("network 1", True),
+        ("epoch 2, model 1", False),
+        pytest.param("epoch 3, model 1", False, marks=pytest.mark.thorough),
+    ],
+)
+def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, loop, ends):
     treebank, silver, config = toy.sentences(12), toy.sentences(50, seed=1), small(confidence__share=0.0)
-    whole = train(treebank, config, silver=silver)
-    for number, loop in enumerate(("labeler 1", "network 1", "epoch 2, model 1", "epoch 3, model 1")):
-        path = tmp_path / str(number)
-        try:
-            train(treebank, config, silver=silver, checkpoint=path, progress=Interrupt(loop))
-        except KeyboardInterrupt:
-            assert number < 2
-        resumed = train(treebank, config, silver=silver, checkpoint=path, resume=True)
-        assert resumed.components == whole.components
-        for name, table in whole.weights.items():
-            np.testing.assert_array_equal(table, resumed.weights[name])
-        assert Model.load(path).meta["log"]
-        with pytest.raises(ConfigError, match="is of other sentences or options"):
-            train(treebank, config, silver=silver[1:], checkpoint=path, resume=True)
+    whole, path = train(treebank, config, silver=silver), tmp_path / "c"
+    try:
+        train(treebank, config, silver=silver, checkpoint=path, progress=Interrupt(loop))
+    except KeyboardInterrupt:
+        assert ends
+    resumed = train(treebank, config, silver=silver, checkpoint=path, resume=True)
+    assert resumed.components == whole.components
+    for name, table in whole.weights.items():
+        np.testing.assert_array_equal(table, resumed.weights[name])
+    assert Model.load(path).meta["log"]
+    with pytest.raises(ConfigError, match="is of other sentences or options"):
+        train(treebank, config, silver=silver[1:], checkpoint=path, resume=True)
 
 
+@pytest.mark.thorough
 def test_confidence_is_learnt_from_held_out_sentences_of_the_treebank(monkeypatch):
     monkeypatch.setattr("nonproj.components.confidence.MIN_WORDS", 50)
     monkeypatch.setattr("nonproj.components.confidence.MIN_WRONG", 1)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from instances import seeds
 from naive_network import in_training
 
 from nonproj.networks.context_learning import ContextLayers, gradients
@@ -81,7 +82,7 @@ def naive_sums(rows, table):
 @pytest.mark.parametrize("with_vectors", [False, True])
 @pytest.mark.parametrize("with_alone", [False, True])
 @pytest.mark.parametrize("with_context", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3, least=1))
 def test_gradients_are_finite_differences_of_the_definition(seed, with_context, with_alone, with_vectors):
     drawn = Drawn(seed, with_context, with_alone, with_vectors)
     if with_context:  # items of the word before all sentences would depend on what no sentence defines

@@ -146,6 +146,7 @@ def test_letters_that_are_composed_keep_their_places(nlp):
         assert unicodedata.normalize("NFC", text[word.start : word.end]) == word.form
 
 
+@pytest.mark.thorough
 def test_real_text(treebanks, tmp_path):
     """Every word of Greek text, multiword tokens included, has its place."""
     gold = list(itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-train.conllu"), 60))

@@ -252,8 +252,8 @@ def score_with_counts(tree, parts, scores):
 @pytest.mark.parametrize("form", ["any", "single_root projective"])
 @pytest.mark.parametrize("name", [["arc", "modifier_count"], ["arc", "sibling", "modifier_count"]], ids="+".join)
 def test_a_set_without_compiled_automata_equals_enumeration(modifier_count, name, form, kind):
-    certified = 0
-    for seed in range(30):
+    certified, chosen = 0, seeds(30, least=12)
+    for seed in chosen:
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
         scores = scale_arcs(parts, scores, 2)
@@ -273,7 +273,7 @@ def test_a_set_without_compiled_automata_equals_enumeration(modifier_count, name
         check_laws(found, parts, scores, max(score_with_counts(tree, parts, scores) for tree in trees))
         assert found.certified
         certified += decoded.certified
-    assert certified >= 10
+    assert certified >= len(chosen) / 3
 
 
 def test_what_has_no_automata_is_named(modifier_count):

@@ -103,7 +103,7 @@ def test_processes_and_full_and_several_trees(file, tmp_path):
 
 def test_certified_trees_are_those_of_the_integer_program(parser):
     searched = 0
-    for sentence in sentences_of(len(seeds(200, least=60)), 2):
+    for sentence in sentences_of(len(seeds(200, least=20)), 2):
         tokens = parser.encode(sentence)
         parts, scores = parser.score(tokens, parser.prune(tokens))
         found = parser.decode(parts, scores)

@@ -112,7 +112,7 @@ def written(document) -> str:
 
 def test_eight_threads_return_the_bytes_of_one(path):
     """Tokens, tags, lemmas, trees, labels, certificates and confidence of up to 1,000 texts."""
-    given = texts(len(seeds(1000)))
+    given = texts(len(seeds(1000, part=20)))
     alone, shared = nonproj.load(path), nonproj.load(path)
     assert by_threads(lambda text: written(shared(text)), given) == [written(alone(text)) for text in given]
 
@@ -155,7 +155,8 @@ def test_other_calls(path, call):
 
 def test_the_estimator(path):
     alone, shared = nonproj.DependencyParser.load(path), nonproj.DependencyParser.load(path)
-    given = [[sentence] for text in texts(120, seed=3) for sentence in nonproj.load(path).segment(text)]
+    nlp, given = nonproj.load(path), texts(len(seeds(120, least=40)), seed=3)
+    given = [[sentence] for text in given for sentence in nlp.segment(text)]
     found = by_threads(lambda X: [heads.tobytes() for heads in shared.predict(X)], given)
     assert found == [[heads.tobytes() for heads in alone.predict(X)] for X in given]
 
@@ -171,7 +172,7 @@ def test_the_component_of_spacy(path, sentences):
             (t.text, t.head.i, t.dep_, t.lemma_, t.tag_, t.is_sent_start, t._.confidence) for t in nlp(text)
         ]
 
-    given = texts(120, seed=4)
+    given = texts(len(seeds(120)), seed=4)
     assert by_threads(pipeline(), given) == list(map(pipeline(), given))
 
 
@@ -186,7 +187,7 @@ def multiwords() -> Multiwords:
 @pytest.mark.parametrize("language", [None, "da"])
 def test_rules_for_tokens_and_multiword_tokens(language):
     chance, given = random.Random(5), []
-    for _ in range(400):
+    for _ in seeds(400):
         forms = [chance.choice([word(chance), word(chance) + "n't", "Zum", "bl.a.", "x. Y", "(z)!"]) for _ in range(8)]
         given.append(" ".join(forms))
 
@@ -233,7 +234,7 @@ def test_parsing_changes_nothing_that_is_shared(path, options):
     nlp(texts(1, seed=6)[0])  # loads tagger, segmenter and classifier
     before = reached(nlp)
     assert len(before) > 1000
-    for text in texts(60, seed=7):
+    for text in texts(len(seeds(60, least=20)), seed=7):
         nlp(text)
     assert reached(nlp) == before
 

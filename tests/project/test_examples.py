@@ -82,6 +82,7 @@ def test_show_trees(folder):
     assert re.findall(r"─? +\d (\w+|\.) +[A-Z]+ +\w+(?: of|$)", picture, re.MULTILINE) == ["den", "hund", "ser", "."]
 
 
+@pytest.mark.thorough
 def test_next_steps(folder):
     """The commands that it prints can be copied, from the folder in which it ran."""
     program = folder / "my programs" / "nonproj"
@@ -144,6 +145,7 @@ def rows_of(path: Path) -> list[tuple]:
     return list(zip(table["form"], table["head"], strict=True))
 
 
+@pytest.mark.thorough
 def test_corpus(folder, texts, tmp_path):
     """Tables are those of the command line, and those that exist are not made again."""
     pytest.importorskip("distributed")
@@ -161,6 +163,7 @@ def test_corpus(folder, texts, tmp_path):
     assert not tables[3].stat().st_size and all(table.stat().st_size for table in tables if table != tables[3])
 
 
+@pytest.mark.thorough
 def test_the_texts_of_a_killed_worker_are_parsed_by_another(folder, texts, tmp_path, cluster):
     """Killed with its queue full; no incomplete table remains."""
     pytest.importorskip("pyarrow")
@@ -244,6 +247,7 @@ QUICKER = ("tagger.epochs=0", "network.epochs=0", "confidence.share=0", "trainin
 """Options without which `examples/valency.py` trains what needs no part types."""
 
 
+@pytest.mark.thorough
 def test_valency(folder):
     words = ["--epochs", "2", *(f"--set={option}" for option in QUICKER)]
     assert min(accuracies(run("valency.py", folder, "train.conllu", "test.conllu", *words))) > 50
@@ -328,6 +332,7 @@ def test_a_model_with_valency_needs_the_type(valency, folder):
         register(part_type)
 
 
+@pytest.mark.thorough
 def test_a_component_of_ones_own_is_trained_evaluated_and_cross_fitted(folder):
     output = run("gloss.py", folder, "train.conllu", "test.conllu", "--epochs", "1")
     assert re.fullmatch(r"[0-9.]+ % right\n[0-9.]+ % right on the training data, cross-fitted\n.+\n", output)

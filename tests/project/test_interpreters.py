@@ -99,7 +99,7 @@ def test_a_new_start_of_python_is_found(source, safe):
     assert found and all(is_safe(behind) for _, behind in found) == safe
 
 
-@pytest.mark.parametrize("inside", ["", "."])
+@pytest.mark.parametrize("inside", ["", pytest.param(".", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", planted.STARTS)
 def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypatch):
     """There is one for every module; even if this process would import them, as in an interactive session."""

@@ -53,6 +53,7 @@ def test_every_package_is_installed():
     assert all((ROOT / folder / "__init__.py").is_file() for folder in folders)
 
 
+@pytest.mark.thorough
 def test_what_is_installed_holds_the_templates(tmp_path):
     """Built from a copy, without the network, where setuptools is at hand; used from where it was built."""
     if importlib.util.find_spec("setuptools") is None:  # importing it here fails where distutils was imported before

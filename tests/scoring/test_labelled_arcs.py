@@ -321,6 +321,7 @@ def test_the_mean_of_models_is_that_of_perceptrons_trained_apart(joint, monkeypa
     np.testing.assert_allclose(found, expected, atol=mean.meta["scale"]["parser"])
 
 
+@pytest.mark.thorough
 def test_several_models_resume_where_they_stopped(tmp_path):
     options = SMALL | {"training.models": 2}
     sentences, checkpoint = toy.sentences(12), tmp_path / "checkpoint"

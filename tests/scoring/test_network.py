@@ -182,7 +182,7 @@ def draw_learner(seed, size=3, **options):
     return learner, example, sentence, encoder.vocabularies, dropped
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6, least=3))
 def test_gradients_are_those_of_the_loss(seed):
     width = 2 * (seed % 2)
     learner, example, sentence, vocabularies, dropped = draw_learner(seed, context=width)

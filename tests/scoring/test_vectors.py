@@ -219,6 +219,7 @@ def test_a_word_with_a_vector_is_known_without_a_treebank(trained):
     assert scores[0] != scores[1]
 
 
+@pytest.mark.thorough
 def test_resumed_training_gives_the_same(trained, tmp_path):
     path, given, model = trained
     config, checkpoint = Config().with_overrides(SMALL | {"features.vectors": str(path)}), tmp_path / "checkpoint"

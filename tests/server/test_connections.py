@@ -73,6 +73,7 @@ def test_a_flood_of_connections_does_not_exhaust_descriptors():
         assert sum(not line.startswith("127.0.0.1 ") for line in server.messages) <= 6, server.messages[:20]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
 def test_requests_beyond_the_limit_of_connections_are_refused():
     """None of the others is idle: the server waits for the body of a request on each."""
@@ -89,7 +90,7 @@ def test_requests_beyond_the_limit_of_connections_are_refused():
         assert httpx.get(f"{server.url}/models", **HTTP).status_code == 200
 
 
-@pytest.mark.parametrize("count", [64, 200])
+@pytest.mark.parametrize("count", [pytest.param(64, marks=pytest.mark.thorough), 200])
 def test_a_server_without_enough_descriptors_does_not_start(count):
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))

@@ -85,7 +85,7 @@ def test_a_restart_with_a_passed_socket_loses_no_request(path, other):
     assert all(answer.startswith("{") for answer in stream.answers)
 
 
-@pytest.mark.parametrize("is_new", [False, True])
+@pytest.mark.parametrize("is_new", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_a_stopping_server_answers_on_open_connections(path, is_new):
     """On one that was used before, and on one that has not been; the response says that it is the last one."""
     with serving(path) as server, contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port)) as client:
@@ -145,8 +145,8 @@ def test_a_socket_for_both_versions_of_the_protocol_knows_its_address(path):
 @pytest.mark.parametrize(
     ("count", "message"),
     [
-        ("two", "nonproj: LISTEN_FDS: 'two' is not a number of sockets\n"),
-        ("-1", "nonproj: LISTEN_FDS: '-1' is not a number of sockets\n"),
+        pytest.param("two", "nonproj: LISTEN_FDS: 'two' is not a number of sockets\n", marks=pytest.mark.thorough),
+        pytest.param("-1", "nonproj: LISTEN_FDS: '-1' is not a number of sockets\n", marks=pytest.mark.thorough),
         ("1", "nonproj: LISTEN_FDS: descriptor 3 is not a listening socket; the socket unit needs Accept=no\n"),
     ],
 )
@@ -162,6 +162,9 @@ def test_variables_for_another_process_are_ignored():
     assert environment == {"HOME": "b"}
     with pytest.raises(ConfigError, match="^LISTEN_PID: 'x' is not a process ID$"):
         passed_sockets({"LISTEN_PID": "x", "LISTEN_FDS": "1"})
+    for count in ("two", "-1"):
+        with pytest.raises(ConfigError, match=f"^LISTEN_FDS: '{count}' is not a number of sockets$"):
+            passed_sockets({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": count})
     with pytest.raises(ConfigError, match=r"^LISTEN_FDS: descriptor \d+ is not a (stream )?socket"):
         passed_sockets({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "99999"})
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command import ROOT, run, running, work_until_end
+from command import ROOT, run, run_copy, running, work_until_end
 from serving import HTTP, nonsense, serving
 from toy import treebank
 
@@ -56,7 +56,7 @@ def parsed(path, tmp_path_factory) -> str:
     """The text, parsed by the command line."""
     file = tmp_path_factory.mktemp("text") / "in.conllu"
     file.write_text(TEXT, encoding="utf-8")
-    result = run("parse", str(path), str(file))
+    result = run_copy("nonproj", "parse", str(path), str(file))
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -293,6 +293,7 @@ def test_a_busy_server_says_so_at_once(strict):
     assert int(refused.headers["retry-after"]) >= 1
 
 
+@pytest.mark.thorough
 def test_slow_clients_are_dropped_and_keep_nobody_waiting(strict):
     slow = [socket.create_connection(("127.0.0.1", strict.port)) for _ in range(50)]
     for connection in slow:
@@ -312,6 +313,7 @@ def test_slow_clients_are_dropped_and_keep_nobody_waiting(strict):
     body.close()
 
 
+@pytest.mark.thorough
 def test_clients_that_leave_do_no_harm(server):
     fields = {"data": nonsense(900), "input": "horizontal", "parser": ""}
     for _ in range(10):
@@ -340,6 +342,7 @@ def test_a_signal_ends_the_server_after_its_requests(path, number):
         assert running(server.process.pid) == []
 
 
+@pytest.mark.thorough
 def test_workers_end_with_a_server_that_is_killed(path):
     with serving(path) as server:
         workers = running(server.process.pid)
@@ -365,7 +368,7 @@ def test_errors_of_the_command_are_one_line(path, tmp_path):
             ([str(path), "--port", "99999"], "99999 is not a number from 0 to 65535"),
             ([], "the following arguments are required: MODEL"),
         ):
-            result = run("serve", *words)
+            result = run_copy("nonproj", "serve", *words)
             assert result.returncode == 2
             assert message in result.stderr
             assert result.stderr.count("\n") == 1

@@ -273,6 +273,7 @@ def workers_of(server) -> list[int]:
     return sorted(found)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_server_owns_its_models(tmp_path):
     """The file is overwritten in place, then replaced by another, then removed; and the worker dies each time."""
@@ -320,6 +321,7 @@ def test_a_copy_cannot_be_written_to(tmp_path):
     assert not os.path.exists(copy.path)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
 def test_a_server_that_cannot_start_workers_ends_with_an_error():
     with serving(GOLDEN) as server:
@@ -428,6 +430,7 @@ def test_a_socket_buffers_no_response():
     assert asyncio.run(with_application(app, work)) < 2 * 65536
 
 
+@pytest.mark.thorough
 def test_connections_are_limited_by_the_files_that_may_be_open(tmp_path):
     """Idle clients cannot take the descriptors that a new worker needs."""
     with serving(GOLDEN) as server:

@@ -54,6 +54,7 @@ def test_a_reload_changes_the_answers_and_loses_none(path, other):
     assert 'nonproj_reloads_total{result="succeeded"} 1.0' in metrics
 
 
+@pytest.mark.thorough
 def test_a_broken_model_leaves_the_old_one_serving(path, other):
     with serving(path) as server, Stream(server.url) as stream:
         for broken in (b"", GOLDEN.read_bytes()[:5000], b"nonsense" * 1000, None):
@@ -91,6 +92,7 @@ def test_the_last_of_many_reloads_wins(path, other):
     assert said(server, "reloading toy") <= 3, "what is wanted during a reload is one reload"
 
 
+@pytest.mark.thorough
 def test_a_long_request_is_finished_by_the_old_model(path, other):
     long = DATA | {"data": "\n".join(nonsense(400, seed) for seed in range(12))}
     with serving(path, "--timeout", "120") as server:
@@ -107,6 +109,7 @@ def test_a_long_request_is_finished_by_the_old_model(path, other):
         assert "second" in post(f"{server.url}/process", data=DATA).text
 
 
+@pytest.mark.thorough
 def test_a_new_worker_that_dies_leaves_the_old_ones(path, other):
     with serving(path, "--jobs", "2") as server, Stream(server.url) as stream:
         old = set(running(server.process.pid))

@@ -124,6 +124,7 @@ def test_multiword_tokens_and_comments_stay_when_tags_change(here):
     assert parsed[2].endswith("\tA=1")
 
 
+@pytest.mark.thorough
 def test_training_on_predicted_tags_resumes_as_if_it_had_not_stopped(tmp_path):
     sentences, checkpoint = toy.sentences(30), tmp_path / "checkpoint"
     config = Config().with_overrides(SMALL | {"training.tags": "predicted", "training.epochs": 3})

@@ -40,7 +40,9 @@ def test_the_rules_of_a_language_alone(name):
 @pytest.mark.parametrize(
     "with_spacy", [pytest.param(False, id="own"), pytest.param(True, id="spacy", marks=pytest.mark.thorough)]
 )
-@pytest.mark.parametrize("name", TREEBANKS)
+@pytest.mark.parametrize(
+    "name", [name if name == "basque" else pytest.param(name, marks=pytest.mark.thorough) for name in TREEBANKS]
+)
 def test_rules_with_the_treebank(name, with_spacy, treebanks, monkeypatch):
     if with_spacy:
         pytest.importorskip("spacy")

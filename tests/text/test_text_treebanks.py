@@ -33,11 +33,12 @@ def figures(gold, found) -> list[float]:
     return [200 * len(a & b) / (len(a) + len(b)) for a, b in zip(*values, strict=True)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "least"),
     [
         ("greek/el_gdt-ud", (99.6, 99.6, 92.5)),
-        pytest.param("english-ewt/en_ewt-ud", (98.9, 98.6, 85.5), marks=pytest.mark.thorough),
+        ("english-ewt/en_ewt-ud", (98.9, 98.6, 85.5)),
     ],
 )
 def test_real_treebanks(treebanks, name, least):
@@ -56,6 +57,7 @@ H1N1 R2D2 H2O RTX4090 iPhone12 Windows10 sha256 IPv6 MP4 x86_64 1,993,045 3.1415
 DIVIDED = "( report.docx ) | C++ , | .NET , | wikipedia.org . | RTX4090 ; | 50 % | $ 5 | 3 pm"
 
 
+@pytest.mark.thorough
 def test_codes_and_names_that_training_has_not_seen(treebanks):
     """Places between letters, digits and signs are known by classes and shapes, from a part of the treebank."""
     sentences = list(itertools.islice(conll.read(treebanks / "english-ewt/en_ewt-ud-train.conllu"), 6000))

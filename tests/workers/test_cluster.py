@@ -37,9 +37,9 @@ from nonproj.workers.pool import LostError
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, model_of) -> Path:
     """A folder with a treebank, a model trained on it, and the output of one process for a file."""
-    return make_files(tmp_path_factory.mktemp("parallel"))
+    return make_files(tmp_path_factory.mktemp("parallel"), model_of("small"))
 
 
 @pytest.fixture
@@ -154,6 +154,7 @@ def _addresses(dask_scheduler=None) -> dict:
     return {address: worker.name for address, worker in dask_scheduler.workers.items()}
 
 
+@pytest.mark.thorough
 def test_a_worker_that_joins_later_with_a_different_version(here, cluster, tmp_path):
     """It is met by a call, which only this worker may run, so that the others cannot repeat it."""
     other = tmp_path / "other"
@@ -244,7 +245,11 @@ def refusal(address: str, reason: str) -> str:
     ("address", "reason"),
     [
         ("tcp://127.0.0.1:1", "connection refused"),
-        ("tls://127.0.0.1:1", "tls:// needs certificates, configured in Dask as distributed.comm.tls"),
+        pytest.param(
+            "tls://127.0.0.1:1",
+            "tls:// needs certificates, configured in Dask as distributed.comm.tls",
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_unreachable_scheduler(address, reason, here):
@@ -297,7 +302,8 @@ def test_what_dask_raises_when_something_is_closed_is_a_lost_connection(name):
         raise kind("ConnectionPool is closed")
 
 
-@pytest.mark.parametrize("command", ["parse", pytest.param("train", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("command", ["parse", "train"])
 def test_a_scheduler_that_dies_is_reported_in_one_line(here, command):
     pytest.importorskip("distributed")
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import tqdm
 from command import die_once, running, start, wait_until, work_until_end
+from instances import seeds
 from pieces import make_files, work_in
 from toy import treebank
 
@@ -27,9 +28,9 @@ WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, model_of) -> Path:
     """A folder with a treebank, a model trained on it, and the output of one process for a file."""
-    return make_files(tmp_path_factory.mktemp("parallel"))
+    return make_files(tmp_path_factory.mktemp("parallel"), model_of("small"))
 
 
 @pytest.fixture
@@ -99,7 +100,9 @@ def _meet(folder: str) -> int:
     return os.getpid()
 
 
-def test_a_call_that_kills_every_process_is_reported_in_one_line():
+@pytest.mark.parametrize("deaths", [2, pytest.param(processes.DEATHS, marks=pytest.mark.thorough)])
+def test_a_call_that_kills_every_process_is_reported_in_one_line(deaths, monkeypatch):
+    monkeypatch.setattr(processes, "DEATHS", deaths)
     message = "one call kills every worker process, perhaps for lack of memory; fewer --jobs need less"
     with pytest.raises(ClusterError, match=message), processes.Processes(2) as workers:
         list(pool.in_order(workers, os._exit, [(1,), (1,)]))
@@ -107,8 +110,8 @@ def test_a_call_that_kills_every_process_is_reported_in_one_line():
 
 def test_another_process_repeats_the_call_of_a_dead_one(tmp_path):
     with processes.Processes(2) as workers:
-        tasks = [(str(tmp_path / str(n)),) for n in range(6)]
-        assert list(pool.in_order(workers, die_once, tasks)) == ["alive"] * 6
+        tasks = [(str(tmp_path / str(n)),) for n in seeds(6, least=3)]
+        assert list(pool.in_order(workers, die_once, tasks)) == ["alive"] * len(tasks)
 
 
 class Unsendable(Exception):
@@ -142,7 +145,8 @@ def _make_function():
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
-def test_processes_write_what_one_process_writes(here, capsys):
+def test_processes_write_what_one_process_writes(here, capsys, monkeypatch):
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
     words = ["parse", "toy.nonproj", str(here / "in.conll"), "--jobs", "2", "--stats", "two.jsonl", "--stats-comments"]
     assert main([*words, "-o", "two.conll"]) == 0
     assert Path("two.conll").read_bytes() == Path("one.conll").read_bytes()
@@ -212,7 +216,7 @@ def test_a_worker_that_nobody_listens_to_ends_without_a_word():
     ("number", "code", "message", "everyone"),
     [
         pytest.param(signal.SIGINT, 130, b"nonproj: interrupted\n", False, marks=pytest.mark.thorough),
-        (signal.SIGINT, 130, b"nonproj: interrupted\n", True),
+        pytest.param(signal.SIGINT, 130, b"nonproj: interrupted\n", True, marks=pytest.mark.thorough),
         pytest.param(signal.SIGTERM, 143, b"nonproj: terminated\n", False, marks=pytest.mark.thorough),
         pytest.param(signal.SIGTERM, 143, b"nonproj: terminated\n", True, marks=pytest.mark.thorough),
         pytest.param(signal.SIGHUP, 129, b"nonproj: hung up\n", False, marks=pytest.mark.thorough),
@@ -239,6 +243,7 @@ def test_processes_end_with_their_parent(folder, tmp_path, number, code, message
     assert running(process.pid) == []
 
 
+@pytest.mark.thorough
 def test_the_share_of_a_killed_process_is_parsed_again(here):
     Path("long.conll").write_text(treebank(500) * 10, encoding="utf-8")
     process = start("parse", "toy.nonproj", "long.conll", "-o", "two.conll", "--jobs", "2")
@@ -269,7 +274,6 @@ def test_workers_are_copies_of_a_process_that_has_parsed(here, monkeypatch):
     monkeypatch.setattr(processes, "WorkerProcess", lambda: pytest.fail("a new interpreter"))
     forked, fork = [], processes.ForkedProcess
     monkeypatch.setattr(processes, "ForkedProcess", lambda: forked.append(fork()) or forked[-1])
-    monkeypatch.setattr(processes, "can_fork", lambda: True)  # other tests may have left threads
     assert main(["parse", "toy.nonproj", "in.conll", "-o", "two.conll", "--stats-comments", "--jobs", "2"]) == 0
     assert (loaded, len(forked)) == ([os.getpid()], 2)
     assert Path("two.conll").read_bytes() == Path("one.conll").read_bytes()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command import start, wait_until
+from instances import places
 from pieces import make_files, work_in
 from toy import treebank
 
@@ -24,9 +25,9 @@ FACTS = {"model": "3f", "input": "a0", "options": {"--nbest": 1}}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, model_of) -> Path:
     """A folder with a model and some files, one of them long."""
-    folder = make_files(tmp_path_factory.mktemp("resume"))
+    folder = make_files(tmp_path_factory.mktemp("resume"), model_of("small"))
     (folder / "long.conll").write_text(treebank(3000, seed=2), encoding="utf-8")
     return folder
 
@@ -85,7 +86,12 @@ def write_inputs() -> None:
     Path("bad.conll").write_bytes("\n\n".join(blocks).encode("latin-1", "replace"))
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+QUICK = ("treebank", "text", "skip", "two processes")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in VARIANTS]
+)
 def test_a_resumed_job_writes_what_a_calm_one_writes(here, monkeypatch, name, capsys):
     write_inputs()
     words, jobs = VARIANTS[name]
@@ -279,7 +285,7 @@ def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
             kept.append(all_of_them[-1])
             sizes.append(path.stat().st_size)
     data = path.read_bytes()
-    for cut in range(len(data)):
+    for cut in places(len(data)):
         path.write_bytes(data[:cut])
         whole = max(0, sum(size <= cut for size in sizes) - 2)
         assert records(path) == all_of_them[:whole]
@@ -297,7 +303,7 @@ def test_damage_is_noticed(tmp_path):
         end = path.stat().st_size
         kept.append(Record("2", b"two\n", b"", {"sentences": 2}))
     data = path.read_bytes()
-    for place in range(begin, len(data)):
+    for place in (begin + number for number in places(len(data) - begin)):
         damaged = bytearray(data)
         damaged[place] ^= 1
         path.write_bytes(damaged)

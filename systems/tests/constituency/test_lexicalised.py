@@ -5,6 +5,7 @@ import itertools
 import naive_lexicalised as naive
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj.errors import ModelError
 from nonproj_systems.constituency.brackets import TOP, Tree, parse_tree
@@ -77,7 +78,7 @@ def sentence(rng, n_words):
     return [str(rng.choice([*WORDS[tag], "zebra"])) for tag in tags], tags
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_the_best_tree_is_that_of_the_twin(seed):
     rng = np.random.default_rng(seed)
     model, twin, _ = models(rng, size=4)
@@ -122,7 +123,7 @@ def test_the_treebanks_own_trees_have_the_twins_probability():
         assert len(graph.items) == len(graph.first) - 1
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_hypergraphs_equal_enumeration(seed):
     """With small integers as scores, so that many derivations are equally good."""
     rng = np.random.default_rng(seed)

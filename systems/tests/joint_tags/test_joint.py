@@ -6,6 +6,7 @@ import naive_joint
 import naive_trees
 import numpy as np
 import pytest
+from instances import seeds
 from joint_problems import draw_joint
 from problems import KINDS
 
@@ -22,6 +23,9 @@ from nonproj_systems.relaxation.subgradient import Subgradient
 
 TRIPLES, FOURS = (*TYPES, "trisibling"), (*TYPES, "grandsibling", "trisibling")
 SETS = [pytest.param(TYPES, id="second"), pytest.param(TRIPLES, id="trisibling"), pytest.param(FOURS, id="third")]
+QUICK = [SETS[0], *(pytest.param(*each.values, id=each.id, marks=pytest.mark.thorough) for each in SETS[1:])]
+"""The sets for tests that take long: every day, only the first."""
+
 CASES = [pytest.param(DEFAULTS, id="polyak"), pytest.param(DualOptions(rule=APPENDIX_A, beta=0.3, tau=0.7), id="paper")]
 
 
@@ -66,10 +70,10 @@ def test_decoding_equals_enumeration(options, kind):
     assert searched > 0
 
 
-@pytest.mark.parametrize("types", SETS)
-@pytest.mark.parametrize("most, seeds", [(2, 3), (3, 2)])
-def test_five_words_equal_enumeration(most, seeds, types):
-    for seed in range(seeds):
+@pytest.mark.parametrize("types", QUICK)
+@pytest.mark.parametrize("most, count", [(2, 3), pytest.param(3, 2, marks=pytest.mark.thorough)])
+def test_five_words_equal_enumeration(most, count, types):
+    for seed in range(count):
         problem = draw_joint(np.random.default_rng(100 + seed), 5, "continuous", most=most, types=types)
         optimum, best = naive_joint.best_jointly(problem.space.first, problem.parts, problem.scores, problem.chain)
         found = decode_jointly(problem)
@@ -77,7 +81,7 @@ def test_five_words_equal_enumeration(most, seeds, types):
         assert (tuple(found.decoded.tree.tolist()), tuple(found.tags.tolist())) in best
 
 
-@pytest.mark.parametrize("types", SETS)
+@pytest.mark.parametrize("types", QUICK)
 def test_decoding_equals_the_integer_program(types):
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -91,6 +95,7 @@ def test_decoding_equals_the_integer_program(types):
         assert found.decoded.certified
 
 
+@pytest.mark.thorough
 def test_eight_words_equal_the_integer_program():
     """With arcs that decide more than other parts, as in real sentences; else HiGHS takes minutes."""
     problem = draw_joint(np.random.default_rng(0), 8, "continuous", most=2, chain_scale=0.5)
@@ -102,7 +107,7 @@ def test_eight_words_equal_the_integer_program():
     assert found.decoded.certified
 
 
-@pytest.mark.parametrize("types", SETS)
+@pytest.mark.parametrize("types", QUICK)
 def test_integer_program_equals_enumeration(types):
     for seed in range(6):
         problem = draw_joint(np.random.default_rng(seed), 4, KINDS[seed % 2], types=types)
@@ -157,7 +162,7 @@ def test_parts_of_two_candidates_of_a_word_are_forbidden_and_no_others():
 
 
 def test_tag_sequences_equal_enumeration():
-    for seed in range(40):
+    for seed in seeds(40):
         rng = np.random.default_rng(seed)
         n, kind = int(rng.integers(1, 6)), KINDS[seed % 2]
         problem = draw_joint(rng, n, kind)

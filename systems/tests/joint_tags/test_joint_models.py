@@ -78,6 +78,7 @@ def test_joint_problems_score_arcs_with_their_labels(monkeypatch):
     np.testing.assert_allclose(problem.scores[: words**2], scores[: words**2])
 
 
+@pytest.mark.thorough
 def test_joint_decoding_with_one_tag_for_each_word_has_the_same_scores():
     model = train(toy.sentences(40), Config().with_overrides(WITH_NETWORK))
     parser = JointParser(model, candidates=CandidateOptions(most=1))
@@ -90,6 +91,7 @@ def test_joint_decoding_with_one_tag_for_each_word_has_the_same_scores():
         np.testing.assert_allclose(problem.scores, parser.score(tokens, arcs)[1], atol=1e-9)
 
 
+@pytest.mark.thorough
 def test_tags_are_decided_with_parts_of_third_order(monkeypatch):
     """Sets that have no joint problem are refused."""
     model = train(toy.sentences(20), Config().with_overrides(SMALL | {"parts": "third", "tagger.epochs": 1}))

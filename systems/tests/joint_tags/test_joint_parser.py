@@ -52,7 +52,7 @@ def linear(tmp_path_factory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module", params=["linear", "encoder"])
+@pytest.fixture(scope="module", params=["linear", pytest.param("encoder", marks=pytest.mark.thorough)])
 def path(request, linear, tmp_path_factory) -> Path:
     """This model, by itself and with a pretrained encoder."""
     if request.param == "linear":

@@ -3,6 +3,7 @@
 import naive_mrf as naive
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj_systems.mrf.cover import COVERS, chains, make_forests, rows_and_columns, single_edges, spanning_forests
 from nonproj_systems.mrf.decomposition import decompose
@@ -14,7 +15,7 @@ from nonproj_systems.relaxation.solver import Limits, solve
 from nonproj_systems.relaxation.steps import AppendixA, Constant, PerIncrease, Polyak
 from nonproj_systems.relaxation.subgradient import Subgradient
 
-SEEDS = range(60)
+SEEDS = seeds(60)
 
 
 def random(seed, **options):
@@ -127,7 +128,7 @@ def test_a_cover_with_a_cycle_or_a_missing_edge_is_refused():
         rows_and_columns(triangle)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_oracles_equal_enumeration(seed):
     """Maxima, max-marginals and marginals of a forest, with the scores of multipliers and shares."""
     rng = np.random.default_rng(seed)
@@ -179,7 +180,7 @@ def test_the_compiled_loop_equals_the_library_step_by_step(seed, rule):
         assert abs(ours.dual_bound - theirs.dual_bound) < 1e-9
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_sweeps_are_coordinate_descent_over_chains(seed):
     """From the multipliers represented by messages, both visit the nodes in order and reach the same bounds."""
     _, field = random(seed, n=7)

@@ -3,6 +3,7 @@
 import naive_mrf as naive
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj_systems.mrf import search
 from nonproj_systems.mrf.clusters import add_clusters, descend, gains, start_from
@@ -34,7 +35,7 @@ def without_elimination(monkeypatch):
     monkeypatch.setattr(search, "eliminate", lambda field: None)
 
 
-@pytest.mark.parametrize("seed", [*range(220), *FORBIDDEN])
+@pytest.mark.parametrize("seed", [*seeds(220), *FORBIDDEN])
 def test_certified_labels_are_optimal(seed, without_elimination):
     raw = random(seed)
     field, best = MRF(*raw), naive.maximum(raw)
@@ -75,7 +76,7 @@ def test_programs_agree(seed):
         assert exact.certified and abs(exact.value - value) < 1e-6
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_variable_elimination_is_exact(seed):
     raw = random(seed)
     value, labels = eliminate(MRF(*raw))
@@ -88,7 +89,7 @@ def test_variable_elimination_gives_up_before_it_takes_too_much():
     assert eliminate(clique, max_table=3**8)[0] == 28.0
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_a_restriction_has_the_scores_of_the_whole(seed):
     rng = np.random.default_rng(seed)
     raw = random(seed)
@@ -122,7 +123,7 @@ def total_score(tight, labels):
     return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_clusters_tighten_and_keep_all_scores(seed):
     rng = np.random.default_rng(seed)
     raw = naive.random_field(rng, integers=seed % 2 == 1, n=7, density=0.8)

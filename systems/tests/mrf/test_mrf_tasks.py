@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import naive_mrf as naive
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj_systems.mrf import consistency
 from nonproj_systems.mrf.consistency import document_field, documents, tag_document
@@ -44,7 +45,7 @@ def best_document(chains, keys, weight, same):
     return best
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(25))
 def test_a_document_is_its_chains_and_its_ties(seed):
     rng = np.random.default_rng(seed)
     chains = [random_chain(rng, int(n)) for n in rng.integers(1, 4, 3)]
@@ -184,7 +185,7 @@ def test_images_agree_with_an_exact_solver():
         assert found.certified and abs(-solution[1] - found.value) < 1e-3
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_moves_of_forests_never_lose(seed):
     """A move gives a forest its best labels, so on a tree one move is enough; elsewhere scores only rise."""
     rng = np.random.default_rng(seed)

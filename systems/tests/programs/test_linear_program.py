@@ -4,6 +4,7 @@ import naive_programs
 import naive_trees
 import numpy as np
 import pytest
+from instances import seeds
 from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, SECOND_ORDER, best_score, draw_problem, trees_over
 
 from nonproj.dual.decoding import dual_decomposition
@@ -128,7 +129,8 @@ def test_bounds_are_valid_and_tighter_for_smaller_polytopes(name):
     """Only for siblings and grandparents together is the hull of the automata within the rows of the papers."""
     compared, strict = 0, {"single": 0, "pairs": 0, "subset": 0, "multi": 0}
     siblings, grandparents = name != ARC_GRANDPARENT, name != "sibling"
-    for seed in range(50):
+    chosen = seeds(50)
+    for seed in chosen:
         parts, scores, single_root = draw(seed, name, 4, 8)
         best, certified = optimum(parts, scores, single_root)
         compared += certified
@@ -157,8 +159,8 @@ def test_bounds_are_valid_and_tighter_for_smaller_polytopes(name):
         strict["multi"] += bounds["compact"] < bounds["multi"] - 1e-3
         if not (siblings and grandparents):
             assert bounds["compact"] == near(bounds["multi"])
-    assert compared >= 5
-    assert strict["single"] >= 3
+    assert compared >= 5 / 50 * len(chosen)
+    assert strict["single"] >= 3 / 50 * len(chosen)
     if siblings:
         assert strict["pairs"] >= 3
     if grandparents:
@@ -175,7 +177,8 @@ def test_dual_decomposition_converges_to_the_compact_optimum(name):
     """
     schedules = [(rule, beta, k) for k in (300, 3000, 30000) for rule in (POLYAK, APPENDIX_A) for beta in (0.5, 0.001)]
     loose = 0  # by values: which of several optimal vertices a solver returns depends on the machine
-    for seed in range(60):
+    chosen = seeds(60)
+    for seed in chosen:
         parts, scores, single_root = draw(seed, name, 4, 6)
         _, fractional = linear_program(parts, scores, LinearOptions("compact", single_root=single_root))
         exact, _ = linear_program(parts, scores, LinearOptions("compact", single_root=single_root, integer=True))
@@ -189,7 +192,7 @@ def test_dual_decomposition_converges_to_the_compact_optimum(name):
             if gap <= allowed:
                 break
         assert gap <= allowed
-    assert loose >= 10
+    assert loose >= 10 / 60 * len(chosen)
 
 
 @pytest.mark.parametrize("single_root", [False, True])

@@ -59,7 +59,7 @@ def check_laws(found, relaxed, exact):
 
 
 @pytest.mark.parametrize("rows", [False, True])
-@pytest.mark.parametrize("n_parts", [3, 5])
+@pytest.mark.parametrize("n_parts", [3, pytest.param(5, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", METHODS)
 def test_random_problems(name, n_parts, rows):
     if rows and name in WITHOUT_ROWS:
@@ -99,7 +99,7 @@ def test_the_bound_converges_to_the_optimum_of_the_linear_program(name, rows):
     assert compared >= 2
 
 
-@pytest.mark.parametrize("parts_name", ["sibling", "grandparent"])
+@pytest.mark.parametrize("parts_name", ["sibling", pytest.param("grandparent", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", METHODS)
 def test_sentences(name, parts_name):
     """A tree and the automata of the heads, each its own oracle."""

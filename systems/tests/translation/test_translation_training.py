@@ -5,12 +5,13 @@ import math
 import naive_translation
 import numpy as np
 import pytest
+from instances import seeds
 from translations import draw_lm
 
 from nonproj.errors import DataError, FileError
 from nonproj_systems.translation import alignment, language_model, phrases, symmetrization, text
 
-SEEDS = range(20)
+SEEDS = seeds(20)
 
 
 def draw_sentences(rng, count, n_words, longest, least=1, first=3):
@@ -141,7 +142,7 @@ def test_expectation_maximisation_raises_the_likelihood():
     assert sum(right) >= 0.8 * len(right)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_symmetrization_equals_its_twin(seed):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 7)), int(rng.integers(1, 7))
@@ -157,7 +158,7 @@ def test_symmetrization_equals_its_twin(seed):
 # -- phrases -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_extraction_equals_the_definition(seed):
     rng = np.random.default_rng(seed)
     matrix = rng.random((int(rng.integers(1, 7)), int(rng.integers(1, 7)))) < 0.25

@@ -5,6 +5,7 @@ from __future__ import annotations
 import naive_tsp
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj_systems.relaxation.solver import Limits
 from nonproj_systems.relaxation.solver import solve as relax
@@ -57,7 +58,7 @@ def test_a_minimum_1_tree_and_its_marginals_equal_enumeration(n):
 
 
 def test_larger_1_trees_equal_kruskal():
-    for seed in range(60):
+    for seed in seeds(60):
         instance = draw(seed, 10 + seed % 30)
         n = len(instance.weights)
         u = np.append(0.0, np.random.default_rng(seed).standard_normal(n - 1) * 50)
@@ -75,7 +76,8 @@ def test_larger_1_trees_equal_kruskal():
 @pytest.mark.parametrize("scaled", [False, True])
 def test_the_ascent_equals_the_library_step_by_step(memory, polyak, scaled):
     compared = 0
-    for seed in range(60):
+    chosen = seeds(60)
+    for seed in chosen:
         instance = draw(seed, 5 + seed % 20)
         n = len(instance.weights)
         target = float(instance.length(np.arange(n))) if polyak else -np.inf
@@ -92,12 +94,12 @@ def test_the_ascent_equals_the_library_step_by_step(memory, polyak, scaled):
         if not mine.is_tour and not polyak and not scaled:
             assert (mine.multipliers[1:] == found.best_multipliers).all() and mine.multipliers[0] == 0
         compared += len(mine.course)
-    assert compared > 500
+    assert compared > 500 / 60 * len(chosen)
 
 
 def test_the_ascent_equals_the_library_by_its_own_rules():
     """The method of the tutorial, as `Subgradient` has it, with its step rules."""
-    for seed in range(30):
+    for seed in seeds(30):
         instance = draw(seed, 12)
         for rule, sizes in ((Constant(2.0), np.full(40, 2.0)), (Decaying(64.0, 1.0), 64.0 / np.arange(1, 41))):
             mine = ascend(instance, Steps(sizes, -np.inf, 0.0))
@@ -107,7 +109,7 @@ def test_the_ascent_equals_the_library_by_its_own_rules():
 
 def test_the_ascent_equals_the_plain_loop():
     """Without ties: another minimum 1-tree would be another subgradient."""
-    for seed in range(0, 40):
+    for seed in seeds(40):
         instance = draw(seed, 6 + seed % 10, kind=1)
         sizes = 1000.0 * 0.9 ** np.arange(40)
         target = float(instance.length(np.arange(len(instance.weights))))
@@ -117,7 +119,7 @@ def test_the_ascent_equals_the_plain_loop():
 
 
 def test_the_preconditioner_is_that_of_the_definition():
-    for seed in range(60):
+    for seed in seeds(60):
         instance = draw(seed, 3 + seed % 12)
         matrix = naive_tsp.cluster_matrix(instance.weights.tolist())
         assert np.linalg.eigvalsh(matrix).min() > 0
@@ -158,7 +160,7 @@ def test_on_clusters_the_bound_is_that_of_the_subtour_program(side, deviation):
 
 
 def test_no_dual_value_is_above_the_optimum_and_the_bound_nears_that_of_the_subtour_program():
-    for seed in range(200):
+    for seed in seeds(200):
         instance = draw(seed)
         optimum = naive_tsp.shortest(instance.weights.tolist())
         preconditioner = by_clusters(instance.weights)
@@ -178,7 +180,8 @@ def test_no_dual_value_is_above_the_optimum_and_the_bound_nears_that_of_the_subt
 def test_local_search_reports_the_length_of_its_tour():
     """Moves in both directions, of all sizes, around the end of the array."""
     short = 0
-    for seed in range(150):
+    chosen = seeds(150)
+    for seed in chosen:
         instance = draw(seed, 5 + seed % 25)
         n = len(instance.weights)
         near = neighbour_lists(np.zeros((n, n)), instance.weights)
@@ -187,12 +190,12 @@ def test_local_search_reports_the_length_of_its_tour():
         assert is_tour(instance, tour) and instance.length(tour) == length <= instance.length(start)
         if n < 9:
             short += length == naive_tsp.shortest(instance.weights.tolist())
-    assert short >= 20
+    assert short >= 20 / 150 * len(chosen)
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2])
 def test_tours_are_proven_and_equal_dynamic_programming(kind):
-    for seed in range(80):
+    for seed in seeds(80):
         instance = draw(1000 + seed, 3 + seed % 8, kind)
         found = solve(instance, Options(kicks=seed % 2))
         assert found.certified and found.bound == found.value == instance.length(found.tour)
@@ -202,7 +205,7 @@ def test_tours_are_proven_and_equal_dynamic_programming(kind):
 
 
 def test_larger_tours_equal_the_integer_program():
-    for seed in range(20):
+    for seed in seeds(20):
         instance = draw(seed, 14 + seed)
         found = solve(instance, Options(kicks=0))
         assert found.certified and instance.length(found.tour) == found.value

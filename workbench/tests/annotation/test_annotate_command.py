@@ -54,7 +54,10 @@ def path(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+OTHERS = [pytest.param(number, marks=pytest.mark.thorough) for number in (signal.SIGINT, signal.SIGHUP)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, *OTHERS])
 def test_signals_save_and_release(path, number):
     running = Running(path)
     running.edit(0, op="done", value=True)
@@ -82,6 +85,7 @@ def test_two_processes(path):
     running.end()
 
 
+@pytest.mark.thorough
 def test_the_validator_is_omitted_for_a_model_of_other_tags(tmp_path, noisy_model):
     """It would reject the tag of each word."""
     pytest.importorskip("udtools")

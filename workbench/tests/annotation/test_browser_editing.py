@@ -86,6 +86,7 @@ def test_a_word_is_dragged_to_its_new_head_and_the_rest_is_decoded_again(page, a
     assert "Head=6" in sentence.rows[2][9]
 
 
+@pytest.mark.thorough
 def test_a_word_is_dropped_on_the_bar_of_the_root(page):
     page.drop(6, 0)
     assert page.heads[5] == 0
@@ -94,6 +95,7 @@ def test_a_word_is_dropped_on_the_bar_of_the_root(page):
     assert page.heads[3] == 0
 
 
+@pytest.mark.thorough
 def test_a_drag_that_ends_nowhere_or_by_escape_changes_nothing(page):
     before, version = page.heads, page.sentence["version"]
     chain = ActionChains(page.browser).click_and_hold(page.form(3))
@@ -105,6 +107,7 @@ def test_a_drag_that_ends_nowhere_or_by_escape_changes_nothing(page):
     assert not page.all("#scroll .band")
 
 
+@pytest.mark.thorough
 def test_an_arc_is_dragged_by_its_line(page):
     box = page.run(
         "const b = document.querySelector(\"#scroll .arc[data-word='6'] .line\").getBoundingClientRect();"
@@ -179,6 +182,7 @@ def test_everything_by_keys(page, annotator):
     assert not page.sentence["done"]
 
 
+@pytest.mark.thorough
 def test_a_head_that_is_not_allowed(page):
     old = page.heads[6]
     page.run("select(7)")
@@ -192,6 +196,7 @@ def test_a_head_that_is_not_allowed(page):
     assert page.heads[6] == old and not page.all("#scroll .arc.forbidden")
 
 
+@pytest.mark.thorough
 def test_the_best_trees_are_shown_and_taken(page):
     page.wait(lambda: len(page.all("#best button")) >= 3)
     trees = page.run("return best.trees")
@@ -242,6 +247,7 @@ def test_the_table_edits_every_column(page, annotator):
     assert "Note=a b" in sentence.rows[0][9]
 
 
+@pytest.mark.thorough
 def test_tab_goes_from_column_to_column(page):
     page.cell(1, "form").click()
     page.one("#choice").send_keys(Keys.TAB)
@@ -278,6 +284,7 @@ def test_words_are_split_and_joined(page, annotator):
     assert "1-2\tdenlille\t" in "".join(stored(page, annotator)[0].lines)
 
 
+@pytest.mark.thorough
 def test_sentences_are_split_and_joined(page, annotator):
     page.run("select(4)")
     page.press("S").settled()
@@ -290,6 +297,7 @@ def test_sentences_are_split_and_joined(page, annotator):
     assert [len(each) for each in stored(page, annotator)] == [8, 3, 8]
 
 
+@pytest.mark.thorough
 def test_a_cycle_of_decisions_is_refused_in_words(page):
     page.drop(3, 6)
     page.drop(6, 3)
@@ -299,6 +307,7 @@ def test_a_cycle_of_decisions_is_refused_in_words(page):
     assert not page.one("#notice").is_displayed()
 
 
+@pytest.mark.thorough
 def test_comments(page, annotator):
     page.one("#comments summary").click()
     field = page.one("#comment-text")
@@ -309,6 +318,7 @@ def test_comments(page, annotator):
     assert "# doubt = the participle\n" in stored(page, annotator)[0].lines
 
 
+@pytest.mark.thorough
 def test_help_names_every_key(page):
     page.press("?")
     assert page.one("#help").is_displayed()
@@ -321,6 +331,7 @@ def test_help_names_every_key(page):
     assert len(names) == len(set(names))
 
 
+@pytest.mark.thorough
 def test_help_opens_at_its_top(page):
     """In a window that it does not fit into, too, and when it is opened again."""
     emulate(page.browser, height=400)
@@ -333,6 +344,7 @@ def test_help_opens_at_its_top(page):
         page.type(Keys.ESCAPE)
 
 
+@pytest.mark.thorough
 def test_names_and_roles_for_screen_readers(page):
     for element in page.all("button, input, select, textarea"):
         name = page.run(

@@ -49,6 +49,7 @@ def folder(noisy_model, tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_from_raw_text_to_a_treebank_and_a_better_model(browser, folder):
     parse, annotate, audit, compare = BLOCKS
     run(parse, folder)

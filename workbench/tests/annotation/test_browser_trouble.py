@@ -82,6 +82,7 @@ def test_of_two_windows_the_second_shows_what_the_first_has_changed(started):
         browser.switch_to.window(first)
 
 
+@pytest.mark.thorough
 def test_the_list_follows_the_other_window(started):
     page, annotator = started(HUND, MAND)
     answer = page.run(
@@ -97,6 +98,7 @@ def test_the_list_follows_the_other_window(started):
 # -- the server goes away ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_killed_server_is_noticed_and_its_return_too(started, monkeypatch):
     page, annotator = started(HUND, MAND)
     page.drop(4, 2)
@@ -115,6 +117,7 @@ def test_a_killed_server_is_noticed_and_its_return_too(started, monkeypatch):
     assert next(conll.read(annotator.path)).tree[1:].tolist() == [3, 3, 0, 2]
 
 
+@pytest.mark.thorough
 def test_an_edit_without_an_answer_is_sent_again(started, monkeypatch):
     page, annotator = started(HUND, MAND)
     page.run("clearTimeout(polling); window.oldPoll = poll; poll = async () => {}")  # the page does not know yet
@@ -130,6 +133,7 @@ def test_an_edit_without_an_answer_is_sent_again(started, monkeypatch):
     assert not page.one("#lost").is_displayed()
 
 
+@pytest.mark.thorough
 def test_a_server_with_another_token_says_where_to_go(started, monkeypatch):
     page, annotator = started(HUND)
     annotator.stop(signal.SIGKILL)
@@ -140,6 +144,7 @@ def test_a_server_with_another_token_says_where_to_go(started, monkeypatch):
     page.browser.get_log("browser")
 
 
+@pytest.mark.thorough
 def test_a_reloaded_page_shows_the_same_sentence_and_what_was_decided(started):
     page, _ = started(HUND, MAND)
     page.visit(2)
@@ -182,6 +187,7 @@ HEBREW = [
 ]
 
 
+@pytest.mark.thorough
 def test_text_from_right_to_left(started):
     page, _ = started(HEBREW)
     places = page.run("return drawn.centers")
@@ -206,6 +212,7 @@ def long_rows(n: int) -> list:
     return [(f"ord{i}", "NOUN", i - 1, "dep") for i in range(1, n + 1)]
 
 
+@pytest.mark.thorough
 def test_a_telephone(started):
     page, _ = started(HUND, MAND, long_rows(30), wide=360)
     assert page.run("return document.documentElement.scrollWidth") <= 360
@@ -230,6 +237,7 @@ def test_a_telephone(started):
     assert page.run("return document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.thorough
 def test_a_completion_is_tapped(started):
     page, _ = started(HUND, MAND, wide=360)
     page.label(1).click()
@@ -259,6 +267,7 @@ def touch(page: Page, start, end) -> None:
         page.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
 
+@pytest.mark.thorough
 def test_a_wide_tree_fits_into_the_window(started):
     page, _ = started(long_rows(20), long_rows(18))
     width = "return drawn.svg.getBoundingClientRect().width / find('scroll').clientWidth"
@@ -272,6 +281,7 @@ def test_a_wide_tree_fits_into_the_window(started):
     assert page.run(width) > 1  # as chosen
 
 
+@pytest.mark.thorough
 def test_a_tree_scrolls_while_one_drags_to_its_edge(started):
     page, _ = started(long_rows(60))
     box = page.run("return document.getElementById('scroll').getBoundingClientRect().toJSON()")
@@ -284,6 +294,7 @@ def test_a_tree_scrolls_while_one_drags_to_its_edge(started):
     assert page.heads[1] == 1
 
 
+@pytest.mark.thorough
 def test_less_motion(started):
     page, _ = started(HUND)
     features = [{"name": "prefers-reduced-motion", "value": "reduce"}]
@@ -295,6 +306,7 @@ def test_less_motion(started):
     assert page.run("return getComputedStyle(document.querySelector('#scroll .glow')).animationName") == "flash"
 
 
+@pytest.mark.thorough
 def test_dark_and_light(started):
     page, _ = started(HUND)
     ground = "return getComputedStyle(document.body).backgroundColor"
@@ -313,6 +325,7 @@ def test_dark_and_light(started):
 # -- sizes -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_sentence_of_two_thousand_words(started):
     page, annotator = started(long_rows(2000))
     assert len(page.heads) == 2000
@@ -326,6 +339,7 @@ def test_a_sentence_of_two_thousand_words(started):
     assert page.heads[-1] == 173
 
 
+@pytest.mark.thorough
 def test_the_tree_of_a_long_sentence_is_computed_on_demand(started, noisy_model):
     rows = [(form, tag, None, "_") for form, tag, *_ in toy_sentence(random.Random(1))]
     page, annotator = started((rows * 200)[:450], rows, model=noisy_model)
@@ -344,6 +358,7 @@ def test_the_tree_of_a_long_sentence_is_computed_on_demand(started, noisy_model)
     assert page.heads == [None, 1] + [None] * 448
 
 
+@pytest.mark.thorough
 def test_ten_thousand_sentences(started):
     page, _ = started(*([HUND, MAND] * 5000))
     assert page.text("count") == "10,000 sentences"
@@ -361,6 +376,7 @@ def test_ten_thousand_sentences(started):
     page.wait(lambda: page.text("progress-text") == "1 of 10,000 done")
 
 
+@pytest.mark.thorough
 def test_filters_and_orders(started, noisy_model):
     rows = [[(form, tag, None, "_") for form, tag, *_ in toy_sentence(random.Random(seed))] for seed in range(12)]
     page, _ = started(*rows, model=noisy_model)

@@ -53,6 +53,7 @@ def test_a_model_is_trained_and_exchanged(tmp_path, config):
         assert client.get("file")["sentences"]["done"] == [1] * 12 + [0] * 3
 
 
+@pytest.mark.thorough
 def test_a_model_is_continued_on_the_first_sentence(tmp_path, config):
     start, output = tmp_path / "start.nonproj", tmp_path / "a.conllu.nonproj"
     train(read(treebank(20)), config).save(start)

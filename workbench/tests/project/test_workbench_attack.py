@@ -41,11 +41,13 @@ def test_what_other_programs_write_is_kept(lane, tmp_path):
     assert min(results.outcomes.values()) < max(results.outcomes.values()) < 80
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_replaced_without_another_look_is_caught(lane, monkeypatch, tmp_path):
     monkeypatch.setattr(Storage, "_check_content", Storage._check_facts)
     assert len(run_cases(lane("changes"), tmp_path, 300, failures=3).failures) == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux")
 def test_floods_of_connections_do_no_harm_and_an_annotator_that_fails_is_caught(lane, monkeypatch, tmp_path):
     flooded = lane("floods")
@@ -55,6 +57,7 @@ def test_floods_of_connections_do_no_harm_and_an_annotator_that_fails_is_caught(
     assert "lines in the log" in run_cases(flooded, tmp_path, 1).failures[0]["what"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("inside", ["", "."])
 @pytest.mark.parametrize("name", Imports.starts)
 def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypatch):
@@ -66,6 +69,7 @@ def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypa
     assert not mark.exists()
 
 
+@pytest.mark.thorough
 def test_planted_modules_that_are_imported_are_caught(lane, monkeypatch, tmp_path):
     imports = lane("imports")
     assert not run_cases(imports, tmp_path, 1).failures
