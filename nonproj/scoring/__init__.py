@@ -14,6 +14,5 @@
 - `tree_labels`: the labels of the trees of a batch, the best ones of all arcs together
 - `word_rows`: the inputs of the network: which rows a word is the sum of, and their sums
 - `network`: scores of arcs and labels by a feed-forward network
-- `bounds`: upper bounds of grandparent scores, for price and cut
 - `encoders`: pretrained encoders, which compute vectors of words
 """

@@ -13,5 +13,6 @@ brings no operators of its own.  Each sentence is computed by itself, so its vec
 - `graph`: the graph of an encoder, written when it is loaded
 - `session`: the encoder itself
 - `heads`: scores of parts and labels from the vectors
+- `tags`: tags from the vectors of words
 - `scorer`: both together, a component of a model
 """
