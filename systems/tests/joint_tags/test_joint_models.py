@@ -47,8 +47,8 @@ def test_labelled_arcs_over_tagged_words_equal_the_definition(seed):
     tokens = [encoder.encode(s) for s in (sentence, Sentence(rows))]
     tables, words = joint_tables(scorer), join_tagged([space], *([each] for each in tokens))
     hashed = hash_tagged_words(tables[LABELLED_ARC], words, 1 << BITS)
-    rows = joint_rows(space, parts, 0)
-    listed, word, compared = make_places(hashed, rows.nodes, rows.codes), space.word.tolist(), 0
+    joint = joint_rows(space, parts, 0)
+    listed, word, compared = make_places(hashed, joint.nodes, joint.codes), space.word.tolist(), 0
     weights = rng.integers(-9, 10, 1 << BITS).astype(np.int16)
     [scores] = score_jointly(scorer, tables, words, [(space, parts)], weights, 0.5, {2: 1})
     del tables[LABELLED_ARC]

@@ -57,8 +57,8 @@ def test_features_over_tagged_words_equal_the_definition(seed, types):
     words = join_tagged([space for _, _, (space, _) in drawn], best, own)
     for number, part_type in enumerate(drawn[0][2][1].types):
         pairs = [joint_rows(*each, number) for _, _, each in drawn]
-        rows = join_rows(pairs, words.own)
-        found = make_places(hash_tagged_words(tables[part_type.name], words, 1 << BITS), rows.nodes, rows.codes)
+        joined = join_rows(pairs, words.own)
+        found = make_places(hash_tagged_words(tables[part_type.name], words, 1 << BITS), joined.nodes, joined.codes)
         p = 0
         for i, (sentence, rows, (space, parts)) in enumerate(drawn):
             word = space.word.tolist()
