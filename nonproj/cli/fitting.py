@@ -24,7 +24,8 @@ from nonproj.types import Sentence
 MOST_WORDS = 3000
 """Number of words that are inspected."""
 
-_BYTES = 1 << 17
+_BYTES, _TEXT_BYTES = 1 << 17, 1 << 15
+"""Number of bytes that are read for it, of treebanks and of plain text."""
 
 log = logging.getLogger("nonproj")
 
@@ -72,7 +73,7 @@ def peek_sentences(source: OpenedInput, model: Model, plain: TextInput | None = 
     plain : TextInput, optional
         The input is plain text.
     """
-    stream = io.BytesIO(_first_bytes(source))
+    stream = io.BytesIO(_first_bytes(source, _BYTES if plain is None else _TEXT_BYTES))
     opened = OpenedInput(stream, source.name, stream)
     try:
         if plain is None:
@@ -84,13 +85,13 @@ def peek_sentences(source: OpenedInput, model: Model, plain: TextInput | None = 
         return []
 
 
-def _first_bytes(source: OpenedInput) -> bytes:
+def _first_bytes(source: OpenedInput, size: int) -> bytes:
     """Return the beginning of an input, up to the end of a line."""
     data = b""
     try:
         if os.path.isfile(source.name):
             with open(source.name, "rb") as stream:
-                data = unpacked(stream).read(_BYTES)
+                data = unpacked(stream).read(size)
         elif hasattr(source.stream, "peek"):
             data = source.stream.peek()
     except (OSError, EOFError, zlib.error):  # the command reports it

@@ -18,7 +18,12 @@ from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
 
 def exclusion_bounds(
-    instance: Instance, copies: Float64s, options: DualOptions, tree: Int32s, wanted: Bools | None = None
+    instance: Instance,
+    copies: Float64s,
+    options: DualOptions,
+    tree: Int32s,
+    wanted: Bools | None = None,
+    outward: bool = False,
 ) -> Float64s:
     """Return bounds of the trees that lack an arc of a given tree.
 
@@ -31,6 +36,8 @@ def exclusion_bounds(
     tree : ndarray of shape (N,), int32
     wanted : ndarray of shape (N,), bool, optional
         The words whose arc is excluded; by default all.
+    outward : bool
+        Whether bounds are rounded outward, see `nonproj.trees.rounding`; the copies of an arc must sum to its score.
 
     Returns
     -------
@@ -52,7 +59,7 @@ def exclusion_bounds(
     bounds = np.full(len(tree), np.inf) if wanted is None else np.where(wanted, np.inf, -np.inf)
     bounds[0] = -np.inf
     projective = True if options.projective else None
-    _exclude(*instance, bool(options.single_root), projective, copies.copy(), tree, bounds)
+    _exclude(*instance, bool(options.single_root), projective, outward, copies.copy(), tree, bounds)
     return bounds
 
 
@@ -63,6 +70,7 @@ def _exclude(
     scores: Float64s,
     single_root: bool,
     projective: bool | None,
+    outward: bool,
     copies: Float64s,
     heads: Int32s,
     bounds: Float64s,
@@ -73,6 +81,7 @@ def _exclude(
     for h in range(values.shape[0]):
         values[h] = decode_head(arcs, starts, scores, split, h, work.automaton, work.choice)
     known = values.copy()
+    others, terms = other_scores(arcs, starts, starts.tables, scores)
     for m in range(1, heads.shape[0]):
         if bounds[m] == -np.inf:
             continue
@@ -93,6 +102,8 @@ def _exclude(
                     bounds[m] = dual
                     values[:] = known
                 split.y[a], split.z[a], split.grandparent[a] = before
+        if outward and bounds[m] > -np.inf:
+            bounds[m] += rounding_error(arcs, scores, copies, others, terms, bounds[m])
 
 
 LOSS_WORK = 3

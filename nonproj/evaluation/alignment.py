@@ -6,7 +6,6 @@ their tokens; the words of multiword tokens, which share these, by the longest c
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
+from nonproj.text.output import BLANKS
 from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
@@ -172,12 +172,15 @@ def align(gold: Sequence[Sentence], system: Sequence[Sentence]) -> tuple[WordSpa
     return theirs, ours, _aligned(theirs, ours)
 
 
+_NO_BLANKS = dict.fromkeys(map(ord, BLANKS))
+
+
 def _words(sentences: Sequence[Sentence]) -> WordSpans:
     found, position = WordSpans([], [], [], [], [0], ""), 0
     pieces = []
     for sentence in sentences:
         for form, _, count in surface_tokens(sentence):
-            visible = "".join(c for c in form if not c.isspace() and unicodedata.category(c) != "Zs")
+            visible = form.translate(_NO_BLANKS)
             pieces.append(visible)
             found.start.extend([position] * count)
             position += len(visible)

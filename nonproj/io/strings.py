@@ -87,7 +87,7 @@ def problem(values: object, kind: StringKind) -> str | None:
     if len(values) > kind.most:
         return f"{len(values)} times a {kind.what}, at most {kind.most} are allowed"
     everything = "".join(values)
-    usual = everything.isprintable() and (kind.blanks or " " not in everything)  # the fast path for nearly all models
+    usual = not _control_of(kind).search(everything) and (kind.blanks or everything.split() in ([], [everything]))
     if usual and (kind.empty or "" not in values) and max(map(len, values), default=0) <= kind.longest:
         return None
     return next(filter(None, (_problem(value, kind) for value in values)), None)
@@ -143,8 +143,13 @@ def _problem(text: str, kind: StringKind) -> str | None:
         return f"the {kind.what} '{shown}' has {len(text)} characters, at most {kind.longest} are allowed"
     if not text and not kind.empty:
         return f"a {kind.what} is empty"
-    if (_CONTROL_BUT_TABS if kind.tabs else _CONTROL).search(text):
+    if _control_of(kind).search(text):
         return f"the {kind.what} '{shown}' has a control character or a lone surrogate"
     if not kind.blanks and text and text.split() != [text]:
         return f"the {kind.what} '{shown}' has a blank"
     return None
+
+
+def _control_of(kind: StringKind) -> re.Pattern[str]:
+    """Return the pattern of the characters that strings of a kind must not have."""
+    return _CONTROL_BUT_TABS if kind.tabs else _CONTROL

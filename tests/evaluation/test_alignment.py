@@ -101,3 +101,14 @@ def test_other_characters_are_an_error_with_a_place():
         judged([sentence(["Det"], [0])], [sentence(["Det", "nu"], [0, 1])])
     with pytest.raises(DataError, match="HEAD is absent .*; heads are expected"):
         judge_text([from_words(["Det"])], [from_words(["Det"])], [np.array([0])], [["x"]])
+
+
+def test_characters_that_are_blank_in_plain_text_belong_to_no_word():
+    """A treebank may have a byte order mark or a zero width space in a word; the tokenizer leaves it out."""
+    gold, parsed = from_words(["\ufeffTha", "e\u200bn", "seo"]), from_words(["Tha", "en", "seo"])
+    for sentence in (gold, parsed):
+        sentence.tree = np.array([-1, 0, 1, 1])
+        for row in sentence.rows:
+            row[7] = "x"
+    (verdict,) = judge_text([gold], [parsed], [parsed.heads], [parsed.labels])
+    assert verdict.heads.all() and verdict.labels.all() and verdict.tree
