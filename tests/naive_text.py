@@ -196,6 +196,9 @@ TEMPLATES = [
 ]
 
 SENTENCE_TEMPLATES = [
+    "t.mark",
+    "t.mark t.last",
+    "t.mark t+1.first",
     "t.one t.gap",
     "t.word",
     "t+1.word",
@@ -304,6 +307,33 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
     return feature_hashes("tokens", TEMPLATES, values | {f"c.{name}": value for name, value in of_place.items()})
 
 
+def mark_after(tokens: list, t: int) -> int:
+    """What the punctuation after a token says.
+
+    4, a sentence ends with a bracket or quotation mark; 3, it ends; 2, it goes on; 1, an abbreviation; 0, nothing.
+    """
+    kinds = [(kind(form[0]), kind(bases(form)[-1])) for form, _ in tokens]
+    stops = [set(ends) <= {STOP, TERMINAL} for ends in kinds]
+    closing = [set(ends) <= {CLOSE, QUOTE, APOSTROPHE} for ends in kinds]
+    k = t
+    while closing[k] and k > 0 and tokens[k - 1][1] == NO_BLANKS:
+        k -= 1
+    if not stops[k]:
+        return int(kinds[t][1] == STOP)
+    ends = 3 if k == t else 4
+    if tokens[t][1] == PARAGRAPH:
+        return ends
+    attached = tokens[t][1] == NO_BLANKS
+    if kinds[t + 1][0] in (LOWER, COMMA, COLON, STOP, TERMINAL) or (closing_kind(kinds[t + 1][0]) and attached):
+        return 2
+    return 2 if attached and len(tokens[k][0]) == 1 and kinds[k][0] == STOP else ends
+
+
+def closing_kind(number: int) -> bool:
+    """Whether a kind of characters is that of closing brackets and quotation marks."""
+    return number in (CLOSE, QUOTE, APOSTROPHE)
+
+
 def sentence_features(tokens: list, t: int, state: tuple, case, tag) -> list[int]:
     """Hashes of the features of a sentence end after token ``t``; tokens are pairs of a form and following blanks.
 
@@ -324,6 +354,7 @@ def sentence_features(tokens: list, t: int, state: tuple, case, tag) -> list[int
     }
     near = {name: [value(form) if form else 0 for form in forms] for name, value in functions.items()}
     near["absent"] = [not form for form in forms]
+    near["mark"] = [mark_after(tokens, k) if low <= k <= high else 0 for k in range(t - 2, t + 4)]
     values = {f"t{d:+d}.{name}" if d else f"t.{name}": v for name, vs in near.items() for d, v in enumerate(vs, -2)}
     values |= {"t.gap": tokens[t][1], "t.size": min(len(forms[2]), 4), "t.place": place, "t.one": 1}
     values |= {"t.inside": place * 4 + min(brackets, 1) * 2 + quotes % 2, "t.verbs": min(verbs, 3)}
@@ -378,17 +409,15 @@ def state_of(tokens: list, begin: int, t: int, tag) -> tuple[int, int, int, int]
     return len(forms), brackets, quotes, sum(is_verb(tag(form)) for form in forms)
 
 
-TOKEN_ATTRIBUTES = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag")
+TOKEN_ATTRIBUTES = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag", "mark")
 
 
-def token_rows(token: tuple[str, int] | None, case, tag, bits: int) -> list[int]:
-    """Rows of a token in the network, one for each attribute; None is what is outside the paragraph."""
-    known = dict.fromkeys(TOKEN_ATTRIBUTES, 0)
-    if token:
-        form = token[0]
-        known |= {"word": string_hash(form), "shape": shape_hash(form), "suffix": string_hash(form[-3:])}
-        known |= {"first": kind(form[0]), "last": kind(bases(form)[-1]), "gap": token[1], "size": min(len(form), 4)}
-        known |= {"case": case(form), "tag": tag(form)}
+def token_rows(tokens: list, t: int, case, tag, bits: int) -> list[int]:
+    """Rows of a token in the network, one for each attribute."""
+    form, blanks = tokens[t]
+    known = {"word": string_hash(form), "shape": shape_hash(form), "suffix": string_hash(form[-3:])}
+    known |= {"first": kind(form[0]), "last": kind(bases(form)[-1]), "gap": blanks, "size": min(len(form), 4)}
+    known |= {"case": case(form), "tag": tag(form), "mark": mark_after(tokens, t)}
     values = {f"t.{name}": value for name, value in known.items()}
     return [h >> (32 - bits) for h in feature_hashes("sentence network", list(values), values)]
 
@@ -411,7 +440,7 @@ def sums_of_places(tokens: list, case, tag, network) -> list:
     """What the tokens of its context add to the hidden units of the place after each token, None after paragraphs."""
     rows, states, _, context = network
     bits, size = len(rows).bit_length() - 1, states.shape[1]
-    own = [[rows[row] for row in token_rows(token, case, tag, bits)] for token in tokens]
+    own = [[rows[row] for row in token_rows(tokens, t, case, tag, bits)] for t in range(len(tokens))]
     vectors = [[sum(column, np.float32(0)) for column in zip(*each, strict=True)] for each in own]
     tables, found, pieces = [table.tolist() for table in context[:1]] + list(context[1:]), [], {}
     for t, (_, blanks) in enumerate(tokens):

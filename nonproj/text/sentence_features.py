@@ -17,14 +17,14 @@ from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
 from nonproj.types import Bools, Int32s, Uint8s, Uint32s
 
-OF_TOKEN = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag")
+OF_TOKEN = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag", "mark")
 """Attributes of a token alone."""
 
 _ATTRIBUTES = (*OF_TOKEN, "absent", "one", "place", "inside", "verbs")
 """Attributes of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
 character, the blanks after it (``gap``), its length up to four, how its form is capitalised elsewhere, its usual part
-of speech, whether the paragraph ends before it; and of the place after it, how long the sentence is, that with its open
-brackets and quotation marks, and its number of verbs."""
+of speech, what its punctuation says (``mark``), whether the paragraph ends before it; and of the place after it, how
+long the sentence is, that with its open brackets and quotation marks, and its number of verbs."""
 
 _WIDTH = len(_ATTRIBUTES)
 _OWN = 2 * _WIDTH  # the cells of the token before the place, which have what is known of the place
@@ -40,6 +40,9 @@ _WORDS, _SHAPES = "t.word t+1.word", "t.shape t+1.shape t.gap"
 _CASES = "t.last t+1.first t+1.case"
 
 TEMPLATES = (
+    "t.mark",
+    "t.mark t.last",
+    "t.mark t+1.first",
     "t.one t.gap",
     "t.word",
     "t+1.word",
@@ -106,6 +109,9 @@ OF_BEGINNING = (
 )
 """Those that depend on where the sentence began."""
 
+N_OF_MARKS = 1
+"""Leading templates, that of punctuation, which are trained first: rare features then add what it cannot explain."""
+
 WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
 STATE_WINDOW: Window = window_of(compile_templates(OF_BEGINNING, GRAMMAR), GRAMMAR)
 
@@ -168,6 +174,7 @@ def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32
     atoms[own], atoms[own + 1], atoms[own + 2] = table.word[row], table.shape[row], table.suffix[row]
     atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], table.blanks[row]
     atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), known.case[row], known.tag[row]
+    atoms[own + 9] = known.mark[row]
 
 
 @kernel
@@ -178,7 +185,7 @@ def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) ->
         row = t - 2 + k if first <= t - 2 + k <= last else 0  # row 0 is padding
         own = k * _WIDTH
         describe_token(table, known, row, atoms, own)
-        atoms[own + 9] = row == 0
+        atoms[own + 10] = row == 0
     atoms[_ONE] = 1
 
 

@@ -16,7 +16,7 @@ from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.corpus import N_CLASSES, SurfaceToken, raw_text
 from nonproj.text.layout import PARAGRAPH, WRAPPED, table_shift
-from nonproj.text.sentence_features import sentence_examples
+from nonproj.text.sentence_features import N_OF_MARKS, sentence_examples
 from nonproj.text.sentence_network import SentenceNetwork, empty_network
 from nonproj.text.sentence_network_learning import joined, learn_sentence_network, network_examples
 from nonproj.text.token_table import PADDING, TokenTable
@@ -116,7 +116,7 @@ def _learn(
             if with_network:
                 examples.append(network_examples(table, text.sentence_ends, usage, missed, lines=copy > 0))
     # sentences are harder than tokens: more and smaller steps
-    slow = LogisticOptions(options.bits, -(-5 * options.epochs // 3), 0.3 * LEARNING_RATE)
+    slow = LogisticOptions(options.bits, -(-5 * options.epochs // 3), 0.3 * LEARNING_RATE, N_OF_MARKS)
     weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)
     network = empty_network()
     if with_network:

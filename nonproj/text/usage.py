@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.text.characters import LETTER, LOWER, UPPER
-from nonproj.text.layout import table_shift
+from nonproj.text.characters import APOSTROPHE, CLOSE, COLON, COMMA, LETTER, LOWER, QUOTE, STOP, TERMINAL, UPPER
+from nonproj.text.layout import NO_BLANKS, PARAGRAPH, table_shift
 from nonproj.text.token_table import PADDING, TokenTable
-from nonproj.types import Bools, Int64s
+from nonproj.types import Bools, Int64s, Uint8s
 
 
 class Usage(NamedTuple):
@@ -34,7 +34,7 @@ class Usage(NamedTuple):
 
 
 class KnownWords(NamedTuple):
-    """The usage of the words of a table: two classes for each row, 0 for padding and unknown words.
+    """What is known of the words of a table: three classes for each row, 0 for padding and unknown words.
 
     Attributes
     ----------
@@ -42,15 +42,18 @@ class KnownWords(NamedTuple):
         How the word is capitalised, of `case_classes`.
     tag : ndarray of shape (T + 6,), uint8
         Its most frequent class, or that of its suffix where the word is unknown.
+    mark : ndarray of shape (T + 6,), uint8
+        Whether a sentence ends after it by its punctuation alone: see `find_marks`.
     """
 
     case: np.ndarray
     tag: np.ndarray
+    mark: np.ndarray
 
 
 @kernel
 def known_words(table: TokenTable, usage: Usage) -> KnownWords:
-    """Return the usage of the words of a table."""
+    """Return what is known of the words of a table."""
     case_shift, tag_shift = np.uint32(table_shift(len(usage.case))), np.uint32(table_shift(len(usage.tag)))
     suffix_shift = np.uint32(table_shift(len(usage.suffix)))
     case, tag = np.zeros(len(table.word), np.uint8), np.zeros(len(table.word), np.uint8)
@@ -58,7 +61,48 @@ def known_words(table: TokenTable, usage: Usage) -> KnownWords:
         case[row], tag[row] = usage.case[table.word[row] >> case_shift], usage.tag[table.word[row] >> tag_shift]
         if not tag[row]:
             tag[row] = usage.suffix[table.suffix[row] >> suffix_shift]
-    return KnownWords(case, tag)
+    return KnownWords(case, tag, find_marks(table))
+
+
+NO_MARK, ABBREVIATED, GOES_ON, ENDS, ENDS_BEHIND = range(5)
+"""No stop; a full stop that belongs to a word; a stop that does not end the sentence; one that ends it; a closing
+bracket or quotation mark behind such a stop."""
+
+
+@kernel
+def find_marks(table: TokenTable) -> Uint8s:
+    """Return what the punctuation after each token of a table says, in any language, uint8[T + 6].
+
+    A sentence ends after stops and the closing brackets and quotation marks behind them, unless lower case, another
+    stop or a comma follows, or no blank follows a full stop.
+    """
+    marks, after = np.zeros(len(table.word), np.uint8), NO_MARK  # ``after``: a full stop, or ENDS: another stop
+    for t in range(PADDING, len(table.word) - PADDING):
+        first, last, apart = table.first[t], table.last[t], table.blanks[t] != NO_BLANKS
+        behind = 0 if table.blanks[t] == PARAGRAPH else table.first[t + 1]
+        if _is_stop(first) and _is_stop(last):
+            after = ABBREVIATED if first == STOP and table.size[t] == 1 else ENDS
+        elif not (_closes(first) and _closes(last)) or table.blanks[t - 1] != NO_BLANKS:
+            after = NO_MARK
+        if after:
+            going_on = _is_stop(behind) or behind in (COMMA, COLON) or (_closes(behind) and not apart)
+            ends = behind != LOWER and (apart or after == ENDS) and not going_on
+            marks[t] = (ENDS if _is_stop(first) else ENDS_BEHIND) if ends else GOES_ON
+        elif last == STOP:
+            marks[t] = ABBREVIATED
+    return marks
+
+
+@kernel
+def _is_stop(kind: int) -> bool:
+    """Return whether a kind of characters is that of stops."""
+    return kind in (STOP, TERMINAL)
+
+
+@kernel
+def _closes(kind: int) -> bool:
+    """Return whether a kind of characters is that of closing brackets and quotation marks."""
+    return kind in (CLOSE, QUOTE, APOSTROPHE)
 
 
 @kernel

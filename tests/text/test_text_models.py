@@ -386,7 +386,7 @@ def test_the_network_learns_from_the_places_of_the_linear_model(seed, lines):
     begin = 0
     for t, pair in enumerate(pairs):
         state = naive.state_number(*naive.state_of(pairs, begin, t, twin_of(usage)[1]))
-        expected = naive.token_rows(pair, *twin_of(usage), BITS)
+        expected = naive.token_rows(pairs, t, *twin_of(usage), BITS)
         for found in (examples.rows[t], twice.rows[t], twice.rows[len(pairs) + t]):
             assert found.tolist() == expected
         assert examples.state[t] == state + N_STATES * (pair[1] == BROKEN)
