@@ -10,6 +10,7 @@ sentences.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -92,7 +93,9 @@ class ConfidenceComponent(Component):
             if share:
                 log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
             return None
-        rest = np.flatnonzero(~np.concatenate([mask, np.zeros(data.further, np.bool_)]))
+        numbers = np.arange(count)
+        rest = np.flatnonzero(~mask & (numbers % copies == numbers // copies % copies))  # one copy of each is enough
+        rest = np.append(rest, np.arange(count, count + data.further))
         found = examine_held_out(sentences, out, context.having(data=data.subset(rest)))
         release_memory()
         if found.price is not None:
@@ -152,7 +155,7 @@ def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: Fi
     rest, held = ([s for s, own in zip(sentences, out, strict=True) if own == wanted] for wanted in (False, True))
     parser, fitted = second_parser(rest, context)
     data, price = context.data, None
-    unseen = [data.sentences[i] for i in np.delete(np.arange(len(data.sentences)), data.chosen).tolist()]
+    unseen = list(itertools.compress(data.sentences, np.repeat(out, data.n_own // len(sentences))))
     limit = median_cost(parser, unseen)
     whole = [sentence for sentence in unseen if not is_partial(sentence)]
     if context.config.decoding.crossing == "auto" and whole:
