@@ -1,10 +1,10 @@
 """The confidence of heads, labels and trees: a classifier that learns from a second parser's mistakes.
 
-The second parser, with components of its own, learns from all but some blocks of sentences, in fewer epochs, and parses
-these.  Strings that occur only there are unknown to it.  What is known about each of the words that it parses
-(`nonproj.confidence.evidence`), and whether head and label are right, is what the classifier learns from: additive
-models by logistic regression (`nonproj.learning.additive`).  The price of a non-projective tree is chosen on the same
-sentences.
+The second parser, with components of its own, learns from all but some blocks of sentences, from one copy of each and
+in fewer epochs, and parses these.  Strings that occur only there are unknown to it.  What is known about each of the
+words that it parses (`nonproj.confidence.evidence`), and whether head and label are right, is what the classifier
+learns from: additive models by logistic regression (`nonproj.learning.additive`).  The price of a non-projective tree
+is chosen on the same sentences.
 """
 
 from __future__ import annotations
@@ -84,19 +84,14 @@ class ConfidenceComponent(Component):
         if context.start:
             return context.start.loaded(Classifier)
         data, share = context.data, context.config.confidence.share
-        count = data.n_own
-        copies = count // len(sentences)
-        mask = held_out(count, copies, share)
-        out = mask[::copies]
+        out = held_out(len(sentences), share)
         words = sum(int(given_words(s).sum()) for s, own in zip(sentences, out, strict=True) if own)
         if words < MIN_WORDS or out.all():
             if share:
                 log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
             return None
-        numbers = np.arange(count)
-        rest = np.flatnonzero(~mask & (numbers % copies == numbers // copies % copies))  # one copy of each is enough
-        rest = np.append(rest, np.arange(count, count + data.further))
-        found = examine_held_out(sentences, out, context.having(data=data.subset(rest)))
+        rest = data.subset(np.flatnonzero(~np.append(np.repeat(out, data.copies), np.zeros(data.further, np.bool_))))
+        found = examine_held_out(sentences, out, context.having(data=rest.subset(rest.single_copies(0))))
         release_memory()
         if found.price is not None:
             context.meta["crossing"] = found.price
@@ -112,18 +107,17 @@ class ConfidenceComponent(Component):
         return classifier
 
 
-def held_out(count: int, copies: int, share: float) -> np.ndarray:
-    """Return which sentences are held out, bool[count]: blocks spread over the treebank, with all copies.
+def held_out(count: int, share: float) -> np.ndarray:
+    """Return which sentences are held out, bool[count]: blocks spread over the treebank.
 
     Examples
     --------
-    >>> held_out(1000, 1, 0.1).nonzero()[0][[0, -1]]
+    >>> held_out(1000, 0.1).nonzero()[0][[0, -1]]
     array([900, 999])
-    >>> held_out(30, 2, 0.2).astype(int).tolist()
-    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
+    >>> held_out(15, 0.2).astype(int).tolist()
+    [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
     """
-    sentences = np.arange(count) // copies
-    block = sentences // max(1, min(BLOCK, count // copies // 10))
+    block = np.arange(count) // max(1, min(BLOCK, count // 10))
     return np.floor((block + 1) * share + 1e-9) > np.floor(block * share + 1e-9)
 
 
@@ -155,7 +149,7 @@ def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: Fi
     rest, held = ([s for s, own in zip(sentences, out, strict=True) if own == wanted] for wanted in (False, True))
     parser, fitted = second_parser(rest, context)
     data, price = context.data, None
-    unseen = list(itertools.compress(data.sentences, np.repeat(out, data.n_own // len(sentences))))
+    unseen = list(itertools.compress(data.sentences, np.repeat(out, data.copies)))
     limit = median_cost(parser, unseen)
     whole = [sentence for sentence in unseen if not is_partial(sentence)]
     if context.config.decoding.crossing == "auto" and whole:

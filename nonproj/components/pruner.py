@@ -60,8 +60,7 @@ class PrunerComponent(TableComponent):
         own, gold, count = new_pruner(context), gold_part(data), data.n_own
         if not context.start:
             own.weights = context.fitted[cls.name].weights
-        copies = count // len(sentences)
-        numbers = np.where(gold.chosen < count, gold.chosen // copies, gold.chosen - count)
+        numbers = np.where(gold.chosen < count, gold.chosen // data.copies, gold.chosen - count)
         folds = numbers % (1 if context.start else max(config.pruner.folds, 1))
 
         def fit(rest: np.ndarray) -> Pruner:

@@ -97,7 +97,7 @@ class TaggerComponent(Component):
                 analyzer = cls.fit(sentences, apart.having(data=TrainingData())) or analyzer
             rows = analyzer.annotate(further, overwrite=True)
             further = [with_rows(*pair) for pair in zip(further, rows, strict=True)]
-        return data._replace(sentences=predicted, further=0).with_further(further)
+        return data._replace(sentences=predicted, copies=len(versions), further=0).with_further(further)
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
@@ -109,9 +109,10 @@ class TaggerComponent(Component):
         """Return the sentences with the tags in a checkpoint."""
         tags = context.config.training.tags if context.fitted[cls.name] else "gold"
         both = tags == "both" and lack_tags(sentences).count(False) > 1
-        repeated = [sentence for sentence in sentences for _ in range(2 if both else 1)]
+        copies = 2 if both else 1
+        repeated = [sentence for sentence in sentences for _ in range(copies)]
         tagged = unpack_tags(saved.weights.get(TAG_COLUMNS), [*repeated, *context.data.further_sentences])
-        return context.data._replace(sentences=tagged)
+        return context.data._replace(sentences=tagged, copies=copies)
 
 
 def where(sentences: Sequence[Sentence], mask: np.ndarray) -> list[Sentence]:

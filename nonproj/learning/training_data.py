@@ -105,7 +105,9 @@ class TrainingData(NamedTuple):
     ----------
     sentences : sequence of Sentence
         Those of the treebank, and further ones: automatically parsed, or of related treebanks.  The tagger puts copies
-        with other tags in their place.
+        with other tags in their place, next to each other.
+    copies : int
+        How many of each sentence of the treebank.
     further : int
         How many of the sentences, the last ones, are further ones.
     kind : str
@@ -138,6 +140,7 @@ class TrainingData(NamedTuple):
     """
 
     sentences: Sequence[Sentence] = ()
+    copies: int = 1
     further: int = 0
     kind: str = SILVER
     further_in_epoch: int = 0
@@ -183,6 +186,12 @@ class TrainingData(NamedTuple):
     def subset(self, chosen: np.ndarray) -> TrainingData:
         """Return the same sentences, of which those with the chosen numbers, in ascending order, are learnt from."""
         return self._replace(chosen=chosen)
+
+    def single_copies(self, turn: int) -> np.ndarray:
+        """Return the numbers of the chosen sentences, but of each only one of its copies: another one in each turn."""
+        own = self.chosen[self.chosen < self.n_own]
+        numbers, first, counts = np.unique(own // self.copies, return_index=True, return_counts=True)
+        return np.append(own[first + (numbers + turn) % counts], self.chosen[len(own) :])
 
     def order(self, epoch: int, stream: Stream, model: int = 0) -> np.ndarray:
         """Return the order of the chosen sentences: it follows from arguments and seed, so a resumed run repeats it."""
