@@ -3,7 +3,7 @@
 Its inputs are embeddings of the words around head and modifier, and of the tags between them; a layer over words in
 context may precede them (`nonproj.scoring.network`).  The loss is minus the log-probability of each word's head, among
 the candidates, and of the label of the gold arc.  It is trained separately, so its errors are less correlated with
-those of the linear model (`nonproj.learning.network`).
+those of the linear model (`nonproj.learning.network`).  An epoch takes one copy of each sentence.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from nonproj.components.base import Component, FitContext, StoredState
 from nonproj.kernels.threads import one_thread
 from nonproj.learning.network import ArcExample, NetworkLearner, extended_network
-from nonproj.learning.training_data import LazyList
+from nonproj.learning.training_data import LazyList, TrainingData
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.state import State, load
 from nonproj.linear.streams import Stream, generator
@@ -51,13 +51,13 @@ class NetworkComponent(Component):
         tokens, seed = [data.tokens[i] for i in chosen], (config.seed, Stream.NETWORK)
         vectors = context.files.vectors.table if context.files.vectors else None
         epochs = range(config.network.epochs)
-        steps = sum(int(np.count_nonzero(data.in_epoch(epoch)[chosen])) for epoch in epochs)
+        orders = [np.flatnonzero((data.in_epoch(epoch) & _one_copy(data, epoch))[chosen]) for epoch in epochs]
+        steps = sum(map(len, orders))
         learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(data.labels), vectors, steps)
 
         def run(epoch: int) -> str:
             """Learn for an epoch; return its figures for the log."""
-            order = np.flatnonzero(data.in_epoch(epoch)[chosen])
-            order = generator(config.seed, Stream.NETWORK_ORDER, epoch).permutation(order)
+            order = generator(config.seed, Stream.NETWORK_ORDER, epoch).permutation(orders[epoch])
             loss, wrong = learner.epoch(examples, context.progress(order, f"{title} {epoch + 1}"))
             return f"loss {loss:.4f} a word, {wrong} wrong heads"
 
@@ -71,6 +71,15 @@ class NetworkComponent(Component):
         if state := saved.component(cls.name):
             load(Network, state, context.data.encoder.vocabularies, len(context.data.labels))
         return StoredState(*state) if state else None
+
+
+def _one_copy(data: TrainingData, epoch: int) -> np.ndarray:
+    """Return a mask of the sentences in which each has one copy, and as small a share of the further ones; in turns."""
+    mask = (np.arange(len(data.sentences)) - data.n_own + epoch) % data.copies == 0
+    mask[: data.n_own] = False
+    own = data.single_copies(epoch)
+    mask[own[own < data.n_own]] = True
+    return mask
 
 
 def _extended_state(context: FitContext) -> State | None:

@@ -106,8 +106,6 @@ class TrainingData(NamedTuple):
     sentences : sequence of Sentence
         Those of the treebank, and further ones: automatically parsed, or of related treebanks.  The tagger puts copies
         with other tags in their place, next to each other.
-    copies : int
-        How many of each sentence of the treebank.
     further : int
         How many of the sentences, the last ones, are further ones.
     kind : str
@@ -137,10 +135,11 @@ class TrainingData(NamedTuple):
         The candidate arcs of each sentence, once there is a pruner.
     completed : sequence of ndarray
         The trees of all sentences, int32[N] each, partial ones completed by the pruner's model, once there is one.
+    copies : int
+        How many of each sentence of the treebank.
     """
 
     sentences: Sequence[Sentence] = ()
-    copies: int = 1
     further: int = 0
     kind: str = SILVER
     further_in_epoch: int = 0
@@ -157,6 +156,7 @@ class TrainingData(NamedTuple):
     bare: np.ndarray = np.zeros(0, np.int64)
     spaces: Sequence[ArcSpace] = ()
     completed: Sequence[Int32s] = ()
+    copies: int = 1
 
     @property
     def trees(self) -> list[Int32s]:

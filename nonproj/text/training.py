@@ -14,6 +14,7 @@ from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.state import Schema
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
+from nonproj.text import sentence_features
 from nonproj.text.alternatives import Alternatives
 from nonproj.text.characters import (
     IDEOGRAPH,
@@ -56,6 +57,9 @@ _TABLES = {"known": ("uint8", 1), "tokens": ("float32", 1), "sentences": ("float
 _TABLES |= dict.fromkeys(Usage._fields, ("uint8", 1))
 _OF_WORDS = {"lexicon": ("uint8", 1), "words": ("float32", 1)}
 """The tables of words, in models where words may contain several units."""
+
+_TEMPLATES = N_FEATURES + sentence_features.N_FEATURES
+"""Number of templates of tokens and of sentences, by which models of other versions are told."""
 
 _LEAST_PAIRS, _MIN_SEPARATED = 1000, 0.1
 """Pairs of letters in a treebank, and the share of them between words, from which its text has no blanks."""
@@ -125,7 +129,7 @@ class TextModels:
         if self.words is not None:
             tables |= dict(zip(_OF_WORDS, self.words, strict=True))
         tables |= self.network.arrays()
-        return {"threshold": self.threshold, "blanks": self.blanks, "templates": N_FEATURES}, tables
+        return {"threshold": self.threshold, "blanks": self.blanks, "templates": _TEMPLATES}, tables
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> TextModels:
@@ -142,9 +146,9 @@ class TextModels:
             check_table(tables[name], (tables[name].dtype.name,), 8, f"the segmenter's '{name}'", 28)
         if tables["candidate"].max() > 2:
             raise ModelError("the segmenter's table 'candidate' has other numbers than 0, 1 and 2")
-        if meta["templates"] != N_FEATURES:
-            found = f"the segmenter has {meta['templates']} templates of tokens"
-            raise ModelError(f"{found}, {N_FEATURES} expected; train the model again")
+        if meta["templates"] != _TEMPLATES:
+            found = f"the segmenter has {meta['templates']} templates"
+            raise ModelError(f"{found}, {_TEMPLATES} expected; train the model again")
         return cls(tables, meta["blanks"], float(meta["threshold"]))
 
 

@@ -417,5 +417,5 @@ def test_a_segmenter_keeps_its_network():
 def test_segmenters_with_other_templates_are_refused():
     segmenter = Segmenter.fit(list(conll.read(io.StringIO(raw_treebank(30)))), SegmenterConfig(bits=12))
     meta, arrays = segmenter.state()
-    with pytest.raises(ModelError, match=r"^the segmenter has 5 templates of tokens, \d+ expected; train"):
+    with pytest.raises(ModelError, match=r"^the segmenter has 5 templates, \d+ expected; train"):
         Segmenter.from_state(meta | {"templates": 5}, arrays)
