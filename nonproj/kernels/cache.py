@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, ClassVar, cast
 
 import llvmlite.binding
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from nonproj.kernels.shipped import ShippedKernels
@@ -59,7 +59,7 @@ class KernelCache(FunctionCache):
         the counts of references.
         """
         rtsys.initialize(target_context)
-        return self._load_overload(sig, target_context)
+        return cast("Any", self)._load_overload(sig, target_context)
 
 
 class KernelFiles:

@@ -43,7 +43,7 @@ class KnownWords(NamedTuple):
     tag : ndarray of shape (T + 6,), uint8
         Its most frequent class, or that of its suffix where the word is unknown.
     mark : ndarray of shape (T + 6,), uint8
-        Whether a sentence ends after it by its punctuation alone: see `find_marks`.
+        Whether a sentence ends after it by its punctuation alone: see `_find_marks`.
     """
 
     case: np.ndarray
@@ -61,7 +61,7 @@ def known_words(table: TokenTable, usage: Usage) -> KnownWords:
         case[row], tag[row] = usage.case[table.word[row] >> case_shift], usage.tag[table.word[row] >> tag_shift]
         if not tag[row]:
             tag[row] = usage.suffix[table.suffix[row] >> suffix_shift]
-    return KnownWords(case, tag, find_marks(table))
+    return KnownWords(case, tag, _find_marks(table))
 
 
 NO_MARK, ABBREVIATED, GOES_ON, ENDS, ENDS_BEHIND = range(5)
@@ -70,7 +70,7 @@ bracket or quotation mark behind such a stop."""
 
 
 @kernel
-def find_marks(table: TokenTable) -> Uint8s:
+def _find_marks(table: TokenTable) -> Uint8s:
     """Return what the punctuation after each token of a table says, in any language, uint8[T + 6].
 
     A sentence ends after stops and the closing brackets and quotation marks behind them, unless lower case, another
