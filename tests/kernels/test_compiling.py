@@ -41,8 +41,8 @@ def _speaking(monkeypatch):
 DECODING = {"subgradient._descend"}
 """The kernel that takes longest to compile, with all that it calls."""
 
-NEEDED = """arborescence arc arcs batch compiled domain exclusion grandparent hashing improvement label_pairs labels marginals
-network pruning scorer sibling subgradient tree_labels word_rows workspace"""
+NEEDED = """arborescence arc arcs batch compiled domain exclusion grandparent hashing improvement label_pairs labels
+marginals network pruning scorer sibling subgradient tree_labels word_rows workspace"""
 """Modules with kernels that a second-order parse with a search needs: none for projective trees, training, tagging or
 tables."""
 
