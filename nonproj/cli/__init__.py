@@ -3,7 +3,7 @@
 - `main`: the commands, their arguments, and error reporting
 - `arguments`: the argument parser, groups of options; `command_arguments`: the arguments of commands
 - `values`: types of values of options
-- `train`, `distil`, `parse`, `evaluate`, `show`, `search`, `inspect`, `package`, `models`, `download`, `compile`,
+- `train`, `distil`, `parse`, `evaluate`, `show`, `inspect`, `package`, `models`, `download`, `compile`,
   `clean`, `serve`: one module per command, with a function ``run``
 - `plugins`: commands of other distributions
 - `model_names`: models named on the command line

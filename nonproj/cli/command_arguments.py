@@ -92,24 +92,6 @@ def add_distil(parser: Arguments) -> None:
     add_reading(parser)
 
 
-def add_search(parser: Arguments) -> None:
-    """Add the arguments of ``nonproj search``."""
-    add = parser.add_argument
-    add("query", metavar="QUERY", help="as in 'VERB >obj {upos:NOUN; Case=Gen}'; docs/search.md has the language")
-    add("files", nargs="+", metavar="FILE", help="treebanks or parsed files, CoNLL-X or CoNLL-U")
-    text = "the same sentences with other trees, such as gold ones, to which ~ and 'differs' refer"
-    add("--other", metavar="FILE", help=text)
-    text = "file to write (default: standard output)"
-    add("-o", "--output", default="-", metavar="OUT", help=text)
-    form = parser.add_alternatives()
-    text = "write a row for each match, with these fields, as in form,head.lemma, instead of the sentences"
-    form.add_argument("--table", metavar="FIELDS", help=text)
-    text = "write the number of matches for each combination of these fields, instead of the sentences"
-    form.add_argument("--count", metavar="FIELDS", help=text)
-    add_on_error(parser)
-    add_reading(parser)
-
-
 def add_package(parser: Arguments) -> None:
     """Add the arguments of ``nonproj package``."""
     add = parser.add_argument

@@ -31,7 +31,6 @@ from nonproj.cli.command_arguments import (
     add_distil,
     add_package,
     add_parse,
-    add_search,
     add_show,
     add_train,
 )
@@ -80,7 +79,6 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
             "draw trees: a report with errors and certificates (.html), single trees, or in the terminal",
             add_show,
         ),
-        ("search", "find words, arcs and constructions in treebanks and parsed files", add_search),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
         ("models", "list the installed models, or the published ones", _add_models),
@@ -222,7 +220,6 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
     named = {"file": "FILE", "gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED"}
     named["train"] = "TRAIN" if options.command == "train" else "--train"
     named |= {"test": "--test", "held_out": "--held-out", "other": "--other"}
-    named |= {"files": "FILE"} if options.command == "search" else {}
     given = [(name, getattr(options, key, None)) for key, name in named.items()]
     files = [(name, file) for name, value in given for file in (value if isinstance(value, list) else [value])]
     standard = [name for name, file in files if file == "-"]

@@ -174,9 +174,9 @@ def render(data: dict[str, Any], title: str) -> str:
 SCRIPTS = (
     ("pictures", "tree.js"),
     ("pictures", "certificate.js"),
-    ("evaluation.search", "regex.js"),
-    ("evaluation.search", "syntax.js"),
-    ("evaluation.search", "query.js"),
+    ("evaluation.html", "regex.js"),
+    ("evaluation.html", "syntax.js"),
+    ("evaluation.html", "query.js"),
     ("evaluation.html", "page.js"),
     ("evaluation.html", "links.js"),
     ("evaluation.html", "sentences.js"),

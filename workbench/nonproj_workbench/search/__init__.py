@@ -1,8 +1,9 @@
 """Structural search in treebanks: a small language over words, arcs and order, documented in ``docs/search.md``.
 
-The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.js`, `query.js`); tests compare the two
-with each other and with enumeration.
+The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.js` and `query.js` in
+``nonproj/evaluation/html``); tests compare the two with each other and with enumeration.
 
+- `command`: the command ``nonproj search``
 - `regex`: regular expressions that Python and browsers match alike, in bounded time
 - `patterns`: the parts of a parsed query
 - `scanner`: signs, texts and numbers of a query; errors with their column

@@ -10,21 +10,21 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.evaluation.scores import paired
-from nonproj.evaluation.search.attributes import shown
-from nonproj.evaluation.search.query import Query
-from nonproj.evaluation.search.syntax import Field
-from nonproj.evaluation.search.words import SearchedSentence, Tree
 from nonproj.io import conll, copies
 from nonproj.io.checks import BOM
 from nonproj.pictures.content import confidence_of, partial_heads
 from nonproj.types import Sentence
+from nonproj_workbench.search.attributes import shown
+from nonproj_workbench.search.query import Query
+from nonproj_workbench.search.syntax import Field
+from nonproj_workbench.search.words import SearchedSentence, Tree
 
 COMMENT = "nonproj matches"
 """The comment with the matches of a sentence."""
 
 
 class Hit(NamedTuple):
-    """A sentence with its matches: see `nonproj.evaluation.search.query.SentenceMatches`."""
+    """A sentence with its matches: see `nonproj_workbench.search.query.SentenceMatches`."""
 
     words: SearchedSentence
     matches: list[tuple[int, ...]]
@@ -108,7 +108,7 @@ def values(
 
     Examples
     --------
-    >>> from nonproj.evaluation.search.syntax import parse_fields
+    >>> from nonproj_workbench.search.syntax import parse_fields
     >>> words = SearchedSentence(Sentence([["1", "Regn", *"______", "_", "_"]]), Tree([0], ["root"]))
     >>> values([], parse_fields("form, deprel, head", []), words, (1,))
     ('Regn', 'root', '0')
@@ -136,7 +136,7 @@ def count_groups(query: Query, fields: Sequence[Field], hits: Iterable[Hit]) -> 
 
     Examples
     --------
-    >>> from nonproj.evaluation.search.syntax import parse_fields
+    >>> from nonproj_workbench.search.syntax import parse_fields
     >>> from nonproj.io.objects import from_words
     >>> query = Query("{}")
     >>> count_groups(query, parse_fields("form", []), search(query, [from_words(["a", "b", "a"])]))

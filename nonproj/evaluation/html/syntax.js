@@ -1,5 +1,5 @@
-/* The grammar of queries and of fields: the twin of nonproj.evaluation.search.syntax and its modules, with the same
-patterns, messages and columns; docs/search.md has the grammar in EBNF. */
+/* The grammar of queries and of fields: the twin of nonproj_workbench.search.syntax and its modules, with the same
+patterns, messages and columns; workbench/docs/search-grammar.md has the grammar in EBNF. */
 
 import {Cursor, Regex, RegexError} from "./regex.js";
 

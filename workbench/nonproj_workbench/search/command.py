@@ -13,13 +13,13 @@ from nonproj.cli.common import check_outputs
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError, one_line
-from nonproj.evaluation.search.absent import absent
-from nonproj.evaluation.search.output import Hit, count_groups, lines_with_matches, search, table_head, table_rows
-from nonproj.evaluation.search.patterns import OF_BOTH
-from nonproj.evaluation.search.query import MOST_STEPS, Query
-from nonproj.evaluation.search.syntax import parse_fields
 from nonproj.io.files import open_output
 from nonproj.pictures.content import visible
+from nonproj_workbench.search.absent import absent
+from nonproj_workbench.search.output import Hit, count_groups, lines_with_matches, search, table_head, table_rows
+from nonproj_workbench.search.patterns import OF_BOTH
+from nonproj_workbench.search.query import MOST_STEPS, Query
+from nonproj_workbench.search.syntax import parse_fields
 
 log = logging.getLogger("nonproj")
 
@@ -53,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("--other", "the query is about a second tree (~ or differs), which this option gives")
     if options.other and len(options.files) > 1:
         raise ConfigError("--other", f"is about one file; {len(options.files)} are given")
+    if [*options.files, options.other].count("-") > 1:
+        raise ConfigError("FILE", "only one file can be standard input (-)")
     inputs = {f"input {path}": path for path in options.files} | {"other file": options.other}
     check_outputs({"output": options.output}, inputs)
     totals = _Totals()

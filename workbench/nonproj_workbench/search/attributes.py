@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from nonproj.evaluation.search.patterns import All, Attribute, Either, Formula, Link, Not, Test, Value
-from nonproj.evaluation.search.regex import Regex
-from nonproj.evaluation.search.words import SearchedSentence
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj_workbench.search.patterns import All, Attribute, Either, Formula, Link, Not, Test, Value
+from nonproj_workbench.search.regex import Regex
+from nonproj_workbench.search.words import SearchedSentence
 
 Condition: TypeAlias = Callable[[SearchedSentence, int], bool]
 """Whether a word, from 1, satisfies a condition."""
@@ -37,7 +37,7 @@ def text_of(attribute: Attribute, words: SearchedSentence, word: int) -> str | N
 
     Examples
     --------
-    >>> from nonproj.evaluation.search.words import Tree
+    >>> from nonproj_workbench.search.words import Tree
     >>> from nonproj.types import Sentence
     >>> sentence = Sentence([["1", "Regn", "_", "N", "_", "Case=Nom", "0", "root", "_", "_"]])
     >>> words = SearchedSentence(sentence, Tree([0], ["root"]))

@@ -1,14 +1,14 @@
 """The grammar of queries and of fields: a recursive descent parser, whose errors point at their column.
 
-``docs/search.md`` has the grammar in EBNF; the methods of the parser follow its rules.
+``docs/search-grammar.md`` has the grammar in EBNF; the methods of the parser follow its rules.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple, NoReturn
 
-from nonproj.evaluation.search.conditions import FIRST, RESERVED, WordParser
-from nonproj.evaluation.search.patterns import (
+from nonproj_workbench.search.conditions import FIRST, RESERVED, WordParser
+from nonproj_workbench.search.patterns import (
     All,
     Attribute,
     Formula,
@@ -19,7 +19,7 @@ from nonproj.evaluation.search.patterns import (
     WordPattern,
     names_of,
 )
-from nonproj.evaluation.search.scanner import BLANKS
+from nonproj_workbench.search.scanner import BLANKS
 
 _RELATIONS = ("<<", ">>", "><", ">++", ">--", "<++", "<--", "$++", "$--", "==", "..", "--", ">", "<", "$", ".", "-")
 _LABELLED = frozenset((">", "<", ">++", ">--", "<++", "<--"))
@@ -156,7 +156,7 @@ def parse(text: str) -> WordPattern:
     ('obj', 'o')
     >>> parse("VERB )")
     Traceback (most recent call last):
-    nonproj.evaluation.search.scanner.QueryError: query: column 6: ')' closes nothing
+    nonproj_workbench.search.scanner.QueryError: query: column 6: ')' closes nothing
     """
     parser = _Parser(text)
     node = parser.query()

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from nonproj.evaluation.search.patterns import (
+from nonproj.evaluation.universal import UNIVERSAL_TAGS
+from nonproj_workbench.search.patterns import (
     FLAGS,
     NUMBERS,
     OF_TREE,
@@ -20,8 +21,7 @@ from nonproj.evaluation.search.patterns import (
     Value,
     WordPattern,
 )
-from nonproj.evaluation.search.scanner import BLANKS, Scanner
-from nonproj.evaluation.universal import UNIVERSAL_TAGS
+from nonproj_workbench.search.scanner import BLANKS, Scanner
 
 MOST_NODES, DEEPEST = 100, 30
 """Maximum number of words of a query, and maximum depth of its parentheses."""

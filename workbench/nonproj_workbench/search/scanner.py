@@ -6,8 +6,8 @@ import re
 from typing import NoReturn
 
 from nonproj.errors import NonprojError
-from nonproj.evaluation.search.patterns import Value
-from nonproj.evaluation.search.regex import Regex, RegexError
+from nonproj_workbench.search.patterns import Value
+from nonproj_workbench.search.regex import Regex, RegexError
 
 LONGEST = 4000
 """Maximum number of characters of a query."""

@@ -1,7 +1,7 @@
 """Search from its definition: every assignment of words to the names of a query is tried.
 
 A sentence is a list of ten columns for each word, and a tree a list of heads and one of labels, words counted from 1.
-Patterns are those of `nonproj.evaluation.search.patterns`, told apart by the names of their types.
+Patterns are those of `nonproj_workbench.search.patterns`, told apart by the names of their types.
 """
 
 from __future__ import annotations

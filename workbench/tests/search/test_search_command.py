@@ -132,6 +132,8 @@ def test_sentences_are_written_before_the_next_are_read():
         (["VERB", "no.conllu"], "no.conllu: no such file"),
         (["VERB", "parsed.conllu", "-o", "parsed.conllu"], "output is the same file as the input"),
         (["VERB", "parsed.conllu", "--other", "short.conllu"], "the sentences end here"),
+        (["VERB", "-", "-"], "FILE: only one file can be standard input (-)"),
+        (["{differs}", "-", "--other", "-"], "FILE: only one file can be standard input (-)"),
         (["VERB", "empty.conllu"], "the file is empty"),
     ],
 )
@@ -144,7 +146,7 @@ def test_errors_are_one_line(words, message, folder, capsys):
     assert message in err and err.startswith("nonproj: ") and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [["VERB"], ["VERB", "a", "--count", "form", "--table", "form"], ["VERB", "-", "-"]])
+@pytest.mark.parametrize("words", [["VERB"], ["VERB", "a", "--count", "form", "--table", "form"]])
 def test_errors_in_arguments(words, capsys):
     with pytest.raises(SystemExit):
         main(["search", *words])

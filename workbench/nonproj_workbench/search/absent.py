@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from nonproj.evaluation.search.attributes import acceptor
-from nonproj.evaluation.search.patterns import Formula, Link, Not, Test, Value, WordPattern
-from nonproj.evaluation.search.syntax import parse
 from nonproj.io.conll import UPOS, XPOS
 from nonproj.types import Sentence
+from nonproj_workbench.search.attributes import acceptor
+from nonproj_workbench.search.patterns import Formula, Link, Not, Test, Value, WordPattern
+from nonproj_workbench.search.syntax import parse
 
 _COLUMNS = {"form": 1, "upos": UPOS, "xpos": XPOS, "deprel": 7}
 _NAMES = {"form": "form", "upos": "UPOS", "xpos": "XPOS", "deprel": "relation"}

@@ -13,12 +13,12 @@ from naive_search import NaiveTree, NaiveWords, all_matches
 from pages import run_page
 from queries import ATOMS, random_query, random_regex, random_rows
 
-from nonproj.evaluation.search.query import Query
-from nonproj.evaluation.search.regex import Regex, RegexError
-from nonproj.evaluation.search.scanner import QueryError
-from nonproj.evaluation.search.syntax import parse, parse_fields
-from nonproj.evaluation.search.words import SearchedSentence, Tree
 from nonproj.types import Sentence
+from nonproj_workbench.search.query import Query
+from nonproj_workbench.search.regex import Regex, RegexError
+from nonproj_workbench.search.scanner import QueryError
+from nonproj_workbench.search.syntax import parse, parse_fields
+from nonproj_workbench.search.words import SearchedSentence, Tree
 
 
 def tree_of(rows) -> tuple[list[int], list[str]]:
@@ -109,7 +109,7 @@ def test_queries_of_the_documentation_are_queries():
 
 
 def test_the_program_of_the_documentation_runs(tmp_path, monkeypatch):
-    run_page("docs/search.md", tmp_path, monkeypatch)
+    run_page("workbench/docs/search.md", tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from nonproj.evaluation.search.attributes import Condition, acceptor, condition_of
-from nonproj.evaluation.search.patterns import OF_BOTH, All, Formula, Link, Not, Relation, Test, WordPattern, names_of
-from nonproj.evaluation.search.syntax import parse
-from nonproj.evaluation.search.words import SearchedSentence
+from nonproj_workbench.search.attributes import Condition, acceptor, condition_of
+from nonproj_workbench.search.patterns import OF_BOTH, All, Formula, Link, Not, Relation, Test, WordPattern, names_of
+from nonproj_workbench.search.syntax import parse
+from nonproj_workbench.search.words import SearchedSentence
 
 MOST_STEPS = 1_000_000
 """Maximum number of words tried in a sentence, before the search in it is abandoned."""
@@ -90,7 +90,7 @@ class Query:
 
     Examples
     --------
-    >>> from nonproj.evaluation.search.words import Tree
+    >>> from nonproj_workbench.search.words import Tree
     >>> from nonproj.io.objects import from_words
     >>> words = SearchedSentence(from_words(["the", "dog", "barks"]), Tree([2, 3, 0], ["det", "nsubj", "root"]))
     >>> Query("barks >nsubj (dog > {}=d)").find(words).matches
@@ -244,7 +244,7 @@ def related(words: SearchedSentence, relation: Relation, word: int) -> Iterable[
 
     Examples
     --------
-    >>> from nonproj.evaluation.search.words import Tree
+    >>> from nonproj_workbench.search.words import Tree
     >>> from nonproj.io.objects import from_words
     >>> words = SearchedSentence(from_words(["the", "dog", "barks"]), Tree([2, 3, 0], ["det", "nsubj", "root"]))
     >>> list(related(words, Relation(">>"), 3)), list(related(words, Relation("..", high=1), 1))

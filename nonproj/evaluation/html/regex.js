@@ -1,4 +1,4 @@
-/* Regular expressions: the twin of nonproj.evaluation.search.regex, with the same limits, messages and positions; it translates
+/* Regular expressions: the twin of nonproj_workbench.search.regex, with the same limits, messages and positions; it translates
 expressions for the browser's engine. */
 
 const MOST_WAYS = 1e11, LENGTH = 500, MOST_SIZE = 2000, DEEPEST_GROUP = 50;

@@ -1,4 +1,4 @@
-/* Compiled queries and their matches: the twin of nonproj.evaluation.search.query, attributes and words.
+/* Compiled queries and their matches: the twin of nonproj_workbench.search.query, attributes and words.
 
 The words of a sentence are {n, tree, other, confidence, column(key, word), sentId}, words counted from 1. */
 
