@@ -10,9 +10,9 @@ import numpy as np
 from nonproj.evaluation.html.analysis import Table, Tile
 from nonproj.evaluation.html.items import ReportItem
 from nonproj.evaluation.html.page import ReportContent, SourceNames, page_data, render
-from nonproj.evaluation.predictions import Prediction
 from nonproj.types import Sentence
 from nonproj_workbench.audit.output import line_of
+from nonproj_workbench.audit.predictions import Prediction
 from nonproj_workbench.audit.suspicions import Suspicion
 
 TITLES = {

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.components.trainer import train
-from nonproj.evaluation.predictions import Prediction, as_json, from_json, lexicon_of, predict
 from nonproj.io import conll
 from nonproj.io.broken import STOP, read_units, sentences_in
 from nonproj.io.checks import ReadingRules
@@ -20,6 +19,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
+from nonproj_workbench.audit.predictions import Prediction, as_json, from_json, lexicon_of, predict
 
 log = logging.getLogger("nonproj")
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nonproj.evaluation.predictions import Prediction, as_json, from_json
+from nonproj_workbench.audit.predictions import Prediction, as_json, from_json
 
 PREDICTION = Prediction(
     heads=[2, 0],

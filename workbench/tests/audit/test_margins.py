@@ -10,8 +10,8 @@ from naive_trees import difference
 from problems import ALL_SETS, KINDS, draw_problem, trees_over
 
 from nonproj.dual.options import DualOptions, SearchOptions
-from nonproj.evaluation.margins import arc_differences
 from nonproj.parts.space import tree_score
+from nonproj_workbench.audit.margins import arc_differences
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import SizeError
-from nonproj.evaluation.margins import head_differences
 from nonproj.io.batches import batches
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
+from nonproj_workbench.audit.margins import head_differences
 
 Lexicon = Counter[tuple[str, str, str]]
 """How often a form with a UPOS has a lemma."""
@@ -38,7 +38,7 @@ class Prediction(NamedTuple):
         The probability that the head, and that head and label are correct; None without a confidence classifier.
     differences : list of float or None
         Where another head is predicted: how much more the best tree without the annotated arc scores than the best
-        tree with it (`nonproj.evaluation.margins`).
+        tree with it (`nonproj_workbench.audit.margins`).
     certified : list of bool
         Whether both trees are proven to be the best.
     label_margins : list of float
