@@ -16,7 +16,7 @@ from nonproj.cli.arguments import (
     add_text_forms,
     add_workers,
 )
-from nonproj.cli.values import factor, integer, jobs, language_code, natural_number, positive, probability
+from nonproj.cli.values import factor, integer, jobs, language_code, positive, probability
 from nonproj.io.kinds import FORMATS
 from nonproj.model.installed import DEFAULT
 
@@ -108,16 +108,6 @@ def add_package(parser: Arguments) -> None:
     add("--rounding", type=factor, default=1.0, metavar="R", help=text)
     add("--test", metavar="FILE", help="treebank to evaluate the rounded model on, for its card")
     add_reading(parser)
-
-
-def add_clean(parser: Arguments) -> None:
-    """Add the arguments of ``nonproj clean``."""
-    add = parser.add_argument
-    add("--dry-run", action="store_true", help="list only, remove nothing")
-    text = "remove compiled kernels of other installations and versions that were not used for N days (default: 30)"
-    add("--unused", type=natural_number, default=30, metavar="N", help=text)
-    text = "remove all compiled kernels, those of this installation, too; it compiles them again when they are needed"
-    add("--all", action="store_true", help=text)
 
 
 def add_show(parser: Arguments) -> None:

@@ -27,7 +27,6 @@ from nonproj.cli.arguments import (
     with_values,
 )
 from nonproj.cli.command_arguments import (
-    add_clean,
     add_distil,
     add_package,
     add_parse,
@@ -88,7 +87,6 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
             "compile all kernels in advance, for example in a container image, and print the cache folder",
             lambda _: None,
         ),
-        ("clean", "list the caches of compiled kernels, with sizes, and remove what is not used any more", add_clean),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
     own = {name for name, *_ in table}

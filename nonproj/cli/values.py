@@ -29,13 +29,6 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def natural_number(text: str) -> int:
-    """Return a whole number from 0 on."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
-    return int(text)
-
-
 def factor(text: str) -> float:
     """Return a number from 0 to 100."""
     return _number(text, 100)
