@@ -115,10 +115,6 @@ def add_show(parser: Arguments) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", help="a parsed file; with --model, sentences to parse")
     add("--gold", metavar="GOLD", help="the same sentences with gold trees: errors are shown and analysed")
-    text = "with --gold: the words and sentences of the two files may differ, but not their text"
-    add("--ud", action="store_true", help=text)
-    text = "with --ud: the training file; words that it lacks are reported as unknown words"
-    add("--train", metavar="TRAIN", help=text)
     text = "the same sentences parsed by another parser: both are shown and, with --gold, compared"
     add("--other", metavar="PARSE", help=text)
     add("-m", "--model", metavar="MODEL", help="parse FILE with a model and show the result")

@@ -220,7 +220,6 @@ def write_report(
     names: SourceNames,
     parser: Parser | None = None,
     courses: int = 0,
-    content: ReportContent | None = None,
 ) -> None:
     """Write a report.
 
@@ -233,12 +232,9 @@ def write_report(
         The parser of the sentences, which records courses of dual decomposition.
     courses : int
         Number of sentences whose course is recorded: those with the most iterations.
-    content : ReportContent, optional
-        By default that of `nonproj.evaluation.html.analysis.analyse`.
     """
     found = list(items)
-    if content is None:
-        content = ReportContent(*analyse(found, [tree["name"] for tree in _trees(names)[0]]))
+    content = ReportContent(*analyse(found, [tree["name"] for tree in _trees(names)[0]]))
     data = page_data(found, names, content)
     if parser is not None and courses:
         for number, course in courses_of(found, parser, courses).items():
