@@ -39,8 +39,6 @@ def add_train(parser: Arguments) -> None:
     add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
     text = "number of shards of the treebank, trained in parallel (default: one per worker)"
     add("--shards", type=positive, metavar="N", help=text)
-    text = "the treebanks must pass the validator of Universal Dependencies, levels 1 and 2 (needs nonproj[ud])"
-    add("--strict", action="store_true", help=text)
     add_on_error(parser)
     add_reading(parser)
 

@@ -19,7 +19,6 @@ from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
 from nonproj.errors import ConfigError, DependencyError, FileError, one_line
-from nonproj.evaluation.universal import UNIVERSAL_TAGS
 from nonproj.io import conll
 from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
@@ -35,7 +34,7 @@ from nonproj_workbench.audit.output import marked, without_misc, write_table
 from nonproj_workbench.audit.predictions import Prediction
 from nonproj_workbench.audit.report import write_audit_report
 from nonproj_workbench.audit.suspicions import KINDS, Suspicion, find_suspicions
-from nonproj_workbench.validation import UNIVERSAL, Violation, check_level, violations
+from nonproj_workbench.validation import UNIVERSAL, UNIVERSAL_TAGS, Violation, check_level, violations
 
 FOLDS = 5
 """How many folds there are by default; with a given model, into how many tasks the work is divided."""

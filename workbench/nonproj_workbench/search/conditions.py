@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from nonproj.evaluation.universal import UNIVERSAL_TAGS
 from nonproj_workbench.search.patterns import (
     FLAGS,
     NUMBERS,
@@ -22,6 +21,7 @@ from nonproj_workbench.search.patterns import (
     WordPattern,
 )
 from nonproj_workbench.search.scanner import BLANKS, Scanner
+from nonproj_workbench.validation import UNIVERSAL_TAGS
 
 MOST_NODES, DEEPEST = 100, 30
 """Maximum number of words of a query, and maximum depth of its parentheses."""
