@@ -151,3 +151,45 @@ def test_errors_in_arguments(words, capsys):
     with pytest.raises(SystemExit):
         main(["search", *words])
     assert capsys.readouterr().err.startswith("nonproj search: ")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("V >subj N", "no word has the form V or N (tags are NOUN, "),
+        ("V >subj N", ") or the relation subj (there are "),
+        ("{upos:V}", "no word has the UPOS V (there are NOUN, "),
+        ("{xpos:/V.*X/}", "no word has the XPOS V.*X (there are NOUN, "),
+        ("NOUN >/subj/ {} | >obj {lemma:none}", "no word has the relation subj (there are "),
+        ("notaword", "no word has the form notaword\n"),
+        ("NOUN=a .. {head.deprel:none}", "no word has the relation none (there are "),
+    ],
+)
+def test_a_search_for_what_no_word_has_says_so(query, message, tmp_path, monkeypatch, capsys):
+    write_files(tmp_path, 5)
+    monkeypatch.chdir(tmp_path)
+    assert main(["search", query, "parsed.conllu", "gold.conll"]) == 0
+    output, error = capsys.readouterr()
+    assert not output and error.startswith("0 matches in 0 of 10 sentences\n") and error.count("\n") == 2
+    assert message in error
+
+
+@pytest.mark.parametrize(
+    "query", ["PUNCT > NOUN", "NOUN !>obj {} & <unlikely DET | > PUNCT", "!{}", "{!upos:none} >punct {id>99}"]
+)
+def test_a_search_for_what_there_is_says_nothing_more(query, tmp_path, monkeypatch, capsys):
+    write_files(tmp_path, 5)
+    monkeypatch.chdir(tmp_path)
+    assert main(["search", query.replace("unlikely", "det"), "parsed.conllu"]) == 0
+    assert "no word has" not in capsys.readouterr().err
+
+
+def test_a_file_of_malformed_sentences_only_is_an_error(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "bad"
+    path.write_text("# sent_id = bad\n1\tb\tb\tX\t_\t_\t0\troot\t_\n\n", encoding="utf-8")
+    assert main(["search", "{}", "bad", "--on-error", "skip"]) == 2
+    assert "bad:2: 9 columns, 10 expected" in capsys.readouterr().err
+    path.write_text("\n", encoding="utf-8")
+    assert main(["search", "{}", "bad", "--on-error", "skip"]) == 2
+    assert "bad:1: no sentences" in capsys.readouterr().err
