@@ -132,7 +132,7 @@ def add_parse(parser: Arguments) -> None:
     text = "a model made by 'nonproj train', or the name of an installed one, instead of the first argument"
     add("-m", "--model", metavar="MODEL", help=text)
     text = f"a model (default: {DEFAULT}, or the only installed one), and the file to parse (default: standard input);"
-    text += " with -o FOLDER: files, folders and quoted patterns such as 'texts/**/*.txt'"
+    text += " with -o FOLDER: files and folders"
     add("files", nargs="*", metavar="MODEL [IN]", help=text)
     text = "file to write (default: standard output), or folder for the parses of several files"
     add("-o", "--output", default="-", metavar="OUT", help=text)
