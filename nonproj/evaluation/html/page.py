@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple, TextIO
 
 from nonproj.errors import one_line
-from nonproj.evaluation.html.analysis import Table, analyse
+from nonproj.evaluation.html.analysis import Table, Tile, analyse
 from nonproj.evaluation.html.columns import Numbering, columns_of
 from nonproj.evaluation.html.items import ReportItem
 from nonproj.pictures.content import partial_heads
@@ -35,23 +35,17 @@ class SourceNames(NamedTuple):
     other: str | None = None
 
 
-class ReportContent(NamedTuple):
-    """The contents of a report besides its sentences.
-
-    Attributes
-    ----------
-    tiles : list of (str, str, str)
-        Figures at the top: value, name and explanation.
-    tables : list of dict
-        Those of `nonproj.evaluation.html.analysis`.
-    """
-
-    tiles: Sequence[tuple[str, str, str]] = ()
-    tables: Sequence[Table] = ()
-
-
-def page_data(items: Iterable[ReportItem], names: SourceNames, content: ReportContent) -> dict[str, Any]:
+def page_data(
+    items: Iterable[ReportItem], names: SourceNames, tiles: Sequence[Tile], tables: Sequence[Table]
+) -> dict[str, Any]:
     """Return the data for the page's script.
+
+    Parameters
+    ----------
+    items : iterable of ReportItem
+    names : SourceNames
+    tiles, tables
+        As `nonproj.evaluation.html.analysis.analyse` returns them.
 
     Returns
     -------
@@ -74,8 +68,8 @@ def page_data(items: Iterable[ReportItem], names: SourceNames, content: ReportCo
         "tags": list(tags),
         "feats": list(feats),
         "strings": list(strings),
-        "tiles": list(content.tiles),
-        "tables": list(content.tables),
+        "tiles": list(tiles),
+        "tables": list(tables),
         "sentences": sentences,
     }
 
@@ -214,5 +208,5 @@ def title_of(names: SourceNames) -> str:
 def write_report(stream: TextIO, items: Iterable[ReportItem], names: SourceNames) -> None:
     """Write a report."""
     found = list(items)
-    content = ReportContent(*analyse(found, [tree["name"] for tree in _trees(names)[0]]))
-    stream.write(render(page_data(found, names, content), title_of(names)))
+    content = analyse(found, [tree["name"] for tree in _trees(names)[0]])
+    stream.write(render(page_data(found, names, *content), title_of(names)))
