@@ -40,8 +40,8 @@ COMMANDS = """# The commands
 
 `nonproj COMMAND --help` prints the same information. A file may be `-` (standard input or output) or end in `.gz`. The
 exit code is 0, or 2 after an error ([errors and limits](errors.md)). `docs/reference.py` generates this page from the
-argument parsers. `annotate`
-and `audit` are commands of a separate package, [the workbench](../workbench/docs/commands.md).
+argument parsers. `annotate`, `audit` and `search`
+are commands of a separate package, [the workbench](../workbench/docs/commands.md).
 
 The package shtab writes scripts by which a shell completes commands, options and files, as in
 `shtab --shell=bash nonproj.cli.main.build_parser > ~/.local/share/bash-completion/completions/nonproj`.

@@ -15,6 +15,12 @@ from nonproj.pictures.pages import policy
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,900"
 
+NAMES_OF_REPORTS = (
+    *("state", "search", "sentences", "update", "compileSearch", "findMatches", "EXPORTS", "NONE"),
+    *("Regex", "RegexError", "Query", "QueryError", "SearchTree"),
+)
+"""What tests use of the module of a report."""
+
 
 @contextlib.contextmanager
 def browsing(profile: Path) -> Iterator:
@@ -48,3 +54,41 @@ def expose(page: Path, *names: str) -> None:
 def shown(page) -> list[int]:
     """Return the numbers of the sentences that a report lists, from 1."""
     return page.execute_script("return [...document.querySelectorAll('article')].map((a) => Number(a.id.slice(1)))")
+
+
+def open_report(browser, folder: Path, fragment: str = "") -> None:
+    """Open the report of a folder anew, with a fragment of its address."""
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    if "Object.assign(globalThis" not in text:
+        expose(folder / "report.html", *NAMES_OF_REPORTS)
+    browser.get("about:blank")
+    browser.get(f"file://{folder / 'report.html'}{fragment}")
+
+
+def type_into(page, name: str, text: str) -> None:
+    """Replace the text of a field of a report, and wait until the page has heeded it."""
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    field = page.find_element("id", name)
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys(text or Keys.DELETE)
+    key = {"search": "query", "by": "by"}[name]
+    WebDriverWait(page, 10).until(lambda page: page.execute_script(f"return state.{key}") == text)
+
+
+def found(page, query: str) -> list[int]:
+    """Return the numbers of the sentences that a report shows for a query."""
+    type_into(page, "search", query)
+    return shown(page)
+
+
+def exported(page, kind: str) -> str:
+    """Return the file that an export of a report would save."""
+    script = """
+    const [kind, done] = arguments, old = URL.createObjectURL;
+    URL.createObjectURL = (blob) => { URL.createObjectURL = old; blob.text().then(done); return "data:,"; };
+    HTMLAnchorElement.prototype.click = function () { delete HTMLAnchorElement.prototype.click; };
+    EXPORTS[kind]();
+    """
+    return page.execute_async_script(script, kind)

@@ -11,13 +11,13 @@ $(WORKBENCH): $(TOOLS) workbench/pyproject.toml
 		$(CONSTRAINTS:%=--constraint "%") --editable './workbench[test]' >&2
 	@touch $@
 
-test-workbench: $(WORKBENCH) ## run the tests of annotation and audit
+test-workbench: $(WORKBENCH) ## run the tests of annotation, audit and search
 	@$(PYTEST) workbench/tests workbench/nonproj_workbench $(ARGS)
 
 attack-workbench: $(WORKBENCH) ## flood the annotator and disturb its files: SECONDS=1800 SEED=1; see workbench/attack/README.md
 	@"$(BIN)/python" -m workbench.attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
-types-workbench: $(WORKBENCH) ## check the types of annotation and audit
+types-workbench: $(WORKBENCH) ## check the types of annotation, audit and search
 	@cd workbench && "$(abspath $(BIN))/python" -m mypy
 
 types-page: ## check the types of the pages' scripts; npx fetches TypeScript

@@ -16,7 +16,7 @@ from nonproj.cli.arguments import (
     add_text_forms,
     add_workers,
 )
-from nonproj.cli.values import factor, integer, jobs, language_code, natural_number, positive, probability
+from nonproj.cli.values import factor, integer, jobs, language_code, positive, probability
 from nonproj.io.kinds import FORMATS
 from nonproj.model.installed import DEFAULT
 
@@ -39,8 +39,6 @@ def add_train(parser: Arguments) -> None:
     add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
     text = "number of shards of the treebank, trained in parallel (default: one per worker)"
     add("--shards", type=positive, metavar="N", help=text)
-    text = "the treebanks must pass the validator of Universal Dependencies, levels 1 and 2 (needs nonproj[ud])"
-    add("--strict", action="store_true", help=text)
     add_on_error(parser)
     add_reading(parser)
 
@@ -92,24 +90,6 @@ def add_distil(parser: Arguments) -> None:
     add_reading(parser)
 
 
-def add_search(parser: Arguments) -> None:
-    """Add the arguments of ``nonproj search``."""
-    add = parser.add_argument
-    add("query", metavar="QUERY", help="as in 'VERB >obj {upos:NOUN; Case=Gen}'; docs/search.md has the language")
-    add("files", nargs="+", metavar="FILE", help="treebanks or parsed files, CoNLL-X or CoNLL-U")
-    text = "the same sentences with other trees, such as gold ones, to which ~ and 'differs' refer"
-    add("--other", metavar="FILE", help=text)
-    text = "file to write (default: standard output)"
-    add("-o", "--output", default="-", metavar="OUT", help=text)
-    form = parser.add_alternatives()
-    text = "write a row for each match, with these fields, as in form,head.lemma, instead of the sentences"
-    form.add_argument("--table", metavar="FIELDS", help=text)
-    text = "write the number of matches for each combination of these fields, instead of the sentences"
-    form.add_argument("--count", metavar="FIELDS", help=text)
-    add_on_error(parser)
-    add_reading(parser)
-
-
 def add_package(parser: Arguments) -> None:
     """Add the arguments of ``nonproj package``."""
     add = parser.add_argument
@@ -128,33 +108,17 @@ def add_package(parser: Arguments) -> None:
     add_reading(parser)
 
 
-def add_clean(parser: Arguments) -> None:
-    """Add the arguments of ``nonproj clean``."""
-    add = parser.add_argument
-    add("--dry-run", action="store_true", help="list only, remove nothing")
-    text = "remove compiled kernels of other installations and versions that were not used for N days (default: 30)"
-    add("--unused", type=natural_number, default=30, metavar="N", help=text)
-    text = "remove all compiled kernels, those of this installation, too; it compiles them again when they are needed"
-    add("--all", action="store_true", help=text)
-
-
 def add_show(parser: Arguments) -> None:
     """Add the arguments of ``nonproj show``."""
     add = parser.add_argument
     add("file", metavar="FILE", help="a parsed file; with --model, sentences to parse")
     add("--gold", metavar="GOLD", help="the same sentences with gold trees: errors are shown and analysed")
-    text = "with --gold: the words and sentences of the two files may differ, but not their text"
-    add("--ud", action="store_true", help=text)
-    text = "with --ud: the training file; words that it lacks are reported as unknown words"
-    add("--train", metavar="TRAIN", help=text)
     text = "the same sentences parsed by another parser: both are shown and, with --gold, compared"
     add("--other", metavar="PARSE", help=text)
     add("-m", "--model", metavar="MODEL", help="parse FILE with a model and show the result")
     text = "file to write: a report as .html, a single tree as .svg, .png, .pdf or .tex (default: draw in the terminal)"
     add("-o", "--output", metavar="OUT", help=text)
     add("--sentence", metavar="K", help="only the sentence with this number (from 1) or this sent_id")
-    text = "record the course of dual decomposition for the N sentences with the most iterations (default: 10)"
-    add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
     add_on_error(parser)
     add_reading(parser)
     add_tagging(parser)
@@ -168,7 +132,7 @@ def add_parse(parser: Arguments) -> None:
     text = "a model made by 'nonproj train', or the name of an installed one, instead of the first argument"
     add("-m", "--model", metavar="MODEL", help=text)
     text = f"a model (default: {DEFAULT}, or the only installed one), and the file to parse (default: standard input);"
-    text += " with -o FOLDER: files, folders and quoted patterns such as 'texts/**/*.txt'"
+    text += " with -o FOLDER: files and folders"
     add("files", nargs="*", metavar="MODEL [IN]", help=text)
     text = "file to write (default: standard output), or folder for the parses of several files"
     add("-o", "--output", default="-", metavar="OUT", help=text)

@@ -27,11 +27,9 @@ from nonproj.cli.arguments import (
     with_values,
 )
 from nonproj.cli.command_arguments import (
-    add_clean,
     add_distil,
     add_package,
     add_parse,
-    add_search,
     add_show,
     add_train,
 )
@@ -80,17 +78,14 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
             "draw trees: a report with errors and certificates (.html), single trees, or in the terminal",
             add_show,
         ),
-        ("search", "find words, arcs and constructions in treebanks and parsed files", add_search),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
-        ("models", "list the installed models, or the published ones", _add_models),
-        ("download", "download a published model", _add_download),
+        ("models", "list the installed models", _add_models),
         (
             "compile",
             "compile all kernels in advance, for example in a container image, and print the cache folder",
             lambda _: None,
         ),
-        ("clean", "list the caches of compiled kernels, with sizes, and remove what is not used any more", add_clean),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
     own = {name for name, *_ in table}
@@ -134,13 +129,7 @@ def _add_inspect(parser: Arguments) -> None:
 
 
 def _add_models(parser: Arguments) -> None:
-    form = parser.add_alternatives()
-    form.add_argument("--json", action="store_true", help="print as JSON")
-    form.add_argument("--available", action="store_true", help="list the models that 'nonproj download' can fetch")
-
-
-def _add_download(parser: Arguments) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of a model that 'nonproj models --available' lists")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def _add_serve(parser: Arguments) -> None:
@@ -222,7 +211,6 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
     named = {"file": "FILE", "gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED"}
     named["train"] = "TRAIN" if options.command == "train" else "--train"
     named |= {"test": "--test", "held_out": "--held-out", "other": "--other"}
-    named |= {"files": "FILE"} if options.command == "search" else {}
     given = [(name, getattr(options, key, None)) for key, name in named.items()]
     files = [(name, file) for name, value in given for file in (value if isinstance(value, list) else [value])]
     standard = [name for name, file in files if file == "-"]

@@ -8,7 +8,7 @@ import os
 from typing import Any, TextIO
 
 from nonproj.cli.arguments import with_values
-from nonproj.cli.targets import is_file_name, is_pattern
+from nonproj.cli.targets import is_file_name
 from nonproj.io.kinds import beginning_of, is_model
 from nonproj.model.hub import is_on_hub
 from nonproj.model.installed import DEFAULT, SUFFIX, default, installed, is_name, located
@@ -53,9 +53,7 @@ def are_inputs(words: list[str], output: str) -> bool:
 
 def is_input(word: str) -> bool:
     """Return whether an argument is data to parse: standard input, a file or pipe that is not a model, a folder."""
-    if word == "-" or is_pattern(word):
-        return True
-    return os.path.exists(word) and not _is_model(word)
+    return word == "-" or (os.path.exists(word) and not _is_model(word))
 
 
 def _is_model(word: str) -> bool:

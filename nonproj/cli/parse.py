@@ -20,7 +20,6 @@ from nonproj.cli.common import (
     optional_output,
     progress_bar,
     reading_rules,
-    worker_pool,
 )
 from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import list_broken
@@ -38,7 +37,6 @@ from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text, read_text_units
-from nonproj.workers.parsing import ModelRef, keep, parse_text
 from nonproj.workers.units import parse_units
 
 _MANY_UNKNOWN = 0.05
@@ -72,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
     with (source := open_input(first)).closing:
         unfit = warn_of_misfit(model, source.name, peek_sentences(source, model, plain), options.tags)
         if not options.targets:
-            parse_one = resumable.parse if options.resume else _parse
+            alone = options.scheduler is None and options.jobs in (None, 1)
+            parse_one = resumable.parse if options.resume else _parse if alone else several.parse
             totals = parse_one(options, model, decoding, text, source)
     if options.targets:
         parse_all = resumable.parse if options.resume else several.parse
@@ -105,22 +104,11 @@ def _check_files(options: argparse.Namespace) -> None:
 def _parse(
     options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: OpenedInput
 ) -> ParseLog:
-    """Parse by workers, or in this process: a file in batches, a stream sentence by sentence."""
+    """Parse in this process: a file in batches, a stream sentence by sentence."""
     progress = progress_bar(options, source)
     statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs))
-    with (
-        worker_pool(options) as workers,
-        open_table(options.output, options.format) as stream,
-        statistics as lines,
-        proofs as proof_lines,
-    ):
+    with open_table(options.output, options.format) as stream, statistics as lines, proofs as proof_lines:
         totals = ParseLog(lines, proof_lines)
-        if workers:
-            reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs))
-            keep(reference, model)
-            for record in progress(parse_text(workers, reference, source, stream, text), "parse"):
-                totals.add(record)
-            return totals
         failures: list[NonprojError] = []
         parser = Parser(model, decoding, options.tags, bool(options.proofs))
         stops = text.on_error == STOP

@@ -21,6 +21,7 @@ WARMUPS = "nonproj.warmups"
 WORKBENCH = {
     "annotate": "correct trees in the browser",
     "audit": "find errors in the annotation of a treebank",
+    "search": "find words, arcs and constructions in treebanks and parsed files",
 }
 """The commands of nonproj-workbench, which ``nonproj --help`` lists even where it is not installed."""
 

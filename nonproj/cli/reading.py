@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 from collections.abc import Iterable, Iterator
 
 from nonproj.cli.common import reading_rules
-from nonproj.errors import ConfigError, DataError, one_line
+from nonproj.errors import DataError, one_line
 from nonproj.evaluation.certificates import REPORTED
-from nonproj.evaluation.universal import check_format
 from nonproj.io import conll
 from nonproj.io.broken import STOP, MalformedUnit, read_units, sentences_in
 from nonproj.io.files import Source, open_input
@@ -60,13 +58,7 @@ class Treebanks:
         """Return all sentences of a treebank, whose equal strings are stored once; none without a source."""
         if source is None:
             return []
-        strict = getattr(self.options, "strict", False)
-        if strict and not os.path.isfile(str(source)):
-            raise ConfigError("--strict", "needs a file: a pipe cannot be read again")
-        found = conll.interned(self.read(source, **rules))
-        if strict:
-            check_format(source)
-        return found
+        return conll.interned(self.read(source, **rules))
 
     def report(self) -> int:
         """List what was left out, and return the exit code of a command that has otherwise succeeded."""

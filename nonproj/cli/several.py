@@ -1,4 +1,4 @@
-"""``nonproj parse`` of several files into a folder: one pool of workers parses all of them."""
+"""``nonproj parse`` by workers, of one file, or of several into a folder: one pool parses all of them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from nonproj.cli.targets import ParseTarget
 from nonproj.errors import FileError, one_line
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
 from nonproj.io.broken import MalformedUnit
+from nonproj.io.files import OpenedInput
 from nonproj.io.tables import open_table
 from nonproj.io.temporary import reason
 from nonproj.model.model import Model
@@ -25,24 +26,36 @@ from nonproj.workers.pool import InProcess
 log = logging.getLogger("nonproj")
 
 
-def parse(options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions) -> ParseLog:
-    """Parse files; each output appears when it is complete, and an error leaves those of the files before it."""
+def parse(
+    options: argparse.Namespace,
+    model: Model,
+    decoding: DecodingConfig,
+    text: TextOptions,
+    source: OpenedInput | None = None,
+) -> ParseLog:
+    """Parse files; each output appears when it is complete, and an error leaves those of the files before it.
+
+    ``source`` is the only file; None if there are several.
+    """
+    targets = options.targets or [ParseTarget(options.input, options.output)]
     reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs))
     keep(reference, model)
     workers: Any = worker_pool(options)
     statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs))
-    tasks = ((end, task) for target in options.targets for task, end in tasks_and_ends(target.source, text))
-    totals, progress = ParseLog(None), progress_bar(options)
+    tasks = ((end, task) for target in targets for task, end in tasks_and_ends(source or target.source, text))
+    totals, progress = ParseLog(None), progress_bar(options, source)
     with InProcess() if isinstance(workers, nullcontext) else workers as pool, statistics as lines, proofs as proved:
         results = parse_tasks(pool, reference, tasks, text)
-        for target in options.targets:
+        for target in targets:
             counts = ParseLog(lines, proved)
-            make_folder(os.path.dirname(target.output))
+            if options.targets:
+                make_folder(os.path.dirname(target.output))
             with open_table(target.output, options.format) as stream:
                 for record in progress(_written(results, stream, PieceJoiner(text.plain is not None)), "parse"):
                     counts.add(record)
             totals.extend(counts)
-            report(target, counts)
+            if options.targets:
+                report(target, counts)
     return totals
 
 

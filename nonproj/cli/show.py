@@ -32,13 +32,9 @@ SINGLE = (".svg", ".png", ".pdf", ".tex")
 def run(options: argparse.Namespace) -> int:
     """Draw trees: a report, a single tree, or in the terminal."""
     inputs = {"input": options.file, "gold file": options.gold, "other file": options.other, "model": options.model}
-    inputs["training file"] = options.train
     check_outputs({"output": options.output}, inputs)
     suffix = _suffix(options)
     treebanks = Treebanks(options)
-    if options.ud:
-        _run_text(options, suffix, treebanks)
-        return treebanks.report()
     parser = _parser(options) if options.model else None
     items = _items(options, parser, treebanks)
     if options.sentence is not None:
@@ -46,7 +42,11 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None:
         _draw(heeding(items))
     elif suffix == ".html":
-        _write_report(options, items, parser)
+        from nonproj.evaluation.html.page import SourceNames, write_report
+
+        with open_output(options.output) as stream:
+            names = SourceNames(options.model or options.file, options.gold, options.other)
+            write_report(stream, heeding(items), names)
     else:
         _write_single(options, items, suffix)
     return treebanks.report()
@@ -54,46 +54,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _suffix(options: argparse.Namespace) -> str:
     """Return the format of the output; raise an error if it is unknown, or options do not fit."""
-    if options.ud and (not options.gold or options.other or options.model):
-        raise ConfigError("--ud", "compares a parsed file with --gold; it excludes --model and --other")
-    if options.train and not options.ud:
-        raise ConfigError("--train", "needs --ud")
-    if options.course and not options.model:
-        raise ConfigError("--course", "needs a model: -m MODEL")
     if options.output is None:
         return ""
     suffix = next((each for each in (".html", *SINGLE) if options.output.lower().endswith(each)), None)
     if suffix is None:
         raise ConfigError("--output", f"{options.output!r} ends in none of .html, {', '.join(SINGLE)}")
     return suffix
-
-
-def _run_text(options: argparse.Namespace, suffix: str, treebanks: Treebanks) -> None:
-    """Draw trees and errors of a text whose words and sentences differ from the gold standard."""
-    from nonproj.cli.evaluate import training_words
-    from nonproj.evaluation.html.page import ReportContent, SourceNames, write_report
-    from nonproj.evaluation.html.text import analyse_text, with_gold_text
-    from nonproj.evaluation.text_errors import text_errors
-    from nonproj.evaluation.universal import universal_features
-
-    parsed, gold = list(treebanks.read(options.file)), list(treebanks.read(options.gold, require_heads=True))
-    items = with_gold_text(list(from_files(parsed)), gold)
-    if suffix == ".html" and options.sentence is None:
-        content = None  # figures for partial trees
-        if all((item.heads >= 0).all() for item in items):
-            errors = text_errors(gold, [parsed], training_words(options.train, treebanks), universal_features())
-            content = ReportContent(*analyse_text(errors, len(parsed)))
-        with open_output(options.output) as stream:
-            write_report(stream, heeding(iter(items)), SourceNames(options.file, options.gold), content=content)
-        return
-    chosen = iter(items if options.sentence is None else [choose(items, options.sentence)])
-    if options.output is None:
-        _draw(heeding(chosen))
-    elif suffix == ".html":
-        with open_output(options.output) as stream:
-            write_report(stream, chosen, SourceNames(options.file, options.gold), content=ReportContent())
-    else:
-        _write_single(options, chosen, suffix)
 
 
 def _parser(options: argparse.Namespace) -> Parser:
@@ -149,27 +115,3 @@ def _write_single(options: argparse.Namespace, items: Iterator[ReportItem], suff
     content = to_png(picture) if suffix == ".png" else to_pdf(picture)
     with open_binary(options.output) as stream:
         stream.write(content)
-
-
-def _write_report(options: argparse.Namespace, items: Iterator[ReportItem], parser: Parser | None) -> None:
-    """Write the report on all sentences."""
-    from nonproj.evaluation.html.page import SourceNames, write_report
-
-    names = SourceNames(options.model or options.file, options.gold, options.other)
-    with open_output(options.output) as stream:
-        write_report(stream, heeding(items), names, parser, _courses(options, parser))
-
-
-def _courses(options: argparse.Namespace, parser: Parser | None) -> int:
-    """Return the number of sentences whose course of dual decomposition is recorded; always that of a single one."""
-    if parser is None or not (options.course or options.sentence):
-        return 0
-    from nonproj.evaluation.html.courses import check_courses
-
-    try:
-        check_courses(parser)
-    except ConfigError:
-        if options.course:
-            raise
-        return 0
-    return options.course or 1

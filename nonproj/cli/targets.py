@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import glob
 import os
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -23,24 +22,6 @@ class ParseTarget(NamedTuple):
 
     source: str
     output: str
-
-
-class _Found(NamedTuple):
-    """A file to parse, and its name relative to the folder or pattern that it was found by."""
-
-    path: str
-    name: str
-
-
-def is_pattern(word: str) -> bool:
-    """Return whether an argument stands for the files that match it, because there is no file of that name.
-
-    Examples
-    --------
-    >>> is_pattern("*.conllu"), is_pattern("a.conllu")
-    (True, False)
-    """
-    return any(sign in word for sign in "*?[") and not os.path.lexists(word)
 
 
 def is_folder(output: str) -> bool:
@@ -67,9 +48,8 @@ def is_file_name(output: str) -> bool:
 
 
 def are_several(inputs: list[str], output: str) -> bool:
-    """Return whether the output is a folder for the parses of files, folders and patterns."""
-    several = len(inputs) > 1 or any(os.path.isdir(word) or is_pattern(word) for word in inputs)
-    return several or (is_folder(output) and inputs != ["-"])
+    """Return whether the output is a folder for the parses of files and folders."""
+    return len(inputs) > 1 or any(map(os.path.isdir, inputs)) or (is_folder(output) and inputs != ["-"])
 
 
 def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
@@ -87,28 +67,24 @@ def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
         raise ConfigError("--output", f"several files need a folder to write to{hint}: -o FOLDER")
     endings = TEXT if options.plain else CONLL
     found = (each for word in options.inputs for each in _found(word, endings, options.output))
-    files = list({os.path.abspath(each.path): each for each in found}.values())
-    names = [_output_name(each.name, options) for each in files]
+    files = list({os.path.abspath(path): (path, name) for path, name in found}.values())
+    names = [_output_name(name, options) for _, name in files]
     if len(set(names)) < len(names):  # files of the same name from several folders keep their folders
-        shared = os.path.commonpath([os.path.dirname(os.path.abspath(each.path)) for each in files])
-        names = [_output_name(os.path.relpath(os.path.abspath(each.path), shared), options) for each in files]
-    return [ParseTarget(each.path, os.path.join(options.output, name)) for each, name in zip(files, names, strict=True)]
+        shared = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path, _ in files])
+        names = [_output_name(os.path.relpath(os.path.abspath(path), shared), options) for path, _ in files]
+    return [ParseTarget(path, os.path.join(options.output, name)) for (path, _), name in zip(files, names, strict=True)]
 
 
-def _found(word: str, endings: tuple[str, ...], output: str) -> list[_Found]:
-    """Return the files that an argument stands for, but for those that an earlier run has written."""
-    if os.path.isdir(word):
-        root, paths, problem = word, _walk(word, endings), f"no file in this folder ends in {' or '.join(endings)}"
-    elif is_pattern(word):
-        root, problem = _fixed_part(word), "no file matches this pattern"
-        paths = filter(os.path.isfile, sorted(glob.iglob(word, recursive=True)))
-    else:
+def _found(word: str, endings: tuple[str, ...], output: str) -> list[tuple[str, str]]:
+    """Return the files that an argument stands for, and their names in its folder, but for those of an earlier run."""
+    if not os.path.isdir(word):
         _check_readable(word)
-        return [_Found(word, os.path.basename(word))]
-    nested = _is_inside(output, root)
-    found = [_Found(path, os.path.relpath(path, root)) for path in paths if not (nested and _is_inside(path, output))]
+        return [(word, os.path.basename(word))]
+    nested = _is_inside(output, word)
+    paths = (path for path in _walk(word, endings) if not (nested and _is_inside(path, output)))
+    found = [(path, os.path.relpath(path, word)) for path in paths]
     if not found:
-        raise FileError(word, problem)
+        raise FileError(word, f"no file in this folder ends in {' or '.join(endings)}")
     return found
 
 
@@ -140,19 +116,6 @@ def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
             path = os.path.join(place, name)
             if name.removesuffix(".gz").endswith(endings) and not name.startswith(".") and os.path.isfile(path):
                 yield path
-
-
-def _fixed_part(pattern: str) -> str:
-    """Return the folder of a pattern above its first sign that stands for others.
-
-    Examples
-    --------
-    >>> _fixed_part("texts/2024/*/[ab].txt"), _fixed_part("*.txt")
-    ('texts/2024', '.')
-    """
-    parts = pattern.split(os.sep)
-    fixed = next(number for number, part in enumerate(parts) if is_pattern(part))
-    return os.sep.join(parts[:fixed]) or (os.sep if pattern.startswith(os.sep) else os.curdir)
 
 
 def _output_name(name: str, options: argparse.Namespace) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -10,13 +11,8 @@ _NAME_IN_UD = re.compile(r"(([a-z]{2,3})_([a-z0-9]+))-ud-(?:train|dev|test)(?:-\
 _FOLDER_IN_UD = re.compile(r"(?:UD_)?([A-Z][A-Za-z_]*)-([A-Za-z0-9]+)(?:-r([0-9.]+)|-master|-dev)?")
 _RELEASE = re.compile(r"ud-treebanks-v([0-9.]+)")
 
-_LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENCE.txt", "LICENSE.md", "COPYING")
-_READMES = ("README.md", "README.txt", "README")
 _IN_README = re.compile(r"^License:[ \t]*(\S.*)$", re.MULTILINE)
 _METADATA = "=== Machine-readable metadata"
-_CREATIVE_COMMONS = re.compile(
-    r"Attribution((?:[- ]+(?:Non-?Commercial|Share-?Alike|No-?Deriv\w+))*)[ -]+(\d\.\d)", re.IGNORECASE
-)
 _LONGEST = 120
 
 
@@ -109,43 +105,9 @@ def language_of(path: str) -> str | None:
 
 
 def licence_beside(path: str) -> str | None:
-    """Return the licence that the files in a treebank's folder state, or None.
-
-    The README of a treebank of Universal Dependencies has a line for programs; otherwise licences of Creative Commons
-    are recognised in the licence file, and of any other one the first line is returned.
-    """
-    folder = Path(path).parent
-    for readme in filter(None, (_text(folder / name) for name in _READMES)):
-        if stated := _IN_README.search(readme, max(0, readme.find(_METADATA))) if _METADATA in readme else None:
+    """Return the licence that the README of a treebank of Universal Dependencies states for programs, or None."""
+    with contextlib.suppress(OSError, ValueError):
+        _, metadata, rest = Path(path).with_name("README.md").read_text(encoding="utf-8").partition(_METADATA)
+        if metadata and (stated := _IN_README.search(rest)):
             return stated[1].strip()[:_LONGEST]
-    for text in filter(None, (_text(folder / name) for name in _LICENCES)):
-        found = {creative_commons(*match.groups()) for match in _CREATIVE_COMMONS.finditer(" ".join(text.split()))}
-        if found:
-            return " and ".join(sorted(found))[:_LONGEST]
-        for line in filter(None, (line.strip("# \t=-") for line in text.splitlines())):
-            return line[:_LONGEST]
     return None
-
-
-def creative_commons(conditions: str, version: str) -> str:
-    """Return the short name of a licence of Creative Commons.
-
-    Examples
-    --------
-    >>> creative_commons("-NonCommercial- ShareAlike", "3.0")
-    'CC BY-NC-SA 3.0'
-    """
-    words = conditions.lower().replace("-", "").replace(" ", "")
-    parts = [
-        short for short, word in (("NC", "noncommercial"), ("SA", "sharealike"), ("ND", "noderiv")) if word in words
-    ]
-    return f"CC {'-'.join(['BY', *parts])} {version}"
-
-
-def _text(path: Path) -> str | None:
-    """Return the beginning of a text file, None if it cannot be read."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            return stream.read(1 << 20)
-    except (OSError, ValueError):
-        return None

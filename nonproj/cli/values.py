@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
 from nonproj.errors import NonprojError
 
@@ -11,50 +14,36 @@ from nonproj.errors import NonprojError
 def jobs(text: str) -> int:
     """Return a number of processes."""
     if not text.removeprefix("-").isdecimal() or int(text) not in {-1, *range(1, 1025)}:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 1024, or -1 for one per core")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 1024, or -1 for one per core")
     return int(text)
 
 
-def integer(text: str) -> int:
-    """Return an integer."""
-    if not text.removeprefix("-").isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is not an integer")
-    return int(text)
+N = TypeVar("N", int, float)
 
 
-def positive(text: str) -> int:
-    """Return a positive integer."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
-    return int(text)
+def _number(
+    convert: Callable[[str], N], expected: str, low: float = -math.inf, high: float = math.inf
+) -> Callable[[str], N]:
+    """Return the type of numbers from ``low`` to ``high``; ``expected`` says in words what they are."""
+
+    def value_of(text: str) -> N:
+        """Return the number."""
+        try:
+            if low <= (value := convert(text)) <= high:
+                return value
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(f"{text!r} is not {expected}")
+
+    return value_of
 
 
-def natural_number(text: str) -> int:
-    """Return a whole number from 0 on."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
-    return int(text)
-
-
-def factor(text: str) -> float:
-    """Return a number from 0 to 100."""
-    return _number(text, 100)
-
-
-def probability(text: str) -> float:
-    """Return a probability."""
-    return _number(text, 1)
-
-
-def _number(text: str, largest: int) -> float:
-    """Return a number from 0 on."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= largest:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {largest}")
-    return value
+integer = _number(int, "an integer")
+positive = _number(int, "a positive integer", 1)
+port = _number(int, "a number from 0 to 65535", 0, 65535)
+factor = _number(float, "a number from 0 to 100", 0, 100)
+probability = _number(float, "a number from 0 to 1", 0, 1)
+seconds = _number(float, "a number of seconds, up to a day", 1e-9, 86400)
 
 
 def language_code(text: str) -> str:
@@ -70,17 +59,6 @@ def language_code(text: str) -> str:
     return text
 
 
-def seconds(text: str) -> float:
-    """Return a number of seconds."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds <= 86400.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, up to a day")
-    return seconds
-
-
 def address(text: str) -> str:
     """Return the address of a scheduler."""
     from nonproj.workers.cluster import check_address
@@ -89,10 +67,3 @@ def address(text: str) -> str:
         return check_address(text)
     except NonprojError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def port(text: str) -> int:
-    """Return a port."""
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to 65535")
-    return int(text)

@@ -2,8 +2,6 @@
 
 - `scores`: attachment scores and related figures, by the conventions of the CoNLL-X shared task
 - `parsing`: parses gold sentences with a model and scores the trees
-- `predictions`: a model's predictions for annotated sentences, with their confidence
-- `margins`: the exact difference of the best trees without and with an annotated arc
 - `certificates`: the statistics of a tree, as a dictionary, a JSON line or comments
 - `confidence`: confidence in files: attributes of MISC, heads and labels that are omitted
 - `calibration`: the calibration of confidence
@@ -15,6 +13,5 @@
 - `universal`: the scores of the CoNLL 2018 shared task, from raw text on, by its official script
 - `card`: model cards, as Markdown
 - `report`: scores, comparisons and model descriptions as plain text
-- `search`: a query language for trees, for ``nonproj search`` and the report
-- `html`: the report of ``nonproj show``, with errors, certificates and the course of the bound
+- `html`: the report of ``nonproj show``, with errors and certificates
 """

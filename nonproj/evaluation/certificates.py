@@ -44,9 +44,6 @@ class TextOptions(NamedTuple):
     on_error: str = STOP
 
 
-DEFAULT_TEXT = TextOptions()
-
-
 class ParseRecord(NamedTuple):
     """The statistics of one parsed sentence, and its position.
 

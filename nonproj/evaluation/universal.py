@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import io
 import re
 import sys
 import zlib
@@ -18,19 +17,13 @@ from types import ModuleType
 from typing import Any
 
 from nonproj.errors import DataError, DependencyError, install_command
-from nonproj.io.files import Source, open_input, stream_error, text_lines, unpacked
+from nonproj.io.files import Source, open_input, stream_error, text_lines
 
 METRICS = (
     *("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"),
     *("UAS", "LAS", "CLAS", "MLAS", "BLEX"),
 )
 """The metrics of the shared task, in the order of its table."""
-
-UNIVERSAL_TAGS = frozenset(
-    ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ")
-    + ("SYM", "VERB", "X", "_")
-)
-"""The tags of Universal Dependencies (UPOS), with ``_`` where there is none."""
 
 _DEEPEST = 200_000  # udtools follows the heads of a sentence by recursion
 _SHOWN = 20  # characters
@@ -94,38 +87,10 @@ def universal_features() -> frozenset[str]:
     return frozenset(_official_code().UNIVERSAL_FEATURES)
 
 
-def check_format(source: Source) -> None:
-    """Raise `DataError` at the first error of a treebank by the official validator, levels 1 and 2.
-
-    Parameters
-    ----------
-    source : str, Path or stream
-        As for `nonproj.io.conll.read`.
-
-    Raises
-    ------
-    DependencyError
-        The package udtools cannot be imported.
-    FileError
-        The file cannot be opened.
-    """
-    validator, state = _official_code("validator"), _official_code("state").State()
-    stream, name, closing = open_input(source)
-    with closing, _deep_recursion():
-        lines = stream if hasattr(stream, "encoding") else io.TextIOWrapper(unpacked(stream), encoding="utf-8")
-        try:
-            validator.Validator(lang="ud", level=2, output=None).validate_file_handle(lines, state)
-        except (EOFError, OSError, zlib.error, ValueError, LookupError, RecursionError) as error:
-            raise DataError(name, state.current_line, f"udtools cannot read this ({error})") from None
-    for found in state.error_tracker:
-        if type(found).__name__ == "Error":
-            raise DataError(name, found.lineno, f"{found.message} (--strict)")
-
-
-def _official_code(module: str = "udeval") -> ModuleType:
-    """Return a module of the official scripts."""
+def _official_code() -> ModuleType:
+    """Return the module of the official script."""
     try:
-        return importlib.import_module(f"udtools.{module}")
+        return importlib.import_module("udtools.udeval")
     except ImportError as error:
         message = f"the package udtools cannot be imported ({error}); run: {install_command('ud')}"
         raise DependencyError(message) from None

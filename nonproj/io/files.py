@@ -13,14 +13,14 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeAlias
 
 from nonproj.errors import DataError, FileError
 from nonproj.io.kinds import A_MODEL, is_model
-from nonproj.io.temporary import open_temporary, reason, replacing
+from nonproj.io.temporary import Rename, open_temporary, reason, replacing
 
 
 class OpenedInput(NamedTuple):
@@ -266,11 +266,11 @@ class _Named(io.FileIO):
 
 
 @contextlib.contextmanager
-def open_binary(path: str | Path, check: Callable[[Path], None] | None = None) -> Iterator[BinaryIO]:
+def open_binary(path: str | Path, rename: Rename = os.replace) -> Iterator[BinaryIO]:
     """Open a file for writing that appears under its name only when it is complete and flushed to disk.
 
     Data are written to a temporary file (see `replacing`), or directly to a device, a pipe or an open descriptor, which
-    is never replaced or truncated.  ``check`` can refuse to replace an old file, as in `replacing`.
+    is never replaced or truncated.  ``rename`` is as in `replacing`.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def open_binary(path: str | Path, check: Callable[[Path], None] | None = None) -
         try:
             if os.path.isdir(target):
                 raise IsADirectoryError
-            temporary = None if direct else stack.enter_context(replacing(Path(target), check))
+            temporary = None if direct else stack.enter_context(replacing(Path(target), rename))
             opened = open_temporary(temporary) if temporary else _open_direct(target)
             raw = stack.enter_context(io.BufferedWriter(_Named(opened, path)))
         except OSError as error:
@@ -319,15 +319,15 @@ def _sync(raw: BinaryIO, path: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def open_output(path: str | Path, check: Callable[[Path], None] | None = None) -> Iterator[TextIO]:
+def open_output(path: str | Path, rename: Rename = os.replace) -> Iterator[TextIO]:
     """Open a text file for writing; like `open_binary`, it appears when it is complete.
 
     Parameters
     ----------
     path : str or Path
         ``-`` for standard output; a name ending in ``.gz`` is compressed.
-    check : callable, optional
-        Can refuse to replace an old file, as in `nonproj.io.temporary.replacing`.
+    rename : callable
+        As in `nonproj.io.temporary.replacing`.
 
     Yields
     ------
@@ -353,7 +353,7 @@ def open_output(path: str | Path, check: Callable[[Path], None] | None = None) -
         return
     compressed = str(path).endswith(".gz")
     with (
-        open_binary(path, check) as raw,
+        open_binary(path, rename) as raw,
         gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else contextlib.nullcontext(raw) as packed,
     ):
         stream = io.TextIOWrapper(packed, encoding="utf-8", newline="")

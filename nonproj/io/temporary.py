@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import hashlib
@@ -17,15 +16,14 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from nonproj.errors import FileError
 
 _OF_THIS_MACHINE = f".nonproj-{zlib.crc32(platform.node().encode()):08x}-"
 _TEMPORARY = re.compile(re.escape(_OF_THIS_MACHINE) + "[0-9a-f]{16}")
 
-_HERE, _EXCHANGE = -100, 2
-"""Arguments of Linux's ``renameat2``: paths begin at the current folder, and both files stay."""
+Rename: TypeAlias = Callable[[Path, Path], object]
 
 _ATTEMPTS = 10
 """Number of attempts to lock a file."""
@@ -57,7 +55,7 @@ def reason(error: OSError) -> str:
 
 
 @contextlib.contextmanager
-def replacing(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[Path]:
+def replacing(path: Path, rename: Rename = os.replace) -> Iterator[Path]:
     """Yield the path of a new empty file in the same folder, renamed to ``path`` if the body succeeds, else removed.
 
     Its name is random with the same ending as ``path``.  The new file gets the mode of the replaced one and, where the
@@ -67,10 +65,8 @@ def replacing(path: Path, check: Callable[[Path], None] | None = None) -> Iterat
     Parameters
     ----------
     path : Path
-    check : callable, optional
-        Takes the path of the old file and raises an error if it must not be replaced: before the renaming and, where
-        the system can exchange two files in one step, after it, when an old file that is refused is put back.  So a
-        change by another program in between is not lost.
+    rename : callable
+        Gives the first file the name of the second, or raises an error if this one must not be replaced.
 
     Examples
     --------
@@ -91,7 +87,8 @@ def replacing(path: Path, check: Callable[[Path], None] | None = None) -> Iterat
                 os.fchown(descriptor, old.st_uid, old.st_gid)
             os.fchmod(descriptor, old.st_mode & 0o777)
         try:
-            _replace(temporary, path, check)
+            with _making:
+                rename(temporary, path)
         except OSError as error:
             raise FileError(str(path), f"cannot be written: {reason(error)}") from None
     finally:
@@ -101,33 +98,6 @@ def replacing(path: Path, check: Callable[[Path], None] | None = None) -> Iterat
         os.close(descriptor)
         if others:  # perhaps of a process that was about to end, and still had its lock
             _remove_stale(path.parent)
-
-
-def _replace(temporary: Path, path: Path, check: Callable[[Path], None] | None) -> None:
-    """Rename a temporary file to ``path``, unless ``check`` refuses the file that it would replace."""
-    if check is None:
-        with _making:
-            os.replace(temporary, path)
-        return
-    check(path)
-    with _making, path.open("rb") as old:
-        with contextlib.suppress(OSError):  # so that no other process removes it under the temporary name
-            fcntl.flock(old, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        if not _exchange(temporary, path):
-            os.replace(temporary, path)
-            return
-        try:
-            check(temporary)
-        except BaseException:
-            os.replace(temporary, path)
-            raise
-
-
-def _exchange(first: Path, second: Path) -> bool:
-    """Exchange two files in one step, which Linux can do on most file systems; return whether it was done."""
-    function = getattr(ctypes.CDLL(None), "renameat2", None)
-    names = os.fsencode(first), os.fsencode(second)
-    return function is not None and function(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0
 
 
 @contextlib.contextmanager

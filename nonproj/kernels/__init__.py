@@ -4,7 +4,6 @@
 - `kernel`: the decorator of compiled functions, and the folder of the compiled code
 - `linking`: compilation of functions as parts of those that call them
 - `cache`: the files in that folder, shared by environments with the same sources
-- `cleaning`: lists and removes the folders of compiled code
 - `shipped`: precompiled kernels, in a package of their own
 - `threads`: objects that each thread has for itself
 - `trust`: whether others could change what is in a folder

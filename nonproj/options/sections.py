@@ -55,7 +55,7 @@ class TreebankConfig(Section, name="treebank"):
         "name of the treebank, for the model card; null: the one known for the training file, if any"
     )
     licence: str | None = text(
-        "licence of the treebank, for the model card; null: known for the training file or stated in its folder, if any"
+        "licence of the treebank, for the model card; null: known for the training file or stated in its README, if any"
     )
 
 

@@ -111,7 +111,7 @@ class Parser(LoadedModel):
 
     def _shared(self) -> Parser:
         """Return a copy, after loading all components, so that they are not loaded once for each copy."""
-        _ = self.analyzer, self.classifier, self.pretrained, self.encoded_tags
+        _ = self.analyzer, self.classifier, self.pretrained, self.encoded_tags, self.components
         return copy.copy(self)
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
@@ -223,22 +223,35 @@ class Parser(LoadedModel):
             wide = [each or own for each, own in zip(wide, found, strict=True)]
             known = None  # other arcs than those of the trees
         labelled = self.labeler.label(batch, [each[0].tree for each in wide], known, demanded)
-        price = math.inf if self.options.projective else self.price
         parses = []
         for i, (numbers, margins) in enumerate(labelled):
-            best, confidence = wide[i][0], None
+            labels, confidence = self._names(numbers, constraints[i]), None
             if self.classifier is not None:
-                known_words = sentences[i].tag_margins, sentences[i].boundary_margins
+                of_words = sentences[i].tag_margins, sentences[i].boundary_margins
                 bounded = found[i].problem, found[i].copies
-                case = ConfidenceInput(tokens[i], *bounded, marginals[i], best, numbers, margins, *known_words)
+                case = ConfidenceInput(tokens[i], *bounded, marginals[i], wide[i][0], numbers, margins, *of_words)
                 confidence = self.classifier.confidence(self.evidence(case, self.classifier.limit))
-            labels, unknown, others = self._names(numbers, constraints[i]), self._count_unknown_tags(tokens[i]), None
-            if self.nbest > 1:
-                more = ((tree, self.label(tokens[i], tree.tree, constraints[i])) for tree in wide[i][1:])
-                others = tuple(Parse(*each, arcs[i], narrow[i], price=price) for each in more)
-            proof = self.prove(wide[i], narrow[i] is not None) if self.proofs else None
-            parses.append(Parse(best, labels, arcs[i], narrow[i], unknown, others, confidence, proof, price))
+            parse = self._parse(tokens[i], wide[i], arcs[i], narrow[i], labels, constraints[i])
+            parses.append(parse._replace(confidence=confidence))
         return parses
+
+    def _parse(
+        self,
+        tokens: Tokens,
+        found: SearchResult,
+        arcs: ArcSpace,
+        pruned: Decoded | None,
+        labels: list[str],
+        constraints: Constraints | None,
+    ) -> Parse:
+        """Return the parse of a sentence, with its other trees and its proof if they are wanted."""
+        price, others = math.inf if self.options.projective else self.price, None
+        if self.nbest > 1:
+            more = ((tree, self.label(tokens, tree.tree, constraints)) for tree in found[1:])
+            others = tuple(Parse(*each, arcs, pruned, price=price) for each in more)
+        proof = self.prove(found, pruned is not None) if self.proofs else None
+        unknown = self._count_unknown_tags(tokens)
+        return Parse(found[0], labels, arcs, pruned, unknown, others, None, proof, price)
 
     def evidence(self, case: ConfidenceInput, limit: float) -> Evidence:
         """Return the features of the confidence classifier; ``limit`` is as for `gather`."""
@@ -339,15 +352,12 @@ class Parser(LoadedModel):
         numbers = {label: number for number, label in enumerate(self.model.labels)}
         return {word: numbers[label] for word, label in constraints.labels.items() if label in numbers}
 
-    def decode(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Decoded:
-        """Return the best tree, by dual decomposition and, where that leaves a gap, by branch and bound.
-
-        ``search`` overrides the limits of the search.
-        """
-        return decode_trusted(parts, scores, self.options, search or self.search, 1, self.price)[0]
+    def decode(self, parts: PartSpace, scores: np.ndarray) -> Decoded:
+        """Return the best tree, by dual decomposition and, where that leaves a gap, by branch and bound."""
+        return decode_trusted(parts, scores, self.options, self.search, 1, self.price)[0]
 
     def decode_all(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> SearchResult:
-        """Return as many of the best trees as ``decoding.nbest`` asks for; see `decode`."""
+        """Return as many of the best trees as ``decoding.nbest`` asks for; ``search`` overrides the limits."""
         limits = search or self.search
         return decode_trusted(parts, scores, self.options, limits, self.nbest, self.price, self.proofs)
 

@@ -1,6 +1,5 @@
 """An HTTP server for text and trees, with the REST interface of UDPipe and a start page.
 
-- `formats`: the input and output formats other than CoNLL-U: horizontal and vertical
 - `processing`: one request, from data to the body of the response, in a worker process
 - `memory`: the memory limit of a worker
 - `copies`: the server's own copies of its models

@@ -94,11 +94,6 @@ class Speed:
         self._seconds = MEMORY * self._seconds + seconds
         self._work = MEMORY * self._work + work
 
-    @property
-    def known(self) -> bool:
-        """Whether any request was recorded."""
-        return self._work > 0
-
     def seconds(self, work: int) -> float:
         """Return the estimated time for an amount of work; 0 if there is no record."""
         return self._seconds / self._work * work if self._work else 0.0

@@ -64,5 +64,5 @@ def task_of(given: Mapping[str, str], components: Sequence[str]) -> Task:
     for name, value, known in (("input", kind, INPUTS), ("output", output, OUTPUTS)):
         if value not in known:
             raise RequestError(f"{name}: {value!r} is not a format{nearest(value, known)}; known: {', '.join(known)}")
-    kind, output = (value.removesuffix(VERSION) for value in (kind, output))
-    return Task(data, tokenizer, kind, wanted["tagger"], wanted["parser"], output, wanted["certificates"])
+    kind = kind.removesuffix(VERSION)
+    return Task(data, tokenizer, kind, wanted["tagger"], wanted["parser"], wanted["certificates"])

@@ -13,18 +13,17 @@ from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
 from nonproj.nlp.text_parser import TextParser
-from nonproj.server import formats
 from nonproj.server.memory import is_exhausted, limit_memory
-from nonproj.text.formats import LINES, TEXT, TextInput
+from nonproj.text.formats import LINES, TEXT, WORDS, TextInput
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
 
 VERSION = "=v2"
 """The version of CoNLL-U, which may follow its name, as in UDPipe."""
 
-INPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "vertical", "generic_tokenizer")
-OUTPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "vertical", "horizontal=paragraphs", "vertical=paragraphs")
-TOKENIZER = ("presegmented", "ranges", "normalized_spaces", "breaks")
+INPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "generic_tokenizer")
+OUTPUTS = ("conllu", f"conllu{VERSION}")
+TOKENIZER = ("presegmented", "ranges", "breaks")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -51,8 +50,8 @@ class Task(NamedTuple):
     data : str
     tokenizer : str or None
         Options of the tokenizer, separated by ``;``; None if ``data`` is not plain text.
-    input, output : str
-        One of `INPUTS` and of `OUTPUTS`.
+    input : str
+        One of `INPUTS`.
     tag, parse : bool
     certificates : bool
         Whether to return the statistics of each tree.
@@ -63,7 +62,6 @@ class Task(NamedTuple):
     input: str = "conllu"
     tag: bool = False
     parse: bool = False
-    output: str = "conllu"
     certificates: bool = False
 
 
@@ -216,10 +214,10 @@ def process(reference: ModelRef, task: Task) -> ProcessingResult:
     if task.parse:
         parses = list(nlp.parser.parse_all(sentences))
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
-        if task.output == "conllu":
-            texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
-            return ProcessingResult("".join(texts), certificates, *counts)
-    return ProcessingResult(_write(sentences, task.output), certificates, *counts)
+        texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
+    else:
+        texts = ("".join(sentence.lines) for sentence in sentences)
+    return ProcessingResult("".join(texts), certificates, *counts)
 
 
 def _read(nlp: TextParser, task: Task) -> list[Sentence]:
@@ -233,25 +231,11 @@ def _read(nlp: TextParser, task: Task) -> list[Sentence]:
             )
         plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
         plain = plain._replace(breaks=plain.format == TEXT and "breaks" in options)
-        sentences = nlp.segment(task.data, plain)
-        return list(map(formats.without_spaces, sentences)) if "normalized_spaces" in options else sentences
-    if task.input in ("horizontal", "vertical"):
-        read = formats.read_horizontal if task.input == "horizontal" else formats.read_vertical
-        return list(read(task.data))
+        return nlp.segment(task.data, plain)
+    if task.input == "horizontal":
+        return nlp.segment(task.data, TextInput(WORDS))
     if not task.data.strip():
         return []
     stream = io.StringIO(task.data if task.data.endswith("\n") else task.data + "\n", newline="")
     stream.name = "data"
     return list(conll.read(stream, ignore_heads=task.parse))
-
-
-def _write(sentences: list[Sentence], output: str) -> str:
-    """Return sentences without a new tree."""
-    if output == "conllu":
-        texts = (
-            "".join(sentence.lines) or "".join("\t".join(row) + "\n" for row in sentence.rows) + "\n"
-            for sentence in sentences
-        )
-        return "".join(texts)
-    write = formats.write_horizontal if output.startswith("horizontal") else formats.write_vertical
-    return write(sentences, output.endswith("=paragraphs"))

@@ -12,10 +12,10 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from nonproj.errors import ModelError, NonprojError
-from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
+from nonproj.evaluation.certificates import ParseRecord, TextOptions, annotate
 from nonproj.io import conll, splitting
 from nonproj.io.broken import STOP, MalformedUnit, Unit, until_error
 from nonproj.io.files import Source
@@ -182,7 +182,7 @@ def tasks_and_ends(source: Source, options: TextOptions) -> Iterator[tuple[Task,
     Examples
     --------
     >>> word = b"1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n"
-    >>> [end for _, end in tasks_and_ends(io.BytesIO(word), DEFAULT_TEXT)]
+    >>> [end for _, end in tasks_and_ends(io.BytesIO(word), TextOptions())]
     [True]
     """
     tasks = tasks_of(source, options)
@@ -234,39 +234,3 @@ class PieceJoiner:
         text = renumber(parsed.text, self.numbered) if self.plain else parsed.text
         self.numbered += parsed.numbered
         return text
-
-
-def parse_text(
-    workers: Workers, reference: ModelRef, source: Source, stream: TextIO, options: TextOptions = DEFAULT_TEXT
-) -> Iterator[ParseRecord | MalformedUnit]:
-    """Parse a treebank or plain text with workers and write the same text as a single process.
-
-    Parameters
-    ----------
-    workers : Workers
-    reference : ModelRef
-    source : str, Path or stream
-        See `nonproj.io.conll.read` and `nonproj.text.input.read_text`.
-    stream : TextIO
-        Written to in the order of the input.
-    options : TextOptions
-
-    Yields
-    ------
-    ParseRecord or MalformedUnit
-        For each sentence, once its text is written, with malformed ones in their place.
-
-    Raises
-    ------
-    DataError, FileError
-        The input is malformed; the sentences before the error are written.
-    ClusterError, ModelError
-        The workers fail.
-    """
-    joined = PieceJoiner(options.plain is not None)
-    tasks = ((None, task) for task in tasks_of(source, options))
-    for _, parsed in parse_tasks(workers, reference, tasks, options):
-        stream.write(joined.add(parsed))
-        yield from parsed.records
-        if parsed.error:
-            raise parsed.error

@@ -30,7 +30,6 @@ _VALUES = [
     "x",
     "conllu",
     "horizontal",
-    "vertical",
     "generic_tokenizer",
     "presegmented",
     "ranges",

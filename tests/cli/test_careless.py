@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from command import SMALL, start, wait_until
-from shown import write_files
 from toy import treebank
 
 import nonproj
@@ -106,40 +105,6 @@ def test_an_option_without_its_section(key, suggestion):
 def test_a_path_in_the_place_of_a_model(kind, convert):
     with pytest.raises(TypeError, match=r"not a path; nonproj\.load\('danish\.nonproj'\) returns a parser of text"):
         kind(convert("danish.nonproj"))
-
-
-# -- treebanks ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ("V >subj N", "no word has the form V or N (tags are NOUN, "),
-        ("V >subj N", ") or the relation subj (there are "),
-        ("{upos:V}", "no word has the UPOS V (there are NOUN, "),
-        ("{xpos:/V.*X/}", "no word has the XPOS V.*X (there are NOUN, "),
-        ("NOUN >/subj/ {} | >obj {lemma:none}", "no word has the relation subj (there are "),
-        ("notaword", "no word has the form notaword\n"),
-        ("NOUN=a .. {head.deprel:none}", "no word has the relation none (there are "),
-    ],
-)
-def test_a_search_for_what_no_word_has_says_so(query, message, tmp_path, monkeypatch, capsys):
-    write_files(tmp_path, 5)
-    monkeypatch.chdir(tmp_path)
-    assert main(["search", query, "parsed.conllu", "gold.conll"]) == 0
-    output, error = capsys.readouterr()
-    assert not output and error.startswith("0 matches in 0 of 10 sentences\n") and error.count("\n") == 2
-    assert message in error
-
-
-@pytest.mark.parametrize(
-    "query", ["PUNCT > NOUN", "NOUN !>obj {} & <unlikely DET | > PUNCT", "!{}", "{!upos:none} >punct {id>99}"]
-)
-def test_a_search_for_what_there_is_says_nothing_more(query, tmp_path, monkeypatch, capsys):
-    write_files(tmp_path, 5)
-    monkeypatch.chdir(tmp_path)
-    assert main(["search", query.replace("unlikely", "det"), "parsed.conllu"]) == 0
-    assert "no word has" not in capsys.readouterr().err
 
 
 # -- two runs with one output ------------------------------------------------------------------------------------------

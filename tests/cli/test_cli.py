@@ -86,9 +86,9 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
         (["parse", "in.conllu", "-o"], "argument -o/--output: expected one argument"),
         (["inspect", "a", "b"], "unknown argument 'b'"),
-        (["parse", "a", "--search-limit", "1e3"], "argument --search-limit: 1e3 is not an integer"),
-        (["train", "a", "-o", "m", "--epochs", "three"], "argument --epochs: three is not an integer"),
-        (["train", "a", "-o", "m", "--seed", "1.5"], "argument --seed: 1.5 is not an integer"),
+        (["parse", "a", "--search-limit", "1e3"], "argument --search-limit: '1e3' is not an integer"),
+        (["train", "a", "-o", "m", "--epochs", "three"], "argument --epochs: 'three' is not an integer"),
+        (["train", "a", "-o", "m", "--seed", "1.5"], "argument --seed: '1.5' is not an integer"),
         (
             ["parse", "a", "b", "--cut-words", "5"],
             "--cut-words applies to plain text: --text, --lines, --words or --tokens",
@@ -112,7 +112,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
         (
             [],
-            "a command is expected: train, distil, parse, evaluate, show, search, inspect, package, models, download,",
+            "a command is expected: train, distil, parse, evaluate, show, inspect, package, models, compile,",
         ),
     ],
 )

@@ -1,24 +1,19 @@
-"""Search in the page of ``nonproj show``, in a real browser, against the command and the library."""
+"""Search in the page of ``nonproj show``, in a real browser; the tests of ``nonproj search`` compare the two."""
 
 from __future__ import annotations
 
 import json
-import random
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing import expose, shown
-from instances import seeds
-from queries import ATOMS, OTHER_ATOMS, random_query, random_regex, random_rows
+from browsing import exported, found, open_report, shown, type_into
 from shown import write_report
 from toy import treebank
 
 from nonproj.cli.main import main
-from nonproj.evaluation.search.query import Query
-from nonproj.evaluation.search.regex import Regex, RegexError
-from nonproj.evaluation.search.scanner import QueryError
-from nonproj.evaluation.search.words import SearchedSentence, Tree
-from nonproj.types import Sentence
+from nonproj.io import conll
 
 pytest.importorskip("selenium")
 
@@ -28,11 +23,6 @@ from selenium.webdriver.support import expected_conditions  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 COUNT = 300
-NAMES = (
-    *("state", "search", "sentences", "update", "compileSearch", "findMatches", "EXPORTS", "NONE"),
-    *("Regex", "RegexError", "Query", "QueryError", "SearchTree"),
-)
-"""What these tests use of the page's module."""
 
 
 @pytest.fixture(scope="module")
@@ -44,183 +34,23 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def page(browser, folder):
     """The report; in the end there must not be any message in the console."""
-    open_page(browser, folder)
+    open_report(browser, folder)
     yield browser
     assert browser.get_log("browser") == []
 
 
-def open_page(browser, folder: Path, fragment: str = "") -> None:
-    """Open the report anew, with a fragment of its address."""
-    text = (folder / "report.html").read_text(encoding="utf-8")
-    if "Object.assign(globalThis" not in text:
-        expose(folder / "report.html", *NAMES)
-    browser.get("about:blank")
-    browser.get(f"file://{folder / 'report.html'}{fragment}")
+def objects(folder: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield the matches of ``VERB >obj NOUN=o``: number of the sentence, lemma of the noun, label of the verb."""
+    for number, sentence in enumerate(conll.read(folder / "parsed.conllu"), 1):
+        for row in sentence.rows:
+            verb = sentence.rows[int(row[6]) - 1]
+            if row[3] == "NOUN" and row[7] == "obj" and row[6] != "0" and verb[3] == "VERB":
+                yield number, row[2], verb[7]
 
 
-def type_into(page, name: str, text: str) -> None:
-    """Replace the text of a field, and wait until the page has heeded it."""
-    field = page.find_element(By.ID, name)
-    field.send_keys(Keys.CONTROL, "a")
-    field.send_keys(text or Keys.DELETE)
-    key = {"search": "query", "by": "by"}[name]
-    WebDriverWait(page, 10).until(lambda page: page.execute_script(f"return state.{key}") == text)
-
-
-def found(page, query: str) -> list[int]:
-    """Return the numbers of the sentences that the page shows for a query."""
-    type_into(page, "search", query)
-    return shown(page)
-
-
-def exported(page, kind: str) -> str:
-    """Return the file that an export would save."""
-    script = """
-    const [kind, done] = arguments, old = URL.createObjectURL;
-    URL.createObjectURL = (blob) => { URL.createObjectURL = old; blob.text().then(done); return "data:,"; };
-    HTMLAnchorElement.prototype.click = function () { delete HTMLAnchorElement.prototype.click; };
-    EXPORTS[kind]();
-    """
-    return page.execute_async_script(script, kind)
-
-
-def command(capsys, *words: str) -> str:
-    """Return what ``nonproj search`` writes."""
-    capsys.readouterr()
-    assert main(["search", *map(str, words), "-q"]) == 0
-    return capsys.readouterr().out
-
-
-# -- the two implementations -------------------------------------------------------------------------------------------
-
-SEARCH_ALL = """
-const unnamed = (labels) => labels.map((label) => (label === "_" ? "" : label));
-const places = {form: 1, lemma: 2, upos: 3, xpos: 4, feats: 5, deps: 8, misc: 9};
-return arguments[0].map(([text, rows, one, two, shares]) => {
-  const [tree, other] = [one, two].map(([heads, labels]) => new SearchTree(heads, unnamed(labels)));
-  const confidence = shares.map((share) => share / 100), column = (key, word) => rows[word - 1][places[key]];
-  const words = {n: rows.length, tree, other, confidence, column, sentId: ""};
-  try {
-    const query = new Query(text);
-    return {matches: query.find(words).matches, names: query.names, other: query.usesOther};
-  } catch (error) {
-    if (!(error instanceof QueryError)) throw error;
-    return {column: error.column, message: error.message};
-  }
-});
-"""
-
-
-def test_the_page_and_the_library_search_alike(page):
-    """Matches, and the messages and columns of errors, are the same for random queries; a third are damaged."""
-    chance, cases, expected, chosen = random.Random(1), [], [], seeds(1500)
-    for number in chosen:
-        text, n = random_query(chance), chance.randint(1, 8)
-        if number % 3 == 0:
-            place = chance.randrange(len(text))
-            text = text[:place] + chance.choice('{}()[]<>!~|&;:="/.-$ a1,_x\\') + text[place + chance.randint(0, 2) :]
-        pair = [random_rows(chance, n) for _ in range(2)]
-        trees = [([int(row[6]) if row[6] != "_" else -1 for row in rows], [row[7] for row in rows]) for rows in pair]
-        shares = [chance.randrange(101) for _ in range(n)]
-        cases.append([text, pair[0], *trees, shares])
-        words = SearchedSentence(Sentence(pair[0]), Tree(*trees[0]), Tree(*trees[1]), [share / 100 for share in shares])
-        try:
-            query = Query(text)
-            matches = [list(match) for match in query.find(words).matches]
-            expected.append({"matches": matches, "names": query.names, "other": query.uses_other})
-        except QueryError as error:
-            expected.append({"column": error.column, "message": error.message})
-    for case, mine, theirs in zip(cases, expected, page.execute_script(SEARCH_ALL, cases), strict=True):
-        assert theirs == mine, case
-    assert sum("column" in each for each in expected) > 200 / 1500 * len(chosen)
-    assert sum(bool(each.get("matches")) for each in expected) > 100 / 1500 * len(chosen)
-
-
-def test_the_page_and_the_library_have_the_same_regular_expressions(page):
-    texts = [
-        r"\p{Lu}\w*",
-        "[^a-c]+",
-        "(a|b){2,3}c?",
-        "é+",
-        r"\d+\.\d",
-        "😀.",
-        "a**",
-        "[",
-        r"\p{Xx}",
-        r"[\]a]",
-        "x{3,1}",
-        r"(?<=a)b",
-        r"(a)\1",
-        "(a+)+",
-        "a{,2}",
-    ]
-    samples = ["Ab", "dd", "abab", "aba", "éé", "3.4", "😀é", "", "]", "É", "οδος", "İ", "தமிழ்"]
-    chance = random.Random(0)
-    count = len(seeds(3000))
-    for number in range(count):  # a third are damaged
-        text = random_regex(chance, ATOMS + OTHER_ATOMS)
-        place = chance.randrange(len(text)) if number % 3 == 0 else len(text)
-        texts.append(
-            text[:place] + "".join(chance.sample("{}()[]*+?^$|-pdx,2\\", k=number % 3 == 0)) + text[place + 1 :]
-        )
-    script = """
-    const [cases, samples] = arguments;
-    return cases.map(([text, fold]) => {
-      try {
-        const regex = new Regex(text, fold);
-        return [regex.longest, samples.map((sample) => regex.matches(sample))];
-      } catch (error) {
-        return [error.position, error.message];
-      }
-    });
-    """
-    cases, refused = [(text, fold) for text in texts for fold in (False, True)], 0
-    for (text, fold), theirs in zip(cases, page.execute_script(script, cases, samples), strict=True):
-        try:
-            regex = Regex(text, fold)
-            assert theirs == [regex.longest, [regex.matches(sample) for sample in samples]], text
-        except RegexError as error:
-            assert theirs == [error.position, error.message], text
-            refused += 1
-    assert count / 6 < refused < 5 * count / 6
-
-
-QUERIES = [
-    *("VERB >obj NOUN=o", "{crossing}", "NOUN !> {}", "{}=a >< ({}=b < VERB)", "{deprel:/.*:.*/} << {root}=r"),
-    *("/\\p{Lu}.*/ ..3 VERB=v", "{Case:/Gen|Acc/; children>=1}=c $++ {}=d", "{differs}", "{depth>5}", "PUNCT - {}"),
-    *("VERB=v >/nsubj.*/ ({}=s .. {}=v)", "{misc.SpaceAfter:No}", "{lemma:/.{9,}/; !feats}", "{} ~>iobj {}"),
-]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["Uyghur-UDT/ug_udt", "Latin-Perseus/la_perseus", "Tamil-TTB/ta_ttb"])
-def test_real_treebanks(name, browser, released, tmp_path, capsys):
-    """The page and the command find, count and export the same; exporting everything returns the file."""
-    path, other = released / f"{name}-ud-test.conllu", tmp_path / "other.conllu"
-    text = path.read_text(encoding="utf-8")
-    other.write_text(text.replace("\tobj\t", "\tiobj\t"), encoding="utf-8")
-    assert main(["show", str(path), "--other", str(other), "-o", str(tmp_path / "report.html")]) == 0
-    open_page(browser, tmp_path)
-    browser.set_script_timeout(60)
-    assert exported(browser, "conllu") == text
-    for query in QUERIES:
-        browser.execute_script("Object.assign(state, NONE, {query: arguments[0]}); update()", query)
-        assert exported(browser, "conllu") == command(capsys, query, path, "--other", other), query
-        fields = "form,lemma,deprel,~deprel,head.upos,distance,crossing,Case,misc.SpaceAfter,depth"
-        browser.execute_script("state.by = arguments[0]; update()", fields)
-        theirs = [line.split("\t") for line in exported(browser, "table").splitlines()]
-        table = command(capsys, query, path, "--other", other, "--table", fields)
-        assert [row[:-1] for row in theirs] == [line.split("\t")[1:] for line in table.splitlines()], query
-    assert browser.get_log("browser") == []
-
-
-# -- the page ----------------------------------------------------------------------------------------------------------
-
-
-def test_search_highlights_and_counts(page, folder, capsys):
-    numbers = found(page, "VERB >obj NOUN=o")
-    rows = command(capsys, "VERB >obj NOUN=o", folder / "parsed.conllu", "--table", "form").splitlines()[1:]
-    assert len(numbers) == len({row.split("\t")[2] for row in rows}) and 0 < len(numbers) < COUNT
+def test_search_highlights_and_counts(page, folder):
+    numbers, rows = found(page, "VERB >obj NOUN=o"), list(objects(folder))
+    assert numbers == sorted({number for number, *_ in rows}) and 0 < len(numbers) < COUNT
     count = page.find_element(By.ID, "count").text
     assert count == f"{len(rows)} matches in {len(numbers)} of {COUNT}"
     first = f"#s{numbers[0]}"
@@ -247,33 +77,30 @@ def test_errors_are_below_the_query(page):
     assert "no attribute 'nothing'" in page.find_element(By.ID, "by-error").text
 
 
-def test_groups_filter(page, folder, capsys):
+def test_groups_filter(page, folder):
     found(page, "VERB >obj NOUN=o")
     type_into(page, "by", "o.lemma, deprel")
     WebDriverWait(page, 10).until(lambda page: page.find_element(By.ID, "groups").is_displayed())
-    expected = command(capsys, "VERB >obj NOUN=o", folder / "parsed.conllu", "--count", "o.lemma,deprel").splitlines()[
-        1:
-    ]
+    counts = Counter((lemma, label) for _, lemma, label in objects(folder))
     rows = page.find_elements(By.CSS_SELECTOR, "#groups tbody tr")
     cells = [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")][:3] for row in rows]
-    assert cells == [line.split("\t") for line in expected]
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    assert cells == [[*group, str(count)] for group, count in ordered]
     page.find_elements(By.CSS_SELECTOR, "#groups button")[1].click()
     count = page.find_element(By.ID, "count").text
     assert count.startswith(f"{cells[1][2]} matches in") and 0 < len(shown(page)) < COUNT
     assert page.find_elements(By.CSS_SELECTOR, "#groups button")[1].get_attribute("aria-pressed") == "true"
     assert len(exported(page, "table").splitlines()) == int(cells[1][2]) + 1
     page.find_elements(By.CSS_SELECTOR, "#groups button")[1].click()
-    assert len(exported(page, "table").splitlines()) == len(
-        command(capsys, "VERB >obj NOUN=o", folder / "parsed.conllu", "--table", "form").splitlines()
-    )
+    assert len(exported(page, "table").splitlines()) == counts.total() + 1
 
 
-def test_words_are_counted_without_a_query(page, folder, capsys):
+def test_words_are_counted_without_a_query(page, folder):
     type_into(page, "by", "deprel")
     WebDriverWait(page, 10).until(lambda page: page.find_element(By.ID, "groups").is_displayed())
     rows = page.find_elements(By.CSS_SELECTOR, "#groups tbody tr")
-    expected = command(capsys, "{}", folder / "parsed.conllu", "--count", "deprel").splitlines()[1:]
-    assert [row.text.split()[:2] for row in rows] == [line.split("\t") for line in expected]
+    counts = Counter(label for sentence in conll.read(folder / "parsed.conllu") for label in sentence.labels)
+    assert {label: int(count) for label, count in (row.text.split()[:2] for row in rows)} == counts
     assert page.find_elements(By.CSS_SELECTOR, ".word.hit") == []
 
 
@@ -299,7 +126,7 @@ def test_links_restore_the_view(page, folder):
     page.execute_script("location.hash = '#q=%7Broot%7D'")
     WebDriverWait(page, 10).until(lambda page: len(shown(page)) == COUNT)
     assert page.find_element(By.ID, "search").get_attribute("value") == "{root}"
-    open_page(page, folder, "#s17")
+    open_report(page, folder, "#s17")
     places = "return ['header', '#s17 h2'].map((name) => document.querySelector(name).getBoundingClientRect())"
     header, title = page.execute_script(places)
     assert header["bottom"] <= title["top"] < header["bottom"] + 60
@@ -310,7 +137,7 @@ def test_links_restore_the_view(page, folder):
     "fragment", ["#q=%7B(((", "#pair=9&sort=no&only=x,y&label=zz&tag=%00&s=99999", "#%FF", "#s0", "#pick=a&by="]
 )
 def test_damaged_links(fragment, browser, folder):
-    open_page(browser, folder, fragment)
+    open_report(browser, folder, fragment)
     assert len(shown(browser)) == COUNT
     assert browser.get_log("browser") == []
 
@@ -322,17 +149,6 @@ def test_the_sentence_as_text(page, folder):
     page.find_element(By.CSS_SELECTOR, "#s1 .plain button").click()
     WebDriverWait(page, 10).until(lambda page: page.find_element(By.CSS_SELECTOR, "#s1 .plain button").text == "copied")
     assert exported(page, "text").splitlines()[0] == page.find_element(By.CSS_SELECTOR, "#s1 .plain p").text
-
-
-def test_examples_of_the_help_are_queries(page):
-    page.find_element(By.ID, "help-button").click()
-    examples = page.find_elements(By.CSS_SELECTOR, "#help button[data-query]")
-    for example in examples:
-        Query(example.get_attribute("data-query"))
-    text = examples[1].get_attribute("data-query")
-    examples[1].click()
-    assert page.find_element(By.ID, "search").get_attribute("value") == text
-    assert 0 < len(shown(page)) < COUNT
 
 
 # -- odd files ---------------------------------------------------------------------------------------------------------
@@ -351,7 +167,7 @@ def test_every_line_of_an_odd_file_is_exported(browser, tmp_path):
     path = tmp_path / "odd.conllu"
     path.write_bytes(b"\xef\xbb\xbf" + ODD.encode())
     assert main(["show", str(path), "-o", str(tmp_path / "report.html")]) == 0
-    open_page(browser, tmp_path)
+    open_report(browser, tmp_path)
     assert exported(browser, "conllu") == ODD.replace("\r", "") + "\n"
     texts = [each.text for each in browser.find_elements(By.CSS_SELECTOR, ".plain p")]
     assert texts == ["a b", "del,", "שלום עולם"]
@@ -372,7 +188,7 @@ def test_a_model_exports_the_trees_that_it_predicts(browser, tmp_path, capsys):
         )
         == 0
     )
-    open_page(browser, tmp_path)
+    open_report(browser, tmp_path)
     assert exported(browser, "conllu") == (tmp_path / "o").read_text(encoding="utf-8")
 
 
@@ -386,7 +202,7 @@ def wide_report(tmp_path, n: int, form: str = "ord") -> None:
 @pytest.mark.parametrize(("form", "direction"), [("ord", 1), ("שלום", -1)])
 def test_trees_wider_than_the_window(form, direction, browser, tmp_path):
     wide_report(tmp_path, 60, form)
-    open_page(browser, tmp_path)
+    open_report(browser, tmp_path)
     shown = expected_conditions.visibility_of_element_located((By.CSS_SELECTOR, "#s1 button.wide"))
     button = WebDriverWait(browser, 10).until(shown)
     scroll = browser.find_element(By.CSS_SELECTOR, "#s1 .scroll")
@@ -409,7 +225,7 @@ def test_trees_wider_than_the_window(form, direction, browser, tmp_path):
 def test_two_thousand_words(browser, tmp_path):
     """Expensive queries end, and the page says what was left out; regular expressions cannot hang it."""
     wide_report(tmp_path, 2000)
-    open_page(browser, tmp_path)
+    open_report(browser, tmp_path)
     assert found(browser, "{form:/.*.*.*[0-9]*x/}") == []
     assert found(browser, "{form:/(o+r*d*)+[0-9]*x/}") == [], "the last result stays"
     assert "can take too long" in browser.find_element(By.ID, "search-error").text
@@ -426,7 +242,7 @@ def test_ten_thousand_sentences_are_searched_quickly(browser, tmp_path):
     """Far less than a second, and less than five even on a busy machine."""
     (tmp_path / "toy.conll").write_text(treebank(10_000), encoding="utf-8")
     assert main(["show", str(tmp_path / "toy.conll"), "-o", str(tmp_path / "report.html")]) == 0
-    open_page(browser, tmp_path)
+    open_report(browser, tmp_path)
     script = """
     state.query = arguments[0];
     compileSearch();
@@ -442,7 +258,7 @@ def test_ten_thousand_sentences_are_searched_quickly(browser, tmp_path):
 def test_a_phone(browser, tmp_path, folder):
     browser.set_window_size(390, 800)
     try:
-        open_page(browser, folder, "#q=VERB%3Dv+>obj+NOUN&by=v.lemma,deprel,head.upos,misc.Confidence")
+        open_report(browser, folder, "#q=VERB%3Dv+>obj+NOUN&by=v.lemma,deprel,head.upos,misc.Confidence")
         assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
         browser.find_element(By.CSS_SELECTOR, "#export summary").click()
         box = browser.execute_script("return document.querySelector('#export div').getBoundingClientRect().toJSON()")

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,9 @@ def test_a_folder_for_one_process_is_removed_at_its_end(shared):
     assert not Path(done.stdout.strip()).exists()
     assert done.stderr.startswith(f"others can write to {shared}, ")
     assert done.stderr.count("\n") == 1
+
+
+def test_the_time_of_a_folder_is_that_of_its_last_use(shared):
+    folder = cache_folder()
+    os.utime(folder, (0, 0))
+    assert cache_folder() == folder and time.time() - folder.stat().st_mtime < 3600

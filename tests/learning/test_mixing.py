@@ -263,4 +263,4 @@ def test_a_number_of_shards_is_checked(number, capsys):
     with pytest.raises(SystemExit) as left:
         main(["train", "a", "-o", "b", f"--shards={number}"])
     assert left.value.code == 2
-    assert f"{number} is not a positive integer" in capsys.readouterr().err
+    assert f"'{number}' is not a positive integer" in capsys.readouterr().err

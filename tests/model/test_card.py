@@ -26,7 +26,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("card")
     for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
         (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
-    (folder / "LICENSE.txt").write_text("\n# CC BY-SA 4.0\n\nand more\n", encoding="utf-8")
+    readme = "=== Machine-readable metadata ===\nLicense: CC BY-SA 4.0\n"
+    (folder / "README.md").write_text(readme, encoding="utf-8")
     words = ["train", str(folder / "train.conllu"), "-o", str(folder / "toy.nonproj"), "-qq", *SMALL]
     words += ["--test", str(folder / "test.conllu"), "--epochs", "2", "--seed", "7", "--held-out", "0.1"]
     words += ["--set", "treebank.name=Toy | 1"]
@@ -108,5 +109,5 @@ def test_card_and_json_exclude_each_other(folder, capsys):
 def test_what_can_be_read_only_once_has_no_digest(tmp_path):
     assert digest("/dev/stdin") is None and digest(str(tmp_path)) is None
     assert licence_beside(str(tmp_path / "train.conllu")) is None
-    (tmp_path / "LICENSE").write_bytes(b"\xff\xfe")
+    (tmp_path / "README.md").write_bytes(b"\xff\xfe")
     assert licence_beside(str(tmp_path / "train.conllu")) is None

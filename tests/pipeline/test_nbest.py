@@ -80,7 +80,7 @@ def test_one_tree_is_the_default_and_the_first_of_several(path, tmp_path):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["--nbest", "0"], "argument --nbest: 0 is not a positive integer"),
+        (["--nbest", "0"], "argument --nbest: '0' is not a positive integer"),
         (["--nbest", "10001"], "decoding.nbest: 10001 is invalid, an integer from 1 to 10000 expected"),
     ],
 )

@@ -67,7 +67,7 @@ def folder(model, tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-PAGES = [("files.md", ""), ("pictures.md", ""), ("search.md", ""), ("text.md", "")]
+PAGES = [("files.md", ""), ("pictures.md", ""), ("text.md", "")]
 PAGES += [("../README.md", "On the command line")]
 
 

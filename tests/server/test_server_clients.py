@@ -66,24 +66,6 @@ def test_versions_of_conllu(server):
     assert answer.text.startswith("output: 'conllu=v1' is not a format; did you mean 'conllu=v2'?; known: conllu, ")
 
 
-def test_normalized_spaces(server):
-    text = " Den  hund\tser (hus).\n\nDen kat.\n"
-
-    def misc(options: str) -> list[str]:
-        answer = post(f"{server.url}/process", data={"data": text, "tokenizer": options, "parser": ""})
-        assert answer.status_code == 200, answer.text
-        rows = [line.split("\t") for line in answer.json()["result"].splitlines() if line[:1].isdigit()]
-        assert [row[1] for row in rows] == ["Den", "hund", "ser", "(", "hus", ")", ".", "Den", "kat", "."]
-        return [row[9] for row in rows]
-
-    none, adjacent = "_", "SpaceAfter=No"
-    standard = [none, none, none, adjacent, adjacent, adjacent, none, none, adjacent, none]
-    assert misc("normalized_spaces") == standard
-    assert "SpacesBefore=\\s|SpacesAfter=\\s\\s" in misc("")
-    both = [value.rpartition("TokenRange=")[0].rstrip("|") or "_" for value in misc("normalized_spaces;ranges")]
-    assert both == standard
-
-
 # -- repeated parameters -----------------------------------------------------------------------------------------------
 
 

@@ -69,10 +69,14 @@ def test_the_sentences_of_a_killed_worker_are_parsed_by_another(here, cluster):
         workers.client.wait_for_workers(2, timeout=100)
         pids = workers.client.run(os.getpid)
         assert len(pids) == 2
-        done = parsing.parse_text(workers, reference, "in.conll", stream, TextOptions(comments=True))
-        count = len([next(done)])
-        os.kill(min(pids.values()), signal.SIGKILL)
-        count += sum(1 for _ in done)
+        options = TextOptions(comments=True)
+        tasks = ((None, task) for task in parsing.tasks_of("in.conll", options))
+        count = 0
+        for _, parsed in parsing.parse_tasks(workers, reference, tasks, options):
+            if not count:
+                os.kill(min(pids.values()), signal.SIGKILL)
+            stream.write(parsed.text)
+            count += len(parsed.records)
     assert count == 90
     assert stream.getvalue().encode() == Path("one.conll").read_bytes()
 

@@ -195,7 +195,7 @@ def test_the_number_of_processes_is_validated(number, capsys):
         main(["parse", "m", "a", f"--jobs={number}"])
     assert left.value.code == 2
     error = capsys.readouterr().err
-    assert f"{number} is not a number from 1 to 1024, or -1" in error
+    assert f"'{number}' is not a number from 1 to 1024, or -1" in error
     assert error.count("\n") == 1
 
 

@@ -124,7 +124,7 @@ def test_what_is_done_is_not_done_again(here, monkeypatch):
     assert interrupted(monkeypatch, 3, *command) == 3
     parsed, parse = [], parsing.parse_piece
     monkeypatch.setattr("nonproj.workers.parsing.parse_piece", lambda *task: parsed.append(task) or parse(*task))
-    tasks = list(parsing.tasks_of("in.conll", parsing.DEFAULT_TEXT._replace(on_error="skip")))
+    tasks = list(parsing.tasks_of("in.conll", parsing.TextOptions(on_error="skip")))
     assert main(command) == 0
     assert len(parsed) == len(tasks) - 3 > 0
 

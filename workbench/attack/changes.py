@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nonproj.errors import NonprojError
-from nonproj.io import temporary
 from nonproj.io.files import check_folder, open_input, unpacked
+from nonproj_workbench.annotation import replacing
 from nonproj_workbench.annotation.storage import LockError, Storage
 from research.attack import material
 from research.attack.campaign import Lane
@@ -31,7 +31,7 @@ class Changes(Lane):
     def __init__(self, folder: Path):
         super().__init__(folder)
         self.texts = [f"{text}\n\n" for text in material.toy_treebank(SENTENCES, 9).split("\n\n") if text]
-        self.exchange = temporary._exchange
+        self.exchange = replacing._exchange
         self.seconds = 0.01
 
     def case(self, rng: random.Random, number: int) -> str:
@@ -116,11 +116,11 @@ class Changes(Lane):
             change(path, other)
             return self.exchange(first, second)
 
-        temporary._exchange = late  # type: ignore[assignment]
+        replacing._exchange = late  # type: ignore[assignment]
         try:
             yield
         finally:
-            temporary._exchange = self.exchange
+            replacing._exchange = self.exchange
 
 
 # -- what other programs do --------------------------------------------------------------------------------------------

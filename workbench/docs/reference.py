@@ -19,7 +19,7 @@ sys.path[:0] = [
 from reference import command_page  # noqa: E402
 
 from nonproj.cli.arguments import Arguments  # noqa: E402
-from nonproj_workbench.commands import ANNOTATE, AUDIT  # noqa: E402
+from nonproj_workbench.commands import ANNOTATE, AUDIT, SEARCH  # noqa: E402
 
 HEAD = """# The commands of the workbench
 
@@ -29,9 +29,10 @@ HEAD = """# The commands of the workbench
 
 
 def page() -> str:
-    """Return the page of both commands."""
+    """Return the page of the commands."""
     parser = Arguments(prog="nonproj")
-    rows = [(name, each.description, each.add_arguments) for name, each in (("annotate", ANNOTATE), ("audit", AUDIT))]
+    commands = {"annotate": ANNOTATE, "audit": AUDIT, "search": SEARCH}
+    rows = [(name, each.description, each.add_arguments) for name, each in commands.items()]
     parser.add_commands("command", "COMMAND", rows)
     return command_page(HEAD, parser)
 

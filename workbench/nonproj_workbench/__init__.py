@@ -1,8 +1,9 @@
-"""For those who make treebanks: annotation in the browser, and the search for errors in what was annotated.
+"""For those who make and study treebanks: annotation in the browser, errors in what was annotated, search in trees.
 
-- `commands`: ``nonproj annotate`` and ``nonproj audit``, and their arguments
+- `commands`: ``nonproj annotate``, ``audit`` and ``search``, and their arguments
 - `annotation`: correcting trees in the browser, and the agreement of two annotators
 - `audit`: suspicious heads, labels, tags and lemmas
+- `search`: a query language for trees
 - `validation`: what the official validator of Universal Dependencies rejects
 """
 

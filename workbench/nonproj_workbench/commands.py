@@ -64,6 +64,28 @@ def add_audit(parser: Arguments) -> None:
     add_reading(parser)
 
 
+def add_search(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj search``."""
+    add = parser.add_argument
+    add(
+        "query",
+        metavar="QUERY",
+        help="as in 'VERB >obj {upos:NOUN; Case=Gen}'; workbench/docs/search.md has the language",
+    )
+    add("files", nargs="+", metavar="FILE", help="treebanks or parsed files, CoNLL-X or CoNLL-U")
+    text = "the same sentences with other trees, such as gold ones, to which ~ and 'differs' refer"
+    add("--other", metavar="FILE", help=text)
+    text = "file to write (default: standard output)"
+    add("-o", "--output", default="-", metavar="OUT", help=text)
+    form = parser.add_alternatives()
+    text = "write a row for each match, with these fields, as in form,head.lemma, instead of the sentences"
+    form.add_argument("--table", metavar="FIELDS", help=text)
+    text = "write the number of matches for each combination of these fields, instead of the sentences"
+    form.add_argument("--count", metavar="FIELDS", help=text)
+    add_on_error(parser)
+    add_reading(parser)
+
+
 ANNOTATE = Command(
     "correct trees in the browser; a model decodes the rest of the tree again",
     add_annotate,
@@ -71,4 +93,9 @@ ANNOTATE = Command(
 )
 AUDIT = Command(
     "find errors in the annotation of a treebank", add_audit, "nonproj_workbench.audit.command", patient=True
+)
+SEARCH = Command(
+    "find words, arcs and constructions in treebanks and parsed files",
+    add_search,
+    "nonproj_workbench.search.command",
 )

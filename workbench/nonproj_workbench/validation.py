@@ -14,6 +14,12 @@ from typing import Any, NamedTuple
 from nonproj.errors import ConfigError, DependencyError, install_command
 from nonproj.types import Sentence
 
+UNIVERSAL_TAGS = frozenset(
+    ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ")
+    + ("SYM", "VERB", "X", "_")
+)
+"""The tags of Universal Dependencies (UPOS), with ``_`` where there is none."""
+
 LEVELS = (1, 2, 3, 4, 5)
 UNIVERSAL = 3
 """The highest level that does not depend on the language."""

@@ -9,8 +9,25 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT), str(ROOT / "tests"), str(ROOT / "research" / "tests")]  # `research`, `toy`, `attacking`
 
+import instances  # noqa: E402
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as for the repository's own tests
 os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does not depend on what is compiled already
+
+
+def pytest_configure(config) -> None:
+    """Where thorough tests are left out, the others take fewer random instances."""
+    instances.set_thorough("not thorough" not in config.option.markexpr)
+
+
+@pytest.fixture(scope="session")
+def released() -> Path:
+    """The folder of the treebanks of Universal Dependencies 2.12; tests that need it are skipped without it."""
+    named = os.environ.get("NONPROJ_TREEBANKS", "").split(os.pathsep)[0]
+    folder = Path(named or ROOT.parent / "shared" / "treebanks").parent / "ud"
+    if not folder.is_dir():
+        pytest.skip(f"no treebanks in {folder}")
+    return folder
 
 
 @pytest.fixture(scope="session")

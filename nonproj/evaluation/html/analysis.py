@@ -57,7 +57,7 @@ def evaluations_of(items: Sequence[ReportItem]) -> tuple[list[Evaluation], bool]
 
 
 def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Tile], list[Table]]:
-    """Return the tiles and tables of a report; see `nonproj.evaluation.html.page.ReportContent`.
+    """Return the tiles and tables of a report; see `Tile` and `Table`.
 
     Parameters
     ----------

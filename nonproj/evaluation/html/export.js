@@ -1,6 +1,6 @@
 /* Out of the page: links, CoNLL-U, tables, and sentences as text. */
 
-import {parseFields} from "../search/syntax.js";
+import {parseFields} from "./syntax.js";
 import {data, list, make, sentences, state} from "./page.js";
 import {columnIn, search, valuesOf} from "./finding.js";
 

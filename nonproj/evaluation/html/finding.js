@@ -1,7 +1,7 @@
 /* Which sentences are shown: the search, the filters, the order, and counts of the matches. */
 
-import {OF_BOTH, parseFields, QueryError} from "../search/syntax.js";
-import {Query, SearchTree, shownValue} from "../search/query.js";
+import {OF_BOTH, parseFields, QueryError} from "./syntax.js";
+import {Query, SearchTree, shownValue} from "./query.js";
 import {data, sentences, several, state} from "./page.js";
 import {factsOf, ORDERS} from "./sentences.js";
 

@@ -11,14 +11,12 @@ from pathlib import PurePath
 from typing import Any, NamedTuple, TextIO
 
 from nonproj.errors import one_line
-from nonproj.evaluation.html.analysis import Table, analyse
+from nonproj.evaluation.html.analysis import Table, Tile, analyse
 from nonproj.evaluation.html.columns import Numbering, columns_of
-from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import ReportItem
 from nonproj.pictures.content import partial_heads
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.pages import join_modules, policy, resource
-from nonproj.pipeline.parser import Parser
 
 
 class SourceNames(NamedTuple):
@@ -37,23 +35,17 @@ class SourceNames(NamedTuple):
     other: str | None = None
 
 
-class ReportContent(NamedTuple):
-    """The contents of a report besides its sentences.
-
-    Attributes
-    ----------
-    tiles : list of (str, str, str)
-        Figures at the top: value, name and explanation.
-    tables : list of dict
-        Those of `nonproj.evaluation.html.analysis`.
-    """
-
-    tiles: Sequence[tuple[str, str, str]] = ()
-    tables: Sequence[Table] = ()
-
-
-def page_data(items: Iterable[ReportItem], names: SourceNames, content: ReportContent) -> dict[str, Any]:
+def page_data(
+    items: Iterable[ReportItem], names: SourceNames, tiles: Sequence[Tile], tables: Sequence[Table]
+) -> dict[str, Any]:
     """Return the data for the page's script.
+
+    Parameters
+    ----------
+    items : iterable of ReportItem
+    names : SourceNames
+    tiles, tables
+        As `nonproj.evaluation.html.analysis.analyse` returns them.
 
     Returns
     -------
@@ -63,7 +55,7 @@ def page_data(items: Iterable[ReportItem], names: SourceNames, content: ReportCo
         ``w`` (forms), ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i``
         (``sent_id``), ``p`` (its line), ``c`` (confidence in per cent), ``q`` (confidence of the whole tree), ``s``
         (`CERTIFICATE`), ``r`` (from right to left), ``n`` (notes of an audit), and what
-        `nonproj.evaluation.html.columns` and `nonproj.evaluation.html.courses` add.
+        `nonproj.evaluation.html.columns` adds.
     """
     labels, tags, feats, strings = (Numbering({"": 0}), Numbering({"": 0}), Numbering({"": 0}), Numbering({"_": 0}))
     sentences = [_sentence(item, labels, tags, feats) | columns_of(item, strings, tags) for item in items]
@@ -76,8 +68,8 @@ def page_data(items: Iterable[ReportItem], names: SourceNames, content: ReportCo
         "tags": list(tags),
         "feats": list(feats),
         "strings": list(strings),
-        "tiles": list(content.tiles),
-        "tables": list(content.tables),
+        "tiles": list(tiles),
+        "tables": list(tables),
         "sentences": sentences,
     }
 
@@ -174,15 +166,14 @@ def render(data: dict[str, Any], title: str) -> str:
 SCRIPTS = (
     ("pictures", "tree.js"),
     ("pictures", "certificate.js"),
-    ("evaluation.search", "regex.js"),
-    ("evaluation.search", "syntax.js"),
-    ("evaluation.search", "query.js"),
+    ("evaluation.html", "regex.js"),
+    ("evaluation.html", "syntax.js"),
+    ("evaluation.html", "query.js"),
     ("evaluation.html", "page.js"),
     ("evaluation.html", "links.js"),
     ("evaluation.html", "sentences.js"),
     ("evaluation.html", "finding.js"),
     ("evaluation.html", "export.js"),
-    ("evaluation.html", "course.js"),
     ("evaluation.html", "drawing.js"),
     ("evaluation.html", "results.js"),
     ("evaluation.html", "analysis.js"),
@@ -214,33 +205,8 @@ def title_of(names: SourceNames) -> str:
     return f"{title} against {_short(names.gold)}" if names.gold else title
 
 
-def write_report(
-    stream: TextIO,
-    items: Iterable[ReportItem],
-    names: SourceNames,
-    parser: Parser | None = None,
-    courses: int = 0,
-    content: ReportContent | None = None,
-) -> None:
-    """Write a report.
-
-    Parameters
-    ----------
-    stream : TextIO
-    items : iterable of ReportItem
-    names : SourceNames
-    parser : Parser, optional
-        The parser of the sentences, which records courses of dual decomposition.
-    courses : int
-        Number of sentences whose course is recorded: those with the most iterations.
-    content : ReportContent, optional
-        By default that of `nonproj.evaluation.html.analysis.analyse`.
-    """
+def write_report(stream: TextIO, items: Iterable[ReportItem], names: SourceNames) -> None:
+    """Write a report."""
     found = list(items)
-    if content is None:
-        content = ReportContent(*analyse(found, [tree["name"] for tree in _trees(names)[0]]))
-    data = page_data(found, names, content)
-    if parser is not None and courses:
-        for number, course in courses_of(found, parser, courses).items():
-            data["sentences"][number] |= course
-    stream.write(render(data, title_of(names)))
+    content = analyse(found, [tree["name"] for tree in _trees(names)[0]])
+    stream.write(render(page_data(found, names, *content), title_of(names)))

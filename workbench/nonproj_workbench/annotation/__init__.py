@@ -9,7 +9,7 @@
 - `operations`, `sentences`: the edits that the page asks for, within a sentence and of whole sentences
 - `history`: undo and redo
 - `treebank`: the sentences of a file, and their list
-- `storage`, `writing`: the lock, the journal, and writing the file
+- `storage`, `writing`, `replacing`: the lock, the journal, and writing the file, which others may change
 - `comparison`, `agreement`: two annotators
 - `checking`: messages on a sentence, also those of the official validator
 - `background`: work while nobody edits; `demand`: trees of long sentences, computed on demand

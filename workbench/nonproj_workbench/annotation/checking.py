@@ -7,13 +7,12 @@ import threading
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from nonproj.evaluation.universal import UNIVERSAL_TAGS
 from nonproj.io.checks import ReadingRules, checked
 from nonproj_workbench.annotation.decisions import decisions_of, find_cycle, marks_of
 from nonproj_workbench.annotation.draft import HEAD, MISC, Draft, split_lines
 from nonproj_workbench.annotation.structure import surface
 from nonproj_workbench.annotation.views import heads_of
-from nonproj_workbench.validation import check_level, violations
+from nonproj_workbench.validation import UNIVERSAL_TAGS, check_level, violations
 
 FORMAT = 2
 """The validator's highest level that is about the format alone."""

@@ -30,6 +30,7 @@ from nonproj.io import conll
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import OpenedInput, check_folder, open_input, open_output, unpacked
 from nonproj.io.temporary import reason
+from nonproj_workbench.annotation.replacing import unless
 
 SUFFIX = ".journal"
 """What is appended to the name of a file for its journal."""
@@ -209,7 +210,7 @@ class Storage:
         """Replace the file; errors as for `add`."""
         with self._writing:
             self._check_facts(self.path)
-            with open_output(self.path, check=self._check_content) as stream:
+            with open_output(self.path, unless(self._check_content)) as stream:
                 stream.writelines(texts)
             self._facts, self._digest = _facts(self.path), digest
 

@@ -18,10 +18,7 @@ from nonproj.cli.provenance import digest
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
-from nonproj.components.folds import Fold, predict_fold, read_predictions
 from nonproj.errors import ConfigError, DependencyError, FileError, one_line
-from nonproj.evaluation.predictions import Prediction
-from nonproj.evaluation.universal import UNIVERSAL_TAGS
 from nonproj.io import conll
 from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
@@ -31,11 +28,13 @@ from nonproj.options.config import Config
 from nonproj.types import Sentence
 from nonproj.workers.partial import JobLog, Record, file_digest, task_digest
 from nonproj.workers.pool import InProcess, in_order
+from nonproj_workbench.audit.folds import Fold, predict_fold, read_predictions
 from nonproj_workbench.audit.nuclei import variations
 from nonproj_workbench.audit.output import marked, without_misc, write_table
+from nonproj_workbench.audit.predictions import Prediction
 from nonproj_workbench.audit.report import write_audit_report
 from nonproj_workbench.audit.suspicions import KINDS, Suspicion, find_suspicions
-from nonproj_workbench.validation import UNIVERSAL, Violation, check_level, violations
+from nonproj_workbench.validation import UNIVERSAL, UNIVERSAL_TAGS, Violation, check_level, violations
 
 FOLDS = 5
 """How many folds there are by default; with a given model, into how many tasks the work is divided."""

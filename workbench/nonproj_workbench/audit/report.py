@@ -9,10 +9,10 @@ import numpy as np
 
 from nonproj.evaluation.html.analysis import Table, Tile
 from nonproj.evaluation.html.items import ReportItem
-from nonproj.evaluation.html.page import ReportContent, SourceNames, page_data, render
-from nonproj.evaluation.predictions import Prediction
+from nonproj.evaluation.html.page import SourceNames, page_data, render
 from nonproj.types import Sentence
 from nonproj_workbench.audit.output import line_of
+from nonproj_workbench.audit.predictions import Prediction
 from nonproj_workbench.audit.suspicions import Suspicion
 
 TITLES = {
@@ -45,7 +45,7 @@ def write_audit_report(
     tiles = [(f"{len(sentences):,}", "sentences", ""), (f"{sum(map(len, sentences)):,}", "words", "")]
     tiles += [_tile(kind, len(suspicions[kind]), len(shown[kind])) for kind in shown if suspicions[kind]]
     tables = [_table(kind, ranked, sentences, numbers) for kind, ranked in shown.items() if ranked]
-    data = page_data(items, SourceNames("annotation", other="prediction"), ReportContent(tiles, tables))
+    data = page_data(items, SourceNames("annotation", other="prediction"), tiles, tables)
     for i, position in numbers.items():
         data["sentences"][position]["n"] = [text for _, text in sorted(notes[i])]
     stream.write(render(data, title))

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.evaluation.predictions import SURE, Prediction
 from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS
 from nonproj.types import Sentence
 from nonproj_workbench.audit.nuclei import Variation
+from nonproj_workbench.audit.predictions import SURE, Prediction
 from nonproj_workbench.validation import Violation
 
 KINDS = ("head", "label", "tag", "features", "lemma", "rule")

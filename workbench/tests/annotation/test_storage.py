@@ -13,9 +13,8 @@ import pytest
 from opening import opened, sentence
 
 from nonproj.errors import DataError, FileError
-from nonproj.io import temporary
 from nonproj.io.checks import ReadingRules
-from nonproj_workbench.annotation import storage, writing
+from nonproj_workbench.annotation import replacing, storage, writing
 from nonproj_workbench.annotation.storage import LockError, Storage, read_texts
 
 TEXTS = ["# a\n" + sentence(0, 1), sentence(2, 0), "\n" + sentence(0)]
@@ -199,8 +198,8 @@ def test_a_change_by_another_program_is_not_lost_whenever_it_is_made(path, chang
         change(path, other)
     with monkeypatch.context() as patch:
         if moment == "at the last moment":
-            exchange = temporary._exchange
-            patch.setattr(temporary, "_exchange", lambda *names: change(path, other) or exchange(*names))
+            exchange = replacing._exchange
+            patch.setattr(replacing, "_exchange", lambda *names: change(path, other) or exchange(*names))
         with pytest.raises(LockError, match="changed by another program and is left as it is"):
             open_storage.write(edited, digest)
     assert read(path) == other
@@ -216,14 +215,14 @@ def exchanges(folder):
     """Whether two files in a folder can be exchanged in one step."""
     first, second = folder / "first", folder / "second"
     first.write_text("1"), second.write_text("2")
-    done = temporary._exchange(first, second)
+    done = replacing._exchange(first, second)
     assert not done or (first.read_text(), second.read_text()) == ("2", "1")
     first.unlink(), second.unlink()
     return done
 
 
 def test_without_exchanges_a_file_is_renamed(path, monkeypatch):
-    monkeypatch.setattr(temporary, "_exchange", lambda first, second: False)
+    monkeypatch.setattr(replacing, "_exchange", lambda first, second: False)
     with opened(path) as client:
         client.edit(0, "done", value=True)
     assert "annotation" in read(path) and os.listdir(path.parent) == [path.name]
@@ -233,7 +232,7 @@ def test_edits_go_on_while_the_file_is_replaced(path, monkeypatch):
     """An edit between the renaming and the note of what the file is now is not taken for another program's change."""
     with opened(path) as client:
         client.edit(0, "done", value=True)
-        exchange, started, answers = temporary._exchange, threading.Event(), []
+        exchange, started, answers = replacing._exchange, threading.Event(), []
 
         def slow(first, second):
             done = exchange(first, second)
@@ -241,7 +240,7 @@ def test_edits_go_on_while_the_file_is_replaced(path, monkeypatch):
             time.sleep(0.3)
             return done
 
-        monkeypatch.setattr(temporary, "_exchange", slow)
+        monkeypatch.setattr(replacing, "_exchange", slow)
         writing = threading.Thread(target=client.session._writer.write)
         writing.start()
         started.wait(30)

@@ -12,9 +12,9 @@ import pytest
 from toy import read
 
 from nonproj.errors import ConfigError
-from nonproj.evaluation.predictions import SURE, Prediction
 from nonproj_workbench.audit import nuclei
 from nonproj_workbench.audit.output import COLUMNS, marked, without_misc, write_table
+from nonproj_workbench.audit.predictions import SURE, Prediction
 from nonproj_workbench.audit.suspicions import Suspicion, find_suspicions
 from nonproj_workbench.validation import violations
 

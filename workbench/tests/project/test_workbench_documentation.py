@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 from nonproj.cli.main import parse_arguments
+from nonproj.cli.plugins import WORKBENCH as COMMANDS
 
 WORKBENCH = Path(__file__).resolve().parents[2]
 PAGES = sorted([WORKBENCH / "README.md", *WORKBENCH.glob("docs/*.md")])
@@ -24,8 +25,10 @@ def test_commands_of_the_pages_parse():
     assert found >= 9
 
 
-def test_no_page_has_snippets_that_nobody_runs():
-    assert not [path for path in PAGES if "```python\n" in path.read_text(encoding="utf-8")]
+def test_all_pages_with_snippets_are_run():
+    tests = "".join(path.read_text(encoding="utf-8") for path in (WORKBENCH / "tests").rglob("test_*.py"))
+    found = {f"workbench/docs/{path.name}" for path in PAGES if "```python\n" in path.read_text(encoding="utf-8")}
+    assert found == set(re.findall(r'run_page\("(.*?)"', tests))
 
 
 def test_the_reference_is_that_of_the_code():
@@ -34,4 +37,4 @@ def test_the_reference_is_that_of_the_code():
     spec.loader.exec_module(module)
     text = (WORKBENCH / "docs" / "commands.md").read_text(encoding="utf-8")
     assert text == module.page(), "run: python workbench/docs/reference.py"
-    assert re.findall("^## (.*)$", text, re.MULTILINE) == ["All commands", "nonproj annotate", "nonproj audit"]
+    assert re.findall("^## (.*)$", text, re.MULTILINE) == ["All commands", *(f"nonproj {name}" for name in COMMANDS)]
