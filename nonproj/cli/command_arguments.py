@@ -119,6 +119,8 @@ def add_show(parser: Arguments) -> None:
     text = "file to write: a report as .html, a single tree as .svg, .png, .pdf or .tex (default: draw in the terminal)"
     add("-o", "--output", metavar="OUT", help=text)
     add("--sentence", metavar="K", help="only the sentence with this number (from 1) or this sent_id")
+    text = "record the course of dual decomposition for the N sentences with the most iterations (default: 10)"
+    add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
     add_on_error(parser)
     add_reading(parser)
     add_tagging(parser)

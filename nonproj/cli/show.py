@@ -42,11 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None:
         _draw(heeding(items))
     elif suffix == ".html":
-        from nonproj.evaluation.html.page import SourceNames, write_report
-
-        with open_output(options.output) as stream:
-            names = SourceNames(options.model or options.file, options.gold, options.other)
-            write_report(stream, heeding(items), names)
+        _write_report(options, items, parser)
     else:
         _write_single(options, items, suffix)
     return treebanks.report()
@@ -54,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _suffix(options: argparse.Namespace) -> str:
     """Return the format of the output; raise an error if it is unknown, or options do not fit."""
+    if options.course and not options.model:
+        raise ConfigError("--course", "needs a model: -m MODEL")
     if options.output is None:
         return ""
     suffix = next((each for each in (".html", *SINGLE) if options.output.lower().endswith(each)), None)
@@ -115,3 +113,27 @@ def _write_single(options: argparse.Namespace, items: Iterator[ReportItem], suff
     content = to_png(picture) if suffix == ".png" else to_pdf(picture)
     with open_binary(options.output) as stream:
         stream.write(content)
+
+
+def _write_report(options: argparse.Namespace, items: Iterator[ReportItem], parser: Parser | None) -> None:
+    """Write the report on all sentences."""
+    from nonproj.evaluation.html.page import SourceNames, write_report
+
+    names = SourceNames(options.model or options.file, options.gold, options.other)
+    with open_output(options.output) as stream:
+        write_report(stream, heeding(items), names, parser, _courses(options, parser))
+
+
+def _courses(options: argparse.Namespace, parser: Parser | None) -> int:
+    """Return the number of sentences whose course of dual decomposition is recorded; always that of a single one."""
+    if parser is None or not (options.course or options.sentence):
+        return 0
+    from nonproj.evaluation.html.courses import check_courses
+
+    try:
+        check_courses(parser)
+    except ConfigError:
+        if options.course:
+            raise
+        return 0
+    return options.course or 1

@@ -12,4 +12,5 @@
 - `proofs`: the proof of what a search has found
 - `check_proofs`: its checker, a file that shares nothing with the rest and needs no other
 - `arrays`, `batches`: trees from the caller's own scores, in arrays
+- `course`: each iteration on one sentence, for inspection
 """

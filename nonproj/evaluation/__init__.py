@@ -13,5 +13,5 @@
 - `universal`: the scores of the CoNLL 2018 shared task, from raw text on, by its official script
 - `card`: model cards, as Markdown
 - `report`: scores, comparisons and model descriptions as plain text
-- `html`: the report of ``nonproj show``, with errors and certificates
+- `html`: the report of ``nonproj show``, with errors, certificates and the course of the bound
 """

@@ -78,6 +78,7 @@ def shell(command: str, **options) -> subprocess.CompletedProcess:
         ("train t --set features.folder=. -o t2", "t2: model is the same file as the template file t2"),
         ("train t -o -", "-: a model needs a file name"),
         ("show t -o t", "t: output is the same file as the input"),
+        ("show t --course", "--course: needs a model: -m MODEL"),
     ],
 )
 def test_no_output_is_an_input(here, capsys, words, message):

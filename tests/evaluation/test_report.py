@@ -194,6 +194,7 @@ def test_the_terminal(folder, capsys):
         (["parsed.conllu", "-o", "a.svg"], ".svg holds one tree and parsed.conllu has several"),
         (["parsed.conllu", "-o", "a.jpg"], "'a.jpg' ends in none of .html, .svg, .png, .pdf, .tex"),
         (["parsed.conllu", "-o", "parsed.conllu"], "output is the same file as the input"),
+        (["parsed.conllu", "--course"], "--course: needs a model: -m MODEL"),
         (["headless.conll"], "headless.conll:1: HEAD is absent (_)"),
         (["absent.conll"], "absent.conll: "),
     ],
@@ -211,15 +212,27 @@ def test_errors_are_one_line(folder, capsys, words, message):
     assert not Path("a.svg").exists()
 
 
-def test_a_model_shows_its_certificates(tmp_path, monkeypatch):
+def test_a_model_shows_its_certificates_and_the_course_of_its_bound(tmp_path, monkeypatch):
     """The golden model needs many iterations for some sentences."""
     monkeypatch.chdir(tmp_path)
     model, file = str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll")
-    _, data = show(file, "-m", model, "--gold", file, "-q")
+    _, data = show(file, "-m", model, "--gold", file, "--course", "3", "-q")
     records = [json.loads(line) for line in (GOLDEN / "pruned.jsonl").read_text(encoding="utf-8").splitlines()]
     for sentence, record in zip(data["sentences"], records, strict=True):
         expected = {name: record[name] for name in CERTIFICATE if name in record}
         assert sentence["s"] == pytest.approx(expected, abs=1e-6) and len(expected) == 8
+    courses = [(s, record) for s, record in zip(data["sentences"], records, strict=True) if "k" in s]
+    assert len(courses) == 3
+    most = sorted((record["iterations"] for record in records), reverse=True)[:3]
+    assert sorted((record["iterations"] for _, record in courses), reverse=True) == most
+    for sentence, record in courses:
+        duals, primals = [step[0] for step in sentence["k"]], [step[1] for step in sentence["k"]]
+        assert min(duals) >= record["score"] - 1e-5 and max(primals) <= record["score"] + 1e-5
+        for _, _, heads, missing, extra in sentence["k"]:
+            assert all(heads[word - 1] != head for head, word, _ in extra)
+            assert set(missing) <= set(range(1, len(heads) + 1))
+        if record["agreed"] and not record["nodes"]:
+            assert sentence["k"][-1][3:] == [[], []]
 
 
 @pytest.mark.parametrize("beside", [[], ["--gold", "gold.conllu"], ["--other", "gold.conllu"]], ids=" ".join)

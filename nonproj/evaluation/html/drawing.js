@@ -6,6 +6,7 @@ import {data, items, list, make, sentences, several, state} from "./page.js";
 import {writeFragment} from "./links.js";
 import {arcsOf, factsOf} from "./sentences.js";
 import {search, wordsOf} from "./finding.js";
+import {courseOf} from "./course.js";
 import {copy, textOf} from "./export.js";
 
 const watcher = new IntersectionObserver((entries) => {
@@ -84,6 +85,7 @@ export function draw(n) {
   scroll.append(svg);
   item.article.replaceChildren(headOf(sentence, n), plainText(sentence), scroll, line);
   if (sentence.n) item.article.append(notesOf(sentence));
+  if (sentence.k) item.article.append(courseOf(sentence));
   item.article.style.minHeight = "";
   Object.assign(item, {svg, centers, scroll, line, chosen: -1, size: chooseSize(scroll, svg, state.fit)});
   item.article.querySelector(".head").append(item.size.button);

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple, TextIO
 from nonproj.errors import one_line
 from nonproj.evaluation.html.analysis import Table, Tile, analyse
 from nonproj.evaluation.html.columns import Numbering, columns_of
+from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import ReportItem
 from nonproj.pictures.content import partial_heads
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.pages import join_modules, policy, resource
+from nonproj.pipeline.parser import Parser
 
 
 class SourceNames(NamedTuple):
@@ -55,7 +57,7 @@ def page_data(
         ``w`` (forms), ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i``
         (``sent_id``), ``p`` (its line), ``c`` (confidence in per cent), ``q`` (confidence of the whole tree), ``s``
         (`CERTIFICATE`), ``r`` (from right to left), ``n`` (notes of an audit), and what
-        `nonproj.evaluation.html.columns` adds.
+        `nonproj.evaluation.html.columns` and `nonproj.evaluation.html.courses` add.
     """
     labels, tags, feats, strings = (Numbering({"": 0}), Numbering({"": 0}), Numbering({"": 0}), Numbering({"_": 0}))
     sentences = [_sentence(item, labels, tags, feats) | columns_of(item, strings, tags) for item in items]
@@ -174,6 +176,7 @@ SCRIPTS = (
     ("evaluation.html", "sentences.js"),
     ("evaluation.html", "finding.js"),
     ("evaluation.html", "export.js"),
+    ("evaluation.html", "course.js"),
     ("evaluation.html", "drawing.js"),
     ("evaluation.html", "results.js"),
     ("evaluation.html", "analysis.js"),
@@ -205,8 +208,29 @@ def title_of(names: SourceNames) -> str:
     return f"{title} against {_short(names.gold)}" if names.gold else title
 
 
-def write_report(stream: TextIO, items: Iterable[ReportItem], names: SourceNames) -> None:
-    """Write a report."""
+def write_report(
+    stream: TextIO,
+    items: Iterable[ReportItem],
+    names: SourceNames,
+    parser: Parser | None = None,
+    courses: int = 0,
+) -> None:
+    """Write a report.
+
+    Parameters
+    ----------
+    stream : TextIO
+    items : iterable of ReportItem
+    names : SourceNames
+    parser : Parser, optional
+        The parser of the sentences, which records courses of dual decomposition.
+    courses : int
+        Number of sentences whose course is recorded: those with the most iterations.
+    """
     found = list(items)
     content = analyse(found, [tree["name"] for tree in _trees(names)[0]])
-    stream.write(render(page_data(found, names, *content), title_of(names)))
+    data = page_data(found, names, *content)
+    if parser is not None and courses:
+        for number, course in courses_of(found, parser, courses).items():
+            data["sentences"][number] |= course
+    stream.write(render(data, title_of(names)))

@@ -1,0 +1,66 @@
+"""The course of dual decomposition on selected sentences, as shown in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nonproj.automata.compiled import has_compiled_automata
+from nonproj.dual.course import Iteration, course
+from nonproj.errors import ConfigError
+from nonproj.evaluation.html.items import ReportItem
+from nonproj.io.constraints import read_constraints
+from nonproj.pipeline.parser import Parser
+from nonproj.types import ArcSpace
+
+
+def check_courses(parser: Parser) -> None:
+    """Raise `ConfigError` if the iterations of a model's decoder cannot be shown."""
+    names = tuple(part_type.name for part_type in parser.scorer.types)
+    if not has_compiled_automata(parser.scorer.types):
+        reason = "are decoded without iterations" if len(names) == 1 else "have no compiled automata"
+        raise ConfigError("--course", f"the part types of the model, {', '.join(names)}, {reason}")
+
+
+def courses_of(items: Sequence[ReportItem], parser: Parser, count: int) -> dict[int, dict[str, Any]]:
+    """Return the report's data on the course of decoding, for the sentences with the most iterations.
+
+    Parameters
+    ----------
+    items : sequence of ReportItem
+        The results of the parser.
+    parser : Parser
+    count : int
+        Number of sentences.
+
+    Returns
+    -------
+    dict
+        For each index in ``items`` a dictionary with ``k``, a list with dual, primal, heads, the words whose arc in the
+        tree is disputed, and disputed arcs that are not in the tree (head, word, and 2 for those chosen only as
+        edges to grandparents).
+    """
+    order = sorted(range(len(items)), key=lambda i: (-items[i].statistics.get("iterations", 0), i))
+    found: dict[int, dict[str, Any]] = {}
+    for i in order[:count]:
+        sentence = items[i].sentence
+        tokens, constraints = parser.encode(sentence), read_constraints(sentence, parser.constraints)
+        arcs, _ = parser.candidates_of(sentence, tokens, constraints)
+        parts, scores = parser.score(tokens, arcs, constraints)
+        made = course(parts, scores, parser.options)
+        if made:
+            found[i] = {"k": [_as_list(each, parts.arcs) for each in made]}
+    return found
+
+
+def _as_list(iteration: Iteration, arcs: ArcSpace) -> list[Any]:
+    """Return an iteration as read by the page's script."""
+    y = iteration.tree[arcs.modifier] == arcs.head
+    z, second = iteration.z == 1, iteration.z_grandparent == 1
+    missing = arcs.modifier[y & ~(z & second)].tolist()
+    extra = np.flatnonzero(~y & (z | second))
+    which = np.where(z[extra], 1, 2)
+    rows = np.stack([arcs.head[extra], arcs.modifier[extra], which], axis=1).tolist()
+    return [round(iteration.dual, 6), round(iteration.primal, 6), iteration.tree[1:].tolist(), missing, rows]
