@@ -20,7 +20,7 @@ from nonproj.components.trainer import train
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ConfigError
 from nonproj.evaluation.scores import Evaluation
-from nonproj.integrations.sentences import Predictions, Treebank, annotated, sentences_of, with_heads
+from nonproj.integrations.sentences import Predictions, Treebank, annotated, listed, sentences_of, with_heads
 from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -61,8 +61,8 @@ log = logging.getLogger("nonproj")
 class DependencyParser(BaseEstimator):
     """A non-projective dependency parser, with the defaults of `nonproj.options.config.Config`.
 
-    All methods take sentences ``X`` as a list or generator of `nonproj.types.Sentence`, or as the path of a CoNLL-X or
-    CoNLL-U file.  Threads may share a fitted parser.  ``max_iterations``,
+    All methods take sentences ``X`` as a list or generator of `nonproj.types.Sentence` or ``conllu.TokenList`` (also
+    mixed), or as the path of a CoNLL-X or CoNLL-U file.  Threads may share a fitted parser.  ``max_iterations``,
     ``exact``, ``projective`` and ``single_root`` can be changed later by ``set_params``; the others affect only `fit`.
 
     Parameters
@@ -202,10 +202,12 @@ class DependencyParser(BaseEstimator):
         parses = self._parse_all(sentences_of(X, ignore_heads=True))
         return Predictions((parse.decoded.heads, parse.confidence) for _, parse in parses)
 
-    def parse_all(self, X: Treebank) -> list[Sentence]:
-        """Return the sentences with predicted heads and labels."""
+    def parse_all(self, X: Treebank) -> list[Any]:
+        """Return the sentences, each in its original type, with predicted heads and labels."""
         check_is_fitted(self)
-        return [annotated(*pair) for pair in self._parse_all(sentences_of(X, ignore_heads=True))]
+        originals = sentences_of(X, ignore_heads=True) if isinstance(X, str | Path) else listed(X)
+        parses = self._parse_all(sentences_of(originals, ignore_heads=True))
+        return [annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
 
     def evaluate(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> Evaluation:
         """Return all metrics of the comparison with the gold trees, such as ``uas``, ``las`` and certificate rates.

@@ -6,18 +6,25 @@ import dataclasses
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.io.copies import as_conllu
+from nonproj.io.objects import from_conllu, to_conllu
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
-Treebank: TypeAlias = "str | Path | Iterable[Sentence]"
+if TYPE_CHECKING:
+    from conllu.models import TokenList
+
+Treebank: TypeAlias = "str | Path | Iterable[Sentence | TokenList]"
 """The input of an estimator: the path of a treebank, or sentences."""
+
+_CONLLX = {"cpostag", "postag", "upostag", "xpostag", "phead", "pdeprel"}
+"""Other names of columns in token lists."""
 
 
 class Predictions(list[Any]):
@@ -38,7 +45,7 @@ class Predictions(list[Any]):
 
 def listed(X: object) -> list[Any]:
     """Return the items of a list or generator of sentences."""
-    if isinstance(X, Sentence) or not isinstance(X, Iterable):
+    if isinstance(X, Sentence) or not isinstance(X, Iterable) or hasattr(X, "serialize"):
         raise ValueError(f"X is of type {type(X).__name__}; a list of sentences or the path of a treebank is expected")
     return list(X)
 
@@ -50,7 +57,11 @@ def sentences_of(X: Treebank, **rules: Any) -> list[Sentence]:
     items = listed(X)
     for i, item in enumerate(items):
         if not isinstance(item, Sentence):
-            raise ValueError(f"X[{i}] is of type {type(item).__name__}; a Sentence is expected")
+            if not hasattr(item, "serialize"):
+                raise ValueError(
+                    f"X[{i}] is of type {type(item).__name__}; a Sentence or a conllu.TokenList is expected"
+                )
+            items[i] = from_conllu(item, **rules)
     return items
 
 
@@ -73,8 +84,17 @@ def with_heads(sentences: list[Sentence], y: Sequence[Sequence[int]] | None) -> 
     return changed
 
 
-def annotated(sentence: Sentence, parse: Parse) -> Sentence:
-    """Return the sentence with its predicted tree."""
+def annotated(original: Any, sentence: Sentence, parse: Parse) -> Any:
+    """Return the sentence with its predicted tree, in the original type."""
+    if not isinstance(original, Sentence):
+        tokens = to_conllu(sentence, parse.decoded.heads, parse.labels)
+        kept = original
+        if len(tokens) < len(original):  # a new tree is written without the empty nodes of enhanced dependencies
+            kept = [old for old in original if not (isinstance(old["id"], tuple) and old["id"][1] == ".")]
+        for token, old in zip(tokens, kept, strict=True):
+            known = token.keys() | _CONLLX
+            token.update((name, value) for name, value in old.items() if name not in known)
+        return tokens
     text = conll.replace(as_conllu(sentence), parse.decoded.heads, parse.labels)
     [parsed] = conll.read(io.StringIO(text))
     return dataclasses.replace(parsed, path=sentence.path, line=sentence.line)

@@ -10,7 +10,7 @@
 - `layouts`: the columns of CoNLL-U Plus and CoNLL-2009
 - `blocks`: the lines of sentences, one block after the other
 - `checks`: validation of a sentence's lines
-- `objects`: sentences from lists of words and rows of columns
+- `objects`: sentences from lists of words and rows of columns; from and to objects of the package conllu
 - `tables`: sentences as lines of JSON, Parquet files and data frames
 - `batches`: streams of sentences in batches
 - `masking`: words that a treebank withholds

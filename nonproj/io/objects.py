@@ -1,13 +1,38 @@
-"""Sentences from Python objects: lists of words, or rows of columns."""
+"""Sentences from and to Python objects: lists of words, rows of columns, token lists of the package conllu."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from nonproj.io.checks import BOM
+from nonproj.io.conll import read, replace
+from nonproj.io.copies import as_conllu
+from nonproj.io.files import OpenedInput
 from nonproj.types import Sentence
 
+if TYPE_CHECKING:
+    from conllu.models import TokenList
+    from numpy.typing import ArrayLike
+
 COLUMNS = 10
+
+_FIELDS = (
+    ("id",),
+    ("form",),
+    ("lemma",),
+    ("upos", "upostag", "cpostag"),
+    ("xpos", "xpostag", "postag"),
+    ("feats",),
+    ("head",),
+    ("deprel",),
+    ("deps", "phead"),
+    ("misc", "pdeprel"),
+)
+"""The names of each column in token lists, CoNLL-U first."""
 
 _ID = re.compile(r"[0-9]+|_")
 
@@ -55,3 +80,84 @@ def from_words(words: Sequence[object], path: str = "<words>") -> Sentence:
     if not rows:
         raise ValueError("a sentence without words")
     return Sentence(rows, path=path)
+
+
+def conllu_text(token_list: Iterable[Mapping[str, Any]]) -> str:
+    """Return a ``conllu.TokenList`` as CoNLL-U; absent columns become ``_``, absent IDs are filled in.
+
+    Fields that are not columns of CoNLL-U or CoNLL-X are ignored.
+
+    Examples
+    --------
+    >>> import conllu
+    >>> tokens = conllu.TokenList([{"form": "Det"}, {"form": "regner", "upos": "VERB"}])
+    >>> print(conllu_text(tokens).expandtabs(7), end="")
+    1      Det    _      _      _      _      _      _      _      _
+    2      regner _      VERB   _      _      _      _      _      _
+    <BLANKLINE>
+    """
+    from conllu.serializer import serialize_field
+
+    tokens = list(token_list)
+    lines = []
+    for key, value in (getattr(token_list, "metadata", None) or {}).items():
+        value = "" if value is None else " ".join(str(value).split("\n"))
+        lines.append(f"# {key} = {value}" if value else f"# {key}")
+    counted = not any("id" in token for token in tokens)
+    for number, token in enumerate(tokens, 1):
+        values = [next((token[name] for name in names if name in token), None) for names in _FIELDS]
+        if counted:
+            values[0] = number
+        lines.append("\t".join("_" if value in (None, [], {}, "") else serialize_field(value) for value in values))
+    return "\n".join(lines) + "\n\n"
+
+
+def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Sentence:
+    """Return the sentence of a ``conllu.TokenList``; ``rules`` are fields of `nonproj.io.checks.ReadingRules`.
+
+    Tokens may lack columns; other fields are ignored: see `conllu_text`.
+
+    Raises
+    ------
+    DataError
+        The sentence is not well-formed (see `nonproj.io.conll.read`); the line is that of its serialized form.
+
+    Examples
+    --------
+    >>> import conllu
+    >>> tokens = conllu.parse("1\\tRegn\\tregn\\tNOUN\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n")[0]
+    >>> from_conllu(tokens).forms
+    ['Regn']
+    """
+    text = io.StringIO(conllu_text(token_list), newline="\n")
+    return next(read(OpenedInput(text, "<conllu>", contextlib.nullcontext()), **rules))
+
+
+def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None] | None = None) -> TokenList:
+    """Return a ``conllu.TokenList`` of a sentence with another tree; parameters as for `nonproj.io.conll.replace`.
+
+    Multiword tokens and comments are kept.
+
+    Examples
+    --------
+    >>> from nonproj.io.conll import read
+    >>> text = "1\\tRegn\\tregn\\tNOUN\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+    >>> tokens = to_conllu(next(read(io.StringIO(text))), [0], ["root"])
+    >>> tokens[0]["head"], tokens[0]["deprel"]
+    (0, 'root')
+    """
+    from conllu.models import Metadata, TokenList
+    from conllu.parser import DEFAULT_FIELDS, parse_comment_line, parse_line
+
+    tokens, metadata = [], Metadata()
+    text = replace(as_conllu(sentence), heads, labels)
+    for line in text.removeprefix(BOM).split("\n"):
+        if line.startswith("#"):
+            metadata.update(parse_comment_line(line))
+        elif line.strip(" \r"):
+            # conllu also splits at two spaces, so columns that contain them are set afterwards.
+            columns = line.rstrip("\r").split("\t")
+            token = parse_line("\t".join("_" if "  " in column else column for column in columns), DEFAULT_FIELDS)
+            token.update((DEFAULT_FIELDS[i], column) for i, column in enumerate(columns) if "  " in column)
+            tokens.append(token)
+    return TokenList(tokens, metadata, default_fields=DEFAULT_FIELDS)

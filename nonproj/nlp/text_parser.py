@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 
 from nonproj.io import conll
-from nonproj.io.objects import from_words
+from nonproj.io.objects import from_conllu, from_words
 from nonproj.model.installed import default, located
 from nonproj.model.model import Model
 from nonproj.nlp.document import Document, ParsedSentence
@@ -265,7 +265,7 @@ class TextParser:
 
         Parameters
         ----------
-        tokens : list of str, list of rows, or Sentence
+        tokens : list of str, list of rows, Sentence or conllu.TokenList
             Words; or rows of columns in the order of CoNLL-U, which may have tags; see `nonproj.io.objects.from_words`.
 
         Raises
@@ -314,6 +314,8 @@ def _sentence(tokens: Any) -> Sentence:
         return tokens
     if isinstance(tokens, str):
         raise ValueError("a string is not a list of words; call the parser itself to parse text")
+    if hasattr(tokens, "serialize"):
+        return from_conllu(tokens, ignore_heads=True)
     if not isinstance(tokens, Sequence):
-        raise ValueError(f"a sentence is of type {type(tokens).__name__}; words, rows or Sentence expected")
+        raise ValueError(f"a sentence is of type {type(tokens).__name__}; words, rows, Sentence or TokenList expected")
     return from_words(tokens)

@@ -7,6 +7,7 @@ import inspect
 import io
 import pickle
 
+import conllu
 import numpy as np
 import pytest
 import toy
@@ -165,12 +166,23 @@ def test_verbose_shows_messages_while_training(capsys):
 
 def test_generators_are_read_once(fitted):
     text = treebank(5, seed=1)
-    expected = fitted.predict(sentences(5, seed=1))
-    for heads, parsed in zip(expected, fitted.parse_all(conll.read(io.StringIO(text))), strict=True):
-        np.testing.assert_array_equal(parsed.heads, heads)
+    expected = fitted.predict(conllu.parse(text))
+    for heads, tokens in zip(expected, fitted.parse_all(conllu.parse_incr(io.StringIO(text))), strict=True):
+        np.testing.assert_array_equal([token["head"] for token in tokens], heads)
     for heads, found in zip(expected, fitted.predict(iter(sentences(5, seed=1))), strict=True):
         np.testing.assert_array_equal(found, heads)
-    assert Quick(**SMALL).fit(conll.read(io.StringIO(text))).score(iter(sentences(5, seed=1))) > 0
+    assert Quick(**SMALL).fit(conllu.parse_incr(io.StringIO(text))).score(iter(sentences(5, seed=1))) > 0
+
+
+def test_token_lists_may_lack_columns_and_have_others(fitted):
+    short = conllu.parse(treebank(2, seed=1), fields=["id", "form", "lemma", "upos", "xpos"])
+    for tokens in short:
+        for token in tokens:
+            token["entity"] = "O"
+    for tokens, heads in zip(fitted.parse_all(short), fitted.predict(sentences(2, seed=1)), strict=True):
+        np.testing.assert_array_equal([token["head"] for token in tokens], heads)
+        assert {token["entity"] for token in tokens} == {"O"}
+    assert "head" not in short[0][0]
 
 
 def test_random_state_determines_the_model():
@@ -212,29 +224,34 @@ def test_score_is_the_unlabelled_attachment_score_without_punctuation(fitted):
     assert fitted.score(test, fitted.predict(test)) == 1.0
 
 
-def test_parse_takes_sentences_or_a_file(fitted, tmp_path):
+def test_parse_preserves_the_type_of_the_sentences(fitted, tmp_path):
     text = treebank(4, seed=1)
-    ours = sentences(4, seed=1)
+    ours, theirs = sentences(4, seed=1), conllu.parse(text)
     path = tmp_path / "test.conll"
     path.write_text(text, encoding="utf-8")
-    parsed, of_path = fitted.parse_all(ours), fitted.parse_all(str(path))
-    for heads, sentence, read in zip(fitted.predict(ours), parsed, of_path, strict=True):
+    parsed, objects, of_path = fitted.parse_all(ours), fitted.parse_all(theirs), fitted.parse_all(str(path))
+    for heads, sentence, tokens, read in zip(fitted.predict(ours), parsed, objects, of_path, strict=True):
+        assert isinstance(tokens, conllu.TokenList)
         np.testing.assert_array_equal(sentence.heads, heads)
-        assert sentence.labels == read.labels
+        np.testing.assert_array_equal([token["head"] for token in tokens], heads)
+        assert [token["deprel"] for token in tokens] == sentence.labels == read.labels
         assert "".join(sentence.lines) == "".join(read.lines)
     assert [sentence.line for sentence in of_path] == [sentence.line for sentence in conll.read(path)]
     assert of_path[0].path == str(path)
+    mixed = fitted.parse_all([ours[0], theirs[1]])
+    assert [type(item) for item in mixed] == [type(ours[0]), type(theirs[1])]
 
 
 def test_heads_are_ignored_unless_they_are_learned(fitted, tmp_path):
     text = treebank(4, seed=1)
     path, odd = tmp_path / "test.conll", text.replace("\t0\troot\t", "\t99\t\t")
     path.write_text(odd, encoding="utf-8")
-    for heads, expected in zip(fitted.predict(path), fitted.predict(sentences(4, seed=1)), strict=True):
-        np.testing.assert_array_equal(heads, expected)
-    assert len(fitted.parse_all(path)) == 4
-    with pytest.raises(DataError, match="HEAD is '99'"):
-        fitted.score(path)
+    for X in (path, conllu.parse(odd)):
+        for heads, expected in zip(fitted.predict(X), fitted.predict(conllu.parse(text)), strict=True):
+            np.testing.assert_array_equal(heads, expected)
+        assert len(fitted.parse_all(X)) == 4
+        with pytest.raises(DataError, match="HEAD is '99'"):
+            fitted.score(X)
 
 
 def test_fit_accepts_a_path_or_a_list(tmp_path):
@@ -289,9 +306,9 @@ def test_fit_names_invalid_parameters(parameters, message):
     ("X", "y", "message"),
     [
         ([], None, "X: there is no sentence"),
-        (sentences(1)[0], None, "X is of type Sentence; a list of sentences"),
+        (conllu.parse(treebank(1))[0], None, "X is of type TokenList; a list of sentences"),
         (3, None, "X is of type int; a list of sentences or the path of a treebank is expected"),
-        ([["hund"]], None, r"X\[0\] is of type list; a Sentence is expected"),
+        ([["hund"]], None, r"X\[0\] is of type list; a Sentence or a conllu.TokenList is expected"),
         (sentences(2), [[0]], "y has 1 entries, 2 expected"),
         (sentences(1), [[0]], r"y\[0\] has 1 heads"),
         (sentences(1), [[1] * len(sentences(1)[0])], r"y\[0\].*cycle"),

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 
+import conllu
 import numpy as np
 import pytest
 
@@ -16,6 +17,7 @@ from nonproj.errors import DataError, FileError
 from nonproj.io import conll, splitting
 from nonproj.io.broken import read_units
 from nonproj.io.checks import ReadingRules
+from nonproj.io.objects import from_conllu, to_conllu
 from nonproj.types import Sentence
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -373,5 +375,47 @@ def test_files_that_cannot_be_written(tmp_path):
 
 
 def test_import_is_light():
-    code = "import sys, nonproj.io.conll; assert not {'numba', 'sklearn'} & set(sys.modules)"
+    code = "import sys, nonproj.io.conll; assert not {'numba', 'conllu', 'sklearn'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+# The package conllu
+
+
+def test_conllu_objects_round_trip():
+    for token_list, sentence in zip(conllu.parse(CONLLU), read(CONLLU), strict=True):
+        ours = from_conllu(token_list)
+        assert ours.rows == sentence.rows
+        assert ours.heads.tolist() == sentence.heads.tolist()
+        theirs = to_conllu(ours, ours.heads, ours.labels)
+        assert theirs == token_list and theirs.serialize() == token_list.serialize()
+        assert isinstance(theirs, conllu.TokenList)
+
+
+def test_to_conllu_has_the_new_tree_and_no_empty_nodes():
+    sentence = from_conllu(conllu.parse(CONLLU)[0])
+    tree = to_conllu(sentence, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
+    parts = [(t["id"], t["head"], t["deprel"]) for t in tree if isinstance(t["id"], int)]
+    assert parts == [(1, 2, "a"), (2, 0, "b"), (3, 2, "c"), (4, 2, "d"), (5, 2, "e")]
+    assert len(tree) == 7 and tree.metadata["text"].startswith("vámonos")
+
+
+def test_conllu_objects_of_whole_treebanks(treebanks):
+    for name in (FILES[1], FILES[3], FILES[5]):
+        for sentence in list(conll.read(treebanks / name))[:50]:
+            back = from_conllu(to_conllu(sentence, sentence.heads))
+            assert back.heads.tolist() == sentence.heads.tolist()
+            assert (back.forms, back.labels) == (sentence.forms, sentence.labels)
+
+
+def test_conllu_forms_with_two_spaces():
+    sentence = read(word(1, 0, "a  b") + word(2, 1, "c") + "\n")[0]
+    tree = to_conllu(sentence, [2, 0])
+    assert [(t["form"], t["head"]) for t in tree] == [("a  b", 2), ("c", 0)]
+
+
+def test_malformed_conllu_objects():
+    tokens = conllu.parse(CONLLU)[1]
+    tokens[-1]["head"] = 7
+    with pytest.raises(DataError, match="<conllu>:2: HEAD is '7', a number from 0 to 1 expected"):
+        from_conllu(tokens)

@@ -10,6 +10,7 @@ import sys
 import unicodedata
 from pathlib import Path
 
+import conllu
 import numpy as np
 import pytest
 from command import run
@@ -21,7 +22,7 @@ from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
-from nonproj.io.objects import from_words
+from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.options.config import Config
 from nonproj.text.places import locate, surface_tokens
 
@@ -255,10 +256,12 @@ def test_long_sentences_of_a_text_are_cut(path):
 # -- words and rows ----------------------------------------------------------------------------------------------------
 
 
-def test_parse_takes_words_rows_and_sentences(nlp, tmp_path):
+def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
     [sentence] = sentences(1, seed=5)
+    text = treebank(1, seed=5)
+    [tokens] = conllu.parse(text)
     expected = nlp.parse(sentence)
-    for other in (sentence.rows, [tuple(row[:5]) for row in sentence.rows]):
+    for other in (tokens, sentence.rows, [tuple(row[:5]) for row in sentence.rows]):
         np.testing.assert_array_equal(nlp.parse(other).heads, expected.heads)
         assert nlp.parse(other).labels == expected.labels
         assert nlp.parse(other).upos == [row[3] for row in sentence.rows]
@@ -288,6 +291,15 @@ def test_parse_takes_words_rows_and_sentences(nlp, tmp_path):
 def test_what_is_no_sentence_is_named(nlp, tokens, message):
     with pytest.raises((ValueError, TypeError), match=message):
         nlp.parse(tokens)
+
+
+def test_token_lists_may_lack_columns(nlp):
+    words = ["den", "hund", "ser", "."]
+    bare = conllu.TokenList([{"form": word} for word in words])
+    assert nlp.parse(bare).forms == words
+    named = conllu.parse(treebank(1), fields=["id", "form", "lemma", "upostag"])[0]
+    assert from_conllu(named).rows[0][3:5] == [sentences(1)[0].rows[0][3], "_"]
+    assert conllu_text(conllu.TokenList([{"form": "a", "misc": {}, "deps": []}])).startswith("1\ta\t_")
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------

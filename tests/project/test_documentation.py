@@ -73,7 +73,7 @@ def test_the_snippets_of_a_page_run(name, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     program = "\n".join(blocks((ROOT / name).read_text(encoding="utf-8"), "python"))
     exec(compile(program.replace("epochs=5", "epochs=1, folds=0, bits=16"), name, "exec"), {})  # the pages are our own
-    shown = {"docs/spacy.md": "'punct', ", "docs/nbest.md": "[2 3 0"}
+    shown = {"docs/python.md": "'punct')]", "docs/spacy.md": "'punct', ", "docs/nbest.md": "[2 3 0"}
     assert shown.get(name, "") in capsys.readouterr().out
 
 

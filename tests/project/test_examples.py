@@ -112,6 +112,11 @@ def test_train_and_parse(folder):
     assert "of 6 trees are provably the best" in output
 
 
+def test_parse_conllu_objects(folder):
+    output = run("parse_conllu_objects.py", folder, "my.nonproj", "test.conllu")
+    assert re.search(r"^\. <-punct- \d+$", output, re.MULTILINE)
+
+
 # -- a cluster --------------------------------------------------------------------------------------------------------
 
 
