@@ -3,8 +3,8 @@
 - `main`: the commands, their arguments, and error reporting
 - `arguments`: the argument parser, groups of options; `command_arguments`: the arguments of commands
 - `values`: types of values of options
-- `train`, `distil`, `parse`, `evaluate`, `show`, `inspect`, `package`, `models`, `compile`, `serve`:
-  one module per command, with a function ``run``
+- `train`, `distil`, `parse`, `evaluate`, `show`, `inspect`, `package`, `models`, `download`, `compile`,
+  `serve`: one module per command, with a function ``run``
 - `plugins`: commands of other distributions
 - `model_names`: models named on the command line
 - `targets`, `several`: the files of ``parse ... -o FOLDER``, and parsing them; `resumable`: ``parse --resume``

@@ -80,7 +80,8 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
         ),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
-        ("models", "list the installed models", _add_models),
+        ("models", "list the installed models, or the published ones", _add_models),
+        ("download", "download a published model", _add_download),
         (
             "compile",
             "compile all kernels in advance, for example in a container image, and print the cache folder",
@@ -129,7 +130,13 @@ def _add_inspect(parser: Arguments) -> None:
 
 
 def _add_models(parser: Arguments) -> None:
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    form = parser.add_alternatives()
+    form.add_argument("--json", action="store_true", help="print as JSON")
+    form.add_argument("--available", action="store_true", help="list the models that 'nonproj download' can fetch")
+
+
+def _add_download(parser: Arguments) -> None:
+    parser.add_argument("name", metavar="NAME", help="name of a model that 'nonproj models --available' lists")
 
 
 def _add_serve(parser: Arguments) -> None:
