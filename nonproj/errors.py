@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 
 class NonprojError(Exception):
@@ -116,19 +113,15 @@ def needs(what: str, package: str, extra: str) -> str:
 
     Examples
     --------
-    >>> needs("encoders need", "tokenizers", "encoder")  # doctest: +ELLIPSIS
-    "encoders need the package tokenizers; run: pip install ...[encoder]'"
+    >>> needs("encoders need", "tokenizers", "encoder")
+    "encoders need the package tokenizers; run: pip install 'nonproj[encoder]'"
     """
     return f"{what} the package {package}; run: {install_command(extra)}"
 
 
 def install_command(extra: str) -> str:
-    """Return the command of pip that adds an extra to this installation.
-
-    A package that was not installed from an index records where it came from (PEP 610): a folder, such as a checkout,
-    an archive, or a repository.  The index may not have it, so the command names the same source.
-    """
-    return _command(f"nonproj[{extra}]", extra=f"[{extra}]")
+    """Return the command of pip that adds an extra; pip keeps nonproj itself, wherever that was installed from."""
+    return f"pip install 'nonproj[{extra}]'"
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
@@ -146,58 +139,7 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 
 def install_distribution(name: str, folder: str) -> str:
     """Return the command of pip that installs another distribution of this repository, which has a folder in it."""
-    return _command(name, folder=f"/{folder}")
-
-
-def _command(name: str, folder: str = "", extra: str = "") -> str:
-    """Return the command of pip for a distribution, named with its extra, in a folder of where nonproj came from."""
-    origin = _origin()
-    url = str(origin.get("url", ""))
-    if "dir_info" in origin and Path(f"{_local(url)}{folder}").is_dir():
-        root = "." if _same(_local(url), Path()) else str(_local(url))
-        editable = "--editable " if origin["dir_info"].get("editable") else ""
-        return f"pip install {editable}{_quoted(f'{root}{folder}{extra}')}"
-    if "vcs_info" in origin:
-        system, part = origin["vcs_info"].get("vcs", "git"), f"#subdirectory={folder[1:]}" if folder else ""
-        return f"pip install {_quoted(f'{name} @ {system}+{url}{part}')}"
-    if "archive_info" in origin and not folder and (not url.startswith("file:") or _local(url).is_file()):
-        return f"pip install {_quoted(f'{name} @ {url}')}"
-    return f"pip install {_quoted(name)}"
-
-
-def _origin() -> dict[str, Any]:
-    """Return where nonproj was installed from, as pip records it; nothing if that was an index."""
-    import json
-    from importlib.metadata import PackageNotFoundError, distribution  # takes 20 ms
-
-    found: Any = None
-    with contextlib.suppress(PackageNotFoundError, OSError, ValueError):
-        found = json.loads(distribution("nonproj").read_text("direct_url.json") or "null")
-    folder = Path(__file__).resolve().parents[1]
-    if not found and (folder / "pyproject.toml").is_file():  # a checkout on the path
-        return {"url": folder.as_uri(), "dir_info": {}}
-    usable = isinstance(found, dict) and all(isinstance(found.get(f"{kind}_info", {}), dict) for kind in ("dir", "vcs"))
-    return found if usable else {}
-
-
-def _local(url: str) -> Path:
-    """Return the path in a URL of a file."""
-    from urllib.parse import urlsplit
-    from urllib.request import url2pathname
-
-    return Path(url2pathname(urlsplit(url).path))
-
-
-def _same(one: Path, other: Path) -> bool:
-    """Return whether both are the same folder; the current one may have been removed."""
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
-
-
-def _quoted(text: str) -> str:
-    """Return a word of a shell command, always in quotation marks, because shells expand brackets."""
     import shlex
 
-    return shlex.quote(text) if "'" in text else f"'{text}'"
+    place = Path(__file__).resolve().parents[1] / folder
+    return f"pip install {shlex.quote(str(place)) if (place / 'pyproject.toml').is_file() else name}"
