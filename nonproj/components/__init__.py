@@ -17,5 +17,4 @@
 - `continuing`: continuing a model on other sentences: what stays, and which options may differ
 - `preparation`: checks of the training data, and the files that options name
 - `checkpoint`: the state of training on disk, and the digest that ties it to its data
-- `folds`: cross-fitting of whole models: each sentence is predicted by a model that was not trained on it
 """

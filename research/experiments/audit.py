@@ -16,12 +16,12 @@ from pathlib import Path
 
 from sklearn.metrics import average_precision_score
 
-from nonproj.components.folds import Fold, predict_fold, read_predictions
 from nonproj.evaluation.predictions import Prediction
 from nonproj.io import conll
 from nonproj.io.checks import ReadingRules
 from nonproj.io.temporary import replacing
 from nonproj.types import Sentence
+from nonproj_workbench.audit.folds import Fold, predict_fold, read_predictions
 from nonproj_workbench.audit.nuclei import variations
 from nonproj_workbench.audit.suspicions import Suspicion, find_suspicions
 from research.experiments.__main__ import run_program

@@ -18,7 +18,6 @@ from nonproj.cli.provenance import digest
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
-from nonproj.components.folds import Fold, predict_fold, read_predictions
 from nonproj.errors import ConfigError, DependencyError, FileError, one_line
 from nonproj.evaluation.predictions import Prediction
 from nonproj.evaluation.universal import UNIVERSAL_TAGS
@@ -31,6 +30,7 @@ from nonproj.options.config import Config
 from nonproj.types import Sentence
 from nonproj.workers.partial import JobLog, Record, file_digest, task_digest
 from nonproj.workers.pool import InProcess, in_order
+from nonproj_workbench.audit.folds import Fold, predict_fold, read_predictions
 from nonproj_workbench.audit.nuclei import variations
 from nonproj_workbench.audit.output import marked, without_misc, write_table
 from nonproj_workbench.audit.report import write_audit_report

@@ -9,13 +9,13 @@ import pytest
 from command import ROOT
 from toy import sentences
 
-from nonproj.components import folds
-from nonproj.components.folds import Fold, predict_fold, read_predictions, split
 from nonproj.io import conll
 from nonproj.io.checks import ReadingRules
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj_workbench.audit import folds
+from nonproj_workbench.audit.folds import Fold, predict_fold, read_predictions, split
 
 GOLDEN = ROOT / "tests" / "golden"
 
