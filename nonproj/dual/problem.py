@@ -183,19 +183,10 @@ class Problem(ABC):
         forced[arc], without[arc] = True, False
         return forced, without
 
-    def exclusion_bounds(
-        self,
-        copies: Float64s,
-        options: DualOptions,
-        tree: Int32s,
-        keep: Bools | None = None,
-        wanted: Bools | None = None,
-    ) -> Float64s:
+    def exclusion_bounds(self, copies: Float64s, options: DualOptions, tree: Int32s, keep: Bools) -> Float64s:
         """Return bounds of the trees, over some arcs, without the arc into each word: see `exclusion_bounds`."""
-        if keep is None:
-            return exclusion_bounds(self.instance, copies, options, tree, wanted)
         part = self.restrict(keep, options.scale)
-        return exclusion_bounds(part.instance, copies[part.copies(len(self.head))], options, tree, wanted)
+        return exclusion_bounds(part.instance, copies[part.copies(len(self.head))], options, tree)
 
     def improve(self, tree: Int32s, options: DualOptions) -> int:
         """Improve a tree by local search, in a problem of second order; return the work."""
@@ -255,10 +246,8 @@ class ArcsProblem(PartsProblem):
 
     def best(self, instance: Instance, options: DualOptions) -> NodeResult:
         """Return the best tree."""
-        heads, find = (
-            np.zeros(self.n_nodes, np.int32),
-            best_projective_tree if options.projective else best_arborescence,
-        )
+        heads = np.zeros(self.n_nodes, np.int32)
+        find = best_projective_tree if options.projective else best_arborescence
         status, arcs = find(instance.arcs, instance.scores, options.single_root, heads), instance.arcs
         score = bound = -np.inf
         if not status:

@@ -24,6 +24,7 @@ from nonproj.confidence.evidence import (
 )
 from nonproj.confidence.evidence import KINDS as EVIDENCE
 from nonproj.dual.decoding import decode_trusted, dual_decomposition
+from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
 from nonproj.errors import ModelError
@@ -75,7 +76,7 @@ def test_the_true_difference_is_between_bound_and_cost(parts, kind, projective):
         heads, bounded = decoded.tree, problem_of(space, scores, options)
         cost = costs(bounded.instance, heads, options.single_root)
         wanted = np.random.default_rng(seed).random(len(heads)) < 0.8
-        bounds = bounded.exclusion_bounds(lowest, options, heads, wanted=wanted)
+        bounds = exclusion_bounds(bounded.instance, lowest, options, heads, wanted)
         trees = trees_over(space.arcs, options.single_root, projective)
         closed = dual_decomposition(space, scores, options).bound - decoded.score <= 1e-7
         values = list(map(naive_trees.tree_scorer(space, scores), trees))

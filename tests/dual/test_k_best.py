@@ -6,6 +6,7 @@ from instances import seeds
 from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_problem, trees_over
 
 from nonproj.dual.decoding import branch_and_bound, k_best
+from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
 from nonproj.parts.space import tree_score
@@ -80,7 +81,7 @@ def test_bounds_of_excluded_arcs_are_bounds(name, kind):
         problem = problem_of(parts, scores, DEFAULTS)
         first = problem.whole(DEFAULTS, UNLIMITED)
         tree = first.tree
-        bounds = problem.exclusion_bounds(first.copies, DEFAULTS, tree)
+        bounds = exclusion_bounds(problem.instance, first.copies, DEFAULTS, tree)
         for m in range(1, 5):
             others = [other for other in trees_over(parts.arcs) if other[m] != tree[m]]
             best = max((tree_score(parts, scores, other) for other in others), default=-np.inf)
