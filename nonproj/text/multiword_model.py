@@ -292,16 +292,16 @@ def _learn_token(
     if right == -np.inf:
         return
     for e in range(n):
-        change = math.exp(sums[0, e] + sums[1, e] - every) - math.exp(others[0, e] + others[1, e] - right)
+        change = math.exp(others[0, e] + others[1, e] - right) - math.exp(sums[0, e] + sums[1, e] - every)
         _follow(graph.places[e], factor * change, weights, squares)
         if e == 0:
             _follow(context, factor * change, weights, squares)
     for j in range(len(graph.pairs)):
         a, b = graph.pairs[j, 0], graph.pairs[j, 1]
         both = graph.pair_score[j] + graph.score[b]
-        change = math.exp(sums[0, a] + both + sums[1, b] - every)
+        change = -math.exp(sums[0, a] + both + sums[1, b] - every)
         if gold[a] and gold[b]:
-            change -= math.exp(others[0, a] + both + others[1, b] - right)
+            change += math.exp(others[0, a] + both + others[1, b] - right)
         _follow(graph.pair_places[j], factor * change, weights, squares)
 
 
