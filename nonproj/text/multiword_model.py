@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.hashing import Window, hash_codes, hash_window
+from nonproj.linear.hashing import REACH, Window, hash_codes, hash_window, hash_words
 from nonproj.linear.optimisers import LaterMean, adagrad_step
 from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.linear.word_classes import REACH, hash_words
 from nonproj.text.multiword_lexicon import LONGEST_TOKEN, OPEN, Segment, without_marks
 from nonproj.types import Bools, Float32s, Float64s, Int32s, Int64s, Uint32s
 
