@@ -2,7 +2,7 @@
 
     python examples/gloss.py train.conllu test.conllu --attribute SpaceAfter
 
-A component declares what it predicts, and from what; `nonproj.components.word_classes` is the linear model.  The
+A component declares what it predicts, and from what; ``word_classes.py`` beside this is the linear model.  The
 trainer fits it with the parser and resumes an interrupted run with it, a model file keeps it, and the parser applies it
 after the tagger.  A program that loads such a model registers the component first.  It is cross-fitted like any other:
 each sentence is judged by a component that was trained on other sentences.
@@ -15,9 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from word_classes import WordClasses
+
 from nonproj.components.base import FitContext, jackknife, register
 from nonproj.components.trainer import train
-from nonproj.components.word_classes import WordClasses
 from nonproj.errors import NonprojError
 from nonproj.io import conll
 from nonproj.model.model import Model

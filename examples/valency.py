@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from itertools import combinations, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,6 @@ from nonproj.io import conll
 from nonproj.options.config import Config
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import ConstraintRows, rows_of
 from nonproj.parts.geometry import DIRECTION
 from nonproj.parts.registry import register
 from nonproj.pipeline.parser import Parser
@@ -90,25 +89,6 @@ class Valency(PartType):
                 take[:, count, min(count + 1, MOST)] = 0.0
         automata.final[:] = scores[start[0] : start[1]]
         return automata
-
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
-        """Return rows that let each half-automaton have the one part that its arcs determine.
-
-        Each has one part; the count is at most the number of arcs taken; and where any ``count`` arcs are taken, it is
-        ``count`` or more.  The number of rows is cubic in the number of candidates.
-        """
-        rows = []  # columns, values, lower and upper bound
-        for q in range(_n_halves(arcs)):
-            out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].tolist()
-            parts = [first + COUNTS * q + count for count in range(COUNTS)]
-            rows.append((parts, [1.0] * COUNTS, 1.0, 1.0))
-            rows.append((parts + out, [*range(COUNTS)] + [-1.0] * len(out), -np.inf, 0.0))
-            for count in range(1, COUNTS):
-                for taken in combinations(out, count):
-                    values = [1.0] * count + [-1.0] * (COUNTS - count)
-                    rows.append(([*taken, *parts[count:]], values, -np.inf, count - 1.0))
-        _, _, lower, upper = zip(*rows, strict=True)
-        return rows_of([row[:2] for row in rows], lower, upper)
 
 
 def _n_halves(arcs: ArcSpace) -> int:

@@ -12,14 +12,11 @@ import sys
 import tempfile
 from itertools import product
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
 from nonproj.automata.general import best_paths
-from nonproj.components.base import FitContext
 from nonproj.components.trainer import train
-from nonproj.components.word_classes import WordClasses
 from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
 from nonproj.confidence.evidence import KINDS, ConfidenceInput, gather, two_best
 from nonproj.dual.arrays import decode_scores
@@ -92,7 +89,6 @@ def use_other_kernels() -> None:
     analyze(treebank)
     score()
     segment(treebank)
-    classify(treebank)
     learn("arc", treebank)
 
 
@@ -151,21 +147,6 @@ def _with_text(sentence: Sentence, between: str, within: str) -> str:
         misc = "_" if between else "SpaceAfter=No"
         lines.append("\t".join((row[0], row[1].replace("_", within), *row[2:9], misc)) + "\n")
     return "".join(lines) + "\n"
-
-
-class _BlankAfter(WordClasses):
-    """Predicts whether a blank follows, as components of the user's own predict what is in MISC."""
-
-    name, misc, absent = "spaces", "SpaceAfter", True
-    templates: ClassVar = ("w.form",)
-    attributes: ClassVar = {"form": lambda row: row[1]}
-
-
-def classify(treebank: list[Sentence]) -> None:
-    """Call the kernels of components of the user's own."""
-    found = _BlankAfter.fit(treebank, FitContext(Config()))
-    assert found is not None
-    found.predict(treebank[0])
 
 
 def score() -> None:

@@ -13,7 +13,6 @@
 - `crossing`: the price of a non-projective tree, chosen on the same sentences
 - `encoder`: a pretrained encoder, fine-tuned
 - `parser`: the averaged perceptron over parts
-- `word_classes`: a component that predicts an attribute of each word, for components of your own
 - `continuing`: continuing a model on other sentences: what stays, and which options may differ
 - `preparation`: checks of the training data, and the files that options name
 - `checkpoint`: the state of training on disk, and the digest that ties it to its data

@@ -2,8 +2,8 @@
 
 The trainer fits a list of components in their order.  Each gets the sentences of the treebank, and a context: the
 options, the components that were fitted before, and the training data as these have prepared them.  A component of your
-own is a subclass of `Component` with `fit`, `apply`, `state`, `from_state` and the ``schema`` of its state, as
-`nonproj.components.word_classes` has them, from which ``examples/gloss.py`` inherits.  Ours obey the same protocol.
+own is a subclass of `Component` with `fit`, `apply`, `state`, `from_state` and the ``schema`` of its state, as in
+``examples/word_classes.py``, from which ``examples/gloss.py`` inherits them.  Ours obey the same protocol.
 What they score, by which templates, inference and loss, is in one module each.
 """
 

@@ -246,10 +246,8 @@ class ArcsProblem(PartsProblem):
 
     def best(self, instance: Instance, options: DualOptions) -> NodeResult:
         """Return the best tree."""
-        heads, find = (
-            np.zeros(self.n_nodes, np.int32),
-            best_projective_tree if options.projective else best_arborescence,
-        )
+        heads = np.zeros(self.n_nodes, np.int32)
+        find = best_projective_tree if options.projective else best_arborescence
         status, arcs = find(instance.arcs, instance.scores, options.single_root, heads), instance.arcs
         score = bound = -np.inf
         if not status:

@@ -302,12 +302,11 @@ class _Search:
 
     def expand(self, node: Node) -> None:
         """Bound, partition or split a node."""
-        if self.options.closes(node.bound, self.known.threshold()):
+        closed = self.options.closes(node.bound, self.known.threshold())
+        if closed or not (node.iterations or self.limits.search):
             self.fathomed = max(self.fathomed, node.bound)
         elif node.iterations:
             self.bound(node)
-        elif not self.limits.search:
-            self.fathomed = max(self.fathomed, node.bound)
         elif node.solved:
             self.partition(node)
         else:

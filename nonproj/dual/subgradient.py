@@ -219,15 +219,14 @@ def _iterate(
             if left < 0:
                 return CLOSED, k + 1, score, bound, decoded, spent
         if spent > descent.budget:
-            return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
+            break
         step = _next_step(options, pace, dual, primal, score, stalled, norm)
-        if step == 0.0:
-            # The paper's rule after a first gap of zero: nothing will move any more.
-            return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
+        if step == 0.0:  # the paper's rule after a first gap of zero: nothing will move any more
+            break
         if trace.dual.shape[0] > k:
             trace.step[k] = step
         _move(arcs, starts, step, y, choice, split, moved)
-    return CLOSED if left < grace else STOPPED, options.max_iterations, score, bound, decoded, spent
+    return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
 
 
 @kernel

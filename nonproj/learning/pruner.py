@@ -74,17 +74,17 @@ class Pruner:
         scores = np.full((tokens.n_nodes, tokens.n_nodes), -np.inf)
         scores[arcs.head, arcs.modifier] = flat
         p, log_partition = marginals(scores, single_root)
-        gradient = p[arcs.head, arcs.modifier]
+        gradient = -p[arcs.head, arcs.modifier]
         if allowed is not None:
             of_allowed, log_allowed = constrained_marginals(scores, allowed, single_root)
-            self._descend(hashed, parts, gradient - of_allowed[arcs.head, arcs.modifier])
+            self._follow(hashed, parts, gradient + of_allowed[arcs.head, arcs.modifier])
             return log_partition - log_allowed
         gold = arcs.head == heads[arcs.modifier]
-        gradient[gold] -= 1.0
-        self._descend(hashed, parts, gradient)
+        gradient[gold] += 1.0
+        self._follow(hashed, parts, gradient)
         return log_partition - flat[gold].sum()
 
-    def _descend(self, hashed: WordHashes, parts: PartRows, gradient: np.ndarray) -> None:
+    def _follow(self, hashed: WordHashes, parts: PartRows, gradient: np.ndarray) -> None:
         """Make one AdaGrad step on the weights of the arcs whose gradient is not negligible."""
         steep = np.flatnonzero(np.abs(gradient) > _NEGLIGIBLE)
         listed = make_places(hashed, parts.nodes[steep], parts.codes[steep])

@@ -9,6 +9,5 @@
 - `state`: the stored state of a component, and the checks of untrusted files
 - `folds`: cross-fitting
 - `streams`: streams of random numbers
-- `word_classes`: classes of words, by an averaged perceptron
 - `weights`: tables of weights in a model, their rounding and their checks
 """

@@ -191,6 +191,17 @@ def hash_window(window: Window, atoms: Uint32s, shift: np.uint32, places: Int32s
         places[t] = key >> shift
 
 
+REACH = 2
+"""Templates of `hash_words` look at this number of words on either side."""
+
+
+@kernel
+def hash_words(window: Window, atoms: Uint32s, width: int, shift: np.uint32, places: Int32s) -> None:
+    """Write the places of the features of all words; ``atoms`` has `REACH` words without attributes at both ends."""
+    for i in range(places.shape[0]):
+        hash_window(window, atoms[i * width : (i + 2 * REACH + 1) * width], shift, places[i])
+
+
 @kernel
 def add_shares(
     atoms: Uint32s,

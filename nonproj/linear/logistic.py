@@ -53,7 +53,7 @@ def _epoch(
         probability = 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
         loss -= math.log(max(probability if target else 1.0 - probability, 1e-12))
         for j in range(len(row)):
-            adagrad_step(weights, squares, row[j], probability - target, rate)
+            adagrad_step(weights, squares, row[j], target - probability, rate)
     return loss
 
 

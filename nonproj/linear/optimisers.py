@@ -119,6 +119,6 @@ def root_of_squares(squares: Float32s, place: int | np.uint32, square: float | n
 def adagrad_step(
     weights: Float32s, squares: Float32s, place: int | np.uint32, gradient: float | np.float64, rate: float
 ) -> None:
-    """Move one weight against its gradient."""
+    """Move one weight along its gradient."""
     root = root_of_squares(squares, place, gradient * gradient)
-    weights[place] -= np.float32(rate * gradient / root)
+    weights[place] += np.float32(rate * gradient / root)

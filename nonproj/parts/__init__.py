@@ -11,5 +11,4 @@
 - `space`: all parts of a sentence in one numbering: indicators, scores of trees, restriction
 - `geometry`: codes of direction, distance and order
 - `automaton`: head automata as tables
-- `constraints`: sparse rows of linear programs
 """

@@ -6,7 +6,6 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import ConstraintRows, rows_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.types import ArcSpace, Int32s, PartRows, Uint8s
 
@@ -39,10 +38,6 @@ class Arc(PartType):
     def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> None:
         """Arc scores are not in the tables: decoders add them whenever an arc is chosen."""
         return
-
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
-        """Arcs are the columns to which others are tied."""
-        return rows_of([], 0.0, 0.0)
 
 
 @kernel

@@ -89,7 +89,10 @@ def subset(arcs: ArcSpace, keep: np.ndarray) -> ArcSpace:
     >>> subset(full_arc_space(2), np.array([True, False, True, True])).head
     array([0, 0, 1], dtype=int32)
     """
-    return _subset(arcs, keep)
+    kept_out = keep[arcs.out]
+    before, before_out = (np.concatenate([[0], np.cumsum(each)]).astype(np.int32) for each in (keep, kept_out))
+    start, out_start = before[arcs.start], before_out[arcs.out_start]
+    return ArcSpace(arcs.head[keep], arcs.modifier[keep], start, before[arcs.out[kept_out]], out_start)
 
 
 def full_arc_space(n_words: int) -> ArcSpace:
@@ -165,34 +168,4 @@ def index_arcs(mask: Bools) -> ArcSpace:
             q = 2 * h
             out[out_start[q + 1] - 1 - filled[q]] = a
         filled[q] += 1
-    return ArcSpace(head, modifier, start, out, out_start)
-
-
-@kernel
-def _subset(arcs: ArcSpace, keep: Bools) -> ArcSpace:
-    """Index the arcs to keep, in the order of all arcs."""
-    numbers, n_arcs, n_starts, n_sides = (
-        np.empty(keep.shape[0], np.int32),
-        0,
-        arcs.start.shape[0],
-        arcs.out_start.shape[0],
-    )
-    for a in range(keep.shape[0]):
-        numbers[a] = n_arcs
-        n_arcs += keep[a]
-    head, modifier, out = np.empty(n_arcs, np.int32), np.empty(n_arcs, np.int32), np.empty(n_arcs, np.int32)
-    start, out_start = np.empty(n_starts, np.int32), np.empty(n_sides, np.int32)
-    for a in range(keep.shape[0]):
-        if keep[a]:
-            head[numbers[a]], modifier[numbers[a]] = arcs.head[a], arcs.modifier[a]
-    for m in range(n_starts):
-        start[m] = numbers[arcs.start[m]] if arcs.start[m] < keep.shape[0] else n_arcs
-    count = 0
-    for q in range(n_sides - 1):
-        out_start[q] = count
-        for position in range(arcs.out_start[q], arcs.out_start[q + 1]):
-            if keep[arcs.out[position]]:
-                out[count] = numbers[arcs.out[position]]
-                count += 1
-    out_start[n_sides - 1] = count
     return ArcSpace(head, modifier, start, out, out_start)

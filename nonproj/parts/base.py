@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from nonproj.parts.automaton import HeadAutomata
-from nonproj.parts.constraints import ConstraintRows
 from nonproj.types import ArcSpace, PartRows
 
 
@@ -71,14 +70,3 @@ class PartType(ABC):
         Needed for sets of part types that have no compiled automaton (`nonproj.automata.compiled.COMPILED`).
         """
         raise NotImplementedError(f"part type {self.name} has no head automata in general form")
-
-    def upper(self, arcs: ArcSpace, start: np.ndarray) -> np.ndarray:
-        """Return the upper bounds, float64, of the parts' columns in a linear program: 1, or 0 for impossible parts."""
-        return np.ones(start[-1] - start[0])
-
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
-        """Return the rows that tie the parts, columns from ``first`` on, to the arcs, columns 0 to A - 1.
-
-        With integral arcs they must be satisfied by exactly the parts that `used` returns.
-        """
-        raise NotImplementedError(f"part type {self.name} has no linear constraints")

@@ -7,18 +7,12 @@ j``.  If grandparent and modifier are the same word, the part is never used, bec
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import ConstraintRows, at_most, equal, stack
 from nonproj.parts.geometry import DIRECTION, ORDER, direction_code, order_code
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
-
-FAMILIES = ("ArcGP", "GPArc", "OneGP", "NoGP")
-"""Constraints between arcs and grandparents, by their names in Riedel, Smith and McCallum (2012), section 3.2."""
 
 
 class Grandparent(PartType):
@@ -30,9 +24,8 @@ class Grandparent(PartType):
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
         """Number the parts through each word, ``start`` int64[N + 1]."""
-        start = np.empty(len(arcs.start), np.int64)
-        _number(arcs, first, start)
-        return start
+        sizes = np.diff(arcs.start).astype(np.int64) * np.diff(arcs.out_start[::2])
+        return first + np.concatenate([[0], np.cumsum(sizes)])
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
         """Return grandparent, head and modifier of every part, its direction, and the order of the three words."""
@@ -50,127 +43,6 @@ class Grandparent(PartType):
         """Return the parts both of whose arcs remain."""
         numbers = np.empty(start[-1] - start[0], np.int64)
         return numbers[: _restrict(arcs, start, keep, numbers)]
-
-    def upper(self, arcs: ArcSpace, start: np.ndarray) -> np.ndarray:
-        """Return the upper bounds of the parts, float64[G]: 0 if grandparent and modifier are one word, else 1.
-
-        Examples
-        --------
-        >>> from nonproj.parts.arcs import full_arc_space
-        >>> arcs = full_arc_space(2)
-        >>> Grandparent().upper(arcs, Grandparent().number(arcs, 0))
-        array([1., 0., 1., 0.])
-        """
-        above, below = grandparent_arcs(arcs, start)
-        return (arcs.head[above] != arcs.modifier[below]).astype(np.float64)
-
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
-        """Return the rows of `grandparent_rows`."""
-        return grandparent_rows(arcs, start, first)
-
-
-def grandparent_rows(
-    arcs: ArcSpace, start: np.ndarray, first: int, families: Iterable[str] = FAMILIES, implied: bool = False
-) -> ConstraintRows:
-    """Return rows that tie grandparent parts to arcs, from any of four families.
-
-    Parameters
-    ----------
-    arcs : ArcSpace
-    start : ndarray of shape (N + 1,), int64
-        From `Grandparent.number`.
-    first : int
-        The column of grandparent part 0; the ``G`` parts, from 0 to `Grandparent.upper`, are consecutive columns.
-    families : iterable of str
-        Of `FAMILIES`.  ArcGP with GPArc, or OneGP with NoGP, are exact for integers.
-    implied : bool
-        Whether to keep implied rows: OneGP, GPArc and OneHead imply ArcGP, NoGP and half of GPArc.
-
-    Raises
-    ------
-    ValueError
-        If a family is unknown.
-
-    Notes
-    -----
-    Riedel, Smith and McCallum (2012), section 3.2.  ArcGP and GPArc are those of Martins et al. (2009).  The paper
-    shows that NoGP is implied.  OneGP, GPArc and OneHead imply ArcGP: the parts over an arc ``p -> c`` with
-    grandparents other than ``g`` sum to at most the values of the other arcs into ``p``.
-
-    Examples
-    --------
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> arcs = full_arc_space(2)
-    >>> start = Grandparent().number(arcs, 0)
-    >>> [len(grandparent_rows(arcs, start, 19, [name]).lower) for name in FAMILIES]
-    [4, 8, 2, 4]
-    """
-    families = check_families(families)
-    n_words = len(arcs.start) - 2
-    part = np.arange(start[-1] - start[0])
-    above, below = grandparent_arcs(arcs, start)
-    both = {"OneGP", "GPArc"} <= families and not implied
-    blocks = []
-    if "ArcGP" in families and not both:
-        ones = np.ones(len(part))
-        columns = np.stack([above, below, first + part], axis=1).reshape(-1)
-        values = np.tile([1.0, 1.0, -1.0], len(part))
-        blocks.append(ConstraintRows(np.repeat(part, 3), columns, values, -np.inf * ones, ones))
-    if "GPArc" in families:
-        blocks.append(at_most(first + part, above, 1.0))
-        if not both:
-            blocks.append(at_most(first + part, below, 1.0))
-    if "OneGP" in families:
-        arc = np.flatnonzero(arcs.head != 0)
-        blocks.append(equal(np.searchsorted(arc, below), first + part, np.arange(len(arc)), arc))
-    if "NoGP" in families and not both:
-        arc = np.arange(len(arcs.head))
-        sums = equal(above, first + part, arc, arc, float(n_words))
-        blocks.append(sums._replace(lower=np.full(len(arc), -np.inf)))
-    return stack(blocks)
-
-
-def check_families(families: Iterable[str]) -> set[str]:
-    """Return the families as a set; raise an error if one is unknown.
-
-    Examples
-    --------
-    >>> check_families(["NoGP"])
-    {'NoGP'}
-    """
-    families = {families} if isinstance(families, str) else set(families)
-    unknown = sorted(families - set(FAMILIES))
-    if unknown:
-        raise ValueError(f"families has {unknown[0]!r}; ArcGP, GPArc, OneGP and NoGP are expected")
-    return families
-
-
-def grandparent_arcs(arcs: ArcSpace, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the two arcs of each grandparent part, ``g -> h`` and ``h -> m``, both int64[G].
-
-    Examples
-    --------
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> arcs = full_arc_space(2)
-    >>> grandparent_arcs(arcs, Grandparent().number(arcs, 0))
-    (array([0, 1, 2, 3]), array([3, 3, 1, 1]))
-    """
-    above, below = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for h in range(len(arcs.start) - 1 if start[-1] - start[0] else 0):
-        into = np.arange(arcs.start[h], arcs.start[h + 1], dtype=np.int64)
-        out = arcs.out[arcs.out_start[2 * h] : arcs.out_start[2 * h + 2]].astype(np.int64)
-        above.append(np.repeat(into, len(out)))
-        below.append(np.tile(out, len(into)))
-    return np.concatenate(above), np.concatenate(below)
-
-
-@kernel
-def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
-    """Lay out the parts through each word, from part ``first`` on."""
-    start[0] = first
-    for h in range(start.shape[0] - 1):
-        into = np.int64(arcs.start[h + 1] - arcs.start[h])
-        start[h + 1] = start[h] + into * (arcs.out_start[2 * h + 2] - arcs.out_start[2 * h])
 
 
 @kernel

@@ -13,9 +13,8 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import ConstraintRows, equal, rows_of, stack
 from nonproj.parts.geometry import DIRECTION, ORDER
-from nonproj.parts.sibling import entering, path_entries
+from nonproj.parts.sibling import transition_counts
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
 
@@ -29,9 +28,8 @@ class Grandsibling(PartType):
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
         """Number the parts of each head, ``start`` int64[N + 1]."""
-        start = np.empty(len(arcs.start), np.int64)
-        _number(arcs, first, start)
-        return start
+        sizes = np.diff(arcs.start) * transition_counts(arcs).reshape(-1, 2).sum(axis=1)
+        return first + np.concatenate([[0], np.cumsum(sizes)])
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
         """Return the four words of every part, its direction, and the order of grandparent, head and modifier."""
@@ -50,47 +48,6 @@ class Grandsibling(PartType):
         """Return the parts whose arcs all remain."""
         numbers = np.empty(start[-1] - start[0], np.int64)
         return numbers[: _restrict(arcs, start, keep, numbers)]
-
-    def upper(self, arcs: ArcSpace, start: np.ndarray) -> np.ndarray:
-        """Return the upper bounds of the parts, float64: 0 if the grandparent is one of the siblings, else 1."""
-        nodes = self.rows(arcs, start).nodes
-        return ((nodes[:, 0] != nodes[:, 2]) & (nodes[:, 0] != nodes[:, 3])).astype(np.float64)
-
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
-        """Return rows that make the transitions of a head, under each of its grandparents, a path on each side.
-
-        The flow out of START is the value of the arc from the grandparent; the flow into a candidate modifier, summed
-        over the grandparents, is the value of its arc.
-        """
-        blocks = [rows_of([], 0.0, 0.0)]
-        for h in range(1, len(start) - 1):
-            begin, middle, end = arcs.out_start[2 * h : 2 * h + 3].tolist()
-            column = first + int(start[h] - start[0])
-            columns, positions = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-            for arc in range(arcs.start[h], arcs.start[h + 1]):
-                for k, before in ((middle - begin, 0), (end - middle, middle - begin)):
-                    row, transition, value = path_entries(k)
-                    entries = np.append(row, 0), np.append(column + transition, arc), np.append(value, -1.0)
-                    blocks.append(ConstraintRows(*entries, np.zeros(k + 1), np.zeros(k + 1)))
-                    transition, position = entering(k)
-                    columns.append(column + transition)
-                    positions.append(before + position - 1)
-                    column += (k + 1) * (k + 2) // 2
-            out = arcs.out[begin:end].astype(np.int64)
-            blocks.append(equal(np.concatenate(positions), np.concatenate(columns), np.arange(len(out)), out))
-        return stack(blocks)
-
-
-@kernel
-def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
-    """Lay out the parts of each head, from part ``first`` on."""
-    start[0] = start[1] = first
-    for h in range(1, start.shape[0] - 1):
-        into, size = np.int64(arcs.start[h + 1] - arcs.start[h]), np.int64(0)
-        for q in range(2 * h, 2 * h + 2):
-            k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
-            size += (k + 1) * (k + 2) // 2
-        start[h + 1] = start[h] + into * size
 
 
 @kernel

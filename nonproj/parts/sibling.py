@@ -12,7 +12,6 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import ConstraintRows, equal, stack
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
@@ -26,9 +25,8 @@ class Sibling(PartType):
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
         """Number the transitions of each half-automaton, ``start`` int64[2 * N + 1]."""
-        start = np.empty(len(arcs.out_start), np.int64)
-        _number(arcs, first, start)
-        return start
+        sizes = transition_counts(arcs)
+        return first + np.concatenate([[0], np.cumsum(sizes)])
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
         """Return head, previous sibling and modifier of every transition, its direction, and the siblings' distance."""
@@ -59,55 +57,11 @@ class Sibling(PartType):
                 row[:] = scores[part : part + b]
         return automata
 
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
-        """Return rows that make the transitions of each half-automaton a path over its modifiers: its convex hull.
 
-        One unit of flow leaves START; the flow into and out of each candidate modifier is the value of its arc.  This
-        is the Viterbi recurrence of Koo et al. (2010), example 1, as a flow (Rush and Collins 2012, section 9.5).
-        """
-        blocks = []
-        for q in range(len(start) - 1):
-            out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].astype(np.int64)
-            k, base = len(out), first + int(start[q] - start[0])
-            row, transition, value = path_entries(k)
-            balance = np.append(1.0, np.zeros(k))
-            blocks.append(ConstraintRows(row, base + transition, value, balance, balance))
-            transition, position = entering(k)
-            blocks.append(equal(position - 1, base + transition, np.arange(k), out))
-        return stack(blocks)
-
-
-def transitions(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the start and end positions of each transition over k candidates, in the order of their numbers."""
-    ends = np.arange(1, k + 2)
-    tip = np.repeat(ends, ends)
-    return np.arange(len(tip)) - tip * (tip - 1) // 2, tip
-
-
-def path_entries(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the entries of a path: row 0 is the flow out of START, row b the net flow into candidate b."""
-    tail, tip = transitions(k)
-    transition = np.arange(len(tip))
-    inner = tip <= k
-    row = np.concatenate([tip[inner], tail])
-    value = np.concatenate([np.ones(inner.sum()), np.where(tail == 0, 1.0, -1.0)])
-    return row, np.concatenate([transition[inner], transition]), value
-
-
-def entering(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the transitions that take a candidate, and its position from 1 to k."""
-    _, tip = transitions(k)
-    entering = np.flatnonzero(tip <= k)
-    return entering, tip[entering]
-
-
-@kernel
-def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
-    """Lay out the transitions of each half-automaton, from part ``first`` on."""
-    start[0] = first
-    for q in range(start.shape[0] - 1):
-        k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
-        start[q + 1] = start[q] + (k + 1) * (k + 2) // 2
+def transition_counts(arcs: ArcSpace) -> Int64s:
+    """Return the number of transitions of each half-automaton, START and END included, int64[2 * N]."""
+    k = np.diff(arcs.out_start).astype(np.int64)
+    return (k + 1) * (k + 2) // 2
 
 
 @kernel

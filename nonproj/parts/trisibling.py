@@ -13,7 +13,6 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import ConstraintRows, rows_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
@@ -27,9 +26,8 @@ class Trisibling(PartType):
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
         """Number the triples of each half-automaton, ``start`` int64[2 * N + 1]."""
-        start = np.empty(len(arcs.out_start), np.int64)
-        _number(arcs, first, start)
-        return start
+        k = np.diff(arcs.out_start).astype(np.int64)
+        return first + np.concatenate([[0], np.cumsum(k * (k + 1) * (k + 2) // 6)])
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
         """Return the four words of every part, its direction, and the distance between first and last modifier."""
@@ -65,44 +63,6 @@ class Trisibling(PartType):
                     after[:] = scores[part : part + b]
                     part += b
         return automata
-
-    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
-        """Return rows that make the triples of each half-automaton a path over pairs of modifiers.
-
-        At most one unit of flow leaves START.  It is preserved at each pair of modifiers, and the flow into each
-        candidate modifier is the value of its arc.
-        """
-        entries, lower = [], []
-        for q in range(len(start) - 1):
-            out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].tolist()
-            k, base = len(out), first + int(start[q] - start[0])
-            starts = [_place(0, b, c, base) for c in range(2, k + 2) for b in range(1, c)]
-            entries.append((starts, [1.0] * len(starts)))
-            lower.append(-np.inf)
-            for b in range(1, k + 1):
-                leaving = [[_place(a, b, c, base) for c in range(b + 1, k + 2)] for a in range(b)]
-                entering = [[_place(z, a, b, base) for z in range(a)] for a in range(b)]
-                for one, other in zip(entering[1:], leaving[1:], strict=True):
-                    entries.append((one + other, [1.0] * len(one) + [-1.0] * len(other)))
-                into = sum(entering, leaving[0])
-                entries.append(([*into, out[b - 1]], [1.0] * len(into) + [-1.0]))
-                lower += [0.0] * b
-        upper = np.where(np.isinf(lower), 1.0, 0.0)
-        return rows_of(entries, np.array(lower), upper)
-
-
-def _place(a: int, b: int, c: int, base: int) -> int:
-    """Return the number of a triple."""
-    return base + c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2 + a
-
-
-@kernel
-def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
-    """Lay out the triples of each half-automaton, from part ``first`` on."""
-    start[0] = first
-    for q in range(start.shape[0] - 1):
-        k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
-        start[q + 1] = start[q] + k * (k + 1) * (k + 2) // 6
 
 
 @kernel

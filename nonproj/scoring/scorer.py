@@ -119,27 +119,6 @@ class Scorer:
         lines = self.lines.of(tokens, rows.nodes) if self.lines else None
         return Features(parts, pairs, (hash_tokens(tokens, self.label_table, n_weights), rows), lines, added)
 
-    def score(
-        self, features: Features, weights: np.ndarray, scale: float = 1.0, demanded: Mapping[int, int] | None = None
-    ) -> np.ndarray:
-        """Return the scores of all parts, float64[P], those of arcs with their best labels.
-
-        ``demanded`` gives the numbers of the labels that some words must have.
-        """
-        return self.score_with_labels(features, weights, scale, demanded)[0]
-
-    def score_with_labels(
-        self, features: Features, weights: np.ndarray, scale: float = 1.0, demanded: Mapping[int, int] | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return what `score` returns, and what `score_labels` returns if labels are scored with the arcs."""
-        scores, of_labels = self.score_unlabelled(features, weights, scale), None
-        if features.labelled:
-            modifier = features.parts.arcs.modifier
-            lines = _free(features.lines, modifier, demanded) if demanded else features.lines
-            of_labels = label_scores(*_labelled(features), self.n_labels, weights, lines)
-            scores[: len(modifier)] += scale * best_label_scores(of_labels, modifier, demanded)
-        return scores, of_labels
-
     def score_batch(
         self,
         batch: Batch,
@@ -155,12 +134,16 @@ class Scorer:
         batch : Batch
         spaces : sequence of PartSpace
             The parts of each sentence.
-        weights, scale, demanded
-            As for `score`, but with the batch's numbers of words.
+        weights : ndarray, float32 or int16
+        scale : float
+            Factor of the sums of weights.
+        demanded : mapping of int to int, optional
+            The numbers of the labels that some words of the batch must have.
 
         Returns
         -------
         scores : list of ndarray, float64[P]
+            Those of arcs with their best labels.
         known : LabelScores or None
             If labels are scored with the arcs.
         """

@@ -318,18 +318,9 @@ def _interpolate(p: Float64s, start: Int32s, tag: Int16s, count: Int32s, k: int,
 
 
 @kernel
-def _maximum(p: Float64s) -> float:
-    """Return the largest of some probabilities."""
-    highest = 0.0
-    for x in p:
-        highest = max(highest, x)
-    return highest
-
-
-@kernel
 def _hash_groups(p: Float64s, groups: Int32s) -> int:
     """Return a hash of the groups with a tag whose probability is a tenth of the highest."""
-    highest, key, seen = _maximum(p), np.int64(1), np.zeros(groups.shape[0], np.uint8)
+    highest, key, seen = p.max(), np.int64(1), np.zeros(groups.shape[0], np.uint8)
     for t in range(p.shape[0]):
         if p[t] >= 0.1 * highest and not seen[groups[t]]:
             seen[groups[t]] = 1
@@ -340,7 +331,7 @@ def _hash_groups(p: Float64s, groups: Int32s) -> int:
 @kernel
 def _select(p: Float64s, threshold: float, tag: Int32s, chosen: Float64s) -> int:
     """Move the likeliest tags into a row, likeliest first; return their number."""
-    n, lowest = 0, threshold * _maximum(p)
+    n, lowest = 0, threshold * p.max()
     for t in range(p.shape[0]):
         x = p[t]
         if x > 0.0 and x >= lowest and (n < tag.shape[0] or x > chosen[n - 1]):

@@ -15,6 +15,7 @@ A script that deletes other characters than a form has does not apply to it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 from nonproj.io.strings import SCRIPT, fits
@@ -44,7 +45,7 @@ def make_script(form: str, lemma: str) -> str:
         prepare, finish = _CASES[case]
         source = prepare(form)
         target = lemma if case in "lk" else lemma.lower()
-        begin, start, size = _common(source, target)
+        begin, start, size = SequenceMatcher(None, source, target, False).find_longest_match()
         if size:
             before = _edits(source[:begin], target[:start])
             after = _edits(source[begin + size :], target[start + size :])
@@ -118,18 +119,6 @@ def _edit(edits: list[tuple[str, str]], text: str) -> str | None:
             return None
         k += 1
     return "".join(made)
-
-
-def _common(source: str, target: str) -> tuple[int, int, int]:
-    """Return where the longest common substring begins in both texts, and its length; the first of the longest."""
-    best, row = (0, 0, 0), [0] * (len(target) + 1)
-    for i, a in enumerate(source):
-        previous = 0
-        for j, b in enumerate(target, 1):
-            previous, row[j] = row[j], previous + 1 if a == b else 0
-            if row[j] > best[2]:
-                best = (i + 1 - row[j], j - row[j], row[j])
-    return best
 
 
 def _edits(source: str, target: str) -> str:

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.hashing import Window, hash_codes, hash_window
+from nonproj.linear.hashing import REACH, Window, hash_codes, hash_window, hash_words
 from nonproj.linear.optimisers import LaterMean, adagrad_step
 from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.linear.word_classes import REACH, hash_words
 from nonproj.text.multiword_lexicon import LONGEST_TOKEN, OPEN, Segment, without_marks
 from nonproj.types import Bools, Float32s, Float64s, Int32s, Int64s, Uint32s
 
@@ -292,16 +291,16 @@ def _learn_token(
     if right == -np.inf:
         return
     for e in range(n):
-        change = math.exp(sums[0, e] + sums[1, e] - every) - math.exp(others[0, e] + others[1, e] - right)
+        change = math.exp(others[0, e] + others[1, e] - right) - math.exp(sums[0, e] + sums[1, e] - every)
         _follow(graph.places[e], factor * change, weights, squares)
         if e == 0:
             _follow(context, factor * change, weights, squares)
     for j in range(len(graph.pairs)):
         a, b = graph.pairs[j, 0], graph.pairs[j, 1]
         both = graph.pair_score[j] + graph.score[b]
-        change = math.exp(sums[0, a] + both + sums[1, b] - every)
+        change = -math.exp(sums[0, a] + both + sums[1, b] - every)
         if gold[a] and gold[b]:
-            change -= math.exp(others[0, a] + both + others[1, b] - right)
+            change += math.exp(others[0, a] + both + others[1, b] - right)
         _follow(graph.pair_places[j], factor * change, weights, squares)
 
 

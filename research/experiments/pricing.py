@@ -10,10 +10,11 @@ from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.parts.arcs import full_arc_space
-from nonproj.parts.grandparent import FAMILIES, Grandparent, grandparent_rows
+from nonproj.parts.grandparent import Grandparent
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import PartSpace, Sentence
 from nonproj_systems.programs.linear_program import add_tree
+from nonproj_systems.programs.part_rows import FAMILIES, grandparent_rows, upper_bounds
 from nonproj_systems.programs.price_and_cut import PricingParser
 from nonproj_systems.programs.solver import Program
 from research.experiments.layout import languages, percent, pick, seconds, table
@@ -120,7 +121,7 @@ def _solve(
     """
     program, arcs, start = Program(), parts.arcs, parts.start("grandparent")
     add_tree(program, arcs, scores[parts.range("arc")], "single", single_root)
-    first = program.add_columns(scores[parts.range("grandparent")], 0.0, Grandparent().upper(arcs, start))
+    first = program.add_columns(scores[parts.range("grandparent")], 0.0, upper_bounds(Grandparent(), arcs, start))
     program.add_rows(grandparent_rows(arcs, start, first, families, implied))
     if program.solve() != "optimal":
         raise ArithmeticError("HiGHS did not solve the program")

@@ -7,10 +7,10 @@ import io
 import numpy as np
 import pytest
 from toy import treebank
+from word_classes import WordClasses
 
 from nonproj.components.base import FitContext, check_order, jackknife
 from nonproj.components.trainer import train
-from nonproj.components.word_classes import WordClasses
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.copies import with_misc

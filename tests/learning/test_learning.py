@@ -305,7 +305,7 @@ def test_an_update_moves_the_weights_by_gold_less_predicted():
     assert missed > 0
     first = perceptron.weights.copy()
     features = perceptron.scorer.features(example.tokens, example.parts, len(first))
-    assert tree_indicators(example.parts, example.heads) @ perceptron.scorer.score(features, first) > 0
+    assert tree_indicators(example.parts, example.heads) @ perceptron.scorer.score_unlabelled(features, first) > 0
     # Zero weights tie everywhere: the automata take nothing, so the change is made of gold parts and empty sides.
     assert (first > 0).any() and (first < 0).any()
 

@@ -143,7 +143,7 @@ def test_what_can_be_separated_is_learnt_without_a_mistake(name, relaxed):
         pytest.fail("not learnt in 25 epochs")
     assert perceptron.weights.any()
     for example in examples:
-        scores = scorer.score(scorer.features(example.tokens, example.parts, 1 << 16), perceptron.weights)
+        scores = scorer.score_unlabelled(scorer.features(example.tokens, example.parts, 1 << 16), perceptron.weights)
         gold = tree_indicators(example.parts, example.heads)
         assert gold.tolist() == perceptron._decode(example.parts, scores).tolist()
 

@@ -68,7 +68,7 @@ def test_all_examples_are_tested():
     here = Path(__file__).read_text(encoding="utf-8")
     examples = sorted((ROOT / "examples").glob("*.py"))
     assert len(examples) >= 4
-    for path in examples:
+    for path in (each for each in examples if "__main__" in each.read_text(encoding="utf-8")):
         assert f'run("{path.name}"' in here, path.name
 
 

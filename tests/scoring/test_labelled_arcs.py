@@ -29,6 +29,7 @@ from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
+from nonproj.scoring.batch import join
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, NEVER, label_scores
 from nonproj.scoring.scorer import Scorer
@@ -94,8 +95,8 @@ def test_an_arc_scores_with_its_best_label_or_the_one_demanded(seed, name):
     for a, places in enumerate(labelled):
         of_labels = sums(perceptron.weights, places)
         expected[a] += of_labels[1] if pairs[a][1] == 2 else of_labels.max()
-    features = perceptron.scorer.features(example.tokens, example.parts, 1 << BITS)
-    found = perceptron.scorer.score(features, perceptron.weights, 0.5, {2: 1})
+    batch = join([example.tokens])
+    [found], _ = perceptron.scorer.score_batch(batch, [example.parts], perceptron.weights, 0.5, {2: 1})
     np.testing.assert_allclose(found, 0.5 * expected, atol=1e-9)
 
 
@@ -127,9 +128,7 @@ def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
             for heads, labels in naive_trees.labelled_trees(3, LABELS)
             if all(labels[word - 1] == label for word, label in (demanded or {}).items())
         )
-        scored = parser.scorer.score(
-            parser.scorer.features(example.tokens, parts, 1 << BITS), perceptron.weights, 1.0, demanded
-        )
+        [scored], _ = parser.scorer.score_batch(join([example.tokens]), [parts], perceptron.weights, 1.0, demanded)
         decoded = parser.decode(parts, scored)
         assert decoded.score <= best + 1e-6 <= decoded.bound + 2e-6
         assert decoded.certified or name == "third"  # where a short search can leave a gap

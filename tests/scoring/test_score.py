@@ -115,7 +115,7 @@ def test_the_scorer_puts_the_part_types_together(name, seed):
     weights = rng.integers(-4, 5, 1 << BITS).astype(np.float32)
     scorer = Scorer(files, encoder.attributes, name)
     features = scorer.features(encoder.encode(sentence), parts, len(weights))
-    scores = scorer.score(features, weights)
+    scores = scorer.score_unlabelled(features, weights)
     assert scores.shape == (len(parts),)
     moved, delta = np.zeros(len(weights)), np.zeros(len(parts))
     for part in parts.names:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.parts.constraints import ConstraintRows
-from nonproj.parts.grandparent import grandparent_rows
 from nonproj_systems.constituency.hypergraph import Hypergraph
 from nonproj_systems.constituency.joint_dependencies import Instance
+from nonproj_systems.programs.constraints import ConstraintRows
 from nonproj_systems.programs.linear_program import add_tree
+from nonproj_systems.programs.part_rows import part_rows, upper_bounds
 from nonproj_systems.programs.solver import Program
 
 
@@ -37,10 +37,8 @@ def joint_optimum(instance: Instance, integer: bool = True) -> float:
     first = program.n_columns - n_arcs
     blocks = []
     for part_type, start in zip(parts.types[1:], parts.starts[1:], strict=True):
-        program.add_columns(instance.scores[start[0] : start[-1]], 0.0, part_type.upper(arcs, start))
-        at = first + int(start[0])
-        is_grandparent = part_type.name == "grandparent"
-        blocks.append(grandparent_rows(arcs, start, at) if is_grandparent else part_type.constraints(arcs, start, at))
+        program.add_columns(instance.scores[start[0] : start[-1]], 0.0, upper_bounds(part_type, arcs, start))
+        blocks.append(part_rows(part_type, arcs, start, first + int(start[0])))
     edges = program.add_columns(graph.score)
     for rows in [*blocks, _flow(graph, edges), _agreement(graph, edges, n_arcs)]:
         program.add_rows(rows)

@@ -1,8 +1,8 @@
 """The convex hulls of head automata that see grandparents or three siblings, as sparse rows of a linear program.
 
 It is the polytope of paths through the automaton's Viterbi.  Columns ``0 .. A - 1`` of every program are the arcs; the
-looser rows of Martins et al. (2009) and of Riedel et al. (2012), which tie single parts to their arcs, are declared by
-the part types.
+looser rows of Martins et al. (2009) and of Riedel et al. (2012), which tie single parts to their arcs, are in
+`nonproj_systems.programs.part_rows`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.parts.constraints import ConstraintRows, equal, stack
-from nonproj.parts.sibling import transitions
 from nonproj.types import PartSpace
+from nonproj_systems.programs.constraints import ConstraintRows, equal, stack
+from nonproj_systems.programs.part_rows import transitions
 
 
 class Copies(NamedTuple):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nonproj.parts.constraints import ConstraintRows, at_most, rows_of
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.types import Decoded
+from nonproj_systems.programs.constraints import ConstraintRows, at_most, rows_of
 from nonproj_systems.programs.pricing import ADDED, SCORED, UNSCORED, promising_parts, violated_arc_gp, violated_cutsets
 from nonproj_systems.programs.solver import Entries, Program
 

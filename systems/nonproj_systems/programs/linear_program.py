@@ -1,7 +1,7 @@
 """Linear and integer programs of parsing: LP relaxations, including that of dual decomposition, and the exact program.
 
-The rows of trees are in `nonproj_systems.programs.tree_polytope`, those of parts are declared by the part types, and
-the solver is in `nonproj_systems.programs.solver`.
+The rows of trees are in `nonproj_systems.programs.tree_polytope`, those of parts in
+`nonproj_systems.programs.part_rows`, and the solver in `nonproj_systems.programs.solver`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
 from nonproj.parts.base import PartType
-from nonproj.parts.constraints import ConstraintRows, rows_of
-from nonproj.parts.grandparent import FAMILIES, check_families, grandparent_rows
-from nonproj.parts.sibling import transitions
 from nonproj.parts.space import check_scores, tree_indicators, tree_score
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import ArcSpace, Decoded, PartSpace
 from nonproj_systems.programs.automaton_polytope import Copies, automaton_paths
+from nonproj_systems.programs.constraints import ConstraintRows, rows_of
+from nonproj_systems.programs.part_rows import (
+    FAMILIES,
+    check_families,
+    grandparent_rows,
+    part_rows,
+    transitions,
+    upper_bounds,
+)
 from nonproj_systems.programs.solver import Program
 from nonproj_systems.programs.tree_polytope import commodities, multi_commodity, one_head, single_commodity
 
@@ -42,7 +48,7 @@ class LinearOptions(NamedTuple):
         ``paths``: the transitions of a head form a path, the convex hull of the sibling automaton.  ``pairs``: each
         transition is the conjunction of its arcs, which is looser.  ``compact`` always uses paths.
     families : tuple of str
-        Rows that tie grandparent parts to arcs (`nonproj.parts.grandparent.FAMILIES`), for ``single`` and ``multi``.
+        Rows that tie grandparent parts to arcs (`FAMILIES`), for ``single`` and ``multi``.
     integer : bool
         Whether arcs must be 0 or 1: then the optimum is the best tree.  ``single`` is usually the fastest.
     single_root : bool
@@ -194,7 +200,7 @@ def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: 
         return copies
     first, blocks = program.n_columns - len(parts.arcs.head), []
     for part_type, start in zip(parts.types[1:], parts.starts[1:], strict=True):
-        program.add_columns(scores[start[0] : start[-1]], 0.0, part_type.upper(parts.arcs, start))
+        program.add_columns(scores[start[0] : start[-1]], 0.0, upper_bounds(part_type, parts.arcs, start))
         blocks.append(_constraints(part_type, parts.arcs, start, first + int(start[0]), options))
     for rows in blocks:
         program.add_rows(rows)
@@ -209,13 +215,13 @@ def _constraints(
         return sibling_pairs(arcs, start, first)
     if part_type.name == "grandparent":
         return grandparent_rows(arcs, start, first, options.families)
-    return part_type.constraints(arcs, start, first)
+    return part_rows(part_type, arcs, start, first)
 
 
 def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
     """Return rows that make each transition the conjunction of its two arcs and of no arc between them.
 
-    Looser than `Sibling.constraints`, whose parameters these are, but exact for integers.  A transition is at most
+    Looser than `part_rows`, whose parameters these are, but exact for integers.  A transition is at most
     ``z`` of each of its arcs and ``1 - z`` of each arc between them, and at least 1 minus the sum of ``1 - z`` over its
     arcs and ``z`` over those between: the linearisation of Martins et al. (2009) for pairs of arcs.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nonproj.parts.constraints import ConstraintRows
+from nonproj_systems.programs.constraints import ConstraintRows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

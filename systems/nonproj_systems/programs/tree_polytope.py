@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.parts.constraints import ConstraintRows, at_most, rows_of, stack
 from nonproj.types import ArcSpace
+from nonproj_systems.programs.constraints import ConstraintRows, at_most, rows_of, stack
 
 
 def one_head(arcs: ArcSpace, single_root: bool = False) -> ConstraintRows:

@@ -87,7 +87,7 @@ def test_with_one_candidate_each_scores_are_those_of_the_parser(types):
     words = join_tagged([space], [tokens], [tokens])
     [joint] = score_jointly(scorer, joint_tables(scorer), words, [(space, tagged)], weights, 0.5)
     parts = part_space(arcs, types)
-    alone = scorer.score(scorer.features(tokens, parts, len(weights)), weights, 0.5)
+    alone = scorer.score_unlabelled(scorer.features(tokens, parts, len(weights)), weights, 0.5)
     for name in tagged.names:
         if name in parts.names:
             assert joint[tagged.range(name)].tolist() == alone[parts.range(name)].tolist()

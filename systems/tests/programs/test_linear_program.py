@@ -11,11 +11,12 @@ from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.domain import normalise_scores
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.parts.arcs import arc_space, full_arc_space
-from nonproj.parts.constraints import rows_of
-from nonproj.parts.grandparent import FAMILIES, Grandparent, grandparent_rows
+from nonproj.parts.grandparent import Grandparent
 from nonproj.parts.space import part_space, tree_score
 from nonproj.trees.arborescence import maximum_arborescence_sparse
+from nonproj_systems.programs.constraints import rows_of
 from nonproj_systems.programs.linear_program import LinearOptions, linear_program
+from nonproj_systems.programs.part_rows import FAMILIES, grandparent_rows, upper_bounds
 from nonproj_systems.programs.solver import Program
 
 pytest.importorskip("highspy")
@@ -218,7 +219,9 @@ def test_omitted_rows_are_implied():
             # Arcs with one head each and no flow: ArcGP rests on nothing else.
             into = [np.arange(arcs.start[m], arcs.start[m + 1]) for m in range(1, len(arcs.start) - 1)]
             program.add_rows(rows_of([(group, np.ones(len(group))) for group in into], 1.0, 1.0))
-            first = program.add_columns(scores[parts.range("grandparent")], 0.0, Grandparent().upper(arcs, start))
+            first = program.add_columns(
+                scores[parts.range("grandparent")], 0.0, upper_bounds(Grandparent(), arcs, start)
+            )
             program.add_rows(grandparent_rows(arcs, start, first, implied=implied))
             assert program.solve() == "optimal"
             found.append((program.objective, program.n_rows))

@@ -1,7 +1,8 @@
 """A component that predicts an attribute of the column MISC for each word, by an averaged perceptron over templates.
 
-A subclass declares what is predicted, ``misc``, and from what: ``templates`` over ``attributes`` of a word and its
-neighbours.  With ``absent``, words without the attribute are a class of their own.
+A subclass, as in ``gloss.py`` beside this module, declares what is predicted, ``misc``, and from what: ``templates``
+over ``attributes`` of a word and its neighbours.  With ``absent``, words without the attribute have a class of their
+own.
 """
 
 from __future__ import annotations
@@ -15,19 +16,23 @@ from nonproj.components.base import Component, FitContext
 from nonproj.errors import ModelError
 from nonproj.io.copies import with_misc
 from nonproj.io.strings import LABEL, check_strings
-from nonproj.linear.hashing import Window, hash_texts
+from nonproj.linear.hashing import REACH, Window, hash_texts, hash_words
 from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.state import Schema, State
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.linear.weights import check_table, quantise
-from nonproj.linear.word_classes import REACH, choose_classes, hash_words, learn_classes
 from nonproj.types import Sentence
 
 ABSENT = "_"
 """The class of words without the attribute."""
 
 _MOST = 256
+
+
+def _best(places: np.ndarray, n_classes: int, weights: np.ndarray) -> int:
+    """Return the class whose weights have the largest sum."""
+    return int(weights[places[:, None] ^ np.arange(n_classes)].sum(axis=0, dtype=np.float64).argmax())
 
 
 class WordClasses(Component):
@@ -71,7 +76,7 @@ class WordClasses(Component):
         for epoch in range(cls.epochs):
             order = generator(context.config.seed, Stream.WORD_CLASSES, epoch).permutation(len(sentences))
             for i in context.progress(order, f"{cls.name} {epoch + 1}"):
-                learn_classes(places[i], gold[i], len(classes), float(averaged.step), averaged.weights, averaged.total)
+                cls._learn(places[i], gold[i], len(classes), averaged)
                 averaged.advance()
         return cls(classes, quantise(averaged.mean())[0])
 
@@ -83,9 +88,18 @@ class WordClasses(Component):
 
     def predict(self, sentence: Sentence) -> list[str]:
         """Return the class of each word."""
-        best = np.empty(len(sentence.rows), np.int64)
-        choose_classes(self._places(sentence, len(self.weights)), len(self.classes), self.weights, best)
-        return [self.classes[i] for i in best]
+        rows = self._places(sentence, len(self.weights))
+        return [self.classes[_best(row, len(self.classes), self.weights)] for row in rows]
+
+    @staticmethod
+    def _learn(places: np.ndarray, gold: np.ndarray, n_classes: int, averaged: AveragedWeights) -> None:
+        """Move the weights of words with another class than the best one."""
+        for row, right in zip(places, gold.tolist(), strict=True):
+            best = _best(row, n_classes, averaged.weights)
+            if right >= 0 and best != right:
+                for number, change in ((right, 1.0), (best, -1.0)):
+                    np.add.at(averaged.weights, row ^ number, np.float32(change))
+                    np.add.at(averaged.total, row ^ number, averaged.step * change)
 
     @classmethod
     def accuracy(cls, gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
