@@ -11,6 +11,7 @@
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
 - `reading`: the treebanks that a command reads, and `--on-error`
 - `fitting`: a warning before input that does not fit the model
+- `training_progress`: the time left while a model is trained, and the log beside it
 - `provenance`: the record of files and software in a model; `treebanks`: name, licence and language of a treebank
 - `warmup`: calls every kernel once, so that compilation happens at set-up
 - `lazy_import`: defers an import until it is needed

@@ -9,12 +9,14 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from nonproj.cli.common import check_outputs, progress_bar, worker_pool
 from nonproj.cli.provenance import digest, name_and_licence, provenance
 from nonproj.cli.reading import Treebanks
+from nonproj.cli.training_progress import log_file, training_progress
 from nonproj.components.continuing import continued_config
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, FileError, one_line
@@ -70,14 +72,19 @@ def _run(
     local = options.jobs not in (None, 1)
     if local and (options.scheduler or options.shards or config.training.models == 1):
         raise ConfigError("jobs", "--jobs needs training.models > 1 and excludes --scheduler and --shards")
-    with worker_pool(options) as workers, resumable(checkpoint, options.resume):
+    words = sum(map(len, chain(sentences, silver, related)))
+    with (
+        worker_pool(options) as workers,
+        resumable(checkpoint, options.resume),
+        training_progress(options, config, words) as progress,
+    ):
         model = train(
             sentences,
             config,
             held_out=held_out,
             checkpoint=checkpoint,
             resume=options.resume,
-            progress=progress_bar(options),
+            progress=progress,
             workers=None if local else workers,
             shards=options.shards,
             processes=workers if local else None,
@@ -123,28 +130,6 @@ def _others(treebanks: Treebanks, own: str, paths: Sequence[str], others: Sequen
             log.info("%d sentences of %s are left out: they are in other files", len(read) - len(kept), one_line(path))
         found += kept
     return found
-
-
-@contextlib.contextmanager
-def log_file(path: str | None, resumed: bool) -> Iterator[None]:
-    """Write all messages to a file, too, inside the context; after a resumed training's earlier ones.
-
-    The file is made by the first message, when all inputs have been read.
-    """
-    if path is None:
-        yield
-        return
-    level, handler = log.level, logging.FileHandler(path, "a" if resumed else "w", "utf-8", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    handler.setLevel(min(level, logging.INFO))
-    log.addHandler(handler)
-    log.setLevel(min(level, logging.INFO))
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
-        handler.close()
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ from naive_trees import part_numbers
 from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_problem, trees_over
 
 from nonproj.dual.decoding import branch_and_bound, k_best
-from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
 from nonproj.parts.space import tree_score

@@ -1,0 +1,178 @@
+"""What ``nonproj train`` shows: how far training is, and the time left; details are in a file beside the model."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TextIO
+
+from nonproj.cli.common import progress_bar
+from nonproj.cli.signals import heeding
+from nonproj.options.config import Config
+
+_INTERVAL = 0.5
+"""Seconds between two updates of the line."""
+
+_TIMES = {
+    "segmenter": 0.4,
+    "tagger": 1.7,
+    "pruner": 3.0,
+    "labeler": 1.3,
+    "network": 3.0,
+    "confidence": 5.9,
+    "parser": 2.6,
+}
+"""Milliseconds per word that each component takes with default options on a processor that does other work, too; with
+those of the folds between it and the component before.  Only their proportions matter once the first one is trained."""
+
+_ENCODER = 60.0
+"""Those of a pretrained encoder, fine-tuned without a GPU."""
+
+_PRIOR = 0.1
+"""Share of the expected time by which it counts against what has been measured."""
+
+log = logging.getLogger("nonproj")
+
+
+def expected_times(config: Config, words: int) -> dict[str, float]:
+    """Return the seconds that each component is expected to take, in their order.
+
+    Examples
+    --------
+    >>> expected_times(Config(), 1000)["labeler"]
+    1.3
+    """
+    training = config.training
+    factors = {
+        "segmenter": config.segmenter.epochs / 6,
+        "tagger": config.tagger.epochs / 5 * config.tagger.restarts / 3,
+        "pruner": 0.1 if training.tags == "gold" else config.tagger.folds / 5,
+        "labeler": config.labeler.epochs / 8,
+        "network": config.network.epochs / 10,
+        "confidence": min(1.0, config.confidence.share * 10),
+        "parser": training.epochs * training.models / 10,
+    }
+    times = {name: _TIMES[name] * factor * words / 1000 for name, factor in factors.items()}
+    if config.encoder.folder:
+        times["encoder"] = _ENCODER * words / 1000
+    return times
+
+
+class TrainingProgress(logging.Handler):
+    """A line on a terminal, or else a line for each component, with the time left.
+
+    It is a handler of the log, which tells it what has been trained.
+
+    Parameters
+    ----------
+    expected : dict of str to float
+        Seconds for each component.
+    stream : text stream
+    """
+
+    def __init__(self, expected: dict[str, float], stream: TextIO):
+        super().__init__()
+        self._expected, self._stream, self._terminal = expected, stream, stream.isatty()
+        self._began = self._drawn = time.monotonic()
+        self._done, self._at = 0.0, 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take note of a component that is trained; make room for a message on the terminal."""
+        name = getattr(record, "component", None)
+        if name in self._expected:
+            names = list(self._expected)
+            self._done = sum(self._expected[each] for each in names[: names.index(name) + 1])
+            self._at = time.monotonic() - self._began
+            if not self._terminal:
+                self._stream.write(f"{name}: trained after {_clock(self._at)}{self._left(self._at)}\n")
+        elif record.levelno >= logging.WARNING:
+            self.clear()
+
+    def wrap(self, items: Iterable[Any], description: str) -> Iterator[Any]:
+        """Yield the items of a loop, and update the line."""
+        for item in heeding(items):
+            yield item
+            now = time.monotonic()
+            if self._terminal and now - self._drawn > _INTERVAL:
+                self._drawn, elapsed = now, now - self._began
+                share = 100 * elapsed / (elapsed + self._seconds_left(elapsed))
+                self._stream.write(f"\r\033[Ktraining: {share:.0f} %{self._left(elapsed)} ({description})")
+                self._stream.flush()
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self._terminal:
+            self._stream.write("\r\033[K")
+            self._stream.flush()
+
+    def _seconds_left(self, elapsed: float) -> float:
+        """Return the seconds that remain, if the rest is as much slower than expected as what is done."""
+        total = sum(self._expected.values())
+        pace = (self._at + _PRIOR * total) / (self._done + _PRIOR * total)
+        return max(total * pace - elapsed, 0.05 * (total - self._done) * pace)
+
+    def _left(self, elapsed: float) -> str:
+        """Return the time left, in words, if any."""
+        seconds = self._seconds_left(elapsed)
+        return f", about {_clock(seconds)} left" if seconds > 1 else ""
+
+
+def _clock(seconds: float) -> str:
+    """Return a duration in hours, minutes and seconds.
+
+    Examples
+    --------
+    >>> _clock(75.2), _clock(7261)
+    ('1:15', '2:01:01')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@contextlib.contextmanager
+def training_progress(options: argparse.Namespace, config: Config, words: int) -> Iterator[Callable[..., Any]]:
+    """Show the progress of training inside the context; yields ``progress(iterable, description)``.
+
+    Where details are shown, or nothing, it is that of other commands.
+    """
+    if options.verbose or options.quiet or options.command != "train":
+        yield progress_bar(options)
+        return
+    shown = TrainingProgress(expected_times(config, words), sys.stderr)
+    handlers = list(log.handlers)
+    for handler in handlers:  # behind this one, which makes room for their messages
+        log.removeHandler(handler)
+    for handler in (shown, *handlers):
+        log.addHandler(handler)
+    try:
+        yield shown.wrap
+    finally:
+        shown.clear()
+        log.removeHandler(shown)
+
+
+@contextlib.contextmanager
+def log_file(path: str | None, resumed: bool) -> Iterator[None]:
+    """Write all messages to a file, too, inside the context; after a resumed training's earlier ones.
+
+    The file is made by the first message, when all inputs have been read.
+    """
+    if path is None:
+        yield
+        return
+    level, handler = log.level, logging.FileHandler(path, "a" if resumed else "w", "utf-8", delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setLevel(min(level, logging.INFO))
+    log.addHandler(handler)
+    log.setLevel(min(level, logging.INFO))
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+        handler.close()
