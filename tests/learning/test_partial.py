@@ -171,8 +171,8 @@ def test_the_pruner_follows_the_likelihood_of_all_obeying_trees(seed, single_roo
     kept = []
 
     class Recorder(Pruner):
-        def _descend(self, hashed, parts, gradient):
-            kept.append(gradient.copy())
+        def _follow(self, hashed, parts, gradient):
+            kept.append(-gradient)
 
     pruner = Recorder(table, BITS)
     pruner.weights[:] = rng.integers(-32, 33, 1 << BITS) / 128

@@ -19,10 +19,10 @@ SPEC = load_templates()["pruner"]
 
 
 class Recorder(Pruner):
-    """A pruner that keeps its gradient instead of following it."""
+    """A pruner that keeps the gradient of the loss instead of following it."""
 
-    def _descend(self, hashed, parts, gradient):
-        self.parts, self.gradient = parts, gradient.copy()
+    def _follow(self, hashed, parts, gradient):
+        self.parts, self.gradient = parts, -gradient
 
 
 def a_problem(seed, n, kind=Recorder, single_root=False):
