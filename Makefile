@@ -34,8 +34,12 @@ export NONPROJ_TREEBANKS = $(FOLDERS)
 endif
 
 # Treebanks with a name of their own; data_scripts/fetch.py knows those of Universal Dependencies, too.
-LANGUAGES = danish dutch basque english english-ewt greek turkish \
+LANGUAGES = danish dutch basque english-ewt english-wsj greek turkish \
 	afrikaans galician gothic latin tamil uyghur vietnamese wolof
+
+ifneq ($(filter english en,$(LANG)),)
+override LANG = english-ewt
+endif
 
 ENCODERS = minilm e5-small
 ifneq ($(filter-out $(ENCODERS),$(ENCODER)),)

@@ -1,7 +1,7 @@
 """Convert two treebanks distributed by NLTK to CoNLL-X: Basque (conll2007) and English (dependency_treebank).
 
     python data_scripts/convert_nltk.py basque conll2007.zip --out FOLDER
-    python data_scripts/convert_nltk.py english dependency_treebank.zip --out FOLDER
+    python data_scripts/convert_nltk.py english-wsj dependency_treebank.zip --out FOLDER
 
 Basque is CoNLL-X already and only recoded from Latin-1 to UTF-8.  English has three columns, word, tag and head; the
 tag becomes both CPOSTAG and POSTAG, and the label is ``dep``, or ``ROOT`` below the root.  Its files are
@@ -73,7 +73,7 @@ def english_sentence(block: str, place: str) -> str:
     return "".join(lines) + "\n"
 
 
-CONVERTERS = {"basque": convert_basque, "english": convert_english}
+CONVERTERS = {"basque": convert_basque, "english-wsj": convert_english}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -3,11 +3,11 @@
     python data_scripts/fetch.py danish --out data [--source FOLDERS] [--archive FILE] [--paths]
     python data_scripts/fetch.py german --out data      # of Universal Dependencies; --list names all languages
 
-A name is that of a treebank in `treebanks`, or else a language, its code, or a repository of Universal Dependencies,
-such as UD_German-GSD (`universal`).  Existing folders of treebanks (``--source``, else the variable NONPROJ_TREEBANKS,
-else ../shared/treebanks and ../shared/ud; separated like those of PATH) are used in place, without copying.  Missing
-files are taken from ``--out``, or made there from the public source, or from ``--archive``, a copy of that source
-downloaded by hand.
+A name is that of a treebank in `treebanks`, one of its aliases, or else a language, its code, or a repository of
+Universal Dependencies, such as UD_German-GSD (`universal`).  Existing folders of treebanks (``--source``, else the
+variable NONPROJ_TREEBANKS, else ../shared/treebanks and ../shared/ud; separated like those of PATH) are used in place,
+without copying.  Missing files are taken from ``--out``, or made there from the public source, or from ``--archive``, a
+copy of that source downloaded by hand.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import convert_ddt
 import convert_nltk
 import convert_ud
 import universal
-from treebanks import TREEBANKS, TreebankError, sha256, write_file
+from treebanks import ALIASES, TREEBANKS, TreebankError, sha256, write_file
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 DEFAULT_SOURCES = (SHARED / "treebanks", SHARED / "ud")
@@ -136,7 +136,7 @@ CONVERTERS = {
     "danish": convert_ddt.convert,
     "dutch": convert_dutch,
     "basque": convert_nltk.convert_basque,
-    "english": convert_nltk.convert_english,
+    "english-wsj": convert_nltk.convert_english,
     "turkish": convert_turkish,
     **convert_ud.CONVERTERS,
 }
@@ -200,6 +200,7 @@ def fetch(language: str, out: Path, folders: Sequence[Path] = (), archive: Path 
     TreebankError
         The files cannot be found or made, or differ from the known ones.
     """
+    language = ALIASES.get(language, language)
     if language not in TREEBANKS:
         return universal.fetch(language, out, folders, archive, download)
     if archive is None:
@@ -217,6 +218,7 @@ def explanation(name: str) -> str:
     >>> explanation("tamil")
     'taking UD Tamil TTB 2.12; Universal Dependencies 2.12 has UD_Tamil-TTB: name another to take it'
     """
+    name = ALIASES.get(name, name)
     if name not in TREEBANKS:
         return universal.choice_of(name).explanation()
     return universal.choice_of(name.partition("-")[0]).explanation(TREEBANKS[name].title)

@@ -186,7 +186,7 @@ TREEBANKS = {
         title="Basque, CoNLL 2007",
         code="eu",
     ),
-    "english": Treebank(
+    "english-wsj": Treebank(
         "english/wsj_sample_train.conll",
         "english/wsj_sample_test.conll",
         "aed1f9906fea3a0a1fccf04e01121ddd9085221a3a0ab2987c025127c3902e36",
@@ -235,6 +235,9 @@ TREEBANKS = {
 The treebanks of Universal Dependencies except Dutch, and Turkish, carry raw text: ``# text`` is the tokens with the
 spaces that ``SpaceAfter=No`` leaves.
 """
+
+ALIASES = {"english": "english-ewt", "en": "english-ewt"}
+"""Languages of which one of these treebanks is taken, though it is not called like the language."""
 
 RELEASED = tuple(language for language, treebank in TREEBANKS.items() if treebank.repository)
 """The languages whose treebanks are those of release 2.12 of Universal Dependencies, unchanged."""

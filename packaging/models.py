@@ -53,7 +53,7 @@ RELEASE = (
     "gothic-grandparent",
     "greek-grandparent",
     "basque-grandparent",
-    "english-grandparent",
+    "english-wsj-grandparent",
     "danish-arc",
     "danish-sibling",
     "danish-grandparent",
@@ -150,8 +150,7 @@ def packages(name: str) -> list[tuple[str, float]]:
     """
     if name == "english-ewt-grandparent":
         return [("english", SMALL), ("english-ewt", LARGE)]
-    short = name.removesuffix("-grandparent")
-    return [("english-wsj" if short == "english" else short, 1.0)]
+    return [(name.removesuffix("-grandparent"), 1.0)]
 
 
 def write_packages(job: Job) -> None:

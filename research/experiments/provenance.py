@@ -29,7 +29,7 @@ from nonproj.components.preparation import LEARNING
 from nonproj.model.container import FORMAT
 from nonproj.options.config import Config
 from nonproj.scoring.templates import template_files
-from research.experiments.setting import RANDOM, RESULTS, ROOT, Setting, configuration
+from research.experiments.setting import RANDOM, RESULTS, ROOT, TREEBANKS, Setting, configuration
 
 TODAY = Setting(RESULTS, ROOT / "models")
 EXPERIMENTS = (
@@ -197,7 +197,7 @@ def treebank(language: str, setting: Setting = TODAY) -> dict[str, str]:
     """Return the SHA-256 of each file of a treebank."""
     if language in setting.files:
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in setting.files[language]}
-    return dict(script("treebanks").TREEBANKS[language].files)
+    return dict(script("treebanks").TREEBANKS[TREEBANKS.get(language, language)].files)
 
 
 def _annotating() -> Ingredients:

@@ -29,6 +29,9 @@ from nonproj.types import ArcSpace, PartSpace, Sentence
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "research" / "results"
 LANGUAGES = ("danish", "dutch", "english", "basque")
+TREEBANKS = {"english": "english-wsj"}
+"""The treebanks of these languages that are not called like the language."""
+
 SETS = ("arc", "sibling", "grandparent")
 """The sets of part types of Koo et al. (2010), arc-factored first."""
 
@@ -138,7 +141,8 @@ def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
     """Return the training and test files of a language; fetch them if they are missing."""
     if language in setting.files:
         return setting.files[language]
-    command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), language, "--out", str(setting.data), "--paths"]
+    name = TREEBANKS.get(language, language)
+    command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), name, "--out", str(setting.data), "--paths"]
     output = subprocess.run(command, stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
     train_file, test_file = output.splitlines()[:2]
     return Path(train_file), Path(test_file)
@@ -185,7 +189,8 @@ def check_model(path: Path, _: float, config: Config) -> None:
 def configuration(setting: Setting, language: str, parts: str) -> Config:
     """Return the configuration that ``make train`` uses."""
     margin, parts = not parts.endswith(PLAIN), parts.removesuffix(PLAIN)
-    names = (f"{language}-{parts}", language, f"universal-{parts}", "universal")
+    name = TREEBANKS.get(language, language)
+    names = (f"{name}-{parts}", name, f"universal-{parts}", "universal")
     files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
     path = setting.config or (files[0] if files else None)
     config = Config.load(path) if path else Config()

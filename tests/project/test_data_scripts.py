@@ -148,7 +148,7 @@ def test_basque_is_recoded(scripts, tmp_path, treebanks):
 @pytest.mark.thorough
 def test_english_gets_its_columns(scripts, tmp_path, treebanks):
     """The way back: three columns from our file, cut into files of 20 sentences, make our file again."""
-    expected = [(treebanks / name).read_text() for name in scripts["treebanks"].TREEBANKS["english"][:2]]
+    expected = [(treebanks / name).read_text() for name in scripts["treebanks"].TREEBANKS["english-wsj"][:2]]
     blocks = "".join(expected).strip("\n").split("\n\n")
     rows = [[line.split("\t") for line in block.split("\n")] for block in blocks]
     texts = ["".join(f"{row[1]}\t{row[3]}\t{row[6]}\n" for row in block) for block in rows]
@@ -172,7 +172,7 @@ def test_sources_of_nltk_that_are_none(scripts, tmp_path):
         scripts["nltk"].convert_english(zipped(tmp_path / "c.zip", x="y"))
     with pytest.raises(error, match=r"wsj_0001\.dp: three columns expected in 'a b'"):
         scripts["nltk"].convert_english(zipped(tmp_path / "d.zip", wsj_0001_dot_dp="a b\n"))
-    result = run(SCRIPTS / "convert_nltk.py", "english", tmp_path / "a.zip", "--out", tmp_path)
+    result = run(SCRIPTS / "convert_nltk.py", "english-wsj", tmp_path / "a.zip", "--out", tmp_path)
     assert result.returncode == 2 and result.stderr.count("\n") == 1
 
 
@@ -323,7 +323,7 @@ def test_several_folders_are_searched_in_turn(scripts, tmp_path, monkeypatch, ca
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("language", ["danish", "dutch", "basque", "english", "english-ewt", "greek"])
+@pytest.mark.parametrize("language", ["danish", "dutch", "basque", "english-wsj", "english-ewt", "greek"])
 def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, scripts):
     expected = [str(treebanks / name) for name, _ in scripts["treebanks"].TREEBANKS[language].files]
     quiet = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--source", treebanks)
@@ -332,6 +332,12 @@ def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, s
     told = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--paths", NONPROJ_TREEBANKS=str(treebanks))
     assert (told.returncode, told.stdout.splitlines()) == (0, expected)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["english", "en"])
+def test_english_is_the_web_treebank_with_labels(treebanks, name, tmp_path):
+    told = run(SCRIPTS / "fetch.py", name, "--out", tmp_path / "out", "--paths", "--source", treebanks)
+    assert (told.returncode, told.stdout.split()[0]) == (0, str(treebanks / "english-ewt" / "en_ewt-ud-train.conllu"))
 
 
 @pytest.mark.thorough
@@ -436,13 +442,13 @@ def test_every_treebank_is_described(scripts):
     fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
     assert sorted(table) == sorted(fetch.CONVERTERS)
     assert sorted(table) == sorted(
-        ["basque", "danish", "dutch", "english", "english-ewt", "greek", "turkish", *RELEASED]
+        ["basque", "danish", "dutch", "english-ewt", "english-wsj", "greek", "turkish", *RELEASED]
     )
     assert scripts["treebanks"].RELEASED == RELEASED
     for language, treebank in table.items():
         assert len(treebank.files) in (2, 3)
         for name, digest in treebank.files:
-            assert name.startswith(f"{language}/") and re.fullmatch("[0-9a-f]{64}", digest)
+            assert name.startswith(f"{language.removesuffix('-wsj')}/") and re.fullmatch("[0-9a-f]{64}", digest)
 
 
 def test_scripts_need_nothing_but_python(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -98,6 +99,11 @@ def test_treebanks_without_a_configuration_share_one():
         assert config(f"LANG={language}") == ["universal"]
         assert config(f"LANG={language}", "PARTS=third") == ["universal-third"]
     assert config("LANG=tamil", "CONFIG=") == []
+
+
+def test_english_is_english_ewt():
+    for target, name in itertools.product(("train", "evaluate", "parse"), ("english", "en")):
+        assert "models/english-ewt-grandparent.nonproj" in make("-n", target, f"LANG={name}").stdout
 
 
 def test_make_knows_the_treebanks_that_can_be_fetched():
