@@ -39,7 +39,7 @@ class Branch:
     division: int | str | Int64s | None = None
     parts: tuple[Branch, ...] = ()
 
-    def end(self, copies: Float64s) -> None:
+    def set_copies(self, copies: Float64s) -> None:
         """Keep the copies with the lowest bound, which hold unless the set is divided."""
         self.copies = copies
 
@@ -92,9 +92,26 @@ class Node:
     branch: Branch | None = None
 
 
+class Certificate(NamedTuple):
+    """What is proved of a tree: its score, a bound, and whether the subproblems agreed and the gap is closed."""
+
+    score: float
+    bound: float
+    agreed: bool
+    certified: bool
+
+
+class Effort(NamedTuple):
+    """The numbers of iterations, decoded automata and nodes until a tree was ranked."""
+
+    iterations: int
+    decoded: int
+    nodes: int
+
+
 class RankedTree(NamedTuple):
-    """One of the best trees: its value, and the numbers of iterations, decoded automata and nodes until then."""
+    """One of the best trees, and its value."""
 
     tree: Int32s
     score: float
-    counts: tuple[int, int, int]
+    effort: Effort

@@ -63,7 +63,7 @@ class NodeResult(NamedTuple):
 
     Attributes
     ----------
-    found : DescentResult
+    descent : DescentResult
         Its bound is rounded outward, see `nonproj.trees.rounding`.
     tree : ndarray of shape (N,), int32
         The best tree, if the subproblems agreed or its score is above the incumbent's: see `descend`.
@@ -74,7 +74,7 @@ class NodeResult(NamedTuple):
         known.
     """
 
-    found: DescentResult
+    descent: DescentResult
     tree: Int32s
     copies: Float64s
     disputes: Int64s

@@ -30,7 +30,7 @@ from dataclasses import replace
 import numpy as np
 
 from nonproj.automata.compiled import score_tree
-from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Node, RankedTree
+from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Certificate, Effort, Node, RankedTree
 from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
@@ -109,16 +109,17 @@ def search(
     """
     budget = limits.work_per_word * (problem.n_nodes - 1) * k or UNLIMITED
     first = problem.whole(options, budget, trace)
-    outcome, price = first.found.outcome, 0.0 if options.projective else price
+    outcome, price = first.descent.outcome, 0.0 if options.projective else price
     if outcome < 0:
         check_status(-outcome)
     searching = k > 1 or (limits.search and limits.work_per_word > 0)
     branch = Branch(np.ones(len(problem.head), np.bool_), first.copies.copy()) if record else None
     enough = not searching or (k == 1 and outcome != STOPPED)
     if enough and not _must_pay(first.tree, price):
-        _, iterations, score, bound, decoded, _ = first.found
-        known = score, max(bound, score), outcome == AGREED, outcome == AGREED or options.closes(bound, score)
-        ranked = [_as_decoded(problem, first.tree, known, (iterations, decoded, 0))]
+        _, iterations, score, bound, decoded, _ = first.descent
+        agreed = outcome == AGREED
+        certificate = Certificate(score, max(bound, score), agreed, agreed or options.closes(bound, score))
+        ranked = [_as_decoded(problem, first.tree, certificate, Effort(iterations, decoded, 0))]
     else:
         ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first, branch)
     if problem.own is not None:  # the tree's copies sum to its own score
@@ -131,18 +132,12 @@ def _must_pay(tree: Int32s | None, price: float) -> bool:
     return price > 0.0 and tree is not None and not is_projective(tree)
 
 
-def _as_decoded(
-    problem: Problem,
-    tree: Int32s,
-    known: tuple[float, float, bool, bool],
-    counts: tuple[int, int, int],
-    paid: float = 0.0,
-) -> Decoded:
+def _as_decoded(problem: Problem, tree: Int32s, certificate: Certificate, effort: Effort, paid: float = 0.0) -> Decoded:
     """Return a tree with its certificate, its score and bound under the problem's own scores.
 
-    ``counts`` are iterations, decoded automata and nodes; ``paid`` is what was subtracted from its score.
+    ``paid`` is what was subtracted from its score.
     """
-    own, (iterations, decoded, nodes), (score, bound, agreed, certified) = problem.own, counts, known
+    own, (score, bound, agreed, certified) = problem.own, certificate
     if own is not None and score == -np.inf:  # automata have rejected every tree
         bound += own.constant
     elif own is not None:
@@ -153,8 +148,8 @@ def _as_decoded(
         bound += 2.0 * own.roundoff * (own.most + 2.0 * largest)
         if gap > 0.0 or paid > 0.0 or not exact or own.roundoff:
             bound += 2.0 * math.ulp(max(abs(score) + paid, abs(bound)))
-    share = decoded / max(1, iterations * problem.n_nodes)
-    return Decoded(tree, score, bound, agreed, certified, iterations, share, nodes)
+    share = effort.decoded / max(1, effort.iterations * problem.n_nodes)
+    return Decoded(tree, score, bound, agreed, certified, effort.iterations, share, effort.nodes)
 
 
 def _in_order(trees: list[Decoded]) -> list[Decoded]:
@@ -237,8 +232,8 @@ class _Search:
         What becomes of it is recorded in ``branch``, if there is one.
         """
         self.count(first)
-        self.agreed = first.found.outcome == AGREED
-        node = self.learn(self.new_node(np.ones(len(self.problem.head), np.bool_), first, branch), first, -np.inf)
+        self.agreed = first.descent.outcome == AGREED
+        node = self.update(self.root(first, branch), first, -np.inf)
         if _must_pay(node.best, self.price) and self.open:  # even without work left, projective trees have an iteration
             self.expand(heapq.heappop(self.open)[-1])
         while len(self.ranked) < self.k:
@@ -251,19 +246,19 @@ class _Search:
         while len(self.ranked) < self.k and self.known.best() > -np.inf:
             self.rank()
         if not self.ranked:  # automata have rejected every tree
-            self.ranked.append(RankedTree(first.tree, -np.inf, self.counts()))
+            self.ranked.append(RankedTree(first.tree, -np.inf, self.effort()))
         others = max(self.highest_bound(), self.known.best())
         return _in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
 
     def count(self, bounded: NodeResult) -> None:
         """Add up iterations, automata and work."""
-        self.iterations += bounded.found.iterations
-        self.decoded += bounded.found.decoded
-        self.spent += bounded.found.spent + (bounded.included.work if bounded.included is not None else 0)
+        self.iterations += bounded.descent.iterations
+        self.decoded += bounded.descent.decoded
+        self.spent += bounded.descent.spent + (bounded.included.work if bounded.included is not None else 0)
 
-    def counts(self) -> tuple[int, int, int]:
-        """Return the numbers of iterations, decoded automata and nodes so far."""
-        return self.iterations, self.decoded, self.nodes
+    def effort(self) -> Effort:
+        """Return the effort so far."""
+        return Effort(self.iterations, self.decoded, self.nodes)
 
     def as_decoded(self, ranked: RankedTree, bound: float) -> Decoded:
         """Return a tree with its certificate, under a bound of all trees that do not come before it."""
@@ -271,13 +266,13 @@ class _Search:
         agreed = certified and (self.k > 1 or self.agreed)
         if self.price:  # the value of another tree, less the price, may have been rounded
             bound = math.nextafter(bound, math.inf)
-        known = float(ranked.score), float(bound), bool(agreed), bool(certified)
+        certificate = Certificate(float(ranked.score), float(bound), bool(agreed), bool(certified))
         paid = self.price if _must_pay(ranked.tree, self.price) else 0.0
-        return _as_decoded(self.problem, ranked.tree, known, ranked.counts, paid)
+        return _as_decoded(self.problem, ranked.tree, certificate, ranked.effort, paid)
 
-    def new_node(self, keep: Bools, first: NodeResult, branch: Branch | None) -> Node:
+    def root(self, first: NodeResult, branch: Branch | None) -> Node:
         """Return the node of all trees."""
-        iterations = self.options.max_iterations
+        keep, iterations = np.ones(len(self.problem.head), np.bool_), self.options.max_iterations
         return Node(keep, np.inf, first.copies, first.disputes, ALL, iterations, branch=branch)
 
     def highest_bound(self) -> float:
@@ -287,7 +282,7 @@ class _Search:
 
     def rank(self) -> None:
         """Rank the best of the known trees that are not ranked."""
-        self.ranked.append(RankedTree(*self.known.pop(), self.counts()))
+        self.ranked.append(RankedTree(*self.known.pop(), self.effort()))
 
     def push(self, node: Node) -> None:
         """Keep a node open, unless nothing in it can be among the best."""
@@ -321,23 +316,23 @@ class _Search:
         options = self.options._replace(max_iterations=node.iterations)
         if node.kind == PROJECTIVE:
             options = options._replace(projective=True)
-        found = self.problem.over(node.keep, node.copies, options, incumbent, self.budget - self.spent)
-        self.count(found)
-        if found.found.outcome >= 0:
-            self.learn(node, found, incumbent)
+        bounded = self.problem.over(node.keep, node.copies, options, incumbent, self.budget - self.spent)
+        self.count(bounded)
+        if bounded.descent.outcome >= 0:
+            self.update(node, bounded, incumbent)
 
-    def learn(self, node: Node, bounded: NodeResult, incumbent: float) -> Node:
-        """Remember what was found over a node, keep it open unless it is fathomed, and return it with its results."""
-        outcome, score = bounded.found.outcome, bounded.found.score
+    def update(self, node: Node, bounded: NodeResult, incumbent: float) -> Node:
+        """Return a node with its results; its tree becomes known, and it stays open unless it is fathomed."""
+        outcome, score = bounded.descent.outcome, bounded.descent.score
         if outcome == AGREED or score > incumbent:
             node = replace(node, best=bounded.tree, score=score)
-            self.remember(bounded.tree, score)
+            self.add_tree(bounded.tree, score)
         paid = self.price if node.kind == CROSSING else 0.0
-        bound, before = min(node.bound, bounded.found.bound - paid), node.bound
+        bound, before = min(node.bound, bounded.descent.bound - paid), node.bound
         solved = outcome == AGREED or (outcome == CLOSED and node.score >= score)
         node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
         if node.branch is not None:
-            node.branch.end(bounded.copies)
+            node.branch.set_copies(bounded.copies)
         if outcome == CLOSED and not solved:
             self.fathomed = max(self.fathomed, bound)
         elif node.kind == ALL and _must_pay(node.best, self.price):
@@ -361,13 +356,13 @@ class _Search:
         tree = (bounded.tree if included is None else included.tree).copy()
         if problem.of_second_order and not options.projective and tree[0] < 0:  # else there is none
             self.spent += problem.improve(tree, options)
-            self.remember(tree, problem.score(tree))
+            self.add_tree(tree, problem.score(tree))
         threshold, keep = self.known.threshold(), node.keep
         gap = node.bound - threshold
         if included is not None and gap < np.inf:
             node = self.leave_out(node, bounded, threshold)
             # What counts is what both halves of a split lose, and that without the arc mostly loses less.
-            lost = np.minimum(bounded.found.bound - included.without, gap)
+            lost = np.minimum(bounded.descent.bound - included.without, gap)
             node = replace(node, disputes=node.disputes * (lost + LEAST_LOSS * gap))
         fewer = np.count_nonzero(node.keep) < NARROWED * np.count_nonzero(keep)
         again = fewer or before - node.bound > FALLING * gap
@@ -384,7 +379,7 @@ class _Search:
         branch = None if node.branch is None else node.branch.exclude(out)
         return replace(node, keep=node.keep & ~out, branch=branch)
 
-    def remember(self, tree: Int32s, score: float) -> None:
+    def add_tree(self, tree: Int32s, score: float) -> None:
         """Add a tree to those that are known."""
         self.known.add(tree, score - self.price if _must_pay(tree, self.price) else score)
 

@@ -96,9 +96,9 @@ def test_the_only_tree_is_agreed_on_at_once(name):
         problem = problem_of(parts, scores, options)
         found = problem.over(np.ones(n, bool), problem.copies, options, -np.inf, UNLIMITED)
         np.testing.assert_allclose(found.copies.reshape(3, n).sum(axis=0), scores[:n], atol=1e-9)
-        assert (found.found.outcome, found.found.iterations) == (AGREED, 1)
+        assert (found.descent.outcome, found.descent.iterations) == (AGREED, 1)
         assert found.tree.tolist() == heads
-        assert found.found.score == pytest.approx(best_score(parts, scores, [heads]), abs=1e-9)
+        assert found.descent.score == pytest.approx(best_score(parts, scores, [heads]), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
