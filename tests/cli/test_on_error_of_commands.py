@@ -34,8 +34,6 @@ def here(tmp_path, monkeypatch) -> Path:
         "evaluate FILE FILE FILE",
         "evaluate --ud FILE FILE",
         f"evaluate -m {MODEL} FILE --json",
-        "search {}>{} FILE",
-        "search {}>{} FILE --count form",
         "show FILE --gold FILE --sentence 3",
         f"show -m {MODEL} FILE --gold FILE --sentence 3",
     ],

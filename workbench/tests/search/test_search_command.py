@@ -184,6 +184,19 @@ def test_a_search_for_what_there_is_says_nothing_more(query, tmp_path, monkeypat
     assert "no word has" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [[], ["--count", "form"]])
+def test_a_malformed_sentence_is_left_out(folder, capsys, more):
+    good = (folder / "gold.conll").read_text(encoding="utf-8")
+    (folder / "bad.conll").write_text("1\tb\tb\tX\t_\t_\t0\troot\t_\n\n" + good, encoding="utf-8")
+    assert main(["search", "{}>{}", "gold.conll", *more]) == 0
+    expected = capsys.readouterr().out
+    assert main(["search", "{}>{}", "bad.conll", *more]) == 2
+    assert "bad.conll:1: 9 columns, 10 expected" in capsys.readouterr().err
+    assert main(["search", "{}>{}", "bad.conll", "--on-error", "skip", *more]) == 1
+    out, err = capsys.readouterr()
+    assert out == expected and "bad.conll:1: 9 columns, 10 expected" in err
+
+
 def test_a_file_of_malformed_sentences_only_is_an_error(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "bad"
