@@ -8,7 +8,6 @@ $(SITE): $(TOOLS)
 
 docs: $(WARM) $(SITE)
 	@"$(BIN)/python" docs/reference.py
-	@"$(BIN)/python" data_scripts/fetch.py turkish --out data
 	@"$(BIN)/python" data_scripts/fetch.py english-ewt --out data
 	@PYTHONPATH="$(CURDIR)" "$(BIN)/python" -m sphinx --quiet --fail-on-warning --keep-going -c docs . build/docs
 	@echo "build/docs/index.html"
