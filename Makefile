@@ -37,7 +37,7 @@ endif
 LANGUAGES = danish dutch basque english-ewt english-wsj greek turkish \
 	afrikaans galician gothic latin tamil uyghur vietnamese wolof
 
-ifneq ($(filter english en,$(LANG)),)
+ifneq ($(filter english English en,$(LANG)),)
 override LANG = english-ewt
 endif
 

@@ -200,7 +200,7 @@ def fetch(language: str, out: Path, folders: Sequence[Path] = (), archive: Path 
     TreebankError
         The files cannot be found or made, or differ from the known ones.
     """
-    language = ALIASES.get(language, language)
+    language = ALIASES.get(language.lower(), language)
     if language not in TREEBANKS:
         return universal.fetch(language, out, folders, archive, download)
     if archive is None:
@@ -218,7 +218,7 @@ def explanation(name: str) -> str:
     >>> explanation("tamil")
     'taking UD Tamil TTB 2.12; Universal Dependencies 2.12 has UD_Tamil-TTB: name another to take it'
     """
-    name = ALIASES.get(name, name)
+    name = ALIASES.get(name.lower(), name)
     if name not in TREEBANKS:
         return universal.choice_of(name).explanation()
     return universal.choice_of(name.partition("-")[0]).explanation(TREEBANKS[name].title)

@@ -334,7 +334,7 @@ def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, s
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["english", "en"])
+@pytest.mark.parametrize("name", ["english", "English", "en"])
 def test_english_is_the_web_treebank_with_labels(treebanks, name, tmp_path):
     told = run(SCRIPTS / "fetch.py", name, "--out", tmp_path / "out", "--paths", "--source", treebanks)
     assert (told.returncode, told.stdout.split()[0]) == (0, str(treebanks / "english-ewt" / "en_ewt-ud-train.conllu"))

@@ -102,7 +102,7 @@ def test_treebanks_without_a_configuration_share_one():
 
 
 def test_english_is_english_ewt():
-    for target, name in itertools.product(("train", "evaluate", "parse"), ("english", "en")):
+    for target, name in itertools.product(("train", "evaluate", "parse"), ("english", "English", "en")):
         assert "models/english-ewt-grandparent.nonproj" in make("-n", target, f"LANG={name}").stdout
 
 
