@@ -6,7 +6,7 @@ UDPIPE = none
 MEASURE = $(VENV)/.bench
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 
-.PHONY: test-research attack bench bench-text bench-text-all bench-full reproduce
+.PHONY: test-research attack bench bench-text bench-text-all bench-full figures reproduce
 
 test-research: $(WARM) $(VENV)/.workbench $(VENV)/.systems ## run the tests of experiments, benchmarks and the attack
 	@$(PYTEST) research/tests $(ARGS)
@@ -38,6 +38,9 @@ bench-full: $(TOOLS) $(WARM) $(MEASURE) ## benchmark all models in models/, with
 		set -- "$$@" "$$file" "$$(echo "$$paths" | sed -n 1p)" "$$(echo "$$paths" | sed -n 2p)"; \
 	done; test $$# -gt 0 || { echo "there is no model; create one with: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }; \
 	"$(BIN)/python" -m research.benchmarks.bench --full --cache "$(DATA)/bench" --markdown research/benchmarks/README.md "$$@" $(ARGS)
+
+figures: $(WARM) $(VENV)/.workbench $(VENV)/.systems ## make all pages of results again that are of an earlier version: hours, can be resumed; ARGS names some
+	@"$(BIN)/python" -m research.experiments.figures --data "$(DATA)" $(ARGS)
 
 reproduce: $(WARM) $(VENV)/.systems ## reproduce the papers' tables and figures in research/results/, or one of them: reproduce-table2; see ARGS=--help
 	@"$(BIN)/python" -m research.experiments --data "$(DATA)" $(ARGS)

@@ -24,7 +24,7 @@ from nonproj.types import Sentence
 from research.experiments.__main__ import run_program
 from research.experiments.layout import percent, table
 from research.experiments.neural import known
-from research.experiments.provenance import stamp
+from research.experiments.provenance import sections, stamp
 from research.experiments.setting import ROOT, Setting, model_file, timed, treebank
 from research.experiments.store import Row, appearing, write_rows
 from research.experiments.text import parse_arguments
@@ -69,10 +69,10 @@ log = logging.getLogger("experiments")
 
 
 def measure(setting: Setting, languages: Sequence[str], sets: Sequence[str] = SETS) -> None:
-    """Measure each kind of proof on some treebanks; rows that exist are kept."""
+    """Measure each kind of proof on some treebanks; rows of this version are kept."""
     for language, parts, kind in itertools.product(languages, sets, KINDS):
-        rows = known(setting, FILE)
-        names = {"language": language, "parts": parts, "kind": kind}
+        made, rows = rows_of_this_version(setting, "proofs", FILE)
+        names: Row = {"language": language, "parts": parts, "kind": kind, "made": made}
         if any(names.items() <= row.items() for row in rows):
             continue
         log.info("proofs, %s, %s, %s", language, parts, kind)
@@ -81,7 +81,14 @@ def measure(setting: Setting, languages: Sequence[str], sets: Sequence[str] = SE
             sentences = [sentence for sentence in sentences if len(sentence) <= FULL_WORDS[parts]]
         row = figures_of(Model.load(model_file(setting, language, parts)), KINDS[kind], sentences)
         write_rows(setting.results / FILE, [*rows, names | row])
-        write_page(setting)
+    write_page(setting)
+
+
+def rows_of_this_version(setting: Setting, page: str, file: str) -> tuple[str, list[Row]]:
+    """Return what the rows of a page are made from in this version, and those that are."""
+    now = sections()[page][2]()
+    made = now.line(now)
+    return made, [row for row in known(setting, file) if row.get("made") == made]
 
 
 def figures_of(model: Model, options: Mapping[str, object], sentences: Sequence[Sentence]) -> Row:

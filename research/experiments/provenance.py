@@ -311,6 +311,12 @@ def _below(text: str, title: str) -> int:
     return heading.end() if heading else 0
 
 
+def is_current(name: str) -> bool:
+    """Return whether a page or section was made from this version."""
+    page, title, of = sections()[name]
+    return recorded((ROOT / page).read_text(encoding="utf-8"), title) == of()
+
+
 def stamp(path: Path, name: str, made: Ingredients | None = None) -> None:
     """Write the record of a page or section into its file: made from this version, unless said otherwise."""
     now = sections()[name][2]()

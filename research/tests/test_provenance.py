@@ -6,6 +6,7 @@ import doctest
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import toy
@@ -20,7 +21,7 @@ from nonproj.components.preparation import LEARNING  # noqa: E402
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
-from research.experiments import provenance, runner, setting  # noqa: E402
+from research.experiments import figures, provenance, runner, setting  # noqa: E402
 from research.experiments.provenance import EARLIER, Ingredients, of_models, recorded, sections, stamp  # noqa: E402
 
 RESULTS = ROOT / "research" / "results"
@@ -177,3 +178,28 @@ def test_options_that_change_nothing_do_not_count():
     assert len({made(), made(**encoder), made(**encoder, encoder__losses="trees")}) == 3
     found = provenance._options(Config().with_overrides({"encoder.folder": "a"}).as_dict(), False)
     assert "vectors" not in found["features"]
+
+
+# -- making pages again ------------------------------------------------------------------------------------------------
+
+
+def test_pages_of_an_earlier_version_are_made_again_and_others_are_not(monkeypatch, capsys):
+    ran = []
+    monkeypatch.setattr(figures, "is_stale", lambda name: name in ("table2", "proofs", "accuracy"))
+    done = SimpleNamespace(returncode=0)
+    monkeypatch.setattr(figures.subprocess, "run", lambda command, **_: ran.append(command) or done)
+    assert figures.main(["--data", "somewhere"]) == 0
+    commands = [[part for part in command if part.startswith("research") or part == "table2"] for command in ran]
+    assert commands == [["research.experiments.proofs"], ["research.experiments", "table2"]]
+    assert all(command[-2:] == ["--data", "somewhere"] for command in ran)
+    assert "accuracy: of an earlier version, written by hand: research/results/accuracy.md" in capsys.readouterr().out
+
+
+def test_a_command_that_fails_ends_the_run(monkeypatch):
+    monkeypatch.setattr(figures, "is_stale", lambda _: True)
+    monkeypatch.setattr(figures.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=3))
+    assert figures.main(["proofs", "table2"]) == 3
+
+
+def test_commands_are_for_pages_with_a_record():
+    assert set(figures.commands()) <= set(SECTIONS)
