@@ -28,7 +28,7 @@ bench-text: $(TOOLS) $(WARM) $(if $(filter-out none,$(UDPIPE)),$(MEASURE)) ## me
 	@$(NEEDS_MODEL)
 	@$(PATHS) && "$(BIN)/python" -m research.benchmarks.text --cache "$(DATA)/bench" --udpipe $(UDPIPE) $(FILE) "$$train" "$$test" $(ARGS)
 
-bench-text-all: $(TOOLS) $(WARM) ## measure from raw text on ten treebanks, beside Stanza: research/results/text.md; trains missing models; ARGS selects some
+bench-text-all: $(TOOLS) $(WARM) ## measure from raw text on ten treebanks, beside Stanza and UDPipe 2: research/results/text.md; trains missing models; ARGS selects some
 	@"$(BIN)/python" -m research.experiments.text --data "$(DATA)" $(ARGS)
 
 bench-full: $(TOOLS) $(WARM) $(MEASURE) ## benchmark all models in models/, with training and instruction counts; long

@@ -194,9 +194,11 @@ def script(name: str, folder: str = "data_scripts") -> Any:
 
 
 def treebank(language: str, setting: Setting = TODAY) -> dict[str, str]:
-    """Return the SHA-256 of each file of a treebank."""
+    """Return the SHA-256 of each file of a treebank; the release of one of which nothing else is known."""
     if language in setting.files:
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in setting.files[language]}
+    if language.startswith("UD_"):
+        return {language: script("universal").RELEASE}
     return dict(script("treebanks").TREEBANKS[TREEBANKS.get(language, language)].files)
 
 

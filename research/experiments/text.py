@@ -1,7 +1,8 @@
-"""From raw text to trees on ten treebanks of Universal Dependencies, beside the published figures of Stanza.
+"""From raw text to trees on treebanks of Universal Dependencies, beside the published figures of Stanza and UDPipe 2.
 
-    python -m research.experiments.text                  # all treebanks; a stopped run can be resumed
-    python -m research.experiments.text tamil latin      # only these; the others keep their figures
+    python -m research.experiments.text                       # ten treebanks; a stopped run can be resumed
+    python -m research.experiments.text tamil UD_Welsh-CCG    # only these; the others keep their figures
+    python -m research.experiments.text all                   # 24 treebanks
 
 Writes ``text.csv`` and ``text.md`` in the folder of results, and the table on the page ``research/figures.md``.
 """
@@ -28,26 +29,34 @@ from research.experiments.provenance import NAMES, of_models, script, stamp
 from research.experiments.setting import RESULTS, ROOT, Setting, fingerprint, model_file, treebank
 from research.experiments.store import Row, read_rows, write_rows
 
-STANZA = yaml.safe_load(Path(__file__).with_name("stanza.yaml").read_text(encoding="utf-8"))
+STANZA, UDPIPE = (
+    yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    for name in ("stanza.yaml", "udpipe2.yaml")
+)
 METRICS = tuple(STANZA["metrics"])
 RELEASED = tuple(script("treebanks").RELEASED)
 LANGUAGES = (*RELEASED, "greek", "english-ewt")
+FURTHER = tuple(name for name in UDPIPE["rows"] if name not in LANGUAGES)
+"""Treebanks of the release without an entry in ``data_scripts/treebanks.py``."""
+
+ALL = (*LANGUAGES, *FURTHER)
 PARTS = "grandparent"
 
 FIGURES = ROOT / "research" / "figures.md"
 SHORT = ROOT / "research" / "experiments" / "text-short.yaml"
 
-INTRODUCTION = """# From raw text, beside a neural pipeline
+INTRODUCTION = """# From raw text, beside neural pipelines
 
 F1 by the official script of the CoNLL 2018 shared task, in per cent, on the test files. The raw text of a file is the
 `# text` of its sentences, joined by blanks except after `SpaceAfter=No`, with a blank line before each paragraph.
 Models are those of `make train LANG=...`: trained on the training file alone, with the default options and without any
 other text. Nothing was tuned on a test file. Stanza's figures are published ones, with pretrained word vectors and
-character language models. Its models for Greek and English were trained and tested on the files of release 2.12, ours
-on those of `data_scripts/treebanks.py`, so these two rows are only similar.
+character language models, and so are UDPipe 2's, with pretrained encoders of many languages; where a language has
+several treebanks, one of its models has learnt all of them, too. Their models for Greek and English were trained and
+tested on the files of release 2.12, ours on those of `data_scripts/treebanks.py`, so these two are only similar.
 
-`make bench-text-all` makes this page, for the treebanks in `ARGS` or all of them; `nonproj evaluate --ud --errors`
-shows the errors behind a row by kind.
+`make bench-text-all` makes this page, for ten treebanks, those in `ARGS`, or with `ARGS=all` all of them; `nonproj
+evaluate --ud --errors` shows the errors behind a row by kind.
 """
 EARLIER = "†"
 NOTE = f"{EARLIER} measured on an earlier version; see [text.csv](text.csv) for the inputs of each row."
@@ -71,7 +80,7 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
         rows = measured(setting, language)
         kept = read_rows(path) if path.exists() else []
         kept = [row for row in kept if row["language"] != language] + rows
-        kept.sort(key=lambda row: LANGUAGES.index(str(row["language"])))
+        kept.sort(key=lambda row: ALL.index(str(row["language"])))
         write_rows(path, kept)
         write_page(setting, kept)
 
@@ -113,40 +122,50 @@ def made(setting: Setting, language: str) -> str:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def figures_table(setting: Setting, rows: Sequence[Row]) -> str:
-    """Return the table of all treebanks, with Stanza's figures below ours, and the means of the release's treebanks."""
+def figures_table(setting: Setting, rows: Sequence[Row], languages: Sequence[str]) -> str:
+    """Return the table of some treebanks, with published figures below ours, and means over several."""
     titles, lines, marked = script("treebanks").TREEBANKS, [], False
-    for language in LANGUAGES:
+    for language in languages:
         row = next((row for row in rows if row["language"] == language), None)
         cells = [percent(row[metric]) for metric in METRICS] if row else NOT_MEASURED
         earlier = row is not None and row["made"] != made(setting, language)
         marked |= earlier
-        lines.append([titles[language].title, "nonproj" + f" {EARLIER}" * earlier, *cells])
-        lines.append(["", "Stanza 1.5.1", *(f"{value:.2f}" for value in STANZA["rows"][language])])
-    lines += means(rows)
+        title = titles[language].title if language in titles else f"{language.replace('_', ' ').replace('-', ' ')} 2.12"
+        lines.append([title, "nonproj" + f" {EARLIER}" * earlier, *cells])
+        lines += published([language])
+    lines += means(rows, RELEASED, f"mean of the first {len(RELEASED)}")
+    if len(languages) > len(LANGUAGES):
+        lines += means(rows, languages, f"mean of all {len(languages)}")
     text = table(["", "", *METRICS], lines)
     return f"{text}\n\n{NOTE}" if marked else text
 
 
-def means(rows: Sequence[Row]) -> list[list[str]]:
-    """Return the means over the treebanks of the release, ours only if all of them are measured."""
-    chosen, cells = [row for row in rows if row["language"] in RELEASED], NOT_MEASURED
-    if len(chosen) == len(RELEASED):
-        cells = [percent(sum(float(str(row[metric])) for row in chosen) / len(chosen)) for metric in METRICS]
-    theirs = zip(*(STANZA["rows"][language] for language in RELEASED), strict=True)
+def published(languages: Sequence[str]) -> list[list[str]]:
+    """Return the rows of the pipelines that have published figures of some treebanks, the means of several."""
     return [
-        [f"mean of the first {len(RELEASED)}", "nonproj", *cells],
-        ["", "Stanza 1.5.1", *(f"{sum(values) / len(values):.2f}" for values in theirs)],
+        ["", name, *(f"{sum(values) / len(values):.2f}" for values in zip(*map(known.get, languages), strict=True))]
+        for name, known in (("Stanza 1.5.1", STANZA["rows"]), ("UDPipe 2", UDPIPE["rows"]))
+        if all(language in known for language in languages)
     ]
+
+
+def means(rows: Sequence[Row], languages: Sequence[str], title: str) -> list[list[str]]:
+    """Return the means over some treebanks, ours only if all of them are measured."""
+    chosen, cells = [row for row in rows if row["language"] in languages], NOT_MEASURED
+    if len(chosen) == len(languages):
+        cells = [percent(sum(float(str(row[metric])) for row in chosen) / len(chosen)) for metric in METRICS]
+    return [[title, "nonproj", *cells], *published(languages)]
 
 
 def write_page(setting: Setting, rows: Sequence[Row]) -> None:
     """Write the page, and put its table on that of all figures if it is the project's own."""
-    path, text = setting.results / "text.md", figures_table(setting, rows)
+    path, text = setting.results / "text.md", figures_table(setting, rows, ALL)
+    sources = f"Published figures: {STANZA['source']}; {UDPIPE['source']}."
     with replacing(path) as temporary:
-        temporary.write_text(f"{INTRODUCTION}\n{text}\n\nStanza's figures: {STANZA['source']}.\n", encoding="utf-8")
+        temporary.write_text(f"{INTRODUCTION}\n{text}\n\n{sources}\n", encoding="utf-8")
     stamp(path, "text")
     if setting.results == RESULTS:
+        text = figures_table(setting, rows, LANGUAGES)
         put(FIGURES, "universal", text.replace("(text.csv)", "(results/text.csv)"))
 
 
@@ -175,7 +194,9 @@ def parse_arguments(
 
 def _run(arguments: list[str] | None) -> None:
     """Run the command line."""
-    measure(*parse_arguments(arguments, "research.experiments.text", __doc__.split("\n")[0]))
+    program, description = "research.experiments.text", __doc__.split("\n")[0]
+    setting, languages = parse_arguments(arguments, program, description, (*ALL, "all"), LANGUAGES)
+    measure(setting, ALL if "all" in languages else languages)
 
 
 if __name__ == "__main__":

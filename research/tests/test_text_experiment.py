@@ -51,10 +51,10 @@ def lines_of(page: str, title: str) -> list[list[str]]:
 def test_a_treebank_is_measured_once_and_the_others_keep_their_figures(setting, monkeypatch):
     text.measure(setting, ["tamil"])
     page = (setting.results / "text.md").read_text(encoding="utf-8")
-    ours, theirs = lines_of(page, "UD Tamil TTB 2.12")
+    ours, *theirs = lines_of(page, "UD Tamil TTB 2.12")
     row = read_rows(setting.results / "text.csv")[0]
     assert ours == ["nonproj", *(f"{100 * row[name]:.2f}" for name in text.METRICS)]
-    assert theirs == ["Stanza 1.5.1", *(f"{x:.2f}" for x in PUBLISHED)]
+    assert theirs == [[name, *(f"{x:.2f}" for x in values)] for name, values in PUBLISHED.items()]
     assert 0.5 < row["Words"] <= 1.0
     assert lines_of(page, "UD Latin Perseus 2.12")[0][:2] == ["nonproj", "not measured"]
     assert lines_of(page, "mean of the first 8")[0][:2] == ["nonproj", "not measured"]
@@ -67,12 +67,15 @@ def test_a_treebank_is_measured_once_and_the_others_keep_their_figures(setting, 
     monkeypatch.setattr(text, "run", run)
     text.measure(setting, ["tamil", "latin"])
     page = (setting.results / "text.md").read_text(encoding="utf-8")
-    assert lines_of(page, "UD Tamil TTB 2.12") == [ours, theirs]
+    assert lines_of(page, "UD Tamil TTB 2.12") == [ours, *theirs]
     assert lines_of(page, "UD Latin Perseus 2.12")[0][-2] == "12.50"
     assert [each["language"] for each in read_rows(setting.results / "text.csv")] == ["latin", "tamil"]
 
 
-PUBLISHED = (89.61, 98.74, 78.51, 79.63, 82.55, 58.39, 50.97, 41.40)  # Tamil
+PUBLISHED = {  # of Tamil
+    "Stanza 1.5.1": (89.61, 98.74, 78.51, 79.63, 82.55, 58.39, 50.97, 41.40),
+    "UDPipe 2": (94.26, 97.52, 84.29, 84.09, 88.79, 70.63, 61.98, 50.53),
+}
 
 
 def some_rows(setting, languages):
@@ -86,33 +89,39 @@ def some_rows(setting, languages):
 
 def test_rows_of_an_earlier_version_are_marked(setting):
     rows = some_rows(setting, ("tamil", "latin"))
-    assert text.EARLIER not in text.figures_table(setting, rows)
+    assert text.EARLIER not in text.figures_table(setting, rows, text.LANGUAGES)
     rows[1]["made"] += "0"
-    page = text.figures_table(setting, rows)
+    page = text.figures_table(setting, rows, text.LANGUAGES)
     assert lines_of(page, "UD Latin Perseus 2.12")[0][0] == f"nonproj {text.EARLIER}"
     assert lines_of(page, "UD Tamil TTB 2.12")[0][0] == "nonproj"
     assert page.endswith(text.NOTE)
 
 
 def test_means_are_over_the_release_and_only_complete(setting):
-    ours, theirs = lines_of(text.figures_table(setting, some_rows(setting, text.LANGUAGES)), "mean of the first 8")
+    page = text.figures_table(setting, some_rows(setting, text.ALL), text.ALL)
+    ours, stanza, udpipe = lines_of(page, "mean of the first 8")
     assert ours[:2] == ["nonproj", "50.00"] and ours[-2] == "45.00"  # the mean of 10, 20, ..., 80
-    assert theirs[0] == "Stanza 1.5.1" and theirs[-2] == "67.15"  # as published for the eight
+    assert stanza[0] == "Stanza 1.5.1" and stanza[-2] == "67.15"  # as published for the eight
+    assert udpipe[0] == "UDPipe 2" and udpipe[-2] == "70.83"
+    ours, udpipe = lines_of(page, "mean of all 24")
+    assert ours[-2] == "125.00" and udpipe[0] == "UDPipe 2" and udpipe[-2] == "72.45"
     rows = some_rows(setting, text.LANGUAGES[1:])
-    assert lines_of(text.figures_table(setting, rows), "mean of the first 8")[0][1] == "not measured"
+    assert lines_of(text.figures_table(setting, rows, text.LANGUAGES), "mean of the first 8")[0][1] == "not measured"
 
 
 def test_the_published_figures_are_complete():
     assert set(text.STANZA["rows"]) == set(text.LANGUAGES) and set(text.METRICS) < set(METRICS)
-    for values in text.STANZA["rows"].values():
+    assert len(text.UDPIPE["rows"]) == len(text.ALL) == 24
+    for values in (*text.STANZA["rows"].values(), *text.UDPIPE["rows"].values()):
         assert len(values) == len(text.METRICS) and all(0 < value <= 100 for value in values)
 
 
 def test_the_pages_have_the_table_of_the_stored_figures():
     setting = Setting(ROOT / "research" / "results", ROOT / "models")
     rows = read_rows(ROOT / "research" / "results" / "text.csv")
-    lines = [line for line in text.figures_table(setting, rows).splitlines() if line.startswith("|")]
-    for name in ("research/results/text.md", "research/figures.md"):
+    for name, languages in (("research/results/text.md", text.ALL), ("research/figures.md", text.LANGUAGES)):
+        lines = text.figures_table(setting, rows, languages).splitlines()
+        lines = [line for line in lines if line.startswith("|")]
         page = (ROOT / name).read_text(encoding="utf-8").replace(f" {text.EARLIER} |", " |")
         assert "\n".join(lines).replace(f" {text.EARLIER} |", " |") in page, name
 
@@ -123,7 +132,9 @@ def test_the_command(setting, monkeypatch, capsys):
     assert text.run_program(text._run, ["wolof", "--results", str(setting.results)]) == 0
     text.main(setting.results, setting.data, True)
     text.main(setting.results, setting.data, False)
-    assert [languages for _, languages in seen] == [("wolof",), ("tamil",), text.LANGUAGES]
+    assert text.run_program(text._run, []) == text.run_program(text._run, ["all"]) == 0
+    chosen = [("wolof",), ("tamil",), text.LANGUAGES, text.LANGUAGES, text.ALL]
+    assert [languages for _, languages in seen] == chosen
     with pytest.raises(SystemExit):
         text._run(["klingon"])
     assert "unknown treebank klingon; choose from afrikaans, " in capsys.readouterr().err
