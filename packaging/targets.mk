@@ -1,17 +1,18 @@
 # The targets of a release and of the container, for the Makefile of the root, which includes this file.
 
 TAG =
+INDEX =
 PACKAGING = $(VENV)/.packaging
 
-.PHONY: test-packaging models english-model kernels release-check check-container
+.PHONY: test-packaging models english-model kernels release-check check-container publish
 
-test-packaging: $(TOOLS) $(WARM) ## run the tests of the programs for releases, container and systemd
+test-packaging: $(TOOLS) $(WARM) $(PACKAGING) ## run the tests of the programs for releases, container and systemd
 	@$(PYTEST) packaging/tests $(ARGS)
 
 test-all: test-packaging
 
 $(PACKAGING): $(READY)
-	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: 'build>=1.2' 'twine>=6.1' >&2
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: 'build>=1.2' 'twine>=6.1' 'pypiserver>=2.3' >&2
 	@touch $@
 
 dist: $(PACKAGING)
@@ -28,6 +29,9 @@ english-model: $(WARM) ## make the English model that comes with nonproj, from o
 	@"$(BIN)/python" packaging/models.py english-ewt-grandparent --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)")
 	@test=$$("$(BIN)/python" data_scripts/fetch.py english-ewt --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") | sed -n 2p) && \
 		"$(BIN)/python" packaging/english.py models/english-ewt-grandparent.nonproj --test "$$test" $(ARGS)
+
+publish: $(PACKAGING) ## upload the packages in dist/ and models/wheels/ to PyPI, or to INDEX=URL
+	@"$(BIN)/python" packaging/publish.py $(wildcard dist models/wheels) $(if $(INDEX),--index "$(INDEX)")
 
 kernels: $(READY) ## compile all kernels for processors with AVX2, and make a package of them in dist/
 	@"$(BIN)/python" packaging/kernels.py --out dist
