@@ -227,10 +227,12 @@ class PartsProblem(Problem):
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
         """Return the parts over these arcs."""
-        parts, numbers = restrict(self.parts, keep)
-        arcs, scores = numbers[: len(parts.arcs.head)], self.instance.scores[numbers]
-        instance = Instance(parts.arcs, compiled_starts(parts), scores)
-        return Restriction(instance, arcs, only_arcs(parts.arcs), bonus_of(parts, scores, scale))
+        parts, numbers, instance = self.parts, np.arange(len(keep)), self.instance
+        if not keep.all():
+            parts, numbers = restrict(self.parts, keep)
+            instance = Instance(parts.arcs, compiled_starts(parts), self.instance.scores[numbers])
+        arcs = numbers[: len(parts.arcs.head)]
+        return Restriction(instance, arcs, only_arcs(parts.arcs), bonus_of(parts, instance.scores, scale))
 
 
 class ArcsProblem(PartsProblem):
