@@ -244,3 +244,11 @@ def add_decoding(parser: Arguments) -> None:
     )
     text = "in plain text, decide between doubtful sentences by their trees"
     add("--sentences-by-trees", action=optional, help=text)
+
+
+def add_parsing(parser: Arguments) -> None:
+    """Add the options of commands that may parse treebanks."""
+    add_on_error(parser)
+    add_reading(parser)
+    add_tagging(parser)
+    add_decoding(parser)

@@ -147,13 +147,12 @@ def progress_bar(options: argparse.Namespace, source: OpenedInput | None = None)
 
     tqdm.monitor_interval = 0  # else a thread, with which workers cannot be forked
     bar = partial(tqdm, leave=False, file=sys.stderr)
-    if source is None:
-        return lambda items, description: heeding(bar(items, description))
-    with suppress(OSError, AttributeError):
-        facts = os.fstat(source.stream.fileno())
-        if stat.S_ISREG(facts.st_mode):
-            bar = partial(bar, total=facts.st_size, unit="B", unit_scale=True)
-            return lambda items, description: heeding(_by_bytes(items, source.stream, bar(desc=description)))
+    if source is not None:
+        with suppress(OSError, AttributeError):
+            facts = os.fstat(source.stream.fileno())
+            if stat.S_ISREG(facts.st_mode):
+                bar = partial(bar, total=facts.st_size, unit="B", unit_scale=True)
+                return lambda items, description: heeding(_by_bytes(items, source.stream, bar(desc=description)))
     return lambda items, description: heeding(bar(items, description))
 
 

@@ -17,22 +17,8 @@ import sys
 from collections.abc import Callable, Iterable
 
 from nonproj.cli import plugins
-from nonproj.cli.arguments import (
-    EXIT_ERROR,
-    Arguments,
-    add_decoding,
-    add_on_error,
-    add_reading,
-    add_tagging,
-    with_values,
-)
-from nonproj.cli.command_arguments import (
-    add_distil,
-    add_package,
-    add_parse,
-    add_show,
-    add_train,
-)
+from nonproj.cli.arguments import EXIT_ERROR, Arguments, add_decoding, add_parsing, add_tagging, with_values
+from nonproj.cli.command_arguments import add_distil, add_package, add_parse, add_show, add_train
 from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.model_names import are_inputs, is_terminal, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
@@ -43,11 +29,6 @@ EXIT_BROKEN_PIPE = 141
 
 _COLLECT_AFTER = 100_000
 """Number of new objects that triggers garbage collection; scanning the objects of all imports takes 0.1 s."""
-
-_DECODING_OPTIONS = {
-    f"--{no}{name}" for name in ("projective", "exact", "full", "sentences-by-trees", "tag") for no in ("", "no-")
-}
-_DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--max-words", "--search-limit"}
 
 _VERBOSITY = re.compile("-v+|-q+|--verbose|--quiet")
 
@@ -114,10 +95,7 @@ def _add_evaluate(parser: Arguments) -> None:
     text = "with --calibration: parse the plain text of GOLD; words and sentences not in GOLD count as errors"
     add("--text", dest="from_text", action="store_true", help=text)
     add("--json", action="store_true", help="print all figures as JSON")
-    add_on_error(parser)
-    add_reading(parser)
-    add_tagging(parser)
-    add_decoding(parser)
+    add_parsing(parser)
 
 
 def _add_inspect(parser: Arguments) -> None:
@@ -185,13 +163,15 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         behind = [word for word in extra if word == "-" or not word.startswith("-")]
         extra = [word for word in extra if word not in behind]
         assign = _assign_parse_files if options.command == "parse" else _assign_evaluate_files
-        options, more = assign(options, options.files + behind, commands[options.command])
-        extra += more
+        options = assign(options, options.files + behind, commands[options.command])
     if extra:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate" and options.model is None:
+        parsing = Arguments()
+        add_tagging(parsing)
+        add_decoding(parsing)
         for name in (word.partition("=")[0] for word in words):
-            if name in _DECODING_OPTIONS:
+            if name in parsing.option_names():
                 commands["evaluate"].error(f"{name} applies to parsing and needs --model")
     if not options.command and not options.version:
         parser.error(f"a command is expected: {', '.join(commands)}")
@@ -225,10 +205,8 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
         parser.error(f"{standard[0]} and {standard[1]} cannot both be standard input (-)")
 
 
-def _assign_parse_files(
-    options: argparse.Namespace, files: list[str], parser: Arguments
-) -> tuple[argparse.Namespace, list[str]]:
-    """Return the options with model and input, and the remaining files."""
+def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> argparse.Namespace:
+    """Return the options with model and input."""
     model = options.model
     if model is None:
         if not files and is_terminal(sys.stdin):
@@ -238,13 +216,11 @@ def _assign_parse_files(
     for name in ("token_ranges", "cut_words", "breaks"):
         if getattr(options, name) not in (None, False) and not options.plain:
             parser.error(f"--{name.replace('_', '-')} applies to plain text: --text, --lines, --words or --tokens")
-    return with_values(options, model=model, inputs=inputs, input=inputs[0]), []
+    return with_values(options, model=model, inputs=inputs, input=inputs[0])
 
 
-def _assign_evaluate_files(
-    options: argparse.Namespace, files: list[str], parser: Arguments
-) -> tuple[argparse.Namespace, list[str]]:
-    """Return the options with the gold and the parsed files, and the remaining files."""
+def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> argparse.Namespace:
+    """Return the options with the gold and the parsed files."""
     if not files or bool(files[1:]) == bool(options.model):
         parser.error("expected " + ("--ud GOLD A [B]" if options.ud else "GOLD PARSED, GOLD A B or -m MODEL GOLD"))
     if options.calibration and not options.model:
@@ -259,7 +235,9 @@ def _assign_evaluate_files(
         parser.error("--train needs --ud and --errors")
     if options.ud and options.max_line:
         parser.error("--ud reads files by its own rules and excludes --max-line")
-    return with_values(options, gold=files[0], parsed=files[1:3]), files[3:]
+    if files[3:]:
+        parser.error(f"unknown argument {files[3]!r}")
+    return with_values(options, gold=files[0], parsed=files[1:])
 
 
 def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:
