@@ -271,20 +271,17 @@ def write(
     if not hasattr(target, "write"):
         with open_output(target) as stream:
             return write(sentences_with_trees, stream, deps=deps)
-    binary = not hasattr(target, "encoding")
-    out: Any = target  # a stream of bytes or of text
+    out: Any = target
+    put = out.write if hasattr(out, "encoding") else lambda text: out.write(text.encode())
     count, sentence, lines_written = 0, None, 0
     for item in sentences_with_trees:
         if isinstance(item, str):
-            out.write(item.encode() if binary else item)
+            put(item)
             continue
         sentence, heads, *rest = item
         lines_written = len(sentence.lines)
-        text = _text(sentence.lines, sentence) if heads is None else replace(sentence, heads, *rest, deps=deps)
-        out.write(text.encode() if binary else text)
+        put(_text(sentence.lines, sentence) if heads is None else replace(sentence, heads, *rest, deps=deps))
         count += 1
-    if sentence is not None and (
-        blank := "".join(sentence.lines[lines_written:])
-    ):  # at the end of the file: see `read`
-        out.write(blank.encode() if binary else blank)
+    if sentence is not None and (blank := "".join(sentence.lines[lines_written:])):
+        put(blank)  # at the end of the file: see `read`
     return count

@@ -209,17 +209,10 @@ def check_folder(path: str | Path) -> None:
     nonproj.errors.FileError: /proc/none: cannot be written: no such file
     """
     try:
-        with replacing(Path(_follow(path))) as temporary:
-            temporary.unlink()
-            raise _Possible
-    except _Possible:
-        pass
+        with replacing(Path(_follow(path)), lambda temporary, _: temporary.unlink()):
+            pass
     except OSError as error:
         raise _unwritable(path, error) from None
-
-
-class _Possible(Exception):
-    """The file could be written; the test is discarded."""
 
 
 def _is_descriptor(target: str) -> bool:
