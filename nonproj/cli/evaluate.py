@@ -63,6 +63,7 @@ def _official_scores(options: argparse.Namespace, treebanks: Treebanks) -> tuple
     from nonproj.evaluation.text_errors import text_errors
     from nonproj.evaluation.universal import ud_scores, universal_features
 
+    features = universal_features()  # or the error for the missing package, before any file is read
     gold, *systems = [_content(path, treebanks) for path in (options.gold, *options.parsed)]
     scores = [ud_scores(_opened(*gold), _opened(*system)) for system in systems]
     result: dict[str, Any] = {"gold": options.gold}
@@ -72,7 +73,7 @@ def _official_scores(options: argparse.Namespace, treebanks: Treebanks) -> tuple
     if options.errors:
         known = {form for s in treebanks.read(options.train) for form in s.forms} if options.train else None
         sentences, *parsed = [list(conll.read(_opened(*content))) for content in (gold, *systems)]
-        result["errors"] = text_errors(sentences, parsed, known, universal_features())
+        result["errors"] = text_errors(sentences, parsed, known, features)
         text += text_error_report(result["errors"])
     return result, text
 

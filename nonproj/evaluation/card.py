@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -52,19 +53,10 @@ def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
     >>> figures_of_test({"sentences": 2, "words": 9} | both)["las"]
     0.8
     """
-    without, having, certificates = (
-        figures[name] or {} for name in ("without_punctuation", "with_punctuation", "certificates")
-    )
-    return {
-        "sentences": figures["sentences"],
-        "words": figures["words"],
-        "uas": without["uas"],
-        "las": without["las"],
-        "uas_punctuation": having["uas"],
-        "las_punctuation": having["las"],
-        "agreed": certificates.get("agreed"),
-        "certified": certificates.get("certified"),
-    }
+    record = {name: figures[name] for name in ("sentences", "words")}
+    record |= {name: figures["without_punctuation"][name] for name in ("uas", "las")}
+    record |= {f"{name}_punctuation": figures["with_punctuation"][name] for name in ("uas", "las")}
+    return record | {name: (figures["certificates"] or {}).get(name) for name in ("agreed", "certified")}
 
 
 def calibration_of_test(judged: Mapping[str, Outcomes]) -> dict[str, float | int]:
@@ -104,11 +96,8 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
     data, test, calibration = (record(training, key) for key in ("data", "test", "calibration"))
     *others, last = (_PARTS.get(part, part) for part in description["config"]["parts"])
     parts = " and ".join(filter(None, [", ".join(others), last]))
-    lines = [
-        f"# {name}",
-        "",
-        f"A dependency parser that scores {parts}, by nonproj {training.get('version', 'unknown')}.",
-    ]
+    version = training.get("version", "unknown")
+    lines = [f"# {name}", "", f"A dependency parser that scores {parts}, by nonproj {version}."]
     lines += ["", "## Data", "", *_table(("", ""), _data(data, training))]
     lines += ["", "## Accuracy", ""]
     lines += _table(("on the test file", ""), _figures(test)) if test else ["The model was not evaluated in training."]
@@ -127,15 +116,13 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
 def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the facts about the treebank."""
     yield "treebank", data.get("name") or "not named"
-    if data.get("language"):
-        yield "language", data["language"]
+    if language := data.get("language"):
+        yield "language", language
     yield "licence", data.get("licence") or "unknown; the terms of the treebank may restrict the use of the model"
-    if training.get("encoder"):
-        encoder = training["encoder"]
+    if encoder := training.get("encoder"):
         licence = encoder.get("licence") or "unknown"
         yield "pretrained encoder", f"{encoder.get('name')} ({encoder.get('kind')}), licence: {licence}"
-    if training.get("vectors"):
-        vectors = training["vectors"]
+    if vectors := training.get("vectors"):
         terms = f"{_number(vectors.get('words'))} words; the terms of the vectors may restrict the use of the model"
         yield "word vectors", f"`{vectors.get('name')}`, {terms}"
     for role, title in (("train", "training file"), ("test", "test file")):
@@ -143,20 +130,16 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
             digest = data.get(f"{role}_sha256")
             yield title, f"`{data[f'{role}_file']}`" + (f", SHA-256 `{digest}`" if digest else "")
     yield "trained on", f"{training.get('sentences', '?')} sentences, {training.get('words', '?')} words"
-    if training.get("silver"):
-        silver = training["silver"]
+    if silver := training.get("silver"):
         count, words = _number(silver.get("sentences")), _number(silver.get("words"))
         named = f" of `{silver['texts']}`" if silver.get("texts") else ""
         teacher = f"by `{silver['teacher']}`" if silver.get("teacher") else "automatically"
         terms = "the terms of the text may restrict the use of the model"
         yield "and on", f"{count} sentences, {words} words{named}, parsed {teacher}; {terms}"
-    if training.get("related"):
-        related = training["related"]
+    if related := training.get("related"):
         count, words = _number(related.get("sentences")), _number(related.get("words"))
-        yield (
-            "and on",
-            f"{count} sentences, {words} words of related treebanks: {related.get('treebanks', 'not named')}",
-        )
+        named = related.get("treebanks", "not named")
+        yield "and on", f"{count} sentences, {words} words of related treebanks: {named}"
     if continued := record(training, "continued"):
         named, count = continued.get("model"), _number(continued.get("sentences"))
         yield "continues", f"`{named}`" + (f", SHA-256 `{continued['sha256']}`" if continued.get("sha256") else "")
@@ -229,9 +212,8 @@ def _percent(share: object) -> str:
 
 def _number(value: object) -> str:
     """Return a value as YAML writes it, numbers in a few digits."""
-    words = {True: "true", False: "false", None: "null"}
     if value is None or isinstance(value, bool):
-        return words[value]
+        return json.dumps(value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

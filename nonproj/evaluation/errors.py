@@ -6,7 +6,8 @@ One table serves one parser or several side by side: results derive from the tab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,15 +93,14 @@ def error_tables(
     }
     for row, kind in zip(tables["nonprojective"], (False, True), strict=True):
         chosen = [words["predicted_nonprojective"][counted] == kind for words in columns]
-        same = [right & (crossing == kind) for right in correct]
-        row["predicted"] = [int(flags.sum()) for flags in chosen]
-        row["precision"] = [share_of(right[flags]) for right, flags in zip(same, chosen, strict=True)]
-    confusions = None
+        _add_precision(row, chosen, [right & (crossing == kind) for right in correct])
+    confused = None
     if both is not None:
-        predicted = [words["predicted_label"][counted] for words in columns]
-        _add_precision(tables["label"], predicted, both)
-        confusions = _confusions(kept["gold_label"], predicted)
-    return {"words": int(counted.sum()), "tables": tables, "confusions": confusions}
+        gold, predicted = kept["gold_label"], [words["predicted_label"][counted] for words in columns]
+        for row in tables["label"]:
+            _add_precision(row, [labels == row["name"] for labels in predicted], both)
+        confused = confusions(zip(gold[gold != labels], labels[gold != labels], strict=True) for labels in predicted)
+    return {"words": int(counted.sum()), "tables": tables, "confusions": confused}
 
 
 def _depths(sentence: np.ndarray, heads: np.ndarray) -> np.ndarray:
@@ -141,20 +141,14 @@ def _by_bin(
     ]
 
 
-def _add_precision(rows: list[dict[str, Any]], predicted: list[np.ndarray], both: list[np.ndarray]) -> None:
-    """Add to the rows of labels the number of predictions of each label, and the share of correct ones."""
-    for row in rows:
-        chosen = [labels == row["name"] for labels in predicted]
-        row["predicted"] = [int(flags.sum()) for flags in chosen]
-        row["precision"] = [share_of(right[flags]) for right, flags in zip(both, chosen, strict=True)]
+def _add_precision(row: dict[str, Any], chosen: list[np.ndarray], correct: list[np.ndarray]) -> None:
+    """Add to a row the number of words that each parser predicts to be of its kind, and the share of correct ones."""
+    row["predicted"] = [int(flags.sum()) for flags in chosen]
+    row["precision"] = [share_of(right[flags]) for right, flags in zip(correct, chosen, strict=True)]
 
 
-def _confusions(gold: np.ndarray, predicted: list[np.ndarray]) -> list[dict[str, Any]]:
-    """Return how often each label is predicted instead of another."""
-    counts: dict[tuple[str, str], list[int]] = {}
-    for i, labels in enumerate(predicted):
-        wrong = gold != labels
-        for pair in zip(gold[wrong], labels[wrong], strict=True):
-            counts.setdefault(pair, [0] * len(predicted))[i] += 1
-    ordered = sorted(counts.items(), key=lambda item: (-sum(item[1]), item[0]))
-    return [{"gold": pair[0], "predicted": pair[1], "counts": numbers} for pair, numbers in ordered]
+def confusions(pairs: Iterable[Iterable[Sequence[str]]]) -> list[dict[str, Any]]:
+    """Return how often each pair of a gold and another value was found, for each parser; the most frequent first."""
+    counts = [Counter(map(tuple, each)) for each in pairs]
+    every = sorted(set().union(*counts), key=lambda pair: (-sum(each[pair] for each in counts), pair))
+    return [{"gold": a, "predicted": b, "counts": [each[a, b] for each in counts]} for a, b in every]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.evaluation.alignment import WordSpans, align, partners, text_heads
+from nonproj.evaluation.errors import confusions
 from nonproj.text.graphemes import JOINER, LINKER, MARK, grapheme_class
 from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
@@ -141,13 +142,13 @@ def text_errors(
         "feature": _features(first, compared),
         "label": _by_string(first.labels, compared),
     }
-    confusions = {
-        "words": _confusions([[pair for _, *pair in each] for each in places]),
+    confused = {
+        "words": confusions([[pair for _, *pair in each] for each in places]),
         "tag": _confused(first, compared, lambda text, word: text.rows[word][3]),
         "lemma": _confused(first, compared, lambda text, word: text.rows[word][2], "lemmas"),
         "label": _confused(first, compared, lambda text, word: text.labels[word]),
     }
-    return {"words": len(first.rows), "tables": tables, "confusions": confusions}
+    return {"words": len(first.rows), "tables": tables, "confusions": confused}
 
 
 # -- comparison --------------------------------------------------------------------------------------------------------
@@ -242,12 +243,8 @@ def _boundaries(gold: _Text, compared: Sequence[_Comparison]) -> list[dict[str, 
     errors = sum(wrong, Counter[str]())
     names = sorted(counts.keys() | errors.keys(), key=lambda name: (-counts[name], -errors[name], name))
     return [
-        {
-            "name": name,
-            "gold": counts[name],
-            "missed": [each[name] for each in missed],
-            "wrong": [each[name] for each in wrong],
-        }
+        {"name": name, "gold": counts[name]}
+        | {kind: [each[name] for each in found] for kind, found in (("missed", missed), ("wrong", wrong))}
         for name in names
     ]
 
@@ -348,11 +345,4 @@ def _confused(
         chosen = np.flatnonzero(words & ~each.correct[metric]) if metric else np.flatnonzero(words)
         found = [(value(gold, g), value(each.text, int(each.partner[g]))) for g in chosen.tolist()]
         pairs.append([pair for pair in found if pair[0] != pair[1]])
-    return _confusions(pairs)
-
-
-def _confusions(pairs: Sequence[Iterable[Sequence[str]]]) -> list[dict[str, Any]]:
-    """Return how often each pair was found, the most frequent first."""
-    counts = [Counter(map(tuple, each)) for each in pairs]
-    every = sorted(set().union(*counts), key=lambda pair: (-sum(each[pair] for each in counts), pair))
-    return [{"gold": a, "predicted": b, "counts": [each[a, b] for each in counts]} for a, b in every]
+    return confusions(pairs)

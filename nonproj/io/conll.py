@@ -215,6 +215,20 @@ def _text(lines: Iterable[str], sentence: Sentence) -> str:
     return "".join(lines if sentence.order is None else (restored(line, sentence.order) for line in lines))
 
 
+def comments_of(sentence: Sentence) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values of the comments above a sentence; a comment without ``=`` has an empty value.
+
+    Examples
+    --------
+    >>> list(comments_of(Sentence([], lines=["# sent_id = a1\\n", "# newpar\\n"])))
+    [('sent_id', 'a1'), ('newpar', '')]
+    """
+    for line in sentence.lines:
+        if (line := line.removeprefix(BOM)).startswith("#"):
+            key, _, value = line[1:].partition("=")
+            yield key.strip(), value.strip()
+
+
 def _comment(lines: list[str], comments: dict[str, object]) -> None:
     """Insert comments below the existing ones; a comment with the same key is replaced."""
     bare = [line.removeprefix(BOM) for line in lines]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
 from nonproj.errors import DependencyError, FileError, closest, needs
 from nonproj.io.checks import ReadingRules
-from nonproj.io.conll import read
+from nonproj.io.conll import comments_of, read
 from nonproj.io.files import Source, open_binary, open_output
 from nonproj.io.kinds import FORMATS
 from nonproj.types import Sentence
@@ -79,15 +79,13 @@ def record_of(sentence: Sentence, number: int) -> dict[str, Any]:
     [{'id': 1, 'form': 'Regn', 'upos': 'NOUN', 'head': 0, 'label': 'root', 'confidence': 0.9}]
     """
     record: dict[str, Any] = {"sentence": number}
-    for line in sentence.lines:
-        if line.startswith("#"):
-            name, _, value = (part.strip() for part in line[1:].partition("="))
-            if name in ("sent_id", "text"):
-                record[name] = value
-            elif name.startswith(_OWN):
-                name, figure = name.removeprefix(_OWN), _figure(value)
-                if figure is not None and name not in ("sentence", "sent_id", "text", "words"):
-                    record["tree_confidence" if name == "confidence" else name] = figure
+    for name, value in comments_of(sentence):
+        if name in ("sent_id", "text"):
+            record[name] = value
+        elif name.startswith(_OWN):
+            name, figure = name.removeprefix(_OWN), _figure(value)
+            if figure is not None and name not in ("sentence", "sent_id", "text", "words"):
+                record["tree_confidence" if name == "confidence" else name] = figure
     return record | {"words": [_word(row) for row in sentence.rows]}
 
 

@@ -115,10 +115,8 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
     if item.confidence is not None:
         data["c"] = [round(100 * share) for share in item.confidence]
     if "certified" in item.statistics:
-        known = {
-            name: value for name in CERTIFICATE if (value := item.statistics.get(name)) is not None and isfinite(value)
-        }
-        data["s"] = {name: round(value, 6) if isinstance(value, float) else value for name, value in known.items()}
+        known = {name: item.statistics[name] for name in CERTIFICATE if name in item.statistics}
+        data["s"] = {n: round(v, 6) if isinstance(v, float) else v for n, v in known.items() if isfinite(v)}
     if "confidence" in item.statistics:
         data["q"] = float(f"{item.statistics['confidence']:.3g}")
     if is_right_to_left(item.sentence.forms):
@@ -127,17 +125,8 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
 
 
 CERTIFICATE = (
-    "certified",
-    "gap",
-    "score",
-    "bound",
-    "iterations",
-    "nodes",
-    "arcs",
-    "full",
-    "price",
-    "projective",
-    "rank",
+    *("certified", "gap", "score", "bound", "iterations", "nodes"),
+    *("arcs", "full", "price", "projective", "rank"),
 )
 """The statistics that are shown of a certificate."""
 
