@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, MutableMapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, MutableMapping
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -28,8 +27,7 @@ OTHER = "other"
 log = logging.getLogger("nonproj.access")
 
 
-@dataclass
-class RequestFacts:
+class RequestFacts(NamedTuple):
     """The facts of a request, for the log and the metrics.
 
     Attributes
@@ -47,14 +45,15 @@ class RequestFacts:
     waited: float = 0.0
     worked: float = 0.0
 
-    def record(self, model: str, sentences: int, words: int, waited: float, worked: float) -> None:
-        """Fill in the facts."""
-        self.model, self.sentences, self.words, self.waited, self.worked = model, sentences, words, waited, worked
+
+def record(scope: Scope, facts: RequestFacts) -> None:
+    """Keep the facts of a request in its scope, for `Monitor`."""
+    scope.setdefault("state", {})["facts"] = facts
 
 
 def facts_of(scope: Scope) -> RequestFacts:
-    """Return the facts of a request, to be filled in later."""
-    return scope.setdefault("state", {}).setdefault("facts", RequestFacts())
+    """Return the facts of a request."""
+    return scope.get("state", {}).get("facts", RequestFacts())
 
 
 class Metrics:
@@ -66,17 +65,15 @@ class Metrics:
         The existing paths.
     pool : WorkerPool
     reloader : Reloader
-    writing : callable
-        Returns the middleware that sends responses, or None if there is none yet.
+    writing : Writing
+        The middleware that sends responses.
 
     Attributes
     ----------
     registry : CollectorRegistry
     """
 
-    def __init__(
-        self, paths: Iterable[str], pool: WorkerPool, reloader: Reloader, writing: Callable[[], Writing | None]
-    ):
+    def __init__(self, paths: Iterable[str], pool: WorkerPool, reloader: Reloader, writing: Writing):
         self.registry, self._paths = CollectorRegistry(), frozenset(paths)
         text = "Requests answered, by path and status."
         self._requests = Counter("nonproj_requests", text, ["path", "status"], registry=self.registry)
@@ -107,12 +104,12 @@ class Metrics:
 class _PoolCollector(Collector):
     """The state of a pool, of its models and of the connections, read when metrics are requested."""
 
-    def __init__(self, pool: WorkerPool, reloader: Reloader, writing: Callable[[], Writing | None]):
+    def __init__(self, pool: WorkerPool, reloader: Reloader, writing: Writing):
         self._pool, self._reloader, self._writing = pool, reloader, writing
 
     def collect(self) -> Iterable[Metric]:
         """Return the gauges."""
-        pool, writing = self._pool, self._writing()
+        pool, writing = self._pool, self._writing
         yield GaugeMetricFamily("nonproj_queue_length", "Requests waiting for a worker.", pool.waiting)
         yield GaugeMetricFamily("nonproj_queue_delay_seconds", "Estimated wait of a new request.", pool.delay())
         workers = GaugeMetricFamily("nonproj_workers", "Worker processes, by state.", labels=["state"])
@@ -132,10 +129,10 @@ class _PoolCollector(Collector):
         yield GaugeMetricFamily("nonproj_models_loaded_timestamp_seconds", text, self._reloader.loaded)
         memory = sum(map(resident_bytes, pool.workers.pids))
         yield GaugeMetricFamily("nonproj_workers_resident_memory_bytes", "Memory of all worker processes.", memory)
-        unsent = writing.unsent if writing else 0
-        yield GaugeMetricFamily("nonproj_unsent_bytes", "Bytes of responses that clients have not read.", unsent)
-        dropped = writing.dropped if writing else 0
-        yield CounterMetricFamily("nonproj_clients_dropped", "Clients that did not read their responses.", dropped)
+        text = "Bytes of responses that clients have not read."
+        yield GaugeMetricFamily("nonproj_unsent_bytes", text, writing.unsent)
+        text = "Clients that did not read their responses."
+        yield CounterMetricFamily("nonproj_clients_dropped", text, writing.dropped)
 
 
 class Monitor:
@@ -155,7 +152,7 @@ class Monitor:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, facts, status, size = time.perf_counter(), facts_of(scope), 0, 0
+        began, status, size = time.perf_counter(), 0, 0
 
         async def noting(message: MutableMapping[str, Any]) -> None:
             """Send a message, and record its status and size."""
@@ -168,7 +165,7 @@ class Monitor:
             await self.app(scope, receive, noting)
         finally:
             seconds = time.perf_counter() - began
-            self.metrics.count(scope["path"], status, seconds, facts)
+            self.metrics.count(scope["path"], status, seconds, facts_of(scope))
             log.info("%s", access_line(scope, status, size, seconds))
 
 

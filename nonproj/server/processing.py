@@ -65,18 +65,6 @@ class Task(NamedTuple):
     certificates: bool = False
 
 
-class ProcessingResult(NamedTuple):
-    """The output, statistics of each sentence (see `nonproj.evaluation.certificates.statistics`), and numbers.
-
-    If the model has a confidence classifier, they include the probabilities of each sentence and of its words.
-    """
-
-    text: str
-    certificates: list[dict[str, Any]]
-    sentences: int
-    words: int
-
-
 class Answer(NamedTuple):
     """The body of a response, and the number of sentences and words in it."""
 
@@ -148,7 +136,7 @@ def respond(name: str, task: Task) -> Answer:
     reference, info = _served[name]
     reference = reference._replace(tags="all") if task.tag else reference
     try:
-        result = process(reference, task)
+        sentences, text, certificates = process(reference, task)
     except NonprojError as error:
         if isinstance(error, DataError | SizeError) and not isinstance(error, SentenceMemoryError):
             raise RequestError(in_words_of_http(str(error))) from None
@@ -160,11 +148,11 @@ def respond(name: str, task: Task) -> Answer:
     content: dict[str, Any] = {
         "model": name,
         "acknowledgements": info.notes if task.tokenizer is not None else [],
-        "result": result.text,
+        "result": text,
     }
     if task.certificates:
-        content["certificates"] = result.certificates
-    return Answer(json_body(content), result.sentences, result.words)
+        content["certificates"] = certificates
+    return Answer(json_body(content), len(sentences), sum(map(len, sentences)))
 
 
 def json_body(content: dict[str, Any]) -> bytes:
@@ -193,13 +181,19 @@ def in_words_of_http(message: str) -> str:
     return message
 
 
-def process(reference: ModelRef, task: Task) -> ProcessingResult:
-    """Return the result of a request.
+def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[dict[str, Any]]]:
+    """Return the sentences of a request, the text of the result, and the certificates, if they are wanted.
 
     Parameters
     ----------
     reference : ModelRef
     task : Task
+
+    Returns
+    -------
+    list of Sentence, str, list of dict
+        The last has statistics of each sentence: see `nonproj.evaluation.certificates.statistics`.  If the model has a
+        confidence classifier, they include the probabilities of each sentence and of its words.
 
     Raises
     ------
@@ -208,7 +202,6 @@ def process(reference: ModelRef, task: Task) -> ProcessingResult:
     """
     nlp, certificates = _parser(reference), []
     sentences = _read(nlp, task)
-    counts = (len(sentences), sum(map(len, sentences)))
     if task.tag and not task.parse:
         sentences = nlp.parser.tag(sentences)
     if task.parse:
@@ -217,7 +210,7 @@ def process(reference: ModelRef, task: Task) -> ProcessingResult:
         texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
     else:
         texts = ("".join(sentence.lines) for sentence in sentences)
-    return ProcessingResult("".join(texts), certificates, *counts)
+    return sentences, "".join(texts), certificates
 
 
 def _read(nlp: TextParser, task: Task) -> list[Sentence]:

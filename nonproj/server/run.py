@@ -100,11 +100,8 @@ async def _serve(load: Load, options: ServerOptions, listeners: list[socket.sock
         async with WorkerPool(options.jobs, limits, reloader.preparation, models.descriptors) as pool:
             service = Service(pool, names, reloader, options.max_bytes, options.hosts, options.origins)
             seconds = int(2 * options.timeout + STOPPING_SECONDS)
-            server = _Server(
-                configuration(make_app(service), timeout_graceful_shutdown=seconds),
-                lambda: _announce(names, listeners, options),
-            )
-            control.stop_with_signals(server)
+            config = configuration(make_app(service), timeout_graceful_shutdown=seconds)
+            server = control.server = _Server(config, lambda: _announce(names, listeners, options))
             pool.workers.failed.add_done_callback(lambda _: server.fail())
             async with reloader.serving(pool):
                 await server.serve(sockets=listeners)
@@ -127,16 +124,17 @@ class _Control:
     """Responds to signals: SIGINT and SIGTERM stop the server, SIGHUP reloads the models.
 
     SIGHUP also reports that the terminal of the server was closed; then it stops the server.
+
+    Attributes
+    ----------
+    server : _Server or None
+        What signals stop; None while the task that prepares it is stopped instead.
     """
 
     def __init__(self, reloader: Reloader):
         self._reloader, self._task = reloader, asyncio.current_task()
         self._had_terminal = _has_terminal()
-        self._server: _Server | None = None
-
-    def stop_with_signals(self, server: _Server) -> None:
-        """Stop a server by signals from now on, rather than the task that prepares it."""
-        self._server = server
+        self.server: _Server | None = None
 
     def handle_signals(self) -> None:
         """Handle signals from now on, including those that were blocked before."""
@@ -148,15 +146,15 @@ class _Control:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
     def _stop(self) -> None:
-        if self._server is not None and self._server.started:
-            self._server.stop()
+        if self.server is not None and self.server.started:
+            self.server.stop()
         elif self._task is not None:
             self._task.cancel()
 
     def _hang_up(self) -> None:
         if self._had_terminal and not _has_terminal():
             self._stop()
-        elif self._server is None or not self._server.should_exit:
+        elif self.server is None or not self.server.should_exit:
             self._reloader.reload()
 
 
@@ -184,7 +182,7 @@ class _Server(Server):
         await self.stop_accepting()
         for connection in self.server_state.connections:
             if isinstance(connection, Protocol):
-                connection.retire()
+                connection.retiring = True
         end = loop.time() + LAST_REQUEST_SECONDS
         while self.server_state.connections and loop.time() < end and not self.force_exit:
             await asyncio.sleep(0.05)
