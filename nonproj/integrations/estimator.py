@@ -193,21 +193,16 @@ class DependencyParser(BaseEstimator):
 
         If ``certified``, no tree over the candidate arcs scores higher.
         """
-        check_is_fitted(self)
-        return Predictions(parse.decoded for _, parse in self._parse_all(sentences_of(X, ignore_heads=True)))
+        return Predictions(parse.decoded for _, parse in self._parse_all(X))
 
     def predict_with_confidence(self, X: Treebank) -> list[tuple[np.ndarray, Confidence | None]]:
         """Return each sentence's heads, int32[n], and how probably they are correct; None without a classifier."""
-        check_is_fitted(self)
-        parses = self._parse_all(sentences_of(X, ignore_heads=True))
-        return Predictions((parse.decoded.heads, parse.confidence) for _, parse in parses)
+        return Predictions((parse.decoded.heads, parse.confidence) for _, parse in self._parse_all(X))
 
     def parse_all(self, X: Treebank) -> list[Any]:
         """Return the sentences, each in its original type, with predicted heads and labels."""
-        check_is_fitted(self)
         originals = sentences_of(X, ignore_heads=True) if isinstance(X, str | Path) else listed(X)
-        parses = self._parse_all(sentences_of(originals, ignore_heads=True))
-        return [annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
+        return [annotated(each, *pair) for each, pair in zip(originals, self._parse_all(originals), strict=True)]
 
     def evaluate(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> Evaluation:
         """Return all metrics of the comparison with the gold trees, such as ``uas``, ``las`` and certificate rates.
@@ -219,7 +214,6 @@ class DependencyParser(BaseEstimator):
         DataError
             A sentence has no gold heads.
         """
-        check_is_fitted(self)
         gold, evaluation = with_heads(sentences_of(X), y), Evaluation()
         for sentence, (_, parse) in zip(gold, self._parse_all(gold), strict=True):
             evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
@@ -238,8 +232,10 @@ class DependencyParser(BaseEstimator):
             raise ValueError(_NOTHING)
         return found
 
-    def _parse_all(self, sentences: list[Sentence]) -> Iterator[tuple[Sentence, Parse]]:
+    def _parse_all(self, X: Treebank) -> Iterator[tuple[Sentence, Parse]]:
         """Parse with the requested number of processes."""
+        check_is_fitted(self)
+        sentences = sentences_of(X, ignore_heads=True)
         if self.n_jobs in (None, 1):
             return self._parser.parse_all(sentences)
         if not isinstance(self.n_jobs, int | np.integer) or not (self.n_jobs == -1 or self.n_jobs > 0):

@@ -212,7 +212,7 @@ def check_folder(path: str | Path) -> None:
         with replacing(Path(_follow(path)), lambda temporary, _: temporary.unlink()):
             pass
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error) from None
 
 
 def _is_descriptor(target: str) -> bool:
@@ -289,13 +289,13 @@ def open_binary(path: str | Path, rename: Rename = os.replace) -> Iterator[Binar
             opened = open_temporary(temporary) if temporary else _open_direct(target)
             raw = stack.enter_context(io.BufferedWriter(_Named(opened, path)))
         except OSError as error:
-            raise _unwritable(path, error) from None
+            raise unwritable(path, error) from None
         yield raw
         if not direct:
             _sync(raw, path)
 
 
-def _unwritable(path: str | Path, error: OSError) -> FileError:
+def unwritable(path: str | Path, error: OSError) -> FileError:
     """Return the error for a file that cannot be written."""
     folder = os.path.dirname(os.fspath(path))
     absent = isinstance(error, FileNotFoundError) and not os.path.isdir(folder or os.curdir)
@@ -308,7 +308,7 @@ def _sync(raw: BinaryIO, path: str | Path) -> None:
         raw.flush()
         os.fsync(raw.fileno())
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error) from None
 
 
 @contextlib.contextmanager

@@ -36,8 +36,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import FileError, ModelError
-from nonproj.io.files import open_binary, unpacked
+from nonproj.errors import ModelError
+from nonproj.io.files import open_binary, unpacked, unwritable
 from nonproj.io.kinds import MODEL_MAGIC, OLD_MODEL_MAGIC, is_model
 from nonproj.io.strings import NAME, fits
 from nonproj.io.temporary import reason
@@ -116,7 +116,7 @@ def write(path: str | Path, values: Mapping[str, Any], arrays: Mapping[str, np.n
         try:
             stream.writelines(blocks)
         except OSError as error:
-            raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+            raise unwritable(path, error) from None
 
 
 def chunks(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[Any]:

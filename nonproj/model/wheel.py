@@ -142,9 +142,8 @@ def write_package(
     pure = "true" if tag.endswith("-none-any") else "false"
     files = dict(members)
     files[f"{stem}.dist-info/METADATA"] = _metadata(headers, requires, card)
-    files[f"{stem}.dist-info/WHEEL"] = (
-        f"Wheel-Version: 1.0\nGenerator: nonproj\nRoot-Is-Purelib: {pure}\nTag: {tag}\n".encode()
-    )
+    text = f"Wheel-Version: 1.0\nGenerator: nonproj\nRoot-Is-Purelib: {pure}\nTag: {tag}\n"
+    files[f"{stem}.dist-info/WHEEL"] = text.encode()
     if entry_points:
         files[f"{stem}.dist-info/entry_points.txt"] = entry_points.encode()
     record = "".join(f"{name},{_digest(data)},{len(data)}\n" for name, data in files.items())
