@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import io
 import json
 import sys
@@ -94,7 +93,7 @@ def _content(path: str, treebanks: Treebanks) -> tuple[str, bytes]:
 
 def _opened(name: str, content: bytes) -> OpenedInput:
     """Return a file that has been read."""
-    return OpenedInput(io.BytesIO(content), name, contextlib.nullcontext())
+    return OpenedInput(io.BytesIO(content), name)
 
 
 def _evaluate(options: argparse.Namespace, treebanks: Treebanks) -> tuple[list[Evaluation], bool]:

@@ -101,8 +101,8 @@ def peek_sentences(source: OpenedInput, model: Model, plain: TextInput | None = 
     plain : TextInput, optional
         The input is plain text.
     """
-    stream = io.BytesIO(_first_bytes(source, _BYTES if plain is None else _TEXT_BYTES))
-    opened = OpenedInput(stream, source.name, stream)
+    beginning = _first_bytes(source, _BYTES if plain is None else _TEXT_BYTES)
+    opened = OpenedInput(io.BytesIO(beginning), source.name)
     try:
         if plain is None:
             units: Iterable[Any] = read_units(opened, ReadingRules(ignore_heads=True, may_be_empty=True))

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from nonproj import __version__
-from nonproj.cli.common import check_outputs, progress_bar, reading_rules
+from nonproj.cli.common import progress_bar, reading_rules
 from nonproj.cli.train import evaluate_on
 from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.card import model_card, record
@@ -34,7 +34,6 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("--package-version", f"{options.package_version!r} is not a version such as 1.0.0")
     if not folder.is_dir():
         raise FileError(str(folder), "this is no folder; a folder for the wheel is expected")
-    check_outputs({}, {"model": options.model, "test file": options.test})
     model = rounded(Model.load_trained(located(options.model)), options.rounding)
     if options.test:
         rules = reading_rules(options, require_heads=True)

@@ -40,11 +40,7 @@ def partial_of(options: argparse.Namespace) -> str:
 
 
 def parse(
-    options: argparse.Namespace,
-    model: Model,
-    decoding: DecodingConfig,
-    text: TextOptions,
-    source: OpenedInput,
+    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: OpenedInput
 ) -> ParseLog:
     """Parse task by task; those of the current file are kept in ``OUT.partial``, and so is which files are complete.
 

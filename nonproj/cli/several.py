@@ -26,11 +26,7 @@ log = logging.getLogger("nonproj")
 
 
 def parse(
-    options: argparse.Namespace,
-    model: Model,
-    decoding: DecodingConfig,
-    text: TextOptions,
-    source: OpenedInput,
+    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: OpenedInput
 ) -> ParseLog:
     """Parse files; each output appears when it is complete, and an error leaves those of the files before it.
 

@@ -159,8 +159,12 @@ def annotate(
                 lines |= statistics(tree)
             if confidence.write and tree.confidence is not None:
                 lines["confidence"] = round(float(tree.confidence.tree), 4)
-            named = {f"nonproj {name}": json.dumps(value) for name, value in lines.items()}
-            yield *with_confidence(sentence, tree, confidence), named
+            yield *with_confidence(sentence, tree, confidence), as_comments(lines)
+
+
+def as_comments(figures: Mapping[str, object]) -> dict[str, str]:
+    """Return figures as comments, such as ``# nonproj certified = true``."""
+    return {f"nonproj {name}": json.dumps(value) for name, value in figures.items()}
 
 
 def _tree_figures(parse: Parse) -> dict[str, Any]:

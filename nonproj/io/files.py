@@ -37,7 +37,7 @@ class OpenedInput(NamedTuple):
 
     stream: Any
     name: str
-    closing: contextlib.AbstractContextManager[Any]
+    closing: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
 
 Source: TypeAlias = "str | Path | BinaryIO | TextIO | OpenedInput"
@@ -74,12 +74,11 @@ def open_input(source: Source) -> OpenedInput:
     """
     if isinstance(source, OpenedInput):
         return source
-    left_open = contextlib.nullcontext()
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
-        return OpenedInput(source, name if isinstance(name, str) else "<stream>", left_open)
+        return OpenedInput(source, name if isinstance(name, str) else "<stream>")
     if str(source) == "-":
-        return OpenedInput(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", left_open)
+        return OpenedInput(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>")
     try:
         stream = open(os.fspath(source), "rb")  # noqa: SIM115 (closed by the context)
     except OSError as error:

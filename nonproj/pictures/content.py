@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
+from nonproj.io.checks import cycle_of
 from nonproj.types import Sentence
 
 PLAIN, RIGHT, LABEL, WRONG, OTHER = "plain", "right", "label", "wrong", "other"
@@ -148,14 +149,10 @@ def partial_heads(sentence: Sentence) -> np.ndarray:
     """
     if sentence.heads is not None:
         return sentence.heads
-    heads = [-1] + [int(row[6]) if row[6].isdecimal() else -1 for row in sentence.rows]
-    for word in range(1, len(heads)):
-        steps, above = 0, word
-        while above > 0 and steps < len(heads):
-            steps, above = steps + 1, heads[above]
-        if above > 0:
-            raise DataError(sentence.path, sentence.line, f"the heads above word {word} form a cycle, not a tree")
-    return np.array(heads[1:], np.int32)
+    heads = [int(row[6]) if row[6].isdecimal() else -1 for row in sentence.rows]
+    if cycle := cycle_of([-1, *(max(head, 0) for head in heads)]):
+        raise DataError(sentence.path, sentence.line, f"the heads above word {cycle[0]} form a cycle, not a tree")
+    return np.array(heads, np.int32)
 
 
 def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[TreeArc]:

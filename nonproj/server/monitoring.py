@@ -17,6 +17,7 @@ from nonproj.server.connections import Writing
 from nonproj.server.memory import resident_bytes
 from nonproj.server.pool import WorkerPool
 from nonproj.server.reloading import Reloader
+from nonproj.server.workers import REASONS
 
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds, in seconds, of the histogram buckets of durations."""
@@ -113,18 +114,16 @@ class _PoolCollector(Collector):
         yield GaugeMetricFamily("nonproj_queue_length", "Requests waiting for a worker.", pool.waiting)
         yield GaugeMetricFamily("nonproj_queue_delay_seconds", "Estimated wait of a new request.", pool.delay())
         workers = GaugeMetricFamily("nonproj_workers", "Worker processes, by state.", labels=["state"])
-        workers.add_metric(["idle"], pool.workers.idle)
-        workers.add_metric(["busy"], pool.workers.ready - pool.workers.idle)
-        workers.add_metric(["starting"], max(0, pool.workers.size - pool.workers.ready))
-        yield workers
+        ready, idle = pool.workers.ready, pool.workers.idle
+        states = {"idle": idle, "busy": ready - idle, "starting": max(0, pool.workers.size - ready)}
         replaced = CounterMetricFamily("nonproj_workers_replaced", "Workers replaced, by reason.", labels=["reason"])
-        for why in ("died", "time", "memory", "left"):
-            replaced.add_metric([why], pool.workers.replaced[why])
-        yield replaced
+        reasons = {why: pool.workers.replaced[why] for why in REASONS}
         reloads = CounterMetricFamily("nonproj_reloads", "Reloads of the models, by result.", labels=["result"])
-        for result in ("succeeded", "failed"):
-            reloads.add_metric([result], self._reloader.results[result])
-        yield reloads
+        results = {result: self._reloader.results[result] for result in ("succeeded", "failed")}
+        for family, values in ((workers, states), (replaced, reasons), (reloads, results)):
+            for label, value in values.items():
+                family.add_metric([label], value)
+            yield family
         text = "When the models were loaded, in seconds since 1970."
         yield GaugeMetricFamily("nonproj_models_loaded_timestamp_seconds", text, self._reloader.loaded)
         memory = sum(map(resident_bytes, pool.workers.pids))

@@ -27,12 +27,13 @@ MAX_PAUSE = 30.0
 CHECK_SECONDS = 10.0
 """Time within which an idle worker has to answer a health check."""
 
-_REASONS = {
+REASONS = {
     "died": "it died",
     "time": "a request exceeded the time limit",
     "memory": "a request exceeded the memory limit",
     "left": "its client has disconnected",
 }
+"""Why processes are replaced, and how the log says it."""
 
 log = logging.getLogger("nonproj")
 
@@ -201,7 +202,7 @@ class ServerWorkers:
         self._end(process)
         if not self._closed:
             self.replaced[why] += 1
-            log.warning("replaced a worker process: %s", _REASONS[why])
+            log.warning("replaced a worker process: %s", REASONS[why])
             if is_current:
                 self.later(self._add_again(self._current))
 
