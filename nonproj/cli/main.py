@@ -49,25 +49,19 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
         epilog="'nonproj COMMAND --help' describes a command.  A file may be '-' (standard input or output) or .gz.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
+    drawing = "draw trees: a report with errors and certificates (.html), single trees, or in the terminal"
+    compiling = "compile all kernels in advance, for example in a container image, and print the cache folder"
     table = [
         ("train", "train a model on a treebank", add_train),
         ("distil", "parse text with a model, the teacher, and train another one on its trees, too", add_distil),
         ("parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream", add_parse),
         ("evaluate", "score a parsed file or a model, or compare two parsed files", _add_evaluate),
-        (
-            "show",
-            "draw trees: a report with errors and certificates (.html), single trees, or in the terminal",
-            add_show,
-        ),
+        ("show", drawing, add_show),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
         ("models", "list the installed models, or the published ones", _add_models),
         ("download", "download a published model", _add_download),
-        (
-            "compile",
-            "compile all kernels in advance, for example in a container image, and print the cache folder",
-            lambda _: None,
-        ),
+        ("compile", compiling, lambda _: None),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
     own = {name for name, *_ in table}
@@ -83,10 +77,8 @@ def _add_evaluate(parser: Arguments) -> None:
     add("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
     text = "the table of the CoNLL 2018 shared task, by the official script; tokens may differ"
     add("--ud", action="store_true", help=text)
-    text = (
-        "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels; with --ud: by "
-    )
-    text += "cause, sentence boundaries, words, tags, features, lemmas and labels"
+    text = "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels;"
+    text += " with --ud: by cause, sentence boundaries, words, tags, features, lemmas and labels"
     add("--errors", action="store_true", help=text)
     text = "with --ud --errors: the training file; words that it lacks are reported as unknown words"
     add("--train", metavar="TRAIN", help=text)
@@ -125,13 +117,8 @@ def _add_serve(parser: Arguments) -> None:
     add("-j", "--jobs", type=jobs, metavar="N", help="number of worker processes (default: 1; -1: one per core)")
     text = "limit on the processing time of a request, and target for its response time (default: 30)"
     add("--timeout", type=seconds, default=30.0, metavar="SECONDS", help=text)
-    add(
-        "--max-bytes",
-        type=positive,
-        default=1 << 20,
-        metavar="N",
-        help="maximum size of a request in bytes (default: 1048576)",
-    )
+    text = "maximum size of a request in bytes (default: 1048576)"
+    add("--max-bytes", type=positive, default=1 << 20, metavar="N", help=text)
     add("--waiting", type=positive, default=200, metavar="N", help="maximum number of waiting requests (default: 200)")
     text = "memory limit of a worker process (default: 4096)"
     add("--max-worker-memory", type=positive, default=4096, metavar="MIB", help=text)

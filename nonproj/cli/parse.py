@@ -146,9 +146,8 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, sec
         text = "%.0f %% of the words have no tag or one unseen in training; %s"
         log.warning(text, share, hint)
     if totals.full:
-        log.info(
-            "%d of them over all arcs; for %d, pruning had removed an arc of the best tree", totals.full, totals.changed
-        )
+        message = "%d of them over all arcs; for %d, pruning had removed an arc of the best tree"
+        log.info(message, totals.full, totals.changed)
 
 
 def _report(totals: ParseLog, options: argparse.Namespace) -> None:

@@ -80,10 +80,8 @@ def _write_single(options: argparse.Namespace, items: Iterator[ReportItem], suff
     """Write the picture of the only sentence."""
     found = list(islice(items, 2))
     if len(found) > 1:
-        raise ConfigError(
-            "--sentence",
-            f"{suffix} holds one tree and {options.file} has several: choose one with --sentence, or write .html",
-        )
+        advice = "choose one with --sentence, or write .html"
+        raise ConfigError("--sentence", f"{suffix} holds one tree and {options.file} has several: {advice}")
     picture = found[0].picture()
     if suffix in (".svg", ".tex"):
         from nonproj.pictures.svg import to_svg

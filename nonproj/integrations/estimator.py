@@ -6,6 +6,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -58,6 +59,7 @@ _DEFAULT = Config()
 log = logging.getLogger("nonproj")
 
 
+@dataclass(eq=False, repr=False)
 class DependencyParser(BaseEstimator):
     """A non-projective dependency parser, with the defaults of `nonproj.options.config.Config`.
 
@@ -114,44 +116,23 @@ class DependencyParser(BaseEstimator):
     array([2, 0, 2], dtype=int32)
     """
 
-    _made: tuple[tuple[Any, ...], Parser] | None
-
-    def __init__(  # noqa: PLR0913 (scikit-learn's parameters are those of the constructor)
-        self,
-        parts: str | Sequence[str] = "grandparent",
-        *,
-        epochs: int = _DEFAULT.training.epochs,
-        margin: float = _DEFAULT.training.margin,
-        bits: int = _DEFAULT.features.bits,
-        threshold: float = _DEFAULT.pruner.threshold,
-        max_heads: int = _DEFAULT.pruner.max_heads,
-        folds: int = _DEFAULT.pruner.folds,
-        labeler_epochs: int = _DEFAULT.labeler.epochs,
-        tags: str = _DEFAULT.training.tags,
-        max_iterations: int = _DEFAULT.decoding.max_iterations,
-        exact: bool = _DEFAULT.decoding.exact,
-        projective: bool | str = _DEFAULT.decoding.projective,
-        single_root: bool | str = _DEFAULT.decoding.single_root,
-        random_state: int = _DEFAULT.seed,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.parts = parts
-        self.epochs = epochs
-        self.margin = margin
-        self.bits = bits
-        self.threshold = threshold
-        self.max_heads = max_heads
-        self.folds = folds
-        self.labeler_epochs = labeler_epochs
-        self.tags = tags
-        self.max_iterations = max_iterations
-        self.exact = exact
-        self.projective = projective
-        self.single_root = single_root
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    parts: str | Sequence[str] = "grandparent"
+    _: KW_ONLY
+    epochs: int = _DEFAULT.training.epochs
+    margin: float = _DEFAULT.training.margin
+    bits: int = _DEFAULT.features.bits
+    threshold: float = _DEFAULT.pruner.threshold
+    max_heads: int = _DEFAULT.pruner.max_heads
+    folds: int = _DEFAULT.pruner.folds
+    labeler_epochs: int = _DEFAULT.labeler.epochs
+    tags: str = _DEFAULT.training.tags
+    max_iterations: int = _DEFAULT.decoding.max_iterations
+    exact: bool = _DEFAULT.decoding.exact
+    projective: bool | str = _DEFAULT.decoding.projective
+    single_root: bool | str = _DEFAULT.decoding.single_root
+    random_state: int = _DEFAULT.seed
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def fit(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
         """Train on sentences with gold trees.
@@ -287,7 +268,7 @@ class DependencyParser(BaseEstimator):
 
     def _use(self, model: Model) -> None:
         self.model_ = model
-        self._made = None
+        self._made: tuple[tuple[Any, ...], Parser] | None = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

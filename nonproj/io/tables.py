@@ -150,9 +150,8 @@ def read_frame(source: Source) -> pandas.DataFrame:
     rows = list(_rows(record_of(sentence, number) for number, sentence in enumerate(read(source, _RULES))))
     types = {int: "Int64", float: "Float64", bool: "boolean", str: "string"}
     fields = SENTENCE_FIELDS | WORD_FIELDS
-    return pandas.DataFrame(
-        {name: pandas.array([row.get(name) for row in rows], dtype=types[kind]) for name, kind in fields.items()}
-    )
+    columns = {name: pandas.array([row.get(name) for row in rows], types[kind]) for name, kind in fields.items()}
+    return pandas.DataFrame(columns)
 
 
 def _rows(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -264,9 +264,8 @@ def _header(data: bytearray | mmap.mmap, path: str) -> tuple[bytes | bytearray, 
         raise ModelError(f"{path}: not a model of nonproj")
     version, length = int(found[1]), int.from_bytes(data[:_START], "little")
     if version > FORMAT:
-        raise ModelError(
-            f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, install a newer one"
-        )
+        hint = f"this version of nonproj reads formats up to {FORMAT}, install a newer one"
+        raise ModelError(f"{path}: format {version}; {hint}")
     if version not in READ:
         raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
     end = _START + length

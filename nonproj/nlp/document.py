@@ -336,9 +336,8 @@ class Document:
         import pandas
 
         rows = [
-            (number, *word.to_dict().values(), certified)
+            (number, *word.to_dict().values(), sentence.certified)
             for number, sentence in enumerate(self.sentences)
-            for certified in (sentence.certified,)
             for word in sentence
         ]
         frame = pandas.DataFrame(rows, columns=["sentence", *WORD_FIELDS, "certified"])

@@ -219,9 +219,8 @@ def _read(nlp: TextParser, task: Task) -> list[Sentence]:
         options = [option for option in task.tokenizer.split(";") if option]
         unknown = next((option for option in options if option not in TOKENIZER), None)
         if unknown:
-            raise RequestError(
-                f"tokenizer: {unknown!r} is no option{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
-            )
+            hint = f"{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
+            raise RequestError(f"tokenizer: {unknown!r} is no option{hint}")
         plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
         plain = plain._replace(breaks=plain.format == TEXT and "breaks" in options)
         return nlp.segment(task.data, plain)

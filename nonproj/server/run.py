@@ -32,7 +32,7 @@ log = logging.getLogger("nonproj")
 
 
 class ServerOptions(NamedTuple):
-    """The address of the server, and its limits.
+    """The address of the server, and its limits, by the names of the options of ``nonproj serve``.
 
     Attributes
     ----------
@@ -46,21 +46,21 @@ class ServerOptions(NamedTuple):
         Target for the response time in seconds, and limit on the processing time.
     max_bytes : int
         Maximum size of the body of a request.
-    worker_megabytes : int
+    max_worker_memory : int
         Memory limit of a worker process, in MiB.
-    hosts, origins : sequence of str
+    allowed_host, allowed_origin : sequence of str
         See `nonproj.server.hosts.HostCheck`.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8001
-    jobs: int = 1
-    waiting: int = 200
-    timeout: float = 30.0
-    max_bytes: int = 1 << 20
-    worker_megabytes: int = 4096
-    hosts: Sequence[str] = ()
-    origins: Sequence[str] = ()
+    host: str
+    port: int
+    jobs: int
+    waiting: int
+    timeout: float
+    max_bytes: int
+    max_worker_memory: int
+    allowed_host: Sequence[str]
+    allowed_origin: Sequence[str]
 
 
 def run_server(load: Load, options: ServerOptions) -> None:
@@ -90,7 +90,7 @@ def run_server(load: Load, options: ServerOptions) -> None:
 
 
 async def _serve(load: Load, options: ServerOptions, listeners: list[socket.socket]) -> None:
-    reloader = Reloader(load, options.worker_megabytes)
+    reloader = Reloader(load, options.max_worker_memory)
     control = _Control(reloader)
     control.handle_signals()
     async with reloader:
@@ -98,7 +98,7 @@ async def _serve(load: Load, options: ServerOptions, listeners: list[socket.sock
         names = list(models.references)
         log.info("loading %s ...", ", ".join(names))
         async with WorkerPool(options.jobs, limits, reloader.preparation, models.descriptors) as pool:
-            service = Service(pool, names, reloader, options.max_bytes, options.hosts, options.origins)
+            service = Service(pool, names, reloader, options.max_bytes, options.allowed_host, options.allowed_origin)
             seconds = int(2 * options.timeout + STOPPING_SECONDS)
             config = configuration(make_app(service), timeout_graceful_shutdown=seconds)
             server = control.server = _Server(config, lambda: _announce(names, listeners, options))
@@ -114,9 +114,9 @@ def _announce(names: Sequence[str], listeners: Sequence[socket.socket], options:
     addresses = list(map(address_of, listeners))
     log.info("serving %s at %s", ", ".join(names), " and ".join(addresses))
     if not all(address.startswith(_LOCAL) for address in addresses):
-        known = ", ".join(["localhost", "the address itself", *options.hosts])
-        hint = "" if options.hosts else "; allow other names with --allowed-host NAME"
-        log.info("accepting requests whose Host is %s%s", "any" if "*" in options.hosts else known, hint)
+        known = ", ".join(["localhost", "the address itself", *options.allowed_host])
+        hint = "" if options.allowed_host else "; allow other names with --allowed-host NAME"
+        log.info("accepting requests whose Host is %s%s", "any" if "*" in options.allowed_host else known, hint)
     notify(f"READY=1\nSTATUS=serving {', '.join(names)}")
 
 

@@ -62,18 +62,9 @@ def page_data(
     labels, tags, feats, strings = (Numbering({"": 0}), Numbering({"": 0}), Numbering({"": 0}), Numbering({"_": 0}))
     sentences = [_sentence(item, labels, tags, feats) | columns_of(item, strings, tags) for item in items]
     trees, pairs, beside = _trees(names)
-    return {
-        "trees": trees,
-        "pairs": pairs,
-        "beside": beside,
-        "labels": list(labels),
-        "tags": list(tags),
-        "feats": list(feats),
-        "strings": list(strings),
-        "tiles": list(tiles),
-        "tables": list(tables),
-        "sentences": sentences,
-    }
+    data = {"trees": trees, "pairs": pairs, "beside": beside}
+    data |= {"labels": list(labels), "tags": list(tags), "feats": list(feats), "strings": list(strings)}
+    return data | {"tiles": list(tiles), "tables": list(tables), "sentences": sentences}
 
 
 def _trees(names: SourceNames) -> tuple[list[dict[str, Any]], list[list[int]], int]:
