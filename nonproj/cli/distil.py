@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("treebank.silver", "'nonproj distil' sets this itself; use 'nonproj train'")
     inputs = {f"text {i}": path for i, path in enumerate(options.texts, 1)}
     check_outputs({"model": options.output, "trees": silver}, inputs | {"teacher": options.teacher})
-    train.outputs(options, config, options.train, options.test)
+    train.outputs(options, config)
     check_inputs(options)  # before hours of parsing
     known = known_texts(options, config.treebank.held_out)
     if not (options.resume and Path(silver).exists()):

@@ -20,7 +20,7 @@ from nonproj.cli import plugins
 from nonproj.cli.arguments import EXIT_ERROR, Arguments, add_decoding, add_parsing, add_tagging, with_values
 from nonproj.cli.command_arguments import add_distil, add_package, add_parse, add_show, add_train
 from nonproj.cli.lazy_import import import_blas_when_needed
-from nonproj.cli.model_names import are_inputs, is_terminal, locate_models
+from nonproj.cli.model_names import are_inputs, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.cli.values import jobs, port, positive, seconds
 from nonproj.errors import NonprojError, one_line
@@ -196,7 +196,7 @@ def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: A
     """Return the options with model and input."""
     model = options.model
     if model is None:
-        if not files and is_terminal(sys.stdin):
+        if not files and not sys.stdin.closed and sys.stdin.isatty():
             parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
         model = files.pop(0) if files and not are_inputs(files, options.output) else None
     inputs = files or ["-"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, MutableMapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
@@ -76,17 +77,15 @@ class Metrics:
 
     def __init__(self, paths: Iterable[str], pool: WorkerPool, reloader: Reloader, writing: Writing):
         self.registry, self._paths = CollectorRegistry(), frozenset(paths)
-        text = "Requests answered, by path and status."
-        self._requests = Counter("nonproj_requests", text, ["path", "status"], registry=self.registry)
+        counter = partial(Counter, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry, buckets=BUCKETS)
+        self._requests = counter("nonproj_requests", "Requests answered, by path and status.", ["path", "status"])
         text = "Time from the header of a request to the end of its response."
-        options: dict[str, Any] = {"registry": self.registry, "buckets": BUCKETS}
-        self._seconds = Histogram("nonproj_request_seconds", text, ["path"], **options)
-        self._waited = Histogram("nonproj_queue_seconds", "Time that requests waited for a worker.", **options)
-        self._worked = Histogram("nonproj_work_seconds", "Time that workers spent on requests.", ["model"], **options)
-        text = "Words in the sentences returned."
-        self._words = Counter("nonproj_words", text, ["model"], registry=self.registry)
-        text = "Sentences returned."
-        self._sentences = Counter("nonproj_sentences", text, ["model"], registry=self.registry)
+        self._seconds = histogram("nonproj_request_seconds", text, ["path"])
+        self._waited = histogram("nonproj_queue_seconds", "Time that requests waited for a worker.")
+        self._worked = histogram("nonproj_work_seconds", "Time that workers spent on requests.", ["model"])
+        self._words = counter("nonproj_words", "Words in the sentences returned.", ["model"])
+        self._sentences = counter("nonproj_sentences", "Sentences returned.", ["model"])
         self.registry.register(_PoolCollector(pool, reloader, writing))
         ProcessCollector(registry=self.registry)
 
