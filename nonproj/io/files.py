@@ -291,7 +291,11 @@ def open_binary(path: str | Path, rename: Rename = os.replace) -> Iterator[Binar
             raise unwritable(path, error) from None
         yield raw
         if not direct:
-            _sync(raw, path)
+            try:  # a full disk is often reported only at this point
+                raw.flush()
+                os.fsync(raw.fileno())
+            except OSError as error:
+                raise unwritable(path, error) from None
 
 
 def unwritable(path: str | Path, error: OSError) -> FileError:
@@ -299,15 +303,6 @@ def unwritable(path: str | Path, error: OSError) -> FileError:
     folder = os.path.dirname(os.fspath(path))
     absent = isinstance(error, FileNotFoundError) and not os.path.isdir(folder or os.curdir)
     return FileError(str(path), f"cannot be written: {f'there is no folder {folder!r}' if absent else reason(error)}")
-
-
-def _sync(raw: BinaryIO, path: str | Path) -> None:
-    """Flush to disk, because a full disk is often reported only at this point."""
-    try:
-        raw.flush()
-        os.fsync(raw.fileno())
-    except OSError as error:
-        raise unwritable(path, error) from None
 
 
 @contextlib.contextmanager

@@ -114,7 +114,7 @@ def picture_of(
         above = arcs_of(tree, names)
     else:
         above, below = compared(tree, names, partial_heads(other).tolist(), other.labels)
-    tags = [_shown(row[3]) or _shown(row[4]) for row in sentence.rows]
+    tags = [shown(row[3]) or shown(row[4]) for row in sentence.rows]
     sure = confidence_of(sentence) if confidence is None else [float(share) for share in confidence]
     return Picture(sentence.forms, tags, above, below, sure)
 
@@ -158,7 +158,7 @@ def partial_heads(sentence: Sentence) -> np.ndarray:
 def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[TreeArc]:
     """Return the arcs of a tree, given as the head of each word; those whose head is -1 have none."""
     pairs = enumerate(zip(heads, labels, strict=True), 1)
-    return [TreeArc(head, word, _shown(label)) for word, (head, label) in pairs if head >= 0]
+    return [TreeArc(head, word, shown(label)) for word, (head, label) in pairs if head >= 0]
 
 
 def compared(
@@ -199,5 +199,6 @@ def confidence_of(sentence: Sentence) -> list[float] | None:
     return [min(float(match[1]), 1.0) for match in found] if found and len(found) == len(sentence.rows) else None
 
 
-def _shown(column: str) -> str:
+def shown(column: str) -> str:
+    """Return a column as pictures show it: nothing if it is absent (``_``)."""
     return "" if column == "_" else column

@@ -79,7 +79,7 @@ class Service(NamedTuple):
     @property
     def components(self) -> dict[str, list[str]]:
         """The components of each model."""
-        return {name: self.pool.workers.prepared[name].components for name in self.models}
+        return {name: self.pool.workers.prepared[name] for name in self.models}
 
 
 def routes() -> list[Route]:

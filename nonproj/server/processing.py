@@ -73,16 +73,9 @@ class Answer(NamedTuple):
     words: int
 
 
-class ModelInfo(NamedTuple):
-    """The components of a model: ``tokenizer``, ``tagger``, ``parser``; and notes for its users."""
-
-    components: list[str]
-    notes: list[str]
-
-
 _parsers: dict[ModelRef, TextParser] = {}
-_served: dict[str, tuple[ModelRef, ModelInfo]] = {}
-"""The models of this process: their parsers, and by name their references and components."""
+_served: dict[str, ModelRef] = {}
+"""The models of this process: their parsers, and by name their references."""
 
 
 def _parser(reference: ModelRef) -> TextParser:
@@ -93,8 +86,10 @@ def _parser(reference: ModelRef) -> TextParser:
     return _parsers[reference]
 
 
-def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, ModelInfo]:
+def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, list[str]]:
     """Load models, parse a sentence with each so that no request has to wait, and return their components.
+
+    The components of a model are ``tokenizer``, ``tagger``, if it has one, and ``parser``.
 
     Parameters
     ----------
@@ -103,18 +98,19 @@ def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, ModelIn
     megabytes : int
         Memory limit of this process from then on: see `nonproj.server.memory.limit_memory`.
     """
-    for name, reference in models.items():
-        nlp = _parser(reference)
-        nlp.parse(["a", "b", "c", "."])
-        components = ["tokenizer", *["tagger"] * (nlp.parser.analyzer is not None), "parser"]
-        _served[name] = reference, ModelInfo(components, [f"Tokenizer: {nlp.parser.segmenter.description}."])
+    _served.update(models)
+    components = {}
+    for name in models:
+        check_health(name)
+        has_tagger = _parser(_served[name]).parser.analyzer is not None
+        components[name] = ["tokenizer", *["tagger"] * has_tagger, "parser"]
     limit_memory(megabytes)
-    return {name: info for name, (_, info) in _served.items()}
+    return components
 
 
 def check_health(name: str) -> int:
     """Parse a sentence with a model, as a health check, and return its number of words."""
-    return len(_parser(_served[name][0]).parse(["a", "b", "c", "."]).heads)
+    return len(_parser(_served[name]).parse(["a", "b", "c", "."]).heads)
 
 
 def respond(name: str, task: Task) -> Answer:
@@ -133,8 +129,7 @@ def respond(name: str, task: Task) -> Answer:
         The data is malformed; the message names parameters, not options of the command line.
     MemoryError
     """
-    reference, info = _served[name]
-    reference = reference._replace(tags="all") if task.tag else reference
+    reference = _served[name]._replace(tags="all") if task.tag else _served[name]
     try:
         sentences, text, certificates = process(reference, task)
     except NonprojError as error:
@@ -145,9 +140,10 @@ def respond(name: str, task: Task) -> Answer:
         if is_exhausted():
             raise MemoryError from None
         raise
+    is_text = task.tokenizer is not None
     content: dict[str, Any] = {
         "model": name,
-        "acknowledgements": info.notes if task.tokenizer is not None else [],
+        "acknowledgements": [f"Tokenizer: {_parser(reference).parser.segmenter.description}."] * is_text,
         "result": text,
     }
     if task.certificates:

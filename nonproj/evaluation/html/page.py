@@ -15,7 +15,7 @@ from nonproj.evaluation.html.analysis import Table, Tile, analyse
 from nonproj.evaluation.html.columns import Numbering, columns_of
 from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import ReportItem
-from nonproj.pictures.content import partial_heads
+from nonproj.pictures.content import partial_heads, shown
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.pages import join_modules, policy, resource
 from nonproj.pipeline.parser import Parser
@@ -95,10 +95,10 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
     trees += [(partial_heads(each).tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
     data: dict[str, Any] = {
         "w": item.sentence.forms,
-        "t": [tags[_absent(row[3]) or _absent(row[4])] for row in rows],
-        "f": [feats[_absent(row[5])] for row in rows],
+        "t": [tags[shown(row[3]) or shown(row[4])] for row in rows],
+        "f": [feats[shown(row[5])] for row in rows],
         "h": [heads for heads, _ in trees],
-        "l": [[labels[_absent(label)] for label in each] for _, each in trees],
+        "l": [[labels[shown(label)] for label in each] for _, each in trees],
         "p": item.sentence.line,
     }
     if item.name:
@@ -122,10 +122,6 @@ CERTIFICATE = (
 """The statistics that are shown of a certificate."""
 
 
-def _absent(column: str) -> str:
-    return "" if column == "_" else column
-
-
 def render(data: dict[str, Any], title: str) -> str:
     """Return the page: template, style, scripts and data in one text.
 
@@ -145,23 +141,10 @@ def render(data: dict[str, Any], title: str) -> str:
     return re.sub(r"\{(policy|title|style|script|data)\}", lambda match: parts[match[1]], page)
 
 
-SCRIPTS = (
-    ("pictures", "tree.js"),
-    ("pictures", "certificate.js"),
-    ("evaluation.html", "regex.js"),
-    ("evaluation.html", "syntax.js"),
-    ("evaluation.html", "query.js"),
-    ("evaluation.html", "page.js"),
-    ("evaluation.html", "links.js"),
-    ("evaluation.html", "sentences.js"),
-    ("evaluation.html", "finding.js"),
-    ("evaluation.html", "export.js"),
-    ("evaluation.html", "course.js"),
-    ("evaluation.html", "drawing.js"),
-    ("evaluation.html", "results.js"),
-    ("evaluation.html", "analysis.js"),
-    ("pictures", "theme.js"),
-    ("evaluation.html", "controls.js"),
+_MODULES = "tree certificate regex syntax query page links sentences finding export course drawing results analysis"
+SCRIPTS = tuple(
+    ("pictures" if name in ("tree", "certificate", "theme") else "evaluation.html", f"{name}.js")
+    for name in (*_MODULES.split(), "theme", "controls")
 )
 """The packages and names of the page's modules; each imports only from those before it."""
 
