@@ -128,8 +128,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
     """
     known = {identity(path, 0): name for name, path in inputs.items() if path}
     for name, path in outputs.items():
-        place = identity(path, 1) if path else None
-        if place is None or path is None:
+        if not path or (place := identity(path, 1)) is None:
             continue
         if place in known and (known[place] != replaceable or path == "-" or is_direct(path)):
             raise FileError("<stdout>" if path == "-" else path, f"{name} is the same file as the {known[place]}")

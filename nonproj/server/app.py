@@ -135,7 +135,7 @@ async def _models(request: Request) -> Response:
 async def _process(request: Request) -> Response:
     service: Service = request.app.state.service
     _refuse_the_crowd(request)
-    given = await parameters_of(request, service.max_bytes, service.pool.limits.seconds)
+    given = await parameters_of(request, service.max_bytes, service.pool.seconds)
     check_names(given)
     name = model_name(given.get("model", ""), service.models)
     task = task_of(given, service.components[name])

@@ -15,7 +15,6 @@ from nonproj.server.accepting import bind
 from nonproj.server.app import Service, make_app
 from nonproj.server.connections import Protocol, allow_files
 from nonproj.server.library import Server, configuration, quieten
-from nonproj.server.limits import PoolLimits
 from nonproj.server.pool import WorkerPool
 from nonproj.server.reloading import Load, Reloader
 from nonproj.server.systemd import address_of, notify, passed_sockets
@@ -94,10 +93,11 @@ async def _serve(load: Load, options: ServerOptions, listeners: list[socket.sock
     control = _Control(reloader)
     control.handle_signals()
     async with reloader:
-        models, limits = reloader.models, PoolLimits(options.waiting, options.timeout)
+        models = reloader.models
         names = list(models.references)
         log.info("loading %s ...", ", ".join(names))
-        async with WorkerPool(options.jobs, limits, reloader.preparation, models.descriptors) as pool:
+        pool = WorkerPool(options.jobs, options.waiting, options.timeout, reloader.preparation, models.descriptors)
+        async with pool:
             service = Service(pool, names, reloader, options.max_bytes, options.allowed_host, options.allowed_origin)
             seconds = int(2 * options.timeout + STOPPING_SECONDS)
             config = configuration(make_app(service), timeout_graceful_shutdown=seconds)
