@@ -6,7 +6,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -133,6 +133,7 @@ class DependencyParser(BaseEstimator):
     random_state: int = _DEFAULT.seed
     n_jobs: int | None = None
     verbose: int = 0
+    _made: tuple[tuple[Any, ...], Parser] | None = field(init=False, default=None)
 
     def fit(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
         """Train on sentences with gold trees.
@@ -268,7 +269,7 @@ class DependencyParser(BaseEstimator):
 
     def _use(self, model: Model) -> None:
         self.model_ = model
-        self._made: tuple[tuple[Any, ...], Parser] | None = None
+        self._made = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
