@@ -7,8 +7,9 @@ One table serves one parser or several side by side: results derive from the tab
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -80,16 +81,14 @@ def error_tables(
     both = [words["correct"][counted] & words["label_correct"][counted] for words in columns] if labelled else None
     kept = {name: first[name][counted] for name in ("gold_label", "tag", "gold_distance", "length")}
     crossing = first["gold_nonprojective"][counted]
-    tables = {"label": _by_string(kept["gold_label"], correct, both)} if labelled else {}
+    make_row = partial(_row, correct, both)
+    tables = {"label": by_string(kept["gold_label"], make_row)} if labelled else {}
     tables |= {
-        "tag": _by_string(kept["tag"], correct, both),
-        "arc_length": _by_bin(kept["gold_distance"], ARC_LENGTHS, correct, both),
-        "depth": _by_bin(depth[counted], DEPTHS, correct, both),
-        "sentence_length": _by_bin(kept["length"], SENTENCE_LENGTHS, correct, both),
-        "nonprojective": [
-            _row(name, chosen, correct, both)
-            for name, chosen in (("projective arcs", ~crossing), ("non-projective arcs", crossing))
-        ],
+        "tag": by_string(kept["tag"], make_row),
+        "arc_length": _by_bin(kept["gold_distance"], ARC_LENGTHS, make_row),
+        "depth": _by_bin(depth[counted], DEPTHS, make_row),
+        "sentence_length": _by_bin(kept["length"], SENTENCE_LENGTHS, make_row),
+        "nonprojective": [make_row("projective arcs", ~crossing), make_row("non-projective arcs", crossing)],
     }
     for row, kind in zip(tables["nonprojective"], (False, True), strict=True):
         chosen = [words["predicted_nonprojective"][counted] == kind for words in columns]
@@ -115,7 +114,7 @@ def _depths(sentence: np.ndarray, heads: np.ndarray) -> np.ndarray:
     return depth
 
 
-def _row(name: str, chosen: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> dict[str, Any]:
+def _row(correct: list[np.ndarray], both: list[np.ndarray] | None, name: str, chosen: np.ndarray) -> dict[str, Any]:
     """Return the scores of the chosen words."""
     return {
         "name": name,
@@ -125,20 +124,20 @@ def _row(name: str, chosen: np.ndarray, correct: list[np.ndarray], both: list[np
     }
 
 
-def _by_string(names: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> list[dict[str, Any]]:
+MakeRow: TypeAlias = Callable[[str, np.ndarray], dict[str, Any]]
+"""Returns a row of a table, given its name and which words it is about, bool[n]."""
+
+
+def by_string(strings: np.ndarray, make_row: MakeRow) -> list[dict[str, Any]]:
     """Return a row for each string, the most frequent first."""
-    rows = [_row(name, names == name, correct, both) for name in sorted(set(names))]
-    return sorted(rows, key=lambda row: -row["words"])
+    counts = Counter(strings)
+    return [make_row(name, strings == name) for name in sorted(counts, key=lambda name: (-counts[name], name))]
 
 
-def _by_bin(
-    values: np.ndarray, bins: tuple[Any, ...], correct: list[np.ndarray], both: list[np.ndarray] | None
-) -> list[dict[str, Any]]:
+def _by_bin(values: np.ndarray, bins: tuple[Any, ...], make_row: MakeRow) -> list[dict[str, Any]]:
     """Return a row for each bin."""
-    return [
-        _row(name, (values >= low) & (values <= (np.inf if high is None else high)), correct, both)
-        for name, low, high in bins
-    ]
+    limits = ((name, low, np.inf if high is None else high) for name, low, high in bins)
+    return [make_row(name, (values >= low) & (values <= high)) for name, low, high in limits]
 
 
 def _add_precision(row: dict[str, Any], chosen: list[np.ndarray], correct: list[np.ndarray]) -> None:
