@@ -31,8 +31,7 @@ def limit_memory(megabytes: int) -> None:
     ConfigError
         The resident memory is already larger.
     """
-    sizes = _sizes("self")
-    if sizes is None:
+    if (sizes := _sizes("self")) is None:
         return
     reserved, resident = sizes
     limit = megabytes * MIB

@@ -91,7 +91,6 @@ def run_server(load: Load, options: ServerOptions) -> None:
 async def _serve(load: Load, options: ServerOptions, listeners: list[socket.socket]) -> None:
     reloader = Reloader(load, options.max_worker_memory)
     control = _Control(reloader)
-    control.handle_signals()
     async with reloader:
         models = reloader.models
         names = list(models.references)
@@ -121,7 +120,9 @@ def _announce(names: Sequence[str], listeners: Sequence[socket.socket], options:
 
 
 class _Control:
-    """Responds to signals: SIGINT and SIGTERM stop the server, SIGHUP reloads the models.
+    """Responds to signals from now on, including those that were blocked before.
+
+    SIGINT and SIGTERM stop the server, SIGHUP reloads the models.
 
     SIGHUP also reports that the terminal of the server was closed; then it stops the server.
 
@@ -135,9 +136,6 @@ class _Control:
         self._reloader, self._task = reloader, asyncio.current_task()
         self._had_terminal = _has_terminal()
         self.server: _Server | None = None
-
-    def handle_signals(self) -> None:
-        """Handle signals from now on, including those that were blocked before."""
         loop = asyncio.get_running_loop()
         handlers = {signal.SIGINT: self._stop, signal.SIGTERM: self._stop, signal.SIGHUP: self._hang_up}
         for number, handler in handlers.items():

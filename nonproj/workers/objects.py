@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from nonproj.io.batches import batches
 from nonproj.model.model import Model
 from nonproj.pipeline.compiling import compile_for_parsing
 from nonproj.pipeline.parser import BATCH, Parser
@@ -45,8 +46,8 @@ def parse_in_processes(
     Sentence, Parse
         In the order of the sentences.
     """
-    stream = iter(sentences)
-    first, second = list(itertools.islice(stream, chunk)), list(itertools.islice(stream, chunk))
+    groups = batches(sentences, chunk)
+    first, second = next(groups, []), next(groups, [])
     if not second:
         yield from parser.parse_all(first)
         return
@@ -56,7 +57,6 @@ def parse_in_processes(
         model.save(path)
         compile_for_parsing(str(path), model, parser.decoding)
         reference = ModelRef.of(path, parser.decoding, parser.tags)
-        rest = iter(lambda: list(itertools.islice(stream, chunk)), [])
-        tasks = ((reference, group) for group in itertools.chain([first, second], rest))
+        tasks = ((reference, group) for group in itertools.chain([first, second], groups))
         for parses in in_order(workers, parse_sentences, tasks):
             yield from parses
