@@ -53,10 +53,10 @@ def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
     >>> figures_of_test({"sentences": 2, "words": 9} | both)["las"]
     0.8
     """
-    record = {name: figures[name] for name in ("sentences", "words")}
-    record |= {name: figures["without_punctuation"][name] for name in ("uas", "las")}
-    record |= {f"{name}_punctuation": figures["with_punctuation"][name] for name in ("uas", "las")}
-    return record | {name: (figures["certificates"] or {}).get(name) for name in ("agreed", "certified")}
+    found = {name: figures[name] for name in ("sentences", "words")}
+    found |= {name: figures["without_punctuation"][name] for name in ("uas", "las")}
+    found |= {f"{name}_punctuation": figures["with_punctuation"][name] for name in ("uas", "las")}
+    return found | {name: (figures["certificates"] or {}).get(name) for name in ("agreed", "certified")}
 
 
 def calibration_of_test(judged: Mapping[str, Outcomes]) -> dict[str, float | int]:
