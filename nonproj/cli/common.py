@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, TextIO
 
 from nonproj.cli.signals import heed, heeding
 from nonproj.errors import FileError, ModelError
+from nonproj.evaluation.calibration import no_classifier
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import OpenedInput, identity, is_direct, open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
@@ -27,8 +28,8 @@ from nonproj.pipeline.compiling import compile_for_parsing
 from nonproj.workers.pool import InProcess, Workers
 
 
-def load_model(path: str, treebank: str) -> Model:
-    """Load a model for parsing; a checkpoint is an error.
+def load_model(path: str, treebank: str, *, confidence: bool = False) -> Model:
+    """Load a model for parsing; a checkpoint is an error, and, if ``confidence``, a model without a classifier.
 
     If a model is given as the treebank, or a treebank as the model, the error says so.
     """
@@ -43,6 +44,8 @@ def load_model(path: str, treebank: str) -> Model:
         raise
     if given:
         raise FileError(treebank, A_MODEL)
+    if confidence and "confidence" not in model.components:
+        raise ModelError(no_classifier(path))
     return model
 
 

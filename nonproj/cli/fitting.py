@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nonproj.cli.common import compile_ahead, decoding_options, load_model
-from nonproj.errors import ModelError, NonprojError, one_line
-from nonproj.evaluation.calibration import no_classifier
+from nonproj.errors import NonprojError, one_line
 from nonproj.evaluation.suitability import misfit_of
 from nonproj.io.broken import read_units, sentences_in
 from nonproj.io.checks import ReadingRules
@@ -47,9 +46,7 @@ def parser_and_input(options: argparse.Namespace, path: str, *, confidence: bool
     confidence : bool
         Whether the model must have a confidence classifier.
     """
-    model = load_model(options.model, path)
-    if confidence and "confidence" not in model.components:
-        raise ModelError(no_classifier(options.model))
+    model = load_model(options.model, path, confidence=confidence)
     decoding = decoding_options(model.config.decoding, options)
     decoding = dataclasses.replace(decoding, confidence=confidence or decoding.confidence)
     compile_ahead(options, model, decoding)

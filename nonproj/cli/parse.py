@@ -24,8 +24,7 @@ from nonproj.cli.common import (
 from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import list_broken
 from nonproj.cli.targets import ParseTarget, are_several, targets_of
-from nonproj.errors import ConfigError, ModelError, NonprojError
-from nonproj.evaluation.calibration import no_classifier
+from nonproj.errors import ConfigError, NonprojError
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
@@ -57,8 +56,10 @@ def run(options: argparse.Namespace) -> int:
     options = with_values(options, to_folder=to_folder, targets=targets, format=form)
     _check_files(options)
     first = targets[0].source
-    model = load_model(options.model, first)
-    decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
+    confidence = ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0)
+    is_wanted = confidence.write or options.min_confidence is not None
+    model = load_model(options.model, first, confidence=is_wanted)
+    decoding = decoding_options(model.config.decoding, options)
     wanted = confidence != NO_CONFIDENCE or options.stats or options.stats_comments
     decoding = dataclasses.replace(decoding, confidence=decoding.confidence and bool(wanted))
     compile_ahead(options, model, decoding)
@@ -156,13 +157,6 @@ def _report(totals: ParseLog, options: argparse.Namespace) -> None:
         list_broken(totals, "; the --stats file lists all" if options.stats else "; --stats lists all")
         what = "broken lines" if options.plain else "broken sentences"
         log.error("nonproj: %d %s left out, %d sentences parsed", totals.refused, what, totals.sentences)
-
-
-def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
-    """Return how to write confidence; raise `ModelError` if it is requested and the model has none."""
-    if (options.write_confidence or options.min_confidence is not None) and "confidence" not in model.components:
-        raise ModelError(no_classifier(options.model))
-    return ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0)
 
 
 def _flushed(items: Iterable[Any], streams: list[TextIO]) -> Iterator[Any]:
