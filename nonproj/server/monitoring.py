@@ -58,8 +58,8 @@ def facts_of(scope: Scope) -> RequestFacts:
     return scope.get("state", {}).get("facts", RequestFacts())
 
 
-class Metrics:
-    """Counters of requests, and gauges of a pool.
+class Metrics(Collector):
+    """Counters of requests, and the state of a pool, of its models and of the connections.
 
     Parameters
     ----------
@@ -77,6 +77,7 @@ class Metrics:
 
     def __init__(self, paths: Iterable[str], pool: WorkerPool, reloader: Reloader, writing: Writing):
         self.registry, self._paths = CollectorRegistry(), frozenset(paths)
+        self._pool, self._reloader, self._writing = pool, reloader, writing
         counter = partial(Counter, registry=self.registry)
         histogram = partial(Histogram, registry=self.registry, buckets=BUCKETS)
         self._requests = counter("nonproj_requests", "Requests answered, by path and status.", ["path", "status"])
@@ -86,7 +87,7 @@ class Metrics:
         self._worked = histogram("nonproj_work_seconds", "Time that workers spent on requests.", ["model"])
         self._words = counter("nonproj_words", "Words in the sentences returned.", ["model"])
         self._sentences = counter("nonproj_sentences", "Sentences returned.", ["model"])
-        self.registry.register(_PoolCollector(pool, reloader, writing))
+        self.registry.register(self)
         ProcessCollector(registry=self.registry)
 
     def count(self, path: str, status: int, seconds: float, facts: RequestFacts) -> None:
@@ -100,15 +101,8 @@ class Metrics:
             self._words.labels(facts.model).inc(facts.words)
             self._sentences.labels(facts.model).inc(facts.sentences)
 
-
-class _PoolCollector(Collector):
-    """The state of a pool, of its models and of the connections, read when metrics are requested."""
-
-    def __init__(self, pool: WorkerPool, reloader: Reloader, writing: Writing):
-        self._pool, self._reloader, self._writing = pool, reloader, writing
-
     def collect(self) -> Iterable[Metric]:
-        """Return the gauges."""
+        """Return the gauges, which are read when metrics are requested."""
         pool, writing = self._pool, self._writing
         yield GaugeMetricFamily("nonproj_queue_length", "Requests waiting for a worker.", pool.waiting)
         yield GaugeMetricFamily("nonproj_queue_delay_seconds", "Estimated wait of a new request.", pool.delay())
