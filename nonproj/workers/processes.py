@@ -278,10 +278,7 @@ def serve(descriptor: int) -> None:
             reply = pickle.dumps((True, function(*arguments)))
         except Exception as error:
             reply = _failure(error)
-        try:
-            connection.send_bytes(reply)
-        except OSError:  # the receiver is gone, which can be noticed here before `_receive` notices it
-            os._exit(0)
+        _send(connection, reply)
 
 
 def _serve_as_copy(descriptor: int) -> None:
@@ -299,6 +296,14 @@ def _serve_as_copy(descriptor: int) -> None:
         serve(descriptor)
     finally:
         os._exit(1)  # neither flush nor clean up: the main process does
+
+
+def _send(connection: Connection, reply: bytes) -> None:
+    """Send a reply; exit if the receiver is gone, which can be noticed here before `_receive` notices it."""
+    try:
+        connection.send_bytes(reply)
+    except OSError:
+        os._exit(0)
 
 
 def _receive(connection: Connection, calls: queue.SimpleQueue[bytes]) -> None:
