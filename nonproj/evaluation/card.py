@@ -32,6 +32,8 @@ _CALIBRATION = {
 }
 """The calibration results that a model records, with their names on a card."""
 
+UNKNOWN_LICENCE = "unknown; the terms of the treebank may restrict the use of the model"
+
 _USE = """The model parses text in the language and genre of its treebank, for research and as a tool for annotators. On
 other genres (speech, social media, older spelling) it is less accurate, and the output does not indicate this. Given
 tags should follow the treebank's scheme. A certificate proves that a tree is the best one under the model over its
@@ -118,7 +120,7 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
     yield "treebank", data.get("name") or "not named"
     if language := data.get("language"):
         yield "language", language
-    yield "licence", data.get("licence") or "unknown; the terms of the treebank may restrict the use of the model"
+    yield "licence", data.get("licence") or UNKNOWN_LICENCE
     if encoder := training.get("encoder"):
         licence = encoder.get("licence") or "unknown"
         yield "pretrained encoder", f"{encoder.get('name')} ({encoder.get('kind')}), licence: {licence}"
@@ -131,25 +133,29 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
             yield title, f"`{data[f'{role}_file']}`" + (f", SHA-256 `{digest}`" if digest else "")
     yield "trained on", f"{training.get('sentences', '?')} sentences, {training.get('words', '?')} words"
     if silver := training.get("silver"):
-        count, words = _number(silver.get("sentences")), _number(silver.get("words"))
         named = f" of `{silver['texts']}`" if silver.get("texts") else ""
         teacher = f"by `{silver['teacher']}`" if silver.get("teacher") else "automatically"
         terms = "the terms of the text may restrict the use of the model"
-        yield "and on", f"{count} sentences, {words} words{named}, parsed {teacher}; {terms}"
+        yield "and on", f"{_size(silver)}{named}, parsed {teacher}; {terms}"
     if related := training.get("related"):
-        count, words = _number(related.get("sentences")), _number(related.get("words"))
-        named = related.get("treebanks", "not named")
-        yield "and on", f"{count} sentences, {words} words of related treebanks: {named}"
+        yield "and on", f"{_size(related)} of related treebanks: {related.get('treebanks', 'not named')}"
     if continued := record(training, "continued"):
-        named, count = continued.get("model"), _number(continued.get("sentences"))
-        yield "continues", f"`{named}`" + (f", SHA-256 `{continued['sha256']}`" if continued.get("sha256") else "")
-        text = f"{count} sentences, {_number(continued.get('words'))} words of {continued.get('treebanks')}"
-        yield "which has learnt from", f"{text}; the strictest terms count"
+        yield (
+            "continues",
+            f"`{continued.get('model')}`" + (f", SHA-256 `{continued['sha256']}`" if continued.get("sha256") else ""),
+        )
+        text = f"{_size(continued)} of {continued.get('treebanks')}; the strictest terms count"
+        yield "which has learnt from", text
     if data.get("held_out_sentences"):
         yield "held out", f"{data['held_out_sentences']} sentences"
     if "nonprojective_arcs" in training:
         yield "non-projective arcs", _percent(training["nonprojective_arcs"])
     yield "roots", "several roots in a tree" if training.get("multi_root") else "one root in each tree"
+
+
+def _size(texts: dict[str, Any]) -> str:
+    """Return the size of what was learnt from."""
+    return f"{_number(texts.get('sentences'))} sentences, {_number(texts.get('words'))} words"
 
 
 def _figures(test: dict[str, Any]) -> Iterator[tuple[str, str]]:

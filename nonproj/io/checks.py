@@ -167,8 +167,7 @@ def _gold_heads(
         ]
     if min(heads[1:]) < 0:
         return None
-    cycle = cycle_of(heads)
-    if cycle:
+    if cycle := cycle_of(heads):
         line = first + word_lines[cycle[0] - 1]
         if len(cycle) == 1:
             raise DataError(name, line, f"HEAD of word {cycle[0]} is the word itself")

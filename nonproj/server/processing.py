@@ -213,8 +213,7 @@ def _read(nlp: TextParser, task: Task) -> list[Sentence]:
     """Return the sentences of the data."""
     if task.tokenizer is not None:
         options = [option for option in task.tokenizer.split(";") if option]
-        unknown = next((option for option in options if option not in TOKENIZER), None)
-        if unknown:
+        if unknown := next((option for option in options if option not in TOKENIZER), None):
             hint = f"{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
             raise RequestError(f"tokenizer: {unknown!r} is no option{hint}")
         plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
