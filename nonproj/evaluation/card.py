@@ -129,8 +129,7 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
         yield "word vectors", f"`{vectors.get('name')}`, {terms}"
     for role, title in (("train", "training file"), ("test", "test file")):
         if data.get(f"{role}_file"):
-            digest = data.get(f"{role}_sha256")
-            yield title, f"`{data[f'{role}_file']}`" + (f", SHA-256 `{digest}`" if digest else "")
+            yield title, _file(data[f"{role}_file"], data.get(f"{role}_sha256"))
     yield "trained on", f"{training.get('sentences', '?')} sentences, {training.get('words', '?')} words"
     if silver := training.get("silver"):
         named = f" of `{silver['texts']}`" if silver.get("texts") else ""
@@ -140,10 +139,7 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
     if related := training.get("related"):
         yield "and on", f"{_size(related)} of related treebanks: {related.get('treebanks', 'not named')}"
     if continued := record(training, "continued"):
-        yield (
-            "continues",
-            f"`{continued.get('model')}`" + (f", SHA-256 `{continued['sha256']}`" if continued.get("sha256") else ""),
-        )
+        yield "continues", _file(continued.get("model"), continued.get("sha256"))
         text = f"{_size(continued)} of {continued.get('treebanks')}; the strictest terms count"
         yield "which has learnt from", text
     if data.get("held_out_sentences"):
@@ -151,6 +147,11 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
     if "nonprojective_arcs" in training:
         yield "non-projective arcs", _percent(training["nonprojective_arcs"])
     yield "roots", "several roots in a tree" if training.get("multi_root") else "one root in each tree"
+
+
+def _file(name: object, digest: object) -> str:
+    """Return the name of a file, and its digest, if that is known."""
+    return f"`{name}`" + (f", SHA-256 `{digest}`" if digest else "")
 
 
 def _size(texts: dict[str, Any]) -> str:
