@@ -52,8 +52,6 @@ _KEYS = {
 _DECODING = [name for name, key in _KEYS.items() if key.startswith("decoding.")]
 """The parameters that affect parsing, not only training."""
 
-_NOTHING = "X has no words, or only punctuation; there is nothing to score"
-
 _DEFAULT = Config()
 
 log = logging.getLogger("nonproj")
@@ -209,10 +207,7 @@ class DependencyParser(BaseEstimator):
         ValueError
             There are no words, or only punctuation.
         """
-        found = self.evaluate(X, y).uas
-        if found is None:
-            raise ValueError(_NOTHING)
-        return found
+        return _known(self.evaluate(X, y).uas)
 
     def _parse_all(self, X: Treebank) -> Iterator[tuple[Sentence, Parse]]:
         """Parse with the requested number of processes."""
@@ -238,7 +233,7 @@ class DependencyParser(BaseEstimator):
         ModelError
             The file is not a model.
         """
-        model = Model.load_trained(located(path) if isinstance(path, str) else path)
+        model = Model.load_trained(located(path))
         config: Any = model.config.as_dict()
         parameters: dict[str, Any] = {name: reduce(getitem, key.split("."), config) for name, key in _KEYS.items()}
         parser = cls(**parameters)
@@ -303,10 +298,14 @@ def las_scorer(estimator: DependencyParser, X: Treebank, y: Sequence[Sequence[in
     >>> from sklearn.model_selection import cross_val_score
     >>> cross_val_score(DependencyParser(), sentences, scoring=las_scorer)  # doctest: +SKIP
     """
-    found = estimator.evaluate(X, y).las
-    if found is None:
-        raise ValueError(_NOTHING)
-    return found
+    return _known(estimator.evaluate(X, y).las)
+
+
+def _known(score: float | None) -> float:
+    """Return a score; raise ValueError if there is none."""
+    if score is None:
+        raise ValueError("X has no words, or only punctuation; there is nothing to score")
+    return score
 
 
 def _plain(value: Any) -> Any:

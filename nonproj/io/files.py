@@ -342,30 +342,33 @@ def open_output(path: str | Path, rename: Rename = os.replace) -> Iterator[TextI
     with (
         open_binary(path, rename) as raw,
         gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else contextlib.nullcontext(raw) as packed,
+        _as_text(packed) as stream,
     ):
-        stream = io.TextIOWrapper(packed, encoding="utf-8", newline="")
-        try:
-            yield stream
-            stream.flush()
-        finally:
-            with contextlib.suppress(OSError, FileError):  # this flushes again, which fails if the flush above failed
-                stream.detach()
+        yield stream
+
+
+@contextlib.contextmanager
+def _as_text(packed: Any) -> Iterator[TextIO]:
+    """Yield a stream of bytes as one of text, in UTF-8 and without translating line endings, and leave it open."""
+    stream = io.TextIOWrapper(packed, encoding="utf-8", newline="")
+    try:
+        yield stream
+        stream.flush()
+    finally:
+        with contextlib.suppress(OSError, FileError):  # this flushes again, which fails if the flush above failed
+            stream.detach()
 
 
 def _standard_output() -> Iterator[TextIO]:
-    """Yield standard output as UTF-8 without translating line endings, and leave it open."""
+    """Yield standard output as text."""
     sys.stdout.flush()
     if not hasattr(sys.stdout, "buffer"):
         yield sys.stdout
         return
-    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
     try:
-        yield stream
-        stream.flush()
+        with _as_text(sys.stdout.buffer) as stream:
+            yield stream
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise FileError("<stdout>", f"cannot be written: {reason(error)}") from None
         raise
-    finally:
-        with contextlib.suppress(OSError):  # this flushes again
-            stream.detach()
