@@ -233,7 +233,7 @@ class DependencyParser(BaseEstimator):
         ModelError
             The file is not a model.
         """
-        model = Model.load_trained(located(path))
+        model = Model.load_trained(located(path) if isinstance(path, str) else path)
         config: Any = model.config.as_dict()
         parameters: dict[str, Any] = {name: reduce(getitem, key.split("."), config) for name, key in _KEYS.items()}
         parser = cls(**parameters)

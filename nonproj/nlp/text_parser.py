@@ -56,7 +56,7 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
     >>> doc.sentences[0].heads  # doctest: +SKIP
     array([2, 3, 0, 3], dtype=int32)
     """
-    path = default().path if path is None else located(path)
+    path = default().path if path is None else located(path) if isinstance(path, str) else path
     model = Model.load_trained(path)
     options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
     return TextParser(model, options, tags, name=str(path))
