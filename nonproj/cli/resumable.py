@@ -202,7 +202,7 @@ class _Job:
                 self.partial.shorten(self.place)
                 tasks = []
             else:
-                self.log.restore(self._log_of(state).state())
+                self.log.extend(self._log_of(state))
                 self.joined.numbered = int(state["numbered"])
                 self.is_complete = bool(state["is_complete"])
         except (KeyError, TypeError, ValueError):
