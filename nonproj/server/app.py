@@ -76,11 +76,6 @@ class Service(NamedTuple):
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
 
-    @property
-    def components(self) -> dict[str, list[str]]:
-        """The components of each model."""
-        return {name: self.pool.workers.prepared[name] for name in self.models}
-
 
 def routes() -> list[Route]:
     """Return the paths of the server, with their methods."""
@@ -129,7 +124,7 @@ async def _page(request: Request) -> Response:
 
 async def _models(request: Request) -> Response:
     service: Service = request.app.state.service
-    return _json(json_body({"models": service.components, "default_model": service.models[0]}))
+    return _json(json_body({"models": service.pool.workers.prepared, "default_model": service.models[0]}))
 
 
 async def _process(request: Request) -> Response:
@@ -138,7 +133,7 @@ async def _process(request: Request) -> Response:
     given = await parameters_of(request, service.max_bytes, service.pool.seconds)
     check_names(given)
     name = model_name(given.get("model", ""), service.models)
-    task = task_of(given, service.components[name])
+    task = task_of(given, service.pool.workers.prepared[name])
     kind = (name, task.input if task.tokenizer is None else "text", task.tag, task.parse, task.certificates)
     gone = functools.partial(until_gone, request)
     outcome = await service.pool.call(respond, name, task, kind=kind, size=len(task.data), gone=gone)
