@@ -26,9 +26,7 @@ def parse_sentences(reference: ModelRef, sentences: list[Sentence]) -> list[tupl
     return list(parser_of(reference).parse_all(sentences))
 
 
-def parse_in_processes(
-    parser: Parser, sentences: Iterable[Sentence], jobs: int, chunk: int = CHUNK
-) -> Iterator[tuple[Sentence, Parse]]:
+def parse_in_processes(parser: Parser, sentences: Iterable[Sentence], jobs: int) -> Iterator[tuple[Sentence, Parse]]:
     """Parse sentences like a parser, with processes that read its model from a temporary file.
 
     Parameters
@@ -38,15 +36,13 @@ def parse_in_processes(
     sentences : iterable of Sentence
     jobs : int
         Number of processes; -1 for one per core.
-    chunk : int
-        Number of sentences per call.
 
     Yields
     ------
     Sentence, Parse
         In the order of the sentences.
     """
-    groups = batches(sentences, chunk)
+    groups = batches(sentences, CHUNK)
     first, second = next(groups, []), next(groups, [])
     if not second:
         yield from parser.parse_all(first)
