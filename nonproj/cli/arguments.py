@@ -226,21 +226,21 @@ def add_decoding(parser: Arguments) -> None:
     add_root = group.add_alternatives().add_argument
     add_root("--single-root", action="store_true", default=None, help="exactly one root per tree")
     add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")
-    add(
-        "--max-iterations",
-        type=integer,
-        metavar="K",
-        help="maximum number of iterations of the subgradient method per sentence",
-    )
-    add(
-        "--max-words", type=integer, metavar="N", help="maximum sentence length in words; longer sentences are an error"
-    )
+    text = "maximum number of iterations of the subgradient method per sentence"
+    add("--max-iterations", type=integer, metavar="K", help=text)
+    text = "maximum sentence length in words; longer sentences are an error"
+    add("--max-words", type=integer, metavar="N", help=text)
     add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
     add("--search-limit", type=integer, metavar="N", help="work limit, in Viterbi transitions per word")
-    add(
-        "--full",
-        action=optional,
-        help="decode over all arcs, without pruning, so certificates hold for the whole model",
-    )
+    text = "decode over all arcs, without pruning, so certificates hold for the whole model"
+    add("--full", action=optional, help=text)
     text = "in plain text, decide between doubtful sentences by their trees"
     add("--sentences-by-trees", action=optional, help=text)
+
+
+def add_parsing(parser: Arguments) -> None:
+    """Add the options of commands that may parse treebanks."""
+    add_on_error(parser)
+    add_reading(parser)
+    add_tagging(parser)
+    add_decoding(parser)

@@ -9,6 +9,7 @@ from nonproj.cli.arguments import (
     Arguments,
     add_decoding,
     add_on_error,
+    add_parsing,
     add_plain_text,
     add_reading,
     add_scheduler,
@@ -32,9 +33,8 @@ def add_train(parser: Arguments) -> None:
     add_training(parser)
     group = parser.add_group("workers")
     add = group.add_argument
-    text = (
-        "number of processes that train the perceptrons of training.models in parallel (default: 1; -1: one per core)"
-    )
+    text = "number of processes that train the perceptrons of training.models in parallel"
+    text += " (default: 1; -1: one per core)"
     add("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
     text = "number of shards of the treebank, trained in parallel (default: one per worker)"
@@ -59,9 +59,8 @@ def add_configuration(add: Callable[..., Any]) -> None:
     add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
     add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
     add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
-    text = (
-        "pretrained encoder to fine-tune: a folder of Hugging Face, or a name to fetch (needs nonproj[train-encoder])"
-    )
+    text = "pretrained encoder to fine-tune: a folder of Hugging Face, or a name to fetch"
+    text += " (needs nonproj[train-encoder])"
     add("--encoder", metavar="FOLDER|NAME", help=text)
     add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
     add("--seed", type=integer, metavar="N", help="seed of all random choices")
@@ -121,10 +120,7 @@ def add_show(parser: Arguments) -> None:
     add("--sentence", metavar="K", help="only the sentence with this number (from 1) or this sent_id")
     text = "record the course of dual decomposition for the N sentences with the most iterations (default: 10)"
     add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
-    add_on_error(parser)
-    add_reading(parser)
-    add_tagging(parser)
-    add_decoding(parser)
+    add_parsing(parser)
 
 
 def add_parse(parser: Arguments) -> None:

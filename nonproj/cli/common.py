@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, TextIO
 
 from nonproj.cli.signals import heed, heeding
 from nonproj.errors import FileError, ModelError
+from nonproj.evaluation.calibration import no_classifier
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import OpenedInput, identity, is_direct, open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
@@ -27,8 +28,8 @@ from nonproj.pipeline.compiling import compile_for_parsing
 from nonproj.workers.pool import InProcess, Workers
 
 
-def load_model(path: str, treebank: str) -> Model:
-    """Load a model for parsing; a checkpoint is an error.
+def load_model(path: str, treebank: str, *, confidence: bool = False) -> Model:
+    """Load a model for parsing; a checkpoint is an error, and, if ``confidence``, a model without a classifier.
 
     If a model is given as the treebank, or a treebank as the model, the error says so.
     """
@@ -43,6 +44,8 @@ def load_model(path: str, treebank: str) -> Model:
         raise
     if given:
         raise FileError(treebank, A_MODEL)
+    if confidence and "confidence" not in model.components:
+        raise ModelError(no_classifier(path))
     return model
 
 
@@ -128,8 +131,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
     """
     known = {identity(path, 0): name for name, path in inputs.items() if path}
     for name, path in outputs.items():
-        place = identity(path, 1) if path else None
-        if place is None or path is None:
+        if not path or (place := identity(path, 1)) is None:
             continue
         if place in known and (known[place] != replaceable or path == "-" or is_direct(path)):
             raise FileError("<stdout>" if path == "-" else path, f"{name} is the same file as the {known[place]}")
@@ -147,13 +149,12 @@ def progress_bar(options: argparse.Namespace, source: OpenedInput | None = None)
 
     tqdm.monitor_interval = 0  # else a thread, with which workers cannot be forked
     bar = partial(tqdm, leave=False, file=sys.stderr)
-    if source is None:
-        return lambda items, description: heeding(bar(items, description))
-    with suppress(OSError, AttributeError):
-        facts = os.fstat(source.stream.fileno())
-        if stat.S_ISREG(facts.st_mode):
-            bar = partial(bar, total=facts.st_size, unit="B", unit_scale=True)
-            return lambda items, description: heeding(_by_bytes(items, source.stream, bar(desc=description)))
+    if source is not None:
+        with suppress(OSError, AttributeError):
+            facts = os.fstat(source.stream.fileno())
+            if stat.S_ISREG(facts.st_mode):
+                bar = partial(bar, total=facts.st_size, unit="B", unit_scale=True)
+                return lambda items, description: heeding(_by_bytes(items, source.stream, bar(desc=description)))
     return lambda items, description: heeding(bar(items, description))
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from nonproj.cli import parse, train
 from nonproj.cli.arguments import with_values
 from nonproj.cli.common import check_outputs, load_model, reading_rules
-from nonproj.errors import ConfigError, FileError, ModelError, one_line
-from nonproj.evaluation.calibration import no_classifier
+from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.confidence import HEAD
 from nonproj.io import conll
 from nonproj.io.files import open_output
@@ -34,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("treebank.silver", "'nonproj distil' sets this itself; use 'nonproj train'")
     inputs = {f"text {i}": path for i, path in enumerate(options.texts, 1)}
     check_outputs({"model": options.output, "trees": silver}, inputs | {"teacher": options.teacher})
-    train.outputs(options, config, options.train, options.test)
+    train.outputs(options, config)
     check_inputs(options)  # before hours of parsing
     known = known_texts(options, config.treebank.held_out)
     if not (options.resume and Path(silver).exists()):
@@ -53,9 +52,7 @@ def check_inputs(options: argparse.Namespace) -> None:
     for path in options.texts:
         if not Path(path).is_file():
             raise FileError(path, "not a file; a file of text is expected")
-    teacher = load_model(options.teacher, options.texts[0])
-    if options.min_confidence and "confidence" not in teacher.components:
-        raise ModelError(no_classifier(options.teacher))
+    load_model(options.teacher, options.texts[0], confidence=options.min_confidence > 0)
 
 
 def write_silver(options: argparse.Namespace, known: set[tuple[str, ...]], silver: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
 import io
 import logging
 import os
@@ -9,13 +11,15 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nonproj.cli.common import compile_ahead, decoding_options, load_model
 from nonproj.errors import NonprojError, one_line
 from nonproj.evaluation.suitability import misfit_of
 from nonproj.io.broken import read_units, sentences_in
 from nonproj.io.checks import ReadingRules
-from nonproj.io.files import OpenedInput, unpacked
+from nonproj.io.files import OpenedInput, open_input, unpacked
 from nonproj.io.masking import HINT, MASK, NOTABLE, masked_share
 from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text_units
 from nonproj.text.segmenter import Segmenter
@@ -28,6 +32,27 @@ _BYTES, _TEXT_BYTES = 1 << 17, 1 << 15
 """Number of bytes that are read for it, of treebanks and of plain text."""
 
 log = logging.getLogger("nonproj")
+
+
+def parser_and_input(options: argparse.Namespace, path: str, *, confidence: bool = False) -> tuple[Parser, OpenedInput]:
+    """Return the parser of the model of ``--model``, and the treebank to parse, after a warning if it does not fit.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Those of `nonproj.cli.arguments.add_decoding` and `nonproj.cli.arguments.add_tagging`, and ``model``.
+    path : str
+        The treebank.
+    confidence : bool
+        Whether the model must have a confidence classifier.
+    """
+    model = load_model(options.model, path, confidence=confidence)
+    decoding = decoding_options(model.config.decoding, options)
+    decoding = dataclasses.replace(decoding, confidence=confidence or decoding.confidence)
+    compile_ahead(options, model, decoding)
+    source = open_input(path)
+    warn_of_misfit(model, source.name, peek_sentences(source, model), options.tags)
+    return Parser(model, decoding, options.tags), source
 
 
 def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags: str | None = "missing") -> bool:
@@ -73,8 +98,8 @@ def peek_sentences(source: OpenedInput, model: Model, plain: TextInput | None = 
     plain : TextInput, optional
         The input is plain text.
     """
-    stream = io.BytesIO(_first_bytes(source, _BYTES if plain is None else _TEXT_BYTES))
-    opened = OpenedInput(stream, source.name, stream)
+    beginning = _first_bytes(source, _BYTES if plain is None else _TEXT_BYTES)
+    opened = OpenedInput(io.BytesIO(beginning), source.name)
     try:
         if plain is None:
             units: Iterable[Any] = read_units(opened, ReadingRules(ignore_heads=True, may_be_empty=True))

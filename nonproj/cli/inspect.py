@@ -19,14 +19,10 @@ def run(options: argparse.Namespace) -> int:
     model = Model.verify(path) if options.verify else Model.load(path)
     description = model.describe()
     if options.card:
-        card = model_card(options.model, description, os.path.getsize(options.model))
-        sys.stdout.write(card.encode("utf-8", "backslashreplace").decode())
+        sys.stdout.write(model_card(options.model, description, os.path.getsize(options.model)))
     elif options.json:
-        description["verified"] = True if options.verify else None
-        text = json.dumps(description, indent=2, ensure_ascii=False)
-        sys.stdout.write(
-            text.encode("utf-8", "backslashreplace").decode() + "\n"
-        )  # lone surrogates are escaped as in JSON
+        description["verified"] = options.verify or None
+        sys.stdout.write(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
     else:
         sys.stdout.write(model_report(options.model, description, verified=options.verify))
     return 0

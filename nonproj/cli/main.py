@@ -17,24 +17,10 @@ import sys
 from collections.abc import Callable, Iterable
 
 from nonproj.cli import plugins
-from nonproj.cli.arguments import (
-    EXIT_ERROR,
-    Arguments,
-    add_decoding,
-    add_on_error,
-    add_reading,
-    add_tagging,
-    with_values,
-)
-from nonproj.cli.command_arguments import (
-    add_distil,
-    add_package,
-    add_parse,
-    add_show,
-    add_train,
-)
+from nonproj.cli.arguments import EXIT_ERROR, Arguments, add_decoding, add_parsing, add_tagging, with_values
+from nonproj.cli.command_arguments import add_distil, add_package, add_parse, add_show, add_train
 from nonproj.cli.lazy_import import import_blas_when_needed
-from nonproj.cli.model_names import are_inputs, is_terminal, locate_models
+from nonproj.cli.model_names import are_inputs, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.cli.values import jobs, port, positive, seconds
 from nonproj.errors import NonprojError, one_line
@@ -43,11 +29,6 @@ EXIT_BROKEN_PIPE = 141
 
 _COLLECT_AFTER = 100_000
 """Number of new objects that triggers garbage collection; scanning the objects of all imports takes 0.1 s."""
-
-_DECODING_OPTIONS = {
-    f"--{no}{name}" for name in ("projective", "exact", "full", "sentences-by-trees", "tag") for no in ("", "no-")
-}
-_DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--max-words", "--search-limit"}
 
 _VERBOSITY = re.compile("-v+|-q+|--verbose|--quiet")
 
@@ -68,25 +49,19 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
         epilog="'nonproj COMMAND --help' describes a command.  A file may be '-' (standard input or output) or .gz.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
+    drawing = "draw trees: a report with errors and certificates (.html), single trees, or in the terminal"
+    compiling = "compile all kernels in advance, for example in a container image, and print the cache folder"
     table = [
         ("train", "train a model on a treebank", add_train),
         ("distil", "parse text with a model, the teacher, and train another one on its trees, too", add_distil),
         ("parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream", add_parse),
         ("evaluate", "score a parsed file or a model, or compare two parsed files", _add_evaluate),
-        (
-            "show",
-            "draw trees: a report with errors and certificates (.html), single trees, or in the terminal",
-            add_show,
-        ),
+        ("show", drawing, add_show),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
         ("models", "list the installed models, or the published ones", _add_models),
         ("download", "download a published model", _add_download),
-        (
-            "compile",
-            "compile all kernels in advance, for example in a container image, and print the cache folder",
-            lambda _: None,
-        ),
+        ("compile", compiling, lambda _: None),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
     own = {name for name, *_ in table}
@@ -102,10 +77,8 @@ def _add_evaluate(parser: Arguments) -> None:
     add("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
     text = "the table of the CoNLL 2018 shared task, by the official script; tokens may differ"
     add("--ud", action="store_true", help=text)
-    text = (
-        "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels; with --ud: by "
-    )
-    text += "cause, sentence boundaries, words, tags, features, lemmas and labels"
+    text = "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels;"
+    text += " with --ud: by cause, sentence boundaries, words, tags, features, lemmas and labels"
     add("--errors", action="store_true", help=text)
     text = "with --ud --errors: the training file; words that it lacks are reported as unknown words"
     add("--train", metavar="TRAIN", help=text)
@@ -114,10 +87,7 @@ def _add_evaluate(parser: Arguments) -> None:
     text = "with --calibration: parse the plain text of GOLD; words and sentences not in GOLD count as errors"
     add("--text", dest="from_text", action="store_true", help=text)
     add("--json", action="store_true", help="print all figures as JSON")
-    add_on_error(parser)
-    add_reading(parser)
-    add_tagging(parser)
-    add_decoding(parser)
+    add_parsing(parser)
 
 
 def _add_inspect(parser: Arguments) -> None:
@@ -147,13 +117,8 @@ def _add_serve(parser: Arguments) -> None:
     add("-j", "--jobs", type=jobs, metavar="N", help="number of worker processes (default: 1; -1: one per core)")
     text = "limit on the processing time of a request, and target for its response time (default: 30)"
     add("--timeout", type=seconds, default=30.0, metavar="SECONDS", help=text)
-    add(
-        "--max-bytes",
-        type=positive,
-        default=1 << 20,
-        metavar="N",
-        help="maximum size of a request in bytes (default: 1048576)",
-    )
+    text = "maximum size of a request in bytes (default: 1048576)"
+    add("--max-bytes", type=positive, default=1 << 20, metavar="N", help=text)
     add("--waiting", type=positive, default=200, metavar="N", help="maximum number of waiting requests (default: 200)")
     text = "memory limit of a worker process (default: 4096)"
     add("--max-worker-memory", type=positive, default=4096, metavar="MIB", help=text)
@@ -185,13 +150,15 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         behind = [word for word in extra if word == "-" or not word.startswith("-")]
         extra = [word for word in extra if word not in behind]
         assign = _assign_parse_files if options.command == "parse" else _assign_evaluate_files
-        options, more = assign(options, options.files + behind, commands[options.command])
-        extra += more
+        options = assign(options, options.files + behind, commands[options.command])
     if extra:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate" and options.model is None:
+        parsing = Arguments()
+        add_tagging(parsing)
+        add_decoding(parsing)
         for name in (word.partition("=")[0] for word in words):
-            if name in _DECODING_OPTIONS:
+            if name in parsing.option_names():
                 commands["evaluate"].error(f"{name} applies to parsing and needs --model")
     if not options.command and not options.version:
         parser.error(f"a command is expected: {', '.join(commands)}")
@@ -225,26 +192,22 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
         parser.error(f"{standard[0]} and {standard[1]} cannot both be standard input (-)")
 
 
-def _assign_parse_files(
-    options: argparse.Namespace, files: list[str], parser: Arguments
-) -> tuple[argparse.Namespace, list[str]]:
-    """Return the options with model and input, and the remaining files."""
+def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> argparse.Namespace:
+    """Return the options with model and input."""
     model = options.model
     if model is None:
-        if not files and is_terminal(sys.stdin):
+        if not files and not sys.stdin.closed and sys.stdin.isatty():
             parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
         model = files.pop(0) if files and not are_inputs(files, options.output) else None
     inputs = files or ["-"]
     for name in ("token_ranges", "cut_words", "breaks"):
         if getattr(options, name) not in (None, False) and not options.plain:
             parser.error(f"--{name.replace('_', '-')} applies to plain text: --text, --lines, --words or --tokens")
-    return with_values(options, model=model, inputs=inputs, input=inputs[0]), []
+    return with_values(options, model=model, inputs=inputs, input=inputs[0])
 
 
-def _assign_evaluate_files(
-    options: argparse.Namespace, files: list[str], parser: Arguments
-) -> tuple[argparse.Namespace, list[str]]:
-    """Return the options with the gold and the parsed files, and the remaining files."""
+def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> argparse.Namespace:
+    """Return the options with the gold and the parsed files."""
     if not files or bool(files[1:]) == bool(options.model):
         parser.error("expected " + ("--ud GOLD A [B]" if options.ud else "GOLD PARSED, GOLD A B or -m MODEL GOLD"))
     if options.calibration and not options.model:
@@ -259,7 +222,9 @@ def _assign_evaluate_files(
         parser.error("--train needs --ud and --errors")
     if options.ud and options.max_line:
         parser.error("--ud reads files by its own rules and excludes --max-line")
-    return with_values(options, gold=files[0], parsed=files[1:3]), files[3:]
+    if files[3:]:
+        parser.error(f"unknown argument {files[3]!r}")
+    return with_values(options, gold=files[0], parsed=files[1:])
 
 
 def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from typing import Any, TextIO
+from typing import Any
 
 from nonproj.cli.arguments import with_values
 from nonproj.cli.targets import is_file_name
@@ -37,11 +37,6 @@ def _path(model: str) -> str:
     """Return the file of a model, or the name if there is none."""
     known = os.path.exists(model) or is_on_hub(model) or (is_name(model) and installed(model))
     return str(located(model)) if known else model
-
-
-def is_terminal(stream: TextIO) -> bool:
-    """Return whether the input would have to be typed."""
-    return not stream.closed and stream.isatty()
 
 
 def are_inputs(words: list[str], output: str) -> bool:

@@ -40,8 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 def describe(model: InstalledModel) -> dict[str, Any]:
     """Return the facts about an installed model; ``error`` says why it cannot be used."""
-    facts: dict[str, Any] = {"name": model.name, "package": model.package, "version": model.version}
-    facts |= {"path": str(model.path)}
+    facts: dict[str, Any] = model._asdict() | {"path": str(model.path)}
     try:
         meta = Model.load_trained(model.path).meta
     except ModelError as error:

@@ -8,18 +8,15 @@ import sys
 from pathlib import Path
 
 from nonproj import __version__
-from nonproj.cli.common import check_outputs, progress_bar, reading_rules
+from nonproj.cli.common import progress_bar, reading_rules
 from nonproj.cli.train import evaluate_on
 from nonproj.errors import ConfigError, FileError, one_line
-from nonproj.evaluation.card import model_card, record
+from nonproj.evaluation.card import UNKNOWN_LICENCE, model_card, record
 from nonproj.io import conll
 from nonproj.model.installed import SUFFIX, is_name, located
 from nonproj.model.model import Model
 from nonproj.model.rounding import rounded
 from nonproj.model.wheel import WheelContents, is_version, write_wheel
-
-UNKNOWN = "unknown; the terms of the treebank may restrict the use of the model"
-"""The licence of a model that names none."""
 
 log = logging.getLogger("nonproj")
 
@@ -34,13 +31,12 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("--package-version", f"{options.package_version!r} is not a version such as 1.0.0")
     if not folder.is_dir():
         raise FileError(str(folder), "this is no folder; a folder for the wheel is expected")
-    check_outputs({}, {"model": options.model, "test file": options.test})
     model = rounded(Model.load_trained(located(options.model)), options.rounding)
     if options.test:
         rules = reading_rules(options, require_heads=True)
         evaluate_on(model, list(conll.read(options.test, rules)), progress_bar(options))
     contents = contents_of(model, name, options.package_version, options.licence, options.language)
-    if contents.licence == UNKNOWN:
+    if contents.licence == UNKNOWN_LICENCE:
         log.warning("the model does not say the licence of its treebank; say it with --licence")
     path = write_wheel(contents, folder)
     log.info("%.1f MB, installed %.1f MB", path.stat().st_size / 1e6, len(contents.model) / 1e6)
@@ -70,7 +66,7 @@ def contents_of(
         name,
         version,
         f"A dependency parser for nonproj{of}",
-        one_line(str(data.get("licence") or UNKNOWN)),
+        one_line(str(data.get("licence") or UNKNOWN_LICENCE)),
         model_card(name, model.describe(), len(content)),
         (f"nonproj>={__version__}",),
         content,

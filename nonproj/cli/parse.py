@@ -23,9 +23,8 @@ from nonproj.cli.common import (
 )
 from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import list_broken
-from nonproj.cli.targets import are_several, targets_of
-from nonproj.errors import ConfigError, ModelError, NonprojError
-from nonproj.evaluation.calibration import no_classifier
+from nonproj.cli.targets import ParseTarget, are_several, targets_of
+from nonproj.errors import ConfigError, NonprojError
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
@@ -50,12 +49,17 @@ def run(options: argparse.Namespace) -> int:
 
     Return 1 if ``--on-error`` skipped anything, else 0.
     """
-    targets = targets_of(options) if are_several(options.inputs, options.output) else []
-    form = options.format or "conllu" if targets else format_of(options.output, options.format)
-    options = with_values(options, targets=targets, format=form)
+    if to_folder := are_several(options.inputs, options.output):
+        targets, form = targets_of(options), options.format or "conllu"
+    else:
+        targets, form = [ParseTarget(options.input, options.output)], format_of(options.output, options.format)
+    options = with_values(options, to_folder=to_folder, targets=targets, format=form)
     _check_files(options)
-    model = load_model(options.model, options.targets[0].source if options.targets else options.input)
-    decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
+    first = targets[0].source
+    confidence = ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0)
+    is_wanted = confidence.write or options.min_confidence is not None
+    model = load_model(options.model, first, confidence=is_wanted)
+    decoding = decoding_options(model.config.decoding, options)
     wanted = confidence != NO_CONFIDENCE or options.stats or options.stats_comments
     decoding = dataclasses.replace(decoding, confidence=decoding.confidence and bool(wanted))
     compile_ahead(options, model, decoding)
@@ -66,16 +70,12 @@ def run(options: argparse.Namespace) -> int:
         plain = plain.within(decoding.cut_words, decoding.max_words)
     comments = options.stats_comments or options.format != "conllu"  # in which a tree has its certificate
     text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
-    first = options.targets[0].source if options.targets else options.input
     with (source := open_input(first)).closing:
         unfit = warn_of_misfit(model, source.name, peek_sentences(source, model, plain), options.tags)
-        if not options.targets:
-            alone = options.scheduler is None and options.jobs in (None, 1)
-            parse_one = resumable.parse if options.resume else _parse if alone else several.parse
-            totals = parse_one(options, model, decoding, text, source)
-    if options.targets:
-        parse_all = resumable.parse if options.resume else several.parse
-        totals = parse_all(options, model, decoding, text)
+        alone = not to_folder and options.scheduler is None and options.jobs in (None, 1)
+        parse_all = resumable.parse if options.resume else _parse if alone else several.parse
+        totals = parse_all(options, model, decoding, text, source)
+    if to_folder:
         several.summarise(options, totals)
     _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start, unfit)
     _report(totals, options)
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
 def _check_files(options: argparse.Namespace) -> None:
     """Raise an error if an output is also an input or another output; make the folder of several outputs."""
     inputs, outputs, replaceable = {"model": options.model}, dict[str, str | None](), ""
-    if options.targets:
+    if options.to_folder:
         inputs |= {f"input {target.source}": target.source for target in options.targets}
         outputs |= {f"output of {target.source}": target.output for target in options.targets}
     else:
@@ -97,7 +97,7 @@ def _check_files(options: argparse.Namespace) -> None:
             raise ConfigError("--proofs", "cannot be continued; leave out --resume")
         outputs["--resume"] = resumable.partial_of(options)
     check_outputs(outputs, inputs, replaceable)
-    if options.targets:
+    if options.to_folder:
         several.make_folder(options.output)
 
 
@@ -147,28 +147,16 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, sec
         text = "%.0f %% of the words have no tag or one unseen in training; %s"
         log.warning(text, share, hint)
     if totals.full:
-        log.info(
-            "%d of them over all arcs; for %d, pruning had removed an arc of the best tree", totals.full, totals.changed
-        )
+        message = "%d of them over all arcs; for %d, pruning had removed an arc of the best tree"
+        log.info(message, totals.full, totals.changed)
 
 
 def _report(totals: ParseLog, options: argparse.Namespace) -> None:
     """Report what ``--on-error`` has skipped, and where."""
-    if not totals.refused:
-        return
-    list_broken(totals.broken)
-    if totals.refused > len(totals.broken):
-        hint = "the --stats file lists all" if options.stats else "--stats lists all"
-        log.error("and %d more; %s", totals.refused - len(totals.broken), hint)
-    what = "broken lines" if options.plain else "broken sentences"
-    log.error("nonproj: %d %s left out, %d sentences parsed", totals.refused, what, totals.sentences)
-
-
-def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
-    """Return how to write confidence; raise `ModelError` if it is requested and the model has none."""
-    if (options.write_confidence or options.min_confidence is not None) and "confidence" not in model.components:
-        raise ModelError(no_classifier(options.model))
-    return ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0)
+    if totals.refused:
+        list_broken(totals, "; the --stats file lists all" if options.stats else "; --stats lists all")
+        what = "broken lines" if options.plain else "broken sentences"
+        log.error("nonproj: %d %s left out, %d sentences parsed", totals.refused, what, totals.sentences)
 
 
 def _flushed(items: Iterable[Any], streams: list[TextIO]) -> Iterator[Any]:

@@ -56,17 +56,13 @@ def rows(named: Iterable[str]) -> list[Row]:
 
     The parser of an installed command has the default ``plugin``, a `Command`.
     """
-    found = {name: (name, f"{text} (package nonproj-workbench)", _add_nothing) for name, text in WORKBENCH.items()}
-    found |= {
-        name: (name, command.description, functools.partial(_add, command))
-        for name in named
-        if (command := find_command(name))
-    }
+    found: dict[str, Row] = {}
+    for name, text in WORKBENCH.items():
+        found[name] = (name, f"{text} (package nonproj-workbench)", lambda parser: None)
+    for name in named:
+        if command := find_command(name):
+            found[name] = (name, command.description, functools.partial(_add, command))
     return list(found.values())
-
-
-def _add_nothing(parser: Arguments) -> None:
-    """Add no arguments."""
 
 
 def _add(command: Command, parser: Arguments) -> None:
@@ -80,8 +76,7 @@ def find_command(name: str) -> Command | None:
     from importlib.metadata import entry_points  # takes 20 ms, and is needed only for commands of others
 
     for entry in entry_points(group=GROUP, name=name):
-        command: Command = _load(entry)
-        return command
+        return _load(entry)
     return None
 
 

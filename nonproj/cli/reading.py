@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from nonproj.cli.common import reading_rules
 from nonproj.errors import DataError, one_line
-from nonproj.evaluation.certificates import REPORTED
+from nonproj.evaluation.certificates import ParseLog
 from nonproj.io import conll
-from nonproj.io.broken import STOP, MalformedUnit, read_units, sentences_in
+from nonproj.io.broken import STOP, read_units, sentences_in
 from nonproj.io.files import Source, open_input
 from nonproj.types import Sentence
 
@@ -28,14 +28,7 @@ class Treebanks:
 
     def __init__(self, options: argparse.Namespace):
         self.options, self.skips = options, getattr(options, "on_error", STOP) != STOP
-        self._broken: list[MalformedUnit] = []
-        self._refused = 0
-
-    def add(self, unit: MalformedUnit) -> None:
-        """Count a malformed sentence that is left out."""
-        self._refused += 1
-        if len(self._broken) < REPORTED:
-            self._broken.append(unit)
+        self._log = ParseLog(None)
 
     def read(self, source: Source, **rules: bool) -> Iterator[Sentence]:
         """Yield the sentences of a treebank; ``rules`` are fields of `nonproj.io.checks.ReadingRules`.
@@ -46,12 +39,12 @@ class Treebanks:
         if not self.skips:
             yield from conll.read(source, own)
             return
-        opened, before, found = open_input(source), self._refused, False
-        for sentence in sentences_in(read_units(opened, own), self.add):
+        opened, before, found = open_input(source), self._log.refused, False
+        for sentence in sentences_in(read_units(opened, own), self._log.add):
             found = True
             yield sentence
         if not found:
-            first = self._broken[before : before + 1]
+            first = self._log.broken[before : before + 1]
             raise first[0].error() if first else DataError(opened.name, 1, "no sentences")
 
     def read_all(self, source: Source | None, **rules: bool) -> list[Sentence]:
@@ -62,17 +55,16 @@ class Treebanks:
 
     def report(self) -> int:
         """List what was left out, and return the exit code of a command that has otherwise succeeded."""
-        if not self._refused:
-            return 0
-        list_broken(self._broken)
-        if self._refused > len(self._broken):
-            log.error("and %d more", self._refused - len(self._broken))
-        log.error("nonproj: %d broken sentence%s left out", self._refused, "s" * (self._refused != 1))
-        return 1
+        if count := self._log.refused:
+            list_broken(self._log)
+            log.error("nonproj: %d broken sentence%s left out", count, "s" * (count != 1))
+        return int(count > 0)
 
 
-def list_broken(broken: Iterable[MalformedUnit]) -> None:
-    """Write the error of each malformed unit, and its lines."""
-    for unit in broken:
+def list_broken(counts: ParseLog, hint: str = "") -> None:
+    """Write the error of each malformed unit, and its lines; ``hint`` follows the number of those that are too many."""
+    for unit in counts.broken:
         lines = f"line {unit.first}" if unit.first == unit.last else f"lines {unit.first} to {unit.last}"
         log.error("%s", one_line(f"{unit.error()} ({lines})"))
+    if counts.refused > len(counts.broken):
+        log.error("and %d more%s", counts.refused - len(counts.broken), hint)

@@ -7,7 +7,6 @@ import dataclasses
 import io
 import os
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any, NamedTuple, TextIO
 
 from nonproj.cli.common import optional_output, progress_bar, worker_pool
@@ -31,7 +30,7 @@ PARTIAL = "parse.partial"
 
 def partial_of(options: argparse.Namespace) -> str:
     """Return the path of ``OUT.partial``; raise `ConfigError` if input or output is not a file."""
-    if options.targets:
+    if options.to_folder:
         return os.path.join(options.output, PARTIAL)
     if options.output == "-" or is_direct(options.output):
         raise ConfigError("--resume", "needs a file to write: -o OUT")
@@ -41,30 +40,23 @@ def partial_of(options: argparse.Namespace) -> str:
 
 
 def parse(
-    options: argparse.Namespace,
-    model: Model,
-    decoding: DecodingConfig,
-    text: TextOptions,
-    source: OpenedInput | None = None,
+    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: OpenedInput
 ) -> ParseLog:
     """Parse task by task; those of the current file are kept in ``OUT.partial``, and so is which files are complete.
 
-    ``source`` is the only file, for the progress bar; None if there are several.
+    ``source`` is the first file; the progress bar shows how much of it has been read if it is the only one.
     """
-    targets = options.targets or [ParseTarget(options.input, options.output)]
-    files = [_File.of(target, bool(options.stats)) for target in targets]
+    files = [_File.of(target, bool(options.stats)) for target in options.targets]
     reference = ModelRef.of(options.model, decoding, options.tags)
     keep(reference, model)
     facts = _facts(options, decoding, text, reference)
-    workers = worker_pool(options)
-    statistics = optional_output(options.stats)
     with (
-        JobLog(partial_of(options), facts | {"input": "" if options.targets else files[0].digest}) as partial,
-        InProcess() if isinstance(workers, nullcontext) else workers as pool,
-        statistics as lines,
+        JobLog(partial_of(options), facts | {"input": "" if options.to_folder else files[0].digest}) as partial,
+        worker_pool(options) as pool,
+        optional_output(options.stats) as lines,
     ):
         job = _Job(partial, text, options)
-        job.run(files, pool, reference, source)
+        job.run(files, pool or InProcess(), reference, None if options.to_folder else source)
         if lines:
             job.write_statistics(files, lines)
     partial.remove()
@@ -122,7 +114,7 @@ def _facts(
     named |= {"--stats-comments": text.comments, "--deps": text.deps}
     named |= {"--max-line": text.rules.max_line, "--confidence": text.confidence.write, "--stats": bool(options.stats)}
     named["--min-confidence"] = text.confidence.minimum
-    if options.stats and not options.targets:
+    if options.stats and not options.to_folder:
         named["the name of the input"] = options.input
     return {"model": reference.digest.hex(), "options": named}
 
@@ -158,13 +150,13 @@ class _Job:
         results = parse_tasks(pool, reference, self._tasks(left, done, tolerant, source), tolerant)
         progress = progress_bar(self.options, source)
         for file in left:
-            if self.options.targets:
+            if self.options.to_folder:
                 make_folder(os.path.dirname(file.target.output))
             with open_table(file.target.output, self.options.format) as stream:
                 for _ in progress(self._parse(file, results), "parse"):
                     pass
                 if _age(file.target.source) != file.age:
-                    again = "start again" if self.options.targets else f"remove {self.partial.path} and start again"
+                    again = "start again" if self.options.to_folder else f"remove {self.partial.path} and start again"
                     raise FileError(file.target.source, f"has changed during the run; {again}")
                 for record in self.partial.records(self.place):
                     stream.write(record.output.decode())
@@ -210,7 +202,7 @@ class _Job:
                 self.partial.shorten(self.place)
                 tasks = []
             else:
-                self.log.restore(self._log_of(state).state())
+                self.log.extend(self._log_of(state))
                 self.joined.numbered = int(state["numbered"])
                 self.is_complete = bool(state["is_complete"])
         except (KeyError, TypeError, ValueError):

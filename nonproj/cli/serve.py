@@ -41,18 +41,11 @@ def _run(options: argparse.Namespace) -> int:
         raise DependencyError(needs("the server needs", str(error.name), "server")) from None
     from nonproj.workers.processes import cores
 
-    hosts, origins = list(map(check_host, options.allowed_host)), list(map(check_origin, options.allowed_origin))
-    jobs = cores() if options.jobs == -1 else options.jobs or 1
-    limits = ServerOptions(
-        options.host,
-        options.port,
-        jobs,
-        options.waiting,
-        options.timeout,
-        options.max_bytes,
-        options.max_worker_memory,
-        hosts,
-        origins,
+    limits = ServerOptions._make(getattr(options, name) for name in ServerOptions._fields)
+    limits = limits._replace(
+        jobs=cores() if options.jobs == -1 else options.jobs or 1,
+        allowed_host=list(map(check_host, options.allowed_host)),
+        allowed_origin=list(map(check_origin, options.allowed_origin)),
     )
     names: set[str] = set()
     for path in options.models:

@@ -7,7 +7,6 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 
 from nonproj.cli.common import optional_output, progress_bar, worker_pool
@@ -27,34 +26,29 @@ log = logging.getLogger("nonproj")
 
 
 def parse(
-    options: argparse.Namespace,
-    model: Model,
-    decoding: DecodingConfig,
-    text: TextOptions,
-    source: OpenedInput | None = None,
+    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: OpenedInput
 ) -> ParseLog:
     """Parse files; each output appears when it is complete, and an error leaves those of the files before it.
 
-    ``source`` is the only file; None if there are several.
+    ``source`` is the first file.
     """
-    targets = options.targets or [ParseTarget(options.input, options.output)]
     reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs))
     keep(reference, model)
-    workers: Any = worker_pool(options)
     statistics, proofs = (optional_output(path) for path in (options.stats, options.proofs))
-    tasks = ((end, task) for target in targets for task, end in tasks_and_ends(source or target.source, text))
-    totals, progress = ParseLog(None), progress_bar(options, source)
-    with InProcess() if isinstance(workers, nullcontext) else workers as pool, statistics as lines, proofs as proved:
-        results = parse_tasks(pool, reference, tasks, text)
-        for target in targets:
+    sources = [source, *(target.source for target in options.targets[1:])]
+    tasks = ((end, task) for each in sources for task, end in tasks_and_ends(each, text))
+    totals, progress = ParseLog(None), progress_bar(options, None if options.to_folder else source)
+    with worker_pool(options) as pool, statistics as lines, proofs as proved:
+        results = parse_tasks(pool or InProcess(), reference, tasks, text)
+        for target in options.targets:
             counts = ParseLog(lines, proved)
-            if options.targets:
+            if options.to_folder:
                 make_folder(os.path.dirname(target.output))
             with open_table(target.output, options.format) as stream:
                 for record in progress(_written(results, stream, PieceJoiner(text.plain is not None)), "parse"):
                     counts.add(record)
             totals.extend(counts)
-            if options.targets:
+            if options.to_folder:
                 report(target, counts)
     return totals
 

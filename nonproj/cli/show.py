@@ -7,20 +7,14 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 
-from nonproj.cli.common import (
-    check_outputs,
-    compile_ahead,
-    decoding_options,
-    load_model,
-    progress_bar,
-)
-from nonproj.cli.fitting import peek_sentences, warn_of_misfit
+from nonproj.cli.common import check_outputs, progress_bar
+from nonproj.cli.fitting import parser_and_input
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError
 from nonproj.evaluation.certificates import certificate_line
 from nonproj.evaluation.html.items import ReportItem, add_trees, choose, from_files, from_parses
-from nonproj.io.files import open_binary, open_input, open_output
+from nonproj.io.files import open_binary, open_output
 from nonproj.pictures.content import visible
 from nonproj.pictures.terminal import has_colours, to_terminal
 from nonproj.pipeline.parser import Parser
@@ -35,8 +29,7 @@ def run(options: argparse.Namespace) -> int:
     check_outputs({"output": options.output}, inputs)
     suffix = _suffix(options)
     treebanks = Treebanks(options)
-    parser = _parser(options) if options.model else None
-    items = _items(options, parser, treebanks)
+    parser, items = _items(options, treebanks)
     if options.sentence is not None:
         items = iter([choose(items, options.sentence)])
     if options.output is None:
@@ -60,27 +53,18 @@ def _suffix(options: argparse.Namespace) -> str:
     return suffix
 
 
-def _parser(options: argparse.Namespace) -> Parser:
-    """Return a parser for the model."""
-    model = load_model(options.model, options.file)
-    decoding = decoding_options(model.config.decoding, options)
-    compile_ahead(options, model, decoding)
-    return Parser(model, decoding, options.tags)
-
-
-def _items(options: argparse.Namespace, parser: Parser | None, treebanks: Treebanks) -> Iterator[ReportItem]:
-    """Yield the sentences with all requested trees."""
-    source = open_input(options.file)
-    if parser:
-        warn_of_misfit(parser.model, source.name, peek_sentences(source, parser.model), options.tags)
+def _items(options: argparse.Namespace, treebanks: Treebanks) -> tuple[Parser | None, Iterator[ReportItem]]:
+    """Return the parser, if any, and the sentences with all requested trees."""
+    if options.model:
+        parser, source = parser_and_input(options, options.file)
         sentences = treebanks.read(source, ignore_heads=True)
         items = from_parses(parser.parse_all(progress_bar(options, source)(sentences, "parse")))
     else:
-        items = from_files(treebanks.read(source))
+        parser, items = None, from_files(treebanks.read(options.file))
     for path, field in ((options.gold, "gold"), (options.other, "other")):
         if path:
             items = add_trees(items, treebanks.read(path, require_heads=field == "gold"), field)
-    return items
+    return parser, items
 
 
 def _draw(items: Iterator[ReportItem]) -> None:
@@ -96,10 +80,8 @@ def _write_single(options: argparse.Namespace, items: Iterator[ReportItem], suff
     """Write the picture of the only sentence."""
     found = list(islice(items, 2))
     if len(found) > 1:
-        raise ConfigError(
-            "--sentence",
-            f"{suffix} holds one tree and {options.file} has several: choose one with --sentence, or write .html",
-        )
+        advice = "choose one with --sentence, or write .html"
+        raise ConfigError("--sentence", f"{suffix} holds one tree and {options.file} has several: {advice}")
     picture = found[0].picture()
     if suffix in (".svg", ".tex"):
         from nonproj.pictures.svg import to_svg

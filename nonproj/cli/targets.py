@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nonproj.errors import ConfigError, FileError
+from nonproj.io.files import open_input
 from nonproj.io.temporary import reason
 
 CONLL = (".conllu", ".conll", ".conllx", ".conllup")
@@ -78,25 +79,16 @@ def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
 def _found(word: str, endings: tuple[str, ...], output: str) -> list[tuple[str, str]]:
     """Return the files that an argument stands for, and their names in its folder, but for those of an earlier run."""
     if not os.path.isdir(word):
-        _check_readable(word)
-        return [(word, os.path.basename(word))]
+        if os.path.exists(word) and not os.path.isfile(word):
+            raise FileError(word, "not a file, which several inputs must be")
+        with open_input(word).closing:  # an error is reported before others are parsed
+            return [(word, os.path.basename(word))]
     nested = _is_inside(output, word)
     paths = (path for path in _walk(word, endings) if not (nested and _is_inside(path, output)))
     found = [(path, os.path.relpath(path, word)) for path in paths]
     if not found:
         raise FileError(word, f"no file in this folder ends in {' or '.join(endings)}")
     return found
-
-
-def _check_readable(path: str) -> None:
-    """Raise an error if a file cannot be read, before others are parsed."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise FileError(path, "not a file, which several inputs must be")
-    try:
-        with open(path, "rb"):
-            pass
-    except OSError as error:
-        raise FileError(path, reason(error)) from None
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from nonproj.cli.arguments import with_values
 from nonproj.cli.common import check_outputs, progress_bar, worker_pool
 from nonproj.cli.provenance import digest, name_and_licence, provenance
 from nonproj.cli.reading import Treebanks
@@ -39,29 +40,25 @@ def run(options: argparse.Namespace) -> int:
     """Train a model; Ctrl-C saves the last complete epoch, and ``--resume`` continues from it."""
     start = Model.load_trained(options.start) if getattr(options, "start", None) else None
     config = config_of(options, start)
-    path, test_path = options.train or config.treebank.train, options.test or config.treebank.test
-    if not path:
+    files = {"train": options.train or config.treebank.train, "test": options.test or config.treebank.test}
+    if not files["train"]:
         raise ConfigError("treebank.train", "no training file; name a treebank")
-    output, checkpoint = outputs(options, config, path, test_path)
+    options = with_values(options, **files)
+    output, checkpoint = outputs(options, config)
     record = f"{output}.log" if checkpoint and not options.quiet else None
     with reserved(output) if checkpoint else contextlib.nullcontext(), log_file(record, options.resume):
-        return _run(options, config, (path, test_path), (output, checkpoint), start)
+        return _run(options, config, output, checkpoint, start)
 
 
 def _run(
-    options: argparse.Namespace,
-    config: Config,
-    inputs: tuple[str, str | None],
-    outputs: tuple[Path, Path | None],
-    start: Model | None,
+    options: argparse.Namespace, config: Config, output: Path, checkpoint: Path | None, start: Model | None
 ) -> int:
     """Train a model on a treebank, and evaluate it on a test file."""
-    (path, test_path), (output, checkpoint) = inputs, outputs
-    treebanks, partial = Treebanks(options), config.treebank.partial
+    path, treebanks, partial = options.train, Treebanks(options), config.treebank.partial
     own = {"require_heads": partial == "none", "ignore_heads": partial == "misc"}
     sentences, held_out = _hold_out(treebanks, treebanks.read_all(path, **own), config.treebank.held_out, own)
     # The test file is read now, to report errors before the training.
-    silver, test = (treebanks.read_all(name, require_heads=True) for name in (config.treebank.silver, test_path))
+    silver, test = (treebanks.read_all(name, require_heads=True) for name in (config.treebank.silver, options.test))
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
     if start:
         log.info("continuing %s", one_line(options.start))
@@ -100,7 +97,7 @@ def _run(
         model.meta["related"] |= {"treebanks": "; ".join(map(name_and_licence, options.related))}
     if "continued" in model.meta:
         model.meta["continued"] |= {"model": Path(options.start).name, "sha256": digest(options.start)}
-    model.meta |= provenance(config, path, test_path, len(held_out))
+    model.meta |= provenance(config, path, options.test, len(held_out))
     model.save(output)
     if not options.quiet:
         details = f"; details are in {output}.log" if checkpoint else ""
@@ -166,7 +163,7 @@ def evaluate_on(model: Model, test: list[Sentence], progress: Callable[..., Any]
         model.meta["calibration"] = calibration_of_test(judge(zip(test, parses, strict=True)))
 
 
-def outputs(options: argparse.Namespace, config: Config, train: str, test: str | None) -> tuple[Path, Path | None]:
+def outputs(options: argparse.Namespace, config: Config) -> tuple[Path, Path | None]:
     """Return the paths of model and checkpoint, neither of them an input; a device or a pipe has no checkpoint."""
     output = Path(options.output)
     if options.output == "-":
@@ -179,7 +176,7 @@ def outputs(options: argparse.Namespace, config: Config, train: str, test: str |
         check_folder(output)
     checkpoint = None if is_direct(output) else Path(f"{options.output}.checkpoint")
     held_out, folder = config.treebank.held_out, config.features.folder
-    inputs: dict[str, str | None] = {"treebank": train, "configuration": options.config, "test file": test}
+    inputs = {"treebank": options.train, "configuration": options.config, "test file": options.test}
     inputs["model to continue"] = getattr(options, "start", None)
     inputs["held-out file"] = held_out if isinstance(held_out, str) else None
     inputs["automatically parsed file"] = config.treebank.silver

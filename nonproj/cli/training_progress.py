@@ -17,21 +17,6 @@ from nonproj.options.config import Config
 _INTERVAL = 0.5
 """Seconds between two updates of the line."""
 
-_TIMES = {
-    "segmenter": 0.4,
-    "tagger": 1.7,
-    "pruner": 3.0,
-    "labeler": 1.3,
-    "network": 3.0,
-    "confidence": 5.9,
-    "parser": 2.6,
-}
-"""Milliseconds per word that each component takes with default options on a processor that does other work, too; with
-those of the folds between it and the component before.  Only their proportions matter once the first one is trained."""
-
-_ENCODER = 60.0
-"""Those of a pretrained encoder, fine-tuned without a GPU."""
-
 _PRIOR = 0.1
 """Share of the expected time by which it counts against what has been measured."""
 
@@ -41,25 +26,28 @@ log = logging.getLogger("nonproj")
 def expected_times(config: Config, words: int) -> dict[str, float]:
     """Return the seconds that each component is expected to take, in their order.
 
+    The constants are milliseconds per word with default options on a processor that does other work, too, and no GPU;
+    with those of the folds between a component and the one before.  Only their proportions matter once the first one is
+    trained.
+
     Examples
     --------
     >>> expected_times(Config(), 1000)["labeler"]
     1.3
     """
     training = config.training
-    factors = {
-        "segmenter": config.segmenter.epochs / 6,
-        "tagger": config.tagger.epochs / 5 * config.tagger.restarts / 3,
-        "pruner": 0.1 if training.tags == "gold" else config.tagger.folds / 5,
-        "labeler": config.labeler.epochs / 8,
-        "network": config.network.epochs / 10,
-        "confidence": min(1.0, config.confidence.share * 10),
-        "parser": training.epochs * training.models / 10,
+    times = {
+        "segmenter": 0.4 * config.segmenter.epochs / 6,
+        "tagger": 1.7 * config.tagger.epochs / 5 * config.tagger.restarts / 3,
+        "pruner": 3.0 * (0.1 if training.tags == "gold" else config.tagger.folds / 5),
+        "labeler": 1.3 * config.labeler.epochs / 8,
+        "network": 3.0 * config.network.epochs / 10,
+        "confidence": 5.9 * min(1.0, config.confidence.share * 10),
+        "parser": 2.6 * training.epochs * training.models / 10,
     }
-    times = {name: _TIMES[name] * factor * words / 1000 for name, factor in factors.items()}
     if config.encoder.folder:
-        times["encoder"] = _ENCODER * words / 1000
-    return times
+        times["encoder"] = 60.0
+    return {name: time * words / 1000 for name, time in times.items()}
 
 
 class TrainingProgress(logging.Handler):

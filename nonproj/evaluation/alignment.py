@@ -6,6 +6,7 @@ their tokens; the words of multiword tokens, which share these, by the longest c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -256,9 +257,7 @@ def _common(
 
 def _differs(gold: Sequence[Sentence], system: Sequence[Sentence], theirs: WordSpans, ours: WordSpans) -> DataError:
     """Return the error for two texts whose characters differ."""
-    pairs = enumerate(zip(theirs.characters, ours.characters, strict=False))
-    shorter = min(len(theirs.characters), len(ours.characters))
-    place = next((i for i, (a, b) in pairs if a != b), shorter)
+    place = len(os.path.commonprefix([theirs.characters, ours.characters]))
     word = next((i for i, end in enumerate(theirs.end) if end > place), len(theirs.end) - 1)
     number = int(np.searchsorted(theirs.first, word, side="right")) - 1
     expected, found = (each.characters[place : place + 20] for each in (theirs, ours))

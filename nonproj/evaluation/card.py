@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -31,6 +32,8 @@ _CALIBRATION = {
 }
 """The calibration results that a model records, with their names on a card."""
 
+UNKNOWN_LICENCE = "unknown; the terms of the treebank may restrict the use of the model"
+
 _USE = """The model parses text in the language and genre of its treebank, for research and as a tool for annotators. On
 other genres (speech, social media, older spelling) it is less accurate, and the output does not indicate this. Given
 tags should follow the treebank's scheme. A certificate proves that a tree is the best one under the model over its
@@ -52,19 +55,10 @@ def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
     >>> figures_of_test({"sentences": 2, "words": 9} | both)["las"]
     0.8
     """
-    without, having, certificates = (
-        figures[name] or {} for name in ("without_punctuation", "with_punctuation", "certificates")
-    )
-    return {
-        "sentences": figures["sentences"],
-        "words": figures["words"],
-        "uas": without["uas"],
-        "las": without["las"],
-        "uas_punctuation": having["uas"],
-        "las_punctuation": having["las"],
-        "agreed": certificates.get("agreed"),
-        "certified": certificates.get("certified"),
-    }
+    found = {name: figures[name] for name in ("sentences", "words")}
+    found |= {name: figures["without_punctuation"][name] for name in ("uas", "las")}
+    found |= {f"{name}_punctuation": figures["with_punctuation"][name] for name in ("uas", "las")}
+    return found | {name: (figures["certificates"] or {}).get(name) for name in ("agreed", "certified")}
 
 
 def calibration_of_test(judged: Mapping[str, Outcomes]) -> dict[str, float | int]:
@@ -104,11 +98,8 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
     data, test, calibration = (record(training, key) for key in ("data", "test", "calibration"))
     *others, last = (_PARTS.get(part, part) for part in description["config"]["parts"])
     parts = " and ".join(filter(None, [", ".join(others), last]))
-    lines = [
-        f"# {name}",
-        "",
-        f"A dependency parser that scores {parts}, by nonproj {training.get('version', 'unknown')}.",
-    ]
+    version = training.get("version", "unknown")
+    lines = [f"# {name}", "", f"A dependency parser that scores {parts}, by nonproj {version}."]
     lines += ["", "## Data", "", *_table(("", ""), _data(data, training))]
     lines += ["", "## Accuracy", ""]
     lines += _table(("on the test file", ""), _figures(test)) if test else ["The model was not evaluated in training."]
@@ -127,46 +118,45 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
 def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the facts about the treebank."""
     yield "treebank", data.get("name") or "not named"
-    if data.get("language"):
-        yield "language", data["language"]
-    yield "licence", data.get("licence") or "unknown; the terms of the treebank may restrict the use of the model"
-    if training.get("encoder"):
-        encoder = training["encoder"]
+    if language := data.get("language"):
+        yield "language", language
+    yield "licence", data.get("licence") or UNKNOWN_LICENCE
+    if encoder := training.get("encoder"):
         licence = encoder.get("licence") or "unknown"
         yield "pretrained encoder", f"{encoder.get('name')} ({encoder.get('kind')}), licence: {licence}"
-    if training.get("vectors"):
-        vectors = training["vectors"]
+    if vectors := training.get("vectors"):
         terms = f"{_number(vectors.get('words'))} words; the terms of the vectors may restrict the use of the model"
         yield "word vectors", f"`{vectors.get('name')}`, {terms}"
     for role, title in (("train", "training file"), ("test", "test file")):
         if data.get(f"{role}_file"):
-            digest = data.get(f"{role}_sha256")
-            yield title, f"`{data[f'{role}_file']}`" + (f", SHA-256 `{digest}`" if digest else "")
+            yield title, _file(data[f"{role}_file"], data.get(f"{role}_sha256"))
     yield "trained on", f"{training.get('sentences', '?')} sentences, {training.get('words', '?')} words"
-    if training.get("silver"):
-        silver = training["silver"]
-        count, words = _number(silver.get("sentences")), _number(silver.get("words"))
+    if silver := training.get("silver"):
         named = f" of `{silver['texts']}`" if silver.get("texts") else ""
         teacher = f"by `{silver['teacher']}`" if silver.get("teacher") else "automatically"
         terms = "the terms of the text may restrict the use of the model"
-        yield "and on", f"{count} sentences, {words} words{named}, parsed {teacher}; {terms}"
-    if training.get("related"):
-        related = training["related"]
-        count, words = _number(related.get("sentences")), _number(related.get("words"))
-        yield (
-            "and on",
-            f"{count} sentences, {words} words of related treebanks: {related.get('treebanks', 'not named')}",
-        )
+        yield "and on", f"{_size(silver)}{named}, parsed {teacher}; {terms}"
+    if related := training.get("related"):
+        yield "and on", f"{_size(related)} of related treebanks: {related.get('treebanks', 'not named')}"
     if continued := record(training, "continued"):
-        named, count = continued.get("model"), _number(continued.get("sentences"))
-        yield "continues", f"`{named}`" + (f", SHA-256 `{continued['sha256']}`" if continued.get("sha256") else "")
-        text = f"{count} sentences, {_number(continued.get('words'))} words of {continued.get('treebanks')}"
-        yield "which has learnt from", f"{text}; the strictest terms count"
+        yield "continues", _file(continued.get("model"), continued.get("sha256"))
+        text = f"{_size(continued)} of {continued.get('treebanks')}; the strictest terms count"
+        yield "which has learnt from", text
     if data.get("held_out_sentences"):
         yield "held out", f"{data['held_out_sentences']} sentences"
     if "nonprojective_arcs" in training:
         yield "non-projective arcs", _percent(training["nonprojective_arcs"])
     yield "roots", "several roots in a tree" if training.get("multi_root") else "one root in each tree"
+
+
+def _file(name: object, digest: object) -> str:
+    """Return the name of a file, and its digest, if that is known."""
+    return f"`{name}`" + (f", SHA-256 `{digest}`" if digest else "")
+
+
+def _size(texts: dict[str, Any]) -> str:
+    """Return the size of what was learnt from."""
+    return f"{_number(texts.get('sentences'))} sentences, {_number(texts.get('words'))} words"
 
 
 def _figures(test: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -229,9 +219,8 @@ def _percent(share: object) -> str:
 
 def _number(value: object) -> str:
     """Return a value as YAML writes it, numbers in a few digits."""
-    words = {True: "true", False: "false", None: "null"}
     if value is None or isinstance(value, bool):
-        return words[value]
+        return json.dumps(value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -147,7 +147,7 @@ def annotate(
         several, numbers = parse.others is not None, statistics(parse)
         trees = (parse, *(parse.others or ()))
         if several:
-            numbers["nbest"] = [_as_dict(tree) for tree in trees]
+            numbers["nbest"] = [_tree_figures(tree) for tree in trees]
         numbers |= confidence_figures(parse)
         proof = None
         if parse.proof is not None:
@@ -159,20 +159,19 @@ def annotate(
                 lines |= statistics(tree)
             if confidence.write and tree.confidence is not None:
                 lines["confidence"] = round(float(tree.confidence.tree), 4)
-            named = {f"nonproj {name}": json.dumps(value) for name, value in lines.items()}
-            yield *with_confidence(sentence, tree, confidence), named
+            yield *with_confidence(sentence, tree, confidence), as_comments(lines)
 
 
-def _as_dict(parse: Parse) -> dict[str, Any]:
+def as_comments(figures: Mapping[str, object]) -> dict[str, str]:
+    """Return figures as comments, such as ``# nonproj certified = true``."""
+    return {f"nonproj {name}": json.dumps(value) for name, value in figures.items()}
+
+
+def _tree_figures(parse: Parse) -> dict[str, Any]:
     """Return a tree with its certificate as plain Python values."""
-    decoded = parse.decoded
-    return {
-        "heads": decoded.heads.tolist(),
-        "labels": parse.labels,
-        "score": float(decoded.score),
-        "bound": float(decoded.bound),
-        "certified": bool(decoded.certified),
-    }
+    figures = statistics(parse)
+    tree = {"heads": parse.decoded.heads.tolist(), "labels": parse.labels}
+    return tree | {name: figures[name] for name in ("score", "bound", "certified")}
 
 
 REPORTED = 100
@@ -198,7 +197,11 @@ class ParseLog:
     def add(self, record: ParseRecord | MalformedUnit) -> None:
         """Count the next sentence, or the malformed unit in its place."""
         if isinstance(record, MalformedUnit):
-            self._refuse(record)
+            self.refused += 1
+            if len(self.broken) < REPORTED:
+                self.broken.append(record)
+            place = {"path": record.path, "line": record.line, "first_line": record.first, "last_line": record.last}
+            self._write(place | {"error": record.reason})
             return
         path, line, words, unknown_tags, numbers, proof = record
         self.sentences += 1
@@ -210,14 +213,6 @@ class ParseLog:
         if self.proofs and proof is not None:
             self.proofs.write(proof + "\n")
         self._write({"sentence": self.sentences, "path": path, "line": line, "words": words} | numbers)
-
-    def _refuse(self, unit: MalformedUnit) -> None:
-        """Count and describe a malformed unit."""
-        self.refused += 1
-        if len(self.broken) < REPORTED:
-            self.broken.append(unit)
-        place = {"path": unit.path, "line": unit.line, "first_line": unit.first, "last_line": unit.last}
-        self._write(place | {"error": unit.reason})
 
     def _write(self, numbers: dict[str, Any]) -> None:
         if self.stream:
@@ -232,9 +227,8 @@ class ParseLog:
 
     def state(self) -> dict[str, Any]:
         """Return the counts and the malformed units as JSON values, for `restore`."""
-        return {name: int(getattr(self, name)) for name in self.COUNTS} | {
-            "broken": [list(unit) for unit in self.broken]
-        }
+        counts = {name: int(getattr(self, name)) for name in self.COUNTS}
+        return counts | {"broken": [list(unit) for unit in self.broken]}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from the result of `state`."""

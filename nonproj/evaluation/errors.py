@@ -6,8 +6,10 @@ One table serves one parser or several side by side: results derive from the tab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -79,28 +81,25 @@ def error_tables(
     both = [words["correct"][counted] & words["label_correct"][counted] for words in columns] if labelled else None
     kept = {name: first[name][counted] for name in ("gold_label", "tag", "gold_distance", "length")}
     crossing = first["gold_nonprojective"][counted]
-    tables = {"label": _by_string(kept["gold_label"], correct, both)} if labelled else {}
+    make_row = partial(_row, correct, both)
+    tables = {"label": by_string(kept["gold_label"], make_row)} if labelled else {}
     tables |= {
-        "tag": _by_string(kept["tag"], correct, both),
-        "arc_length": _by_bin(kept["gold_distance"], ARC_LENGTHS, correct, both),
-        "depth": _by_bin(depth[counted], DEPTHS, correct, both),
-        "sentence_length": _by_bin(kept["length"], SENTENCE_LENGTHS, correct, both),
-        "nonprojective": [
-            _row(name, chosen, correct, both)
-            for name, chosen in (("projective arcs", ~crossing), ("non-projective arcs", crossing))
-        ],
+        "tag": by_string(kept["tag"], make_row),
+        "arc_length": _by_bin(kept["gold_distance"], ARC_LENGTHS, make_row),
+        "depth": _by_bin(depth[counted], DEPTHS, make_row),
+        "sentence_length": _by_bin(kept["length"], SENTENCE_LENGTHS, make_row),
+        "nonprojective": [make_row("projective arcs", ~crossing), make_row("non-projective arcs", crossing)],
     }
     for row, kind in zip(tables["nonprojective"], (False, True), strict=True):
         chosen = [words["predicted_nonprojective"][counted] == kind for words in columns]
-        same = [right & (crossing == kind) for right in correct]
-        row["predicted"] = [int(flags.sum()) for flags in chosen]
-        row["precision"] = [share_of(right[flags]) for right, flags in zip(same, chosen, strict=True)]
-    confusions = None
+        _add_precision(row, chosen, [right & (crossing == kind) for right in correct])
+    confused = None
     if both is not None:
-        predicted = [words["predicted_label"][counted] for words in columns]
-        _add_precision(tables["label"], predicted, both)
-        confusions = _confusions(kept["gold_label"], predicted)
-    return {"words": int(counted.sum()), "tables": tables, "confusions": confusions}
+        gold, predicted = kept["gold_label"], [words["predicted_label"][counted] for words in columns]
+        for row in tables["label"]:
+            _add_precision(row, [labels == row["name"] for labels in predicted], both)
+        confused = confusions(zip(gold[gold != labels], labels[gold != labels], strict=True) for labels in predicted)
+    return {"words": int(counted.sum()), "tables": tables, "confusions": confused}
 
 
 def _depths(sentence: np.ndarray, heads: np.ndarray) -> np.ndarray:
@@ -115,7 +114,7 @@ def _depths(sentence: np.ndarray, heads: np.ndarray) -> np.ndarray:
     return depth
 
 
-def _row(name: str, chosen: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> dict[str, Any]:
+def _row(correct: list[np.ndarray], both: list[np.ndarray] | None, name: str, chosen: np.ndarray) -> dict[str, Any]:
     """Return the scores of the chosen words."""
     return {
         "name": name,
@@ -125,36 +124,30 @@ def _row(name: str, chosen: np.ndarray, correct: list[np.ndarray], both: list[np
     }
 
 
-def _by_string(names: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> list[dict[str, Any]]:
+MakeRow: TypeAlias = Callable[[str, np.ndarray], dict[str, Any]]
+"""Returns a row of a table, given its name and which words it is about, bool[n]."""
+
+
+def by_string(strings: np.ndarray, make_row: MakeRow) -> list[dict[str, Any]]:
     """Return a row for each string, the most frequent first."""
-    rows = [_row(name, names == name, correct, both) for name in sorted(set(names))]
-    return sorted(rows, key=lambda row: -row["words"])
+    counts = Counter(strings)
+    return [make_row(name, strings == name) for name in sorted(counts, key=lambda name: (-counts[name], name))]
 
 
-def _by_bin(
-    values: np.ndarray, bins: tuple[Any, ...], correct: list[np.ndarray], both: list[np.ndarray] | None
-) -> list[dict[str, Any]]:
+def _by_bin(values: np.ndarray, bins: tuple[Any, ...], make_row: MakeRow) -> list[dict[str, Any]]:
     """Return a row for each bin."""
-    return [
-        _row(name, (values >= low) & (values <= (np.inf if high is None else high)), correct, both)
-        for name, low, high in bins
-    ]
+    limits = ((name, low, np.inf if high is None else high) for name, low, high in bins)
+    return [make_row(name, (values >= low) & (values <= high)) for name, low, high in limits]
 
 
-def _add_precision(rows: list[dict[str, Any]], predicted: list[np.ndarray], both: list[np.ndarray]) -> None:
-    """Add to the rows of labels the number of predictions of each label, and the share of correct ones."""
-    for row in rows:
-        chosen = [labels == row["name"] for labels in predicted]
-        row["predicted"] = [int(flags.sum()) for flags in chosen]
-        row["precision"] = [share_of(right[flags]) for right, flags in zip(both, chosen, strict=True)]
+def _add_precision(row: dict[str, Any], chosen: list[np.ndarray], correct: list[np.ndarray]) -> None:
+    """Add to a row the number of words that each parser predicts to be of its kind, and the share of correct ones."""
+    row["predicted"] = [int(flags.sum()) for flags in chosen]
+    row["precision"] = [share_of(right[flags]) for right, flags in zip(correct, chosen, strict=True)]
 
 
-def _confusions(gold: np.ndarray, predicted: list[np.ndarray]) -> list[dict[str, Any]]:
-    """Return how often each label is predicted instead of another."""
-    counts: dict[tuple[str, str], list[int]] = {}
-    for i, labels in enumerate(predicted):
-        wrong = gold != labels
-        for pair in zip(gold[wrong], labels[wrong], strict=True):
-            counts.setdefault(pair, [0] * len(predicted))[i] += 1
-    ordered = sorted(counts.items(), key=lambda item: (-sum(item[1]), item[0]))
-    return [{"gold": pair[0], "predicted": pair[1], "counts": numbers} for pair, numbers in ordered]
+def confusions(pairs: Iterable[Iterable[Sequence[str]]]) -> list[dict[str, Any]]:
+    """Return how often each pair of a gold and another value was found, for each parser; the most frequent first."""
+    counts = [Counter(map(tuple, each)) for each in pairs]
+    every = sorted(set().union(*counts), key=lambda pair: (-sum(each[pair] for each in counts), pair))
+    return [{"gold": a, "predicted": b, "counts": [each[a, b] for each in counts]} for a, b in every]

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from nonproj.evaluation.scores import Evaluation
+from nonproj.io.batches import batches
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.pipeline.parses import Parse
@@ -55,8 +56,7 @@ def evaluate_parser(
         pass
     evaluation, seconds = Evaluation(), 0.0
     sentences = chain(first, gold)
-    stream = iter(progress(sentences, "evaluate") if progress else sentences)
-    while batch := list(islice(stream, BATCH)):
+    for batch in batches(progress(sentences, "evaluate") if progress else sentences, BATCH):
         start = time.perf_counter()
         parses = list(parser.parse_all(batch))
         seconds += time.perf_counter() - start

@@ -131,8 +131,7 @@ def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict[str, Any]]])
         return "\n".join(lines) + "\n"
     lines = [f"A: {names[0]}", f"B: {names[1]}", "F1 scores, per cent", "", _row("", "A", "B", "A - B")]
     for metric, score in scores[0].items():
-        first, second = score["f1"], scores[1][metric]["f1"]
-        lines.append(_row(metric, _percent(first), _percent(second), f"{100 * (first - second):+.2f}"))
+        lines.append(_row(metric, *_cells((score["f1"], scores[1][metric]["f1"]))))
     return "\n".join(lines) + "\n"
 
 

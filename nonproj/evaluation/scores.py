@@ -157,14 +157,12 @@ class Evaluation:
     @property
     def uas(self) -> float | None:
         """Unlabelled attachment score without punctuation; None without such words."""
-        share: float | None = self.as_dict()["without_punctuation"]["uas"]
-        return share
+        return self.as_dict()["without_punctuation"]["uas"]
 
     @property
     def las(self) -> float | None:
         """Labelled attachment score without punctuation; None without labels or without such words."""
-        share: float | None = self.as_dict()["without_punctuation"]["las"]
-        return share
+        return self.as_dict()["without_punctuation"]["las"]
 
     def as_dict(self) -> dict[str, Any]:
         """Return all metrics: shares from 0 to 1, or None if there is nothing to count.

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj.evaluation.alignment import WordSpans, align, partners, text_heads
+from nonproj.evaluation.errors import MakeRow, by_string, confusions
+from nonproj.evaluation.scores import share_of
 from nonproj.text.graphemes import JOINER, LINKER, MARK, grapheme_class
 from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
@@ -132,22 +135,23 @@ def text_errors(
     compared = [_compare(gold, first, system, features) for system in systems]
     causes = [_causes(first, each) for each in compared]
     places = [list(_differences(first.tokens, each.text.tokens)) for each in compared]
+    make_row = partial(_accuracy, compared)
     tables = {
         "cause": _counted(CAUSES, causes),
         "sentence": _boundaries(first, compared),
         "word": _counted(SEGMENTATION, [[kind for kind, _, _ in each] for each in places]),
-        "known": _by_familiarity(first, known, compared),
-        "tag": _by_string([row[3] for row in first.rows], compared),
+        "known": _by_familiarity(first, known, make_row),
+        "tag": by_string(np.array([row[3] for row in first.rows], object), make_row),
         "feature": _features(first, compared),
-        "label": _by_string(first.labels, compared),
+        "label": by_string(np.array(first.labels, object), make_row),
     }
-    confusions = {
-        "words": _confusions([[pair for _, *pair in each] for each in places]),
+    confused = {
+        "words": confusions([[pair for _, *pair in each] for each in places]),
         "tag": _confused(first, compared, lambda text, word: text.rows[word][3]),
         "lemma": _confused(first, compared, lambda text, word: text.rows[word][2], "lemmas"),
         "label": _confused(first, compared, lambda text, word: text.labels[word]),
     }
-    return {"words": len(first.rows), "tables": tables, "confusions": confusions}
+    return {"words": len(first.rows), "tables": tables, "confusions": confused}
 
 
 # -- comparison --------------------------------------------------------------------------------------------------------
@@ -242,12 +246,8 @@ def _boundaries(gold: _Text, compared: Sequence[_Comparison]) -> list[dict[str, 
     errors = sum(wrong, Counter[str]())
     names = sorted(counts.keys() | errors.keys(), key=lambda name: (-counts[name], -errors[name], name))
     return [
-        {
-            "name": name,
-            "gold": counts[name],
-            "missed": [each[name] for each in missed],
-            "wrong": [each[name] for each in wrong],
-        }
+        {"name": name, "gold": counts[name]}
+        | {kind: [each[name] for each in found] for kind, found in (("missed", missed), ("wrong", wrong))}
         for name in names
     ]
 
@@ -280,31 +280,21 @@ def _differences(gold: Sequence[_Token], system: Sequence[_Token]) -> Iterator[t
             yield SEGMENTATION[3 if gold[a].expanded else 5], mine, other
 
 
-def _by_familiarity(
-    gold: _Text, known: Collection[str] | None, compared: Sequence[_Comparison]
-) -> list[dict[str, Any]]:
+def _by_familiarity(gold: _Text, known: Collection[str] | None, make_row: MakeRow) -> list[dict[str, Any]]:
     """Return the accuracy of all words, and of known and unknown ones where the known words are given."""
-    rows = [_accuracy("all words", np.ones(len(gold.rows), np.bool_), compared)]
+    rows = [make_row("all words", np.ones(len(gold.rows), np.bool_))]
     if known is not None:
         seen = np.array([row[1] in known for row in gold.rows], np.bool_)
-        rows += [_accuracy("known words", seen, compared), _accuracy("unknown words", ~seen, compared)]
+        rows += [make_row("known words", seen), make_row("unknown words", ~seen)]
     return rows
 
 
-def _by_string(strings: Sequence[str], compared: Sequence[_Comparison]) -> list[dict[str, Any]]:
-    """Return the accuracy of the words of each string, the most frequent first."""
-    values = np.array(strings, dtype=object)
-    rows = [_accuracy(name, values == name, compared) for name in sorted(set(strings))]
-    return sorted(rows, key=lambda row: -row["gold"])
-
-
-def _accuracy(name: str, chosen: np.ndarray, compared: Sequence[_Comparison]) -> dict[str, Any]:
+def _accuracy(compared: Sequence[_Comparison], name: str, chosen: np.ndarray) -> dict[str, Any]:
     """Return the number of the chosen gold words, and the accuracy of those of them that are aligned."""
     aligned = [chosen & (each.partner[:-1] >= 0) for each in compared]
     row: dict[str, Any] = {"name": name, "gold": int(chosen.sum()), "aligned": [int(each.sum()) for each in aligned]}
     for metric in METRICS:
-        flags = [each.correct[metric][here] for each, here in zip(compared, aligned, strict=True)]
-        row[metric] = [float(each.mean()) if len(each) else None for each in flags]
+        row[metric] = [share_of(each.correct[metric][here]) for each, here in zip(compared, aligned, strict=True)]
     return row
 
 
@@ -348,11 +338,4 @@ def _confused(
         chosen = np.flatnonzero(words & ~each.correct[metric]) if metric else np.flatnonzero(words)
         found = [(value(gold, g), value(each.text, int(each.partner[g]))) for g in chosen.tolist()]
         pairs.append([pair for pair in found if pair[0] != pair[1]])
-    return _confusions(pairs)
-
-
-def _confusions(pairs: Sequence[Iterable[Sequence[str]]]) -> list[dict[str, Any]]:
-    """Return how often each pair was found, the most frequent first."""
-    counts = [Counter(map(tuple, each)) for each in pairs]
-    every = sorted(set().union(*counts), key=lambda pair: (-sum(each[pair] for each in counts), pair))
-    return [{"gold": a, "predicted": b, "counts": [each[a, b] for each in counts]} for a, b in every]
+    return confusions(pairs)

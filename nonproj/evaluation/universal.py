@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import re
 import sys
 import zlib
@@ -161,9 +162,7 @@ def _reworded(message: str) -> str:
 
 def _text_differs(gold: Any, system: Any) -> DataError:
     """Return the error for two files whose characters differ."""
-    pairs = zip(gold.characters, system.characters, strict=False)
-    shorter = min(len(gold.characters), len(system.characters))
-    first = next((i for i, (expected, found) in enumerate(pairs) if expected != found), shorter)
+    first = len(os.path.commonprefix([gold.characters, system.characters]))
     expected, found = ("".join(file.characters[first : first + _SHOWN]) for file in (gold, system))
     place = f"{gold.path}:{_line(gold, first)}"
     here = f"the text continues with {found!r}" if found else "the text ends here"

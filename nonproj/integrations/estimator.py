@@ -6,6 +6,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -51,13 +52,12 @@ _KEYS = {
 _DECODING = [name for name, key in _KEYS.items() if key.startswith("decoding.")]
 """The parameters that affect parsing, not only training."""
 
-_NOTHING = "X has no words, or only punctuation; there is nothing to score"
-
 _DEFAULT = Config()
 
 log = logging.getLogger("nonproj")
 
 
+@dataclass(eq=False, repr=False)
 class DependencyParser(BaseEstimator):
     """A non-projective dependency parser, with the defaults of `nonproj.options.config.Config`.
 
@@ -114,44 +114,24 @@ class DependencyParser(BaseEstimator):
     array([2, 0, 2], dtype=int32)
     """
 
-    _made: tuple[tuple[Any, ...], Parser] | None
-
-    def __init__(  # noqa: PLR0913 (scikit-learn's parameters are those of the constructor)
-        self,
-        parts: str | Sequence[str] = "grandparent",
-        *,
-        epochs: int = _DEFAULT.training.epochs,
-        margin: float = _DEFAULT.training.margin,
-        bits: int = _DEFAULT.features.bits,
-        threshold: float = _DEFAULT.pruner.threshold,
-        max_heads: int = _DEFAULT.pruner.max_heads,
-        folds: int = _DEFAULT.pruner.folds,
-        labeler_epochs: int = _DEFAULT.labeler.epochs,
-        tags: str = _DEFAULT.training.tags,
-        max_iterations: int = _DEFAULT.decoding.max_iterations,
-        exact: bool = _DEFAULT.decoding.exact,
-        projective: bool | str = _DEFAULT.decoding.projective,
-        single_root: bool | str = _DEFAULT.decoding.single_root,
-        random_state: int = _DEFAULT.seed,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.parts = parts
-        self.epochs = epochs
-        self.margin = margin
-        self.bits = bits
-        self.threshold = threshold
-        self.max_heads = max_heads
-        self.folds = folds
-        self.labeler_epochs = labeler_epochs
-        self.tags = tags
-        self.max_iterations = max_iterations
-        self.exact = exact
-        self.projective = projective
-        self.single_root = single_root
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    parts: str | Sequence[str] = "grandparent"
+    _: KW_ONLY
+    epochs: int = _DEFAULT.training.epochs
+    margin: float = _DEFAULT.training.margin
+    bits: int = _DEFAULT.features.bits
+    threshold: float = _DEFAULT.pruner.threshold
+    max_heads: int = _DEFAULT.pruner.max_heads
+    folds: int = _DEFAULT.pruner.folds
+    labeler_epochs: int = _DEFAULT.labeler.epochs
+    tags: str = _DEFAULT.training.tags
+    max_iterations: int = _DEFAULT.decoding.max_iterations
+    exact: bool = _DEFAULT.decoding.exact
+    projective: bool | str = _DEFAULT.decoding.projective
+    single_root: bool | str = _DEFAULT.decoding.single_root
+    random_state: int = _DEFAULT.seed
+    n_jobs: int | None = None
+    verbose: int = 0
+    _made: tuple[tuple[Any, ...], Parser] | None = field(init=False, default=None)
 
     def fit(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
         """Train on sentences with gold trees.
@@ -193,21 +173,16 @@ class DependencyParser(BaseEstimator):
 
         If ``certified``, no tree over the candidate arcs scores higher.
         """
-        check_is_fitted(self)
-        return Predictions(parse.decoded for _, parse in self._parse_all(sentences_of(X, ignore_heads=True)))
+        return Predictions(parse.decoded for _, parse in self._parse_all(X))
 
     def predict_with_confidence(self, X: Treebank) -> list[tuple[np.ndarray, Confidence | None]]:
         """Return each sentence's heads, int32[n], and how probably they are correct; None without a classifier."""
-        check_is_fitted(self)
-        parses = self._parse_all(sentences_of(X, ignore_heads=True))
-        return Predictions((parse.decoded.heads, parse.confidence) for _, parse in parses)
+        return Predictions((parse.decoded.heads, parse.confidence) for _, parse in self._parse_all(X))
 
     def parse_all(self, X: Treebank) -> list[Any]:
         """Return the sentences, each in its original type, with predicted heads and labels."""
-        check_is_fitted(self)
         originals = sentences_of(X, ignore_heads=True) if isinstance(X, str | Path) else listed(X)
-        parses = self._parse_all(sentences_of(originals, ignore_heads=True))
-        return [annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
+        return [annotated(each, *pair) for each, pair in zip(originals, self._parse_all(originals), strict=True)]
 
     def evaluate(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> Evaluation:
         """Return all metrics of the comparison with the gold trees, such as ``uas``, ``las`` and certificate rates.
@@ -219,7 +194,6 @@ class DependencyParser(BaseEstimator):
         DataError
             A sentence has no gold heads.
         """
-        check_is_fitted(self)
         gold, evaluation = with_heads(sentences_of(X), y), Evaluation()
         for sentence, (_, parse) in zip(gold, self._parse_all(gold), strict=True):
             evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
@@ -233,13 +207,12 @@ class DependencyParser(BaseEstimator):
         ValueError
             There are no words, or only punctuation.
         """
-        found = self.evaluate(X, y).uas
-        if found is None:
-            raise ValueError(_NOTHING)
-        return found
+        return _known(self.evaluate(X, y).uas)
 
-    def _parse_all(self, sentences: list[Sentence]) -> Iterator[tuple[Sentence, Parse]]:
+    def _parse_all(self, X: Treebank) -> Iterator[tuple[Sentence, Parse]]:
         """Parse with the requested number of processes."""
+        check_is_fitted(self)
+        sentences = sentences_of(X, ignore_heads=True)
         if self.n_jobs in (None, 1):
             return self._parser.parse_all(sentences)
         if not isinstance(self.n_jobs, int | np.integer) or not (self.n_jobs == -1 or self.n_jobs > 0):
@@ -325,10 +298,14 @@ def las_scorer(estimator: DependencyParser, X: Treebank, y: Sequence[Sequence[in
     >>> from sklearn.model_selection import cross_val_score
     >>> cross_val_score(DependencyParser(), sentences, scoring=las_scorer)  # doctest: +SKIP
     """
-    found = estimator.evaluate(X, y).las
-    if found is None:
-        raise ValueError(_NOTHING)
-    return found
+    return _known(estimator.evaluate(X, y).las)
+
+
+def _known(score: float | None) -> float:
+    """Return a score; raise ValueError if there is none."""
+    if score is None:
+        raise ValueError("X has no words, or only punctuation; there is nothing to score")
+    return score
 
 
 def _plain(value: Any) -> Any:

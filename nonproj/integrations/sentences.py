@@ -58,9 +58,8 @@ def sentences_of(X: Treebank, **rules: Any) -> list[Sentence]:
     for i, item in enumerate(items):
         if not isinstance(item, Sentence):
             if not hasattr(item, "serialize"):
-                raise ValueError(
-                    f"X[{i}] is of type {type(item).__name__}; a Sentence or a conllu.TokenList is expected"
-                )
+                kind = type(item).__name__
+                raise ValueError(f"X[{i}] is of type {kind}; a Sentence or a conllu.TokenList is expected")
             items[i] = from_conllu(item, **rules)
     return items
 

@@ -199,14 +199,10 @@ class NonprojComponent:
         """Return the tokens that start a sentence, by the segmenter or by the rule."""
         has_segmenter = self.parser.model.component("segmenter") is not None
         if self.sentences == "segmenter" or (self.sentences == "auto" and has_segmenter):
-            sentences = self.parser.segmenter.segment(
-                doc.text, TextInput(ranges=True, max_words=max(2, self.max_words))
-            )
-            first, starts = {token_ranges(sentence)[0][0] for sentence in sentences}, set()
-            for token in doc:
-                if any(place in first for place in range(token.idx, token.idx + len(token))):
-                    starts.add(token.i)
-            return starts
+            plain = TextInput(ranges=True, max_words=max(2, self.max_words))
+            sentences = self.parser.segmenter.segment(doc.text, plain)
+            first = {token_ranges(sentence)[0][0] for sentence in sentences}
+            return {token.i for token in doc if not first.isdisjoint(range(token.idx, token.idx + len(token)))}
         return {i for i, starts in enumerate(self._rule.predict([doc])[0]) if starts}
 
     def _set(self, doc: Doc, spans: list[tuple[int, int]], parses: list[tuple[Sentence, Parse]]) -> None:
@@ -263,10 +259,7 @@ class NonprojComponent:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {
-            "_parser": None if self._parser is None else self._parser.model.to_bytes(),
-            "_rule": None,
-        }
+        return self.__dict__ | {"_parser": self._parser and self._parser.model.to_bytes(), "_rule": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"_rule": Sentencizer(), "_parser": None})

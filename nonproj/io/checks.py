@@ -59,44 +59,33 @@ def checked(
     block: list[str], name: str, first: int, rules: ReadingRules, layout: ColumnLayout | None = None
 ) -> Sentence:
     """Return the sentence with these lines, the first of which is line ``first`` of the file; raise if malformed."""
-    if layout is not None:
-        block = _standard(block, name, first, layout)
     rows: list[list[str]] = []
+    lines: list[str] = []
     word_lines: list[int] = []
     expected, other = "1", _OtherLines()
     for index, line in enumerate(block):
-        row = line.rstrip("\r\n").split("\t")
-        if layout is not None:
-            del row[10:]
-        if len(row) != 10 or row[_ID] != expected or not row[_FORM]:
-            try:
+        try:
+            lines.append(line if layout is None else layout.standard(line))
+            row = lines[-1].rstrip("\r\n").split("\t")
+            if layout is not None:
+                del row[10:]
+            if len(row) != 10 or row[_ID] != expected or not row[_FORM]:
                 checked_row = other.check(row, len(rows), first + index)
-            except ValueError as error:
-                raise DataError(name, first + index, str(error)) from None
-            if checked_row is None:
-                continue
-            row = checked_row
+                if checked_row is None:
+                    continue
+                row = checked_row
+        except ValueError as error:
+            raise DataError(name, first + index, str(error)) from None
         rows.append(row)
         word_lines.append(index)
         expected = str(len(rows) + 1)
     if not rows:
-        index = next((index for index, line in enumerate(block) if line.strip(BOM + BLANKS)), 0)
+        index = next((index for index, line in enumerate(lines) if line.strip(BOM + BLANKS)), 0)
         raise DataError(name, first + index, "a sentence without words; remove it, or the blank line after it")
     if other.end > len(rows):
         raise DataError(name, other.line, f"the multiword range ends with word {other.end}, the last is {len(rows)}")
     heads = None if rules.ignore_heads else _gold_heads(rows, word_lines, name, first, rules.require_heads)
-    return Sentence(rows, heads, block, word_lines, name, first, order=layout.order if layout else None)
-
-
-def _standard(block: list[str], name: str, first: int, layout: ColumnLayout) -> list[str]:
-    """Return lines with the columns of CoNLL-U first."""
-    lines = []
-    for number, line in enumerate(block, first):
-        try:
-            lines.append(layout.standard(line))
-        except ValueError as error:
-            raise DataError(name, number, str(error)) from None
-    return lines
+    return Sentence(rows, heads, lines, word_lines, name, first, order=layout.order if layout else None)
 
 
 class _OtherLines:
@@ -178,8 +167,7 @@ def _gold_heads(
         ]
     if min(heads[1:]) < 0:
         return None
-    cycle = cycle_of(heads)
-    if cycle:
+    if cycle := cycle_of(heads):
         line = first + word_lines[cycle[0] - 1]
         if len(cycle) == 1:
             raise DataError(name, line, f"HEAD of word {cycle[0]} is the word itself")

@@ -215,6 +215,20 @@ def _text(lines: Iterable[str], sentence: Sentence) -> str:
     return "".join(lines if sentence.order is None else (restored(line, sentence.order) for line in lines))
 
 
+def comments_of(sentence: Sentence) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values of the comments above a sentence; a comment without ``=`` has an empty value.
+
+    Examples
+    --------
+    >>> list(comments_of(Sentence([], lines=["# sent_id = a1\\n", "# newpar\\n"])))
+    [('sent_id', 'a1'), ('newpar', '')]
+    """
+    for line in sentence.lines:
+        if (line := line.removeprefix(BOM)).startswith("#"):
+            key, _, value = line[1:].partition("=")
+            yield key.strip(), value.strip()
+
+
 def _comment(lines: list[str], comments: dict[str, object]) -> None:
     """Insert comments below the existing ones; a comment with the same key is replaced."""
     bare = [line.removeprefix(BOM) for line in lines]
@@ -271,20 +285,17 @@ def write(
     if not hasattr(target, "write"):
         with open_output(target) as stream:
             return write(sentences_with_trees, stream, deps=deps)
-    binary = not hasattr(target, "encoding")
-    out: Any = target  # a stream of bytes or of text
+    out: Any = target
+    put = out.write if hasattr(out, "encoding") else lambda text: out.write(text.encode())
     count, sentence, lines_written = 0, None, 0
     for item in sentences_with_trees:
         if isinstance(item, str):
-            out.write(item.encode() if binary else item)
+            put(item)
             continue
         sentence, heads, *rest = item
         lines_written = len(sentence.lines)
-        text = _text(sentence.lines, sentence) if heads is None else replace(sentence, heads, *rest, deps=deps)
-        out.write(text.encode() if binary else text)
+        put(_text(sentence.lines, sentence) if heads is None else replace(sentence, heads, *rest, deps=deps))
         count += 1
-    if sentence is not None and (
-        blank := "".join(sentence.lines[lines_written:])
-    ):  # at the end of the file: see `read`
-        out.write(blank.encode() if binary else blank)
+    if sentence is not None and (blank := "".join(sentence.lines[lines_written:])):
+        put(blank)  # at the end of the file: see `read`
     return count

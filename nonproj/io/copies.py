@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from nonproj.io.conll import FEATS, LEMMA
 from nonproj.io.layouts import ten_columns
 from nonproj.types import Float64s, Sentence
 
@@ -13,14 +12,14 @@ MISC = 9
 
 
 def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s | None = None) -> Sentence:
-    """Return a copy of a sentence with other tags; rows and lines are consistent, and every other byte is unchanged.
+    """Return a copy of a sentence with other rows; rows and lines are consistent, and every other byte is unchanged.
 
     Parameters
     ----------
     sentence : Sentence
         Of ``n`` words.
     rows : list of n lists of str
-        The ten columns of each word, of which LEMMA to FEATS may differ.
+        The ten columns of each word, of which all but ID may differ.
     tag_margins : ndarray of shape (n,), float64, optional
         Those of the tags, if they are predicted: see `Sentence`.
 
@@ -34,10 +33,11 @@ def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s |
     """
     lines = sentence.lines.copy()
     for index, row in zip(sentence.word_lines, rows, strict=False):  # sentences made by hand have no lines
-        columns = lines[index].split("\t", 6)
-        if columns[LEMMA : FEATS + 1] != row[LEMMA : FEATS + 1]:
-            columns[LEMMA : FEATS + 1] = row[LEMMA : FEATS + 1]
-            lines[index] = "\t".join(columns)
+        body = lines[index].rstrip("\r\n")
+        columns = body.split("\t")
+        if columns[1:10] != row[1:]:
+            columns[1:10] = row[1:]
+            lines[index] = "\t".join(columns) + lines[index][len(body) :]
     return dataclasses.replace(sentence, rows=rows, lines=lines, tag_margins=tag_margins)
 
 
@@ -75,9 +75,8 @@ def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]
     >>> with_misc(sentence, [{"X": "2", "Confidence": "0.97"}]).lines[0].split("\\t")[9]
     'Gloss=rain|X=2|Confidence=0.97\\n'
     """
-    rows, lines = [], sentence.lines.copy()
-    indices: Sequence[int | None] = sentence.word_lines or [None] * len(sentence.rows)
-    for index, row, own in zip(indices, sentence.rows, attributes, strict=True):
+    rows = []
+    for row, own in zip(sentence.rows, attributes, strict=True):
         items = [] if row[MISC] == "_" else row[MISC].split("|")
         for name, value in own.items():
             places = [i for i, item in enumerate(items) if item.partition("=")[0] == name]
@@ -87,11 +86,5 @@ def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]
             elif value is not None:
                 items.append(f"{name}={value}")
             items = [item for i, item in enumerate(items) if i not in places]
-        misc = "|".join(items) or "_"
-        rows.append([*row[:MISC], misc, *row[MISC + 1 :]])
-        if index is not None:
-            body = lines[index].rstrip("\r\n")
-            columns = body.split("\t")
-            columns[MISC] = misc
-            lines[index] = "\t".join(columns) + lines[index][len(body) :]
-    return dataclasses.replace(sentence, rows=rows, lines=lines)
+        rows.append([*row[:MISC], "|".join(items) or "_"])
+    return with_rows(sentence, rows, sentence.tag_margins)

@@ -37,7 +37,7 @@ class OpenedInput(NamedTuple):
 
     stream: Any
     name: str
-    closing: contextlib.AbstractContextManager[Any]
+    closing: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
 
 Source: TypeAlias = "str | Path | BinaryIO | TextIO | OpenedInput"
@@ -74,12 +74,11 @@ def open_input(source: Source) -> OpenedInput:
     """
     if isinstance(source, OpenedInput):
         return source
-    left_open = contextlib.nullcontext()
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
-        return OpenedInput(source, name if isinstance(name, str) else "<stream>", left_open)
+        return OpenedInput(source, name if isinstance(name, str) else "<stream>")
     if str(source) == "-":
-        return OpenedInput(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", left_open)
+        return OpenedInput(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>")
     try:
         stream = open(os.fspath(source), "rb")  # noqa: SIM115 (closed by the context)
     except OSError as error:
@@ -209,17 +208,10 @@ def check_folder(path: str | Path) -> None:
     nonproj.errors.FileError: /proc/none: cannot be written: no such file
     """
     try:
-        with replacing(Path(_follow(path))) as temporary:
-            temporary.unlink()
-            raise _Possible
-    except _Possible:
-        pass
+        with replacing(Path(_follow(path)), lambda temporary, _: temporary.unlink()):
+            pass
     except OSError as error:
-        raise _unwritable(path, error) from None
-
-
-class _Possible(Exception):
-    """The file could be written; the test is discarded."""
+        raise unwritable(path, error) from None
 
 
 def _is_descriptor(target: str) -> bool:
@@ -296,26 +288,21 @@ def open_binary(path: str | Path, rename: Rename = os.replace) -> Iterator[Binar
             opened = open_temporary(temporary) if temporary else _open_direct(target)
             raw = stack.enter_context(io.BufferedWriter(_Named(opened, path)))
         except OSError as error:
-            raise _unwritable(path, error) from None
+            raise unwritable(path, error) from None
         yield raw
         if not direct:
-            _sync(raw, path)
+            try:  # a full disk is often reported only at this point
+                raw.flush()
+                os.fsync(raw.fileno())
+            except OSError as error:
+                raise unwritable(path, error) from None
 
 
-def _unwritable(path: str | Path, error: OSError) -> FileError:
+def unwritable(path: str | Path, error: OSError) -> FileError:
     """Return the error for a file that cannot be written."""
     folder = os.path.dirname(os.fspath(path))
     absent = isinstance(error, FileNotFoundError) and not os.path.isdir(folder or os.curdir)
     return FileError(str(path), f"cannot be written: {f'there is no folder {folder!r}' if absent else reason(error)}")
-
-
-def _sync(raw: BinaryIO, path: str | Path) -> None:
-    """Flush to disk, because a full disk is often reported only at this point."""
-    try:
-        raw.flush()
-        os.fsync(raw.fileno())
-    except OSError as error:
-        raise _unwritable(path, error) from None
 
 
 @contextlib.contextmanager
@@ -355,30 +342,33 @@ def open_output(path: str | Path, rename: Rename = os.replace) -> Iterator[TextI
     with (
         open_binary(path, rename) as raw,
         gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else contextlib.nullcontext(raw) as packed,
+        _as_text(packed) as stream,
     ):
-        stream = io.TextIOWrapper(packed, encoding="utf-8", newline="")
-        try:
-            yield stream
-            stream.flush()
-        finally:
-            with contextlib.suppress(OSError, FileError):  # this flushes again, which fails if the flush above failed
-                stream.detach()
+        yield stream
+
+
+@contextlib.contextmanager
+def _as_text(packed: Any) -> Iterator[TextIO]:
+    """Yield a stream of bytes as one of text, in UTF-8 and without translating line endings, and leave it open."""
+    stream = io.TextIOWrapper(packed, encoding="utf-8", newline="")
+    try:
+        yield stream
+        stream.flush()
+    finally:
+        with contextlib.suppress(OSError, FileError):  # this flushes again, which fails if the flush above failed
+            stream.detach()
 
 
 def _standard_output() -> Iterator[TextIO]:
-    """Yield standard output as UTF-8 without translating line endings, and leave it open."""
+    """Yield standard output as text."""
     sys.stdout.flush()
     if not hasattr(sys.stdout, "buffer"):
         yield sys.stdout
         return
-    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
     try:
-        yield stream
-        stream.flush()
+        with _as_text(sys.stdout.buffer) as stream:
+            yield stream
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise FileError("<stdout>", f"cannot be written: {reason(error)}") from None
         raise
-    finally:
-        with contextlib.suppress(OSError):  # this flushes again
-            stream.detach()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -130,7 +129,7 @@ def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Senten
     ['Regn']
     """
     text = io.StringIO(conllu_text(token_list), newline="\n")
-    return next(read(OpenedInput(text, "<conllu>", contextlib.nullcontext()), **rules))
+    return next(read(OpenedInput(text, "<conllu>"), **rules))
 
 
 def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None] | None = None) -> TokenList:

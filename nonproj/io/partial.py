@@ -10,6 +10,7 @@ import numpy as np
 from nonproj.errors import DataError
 from nonproj.io.checks import cycle_of
 from nonproj.io.constraints import read_constraints
+from nonproj.io.copies import with_rows
 from nonproj.types import Bools, Int32s, Sentence
 
 _HEAD, _DEPREL = 6, 7
@@ -51,11 +52,11 @@ def with_given(sentence: Sentence, source: str) -> Sentence:
     if cycle := cycle_of(np.maximum(tree, 0).tolist()):
         path = " <- ".join(str(word) for word in [*cycle, cycle[0]])
         raise DataError(sentence.path, line_of(sentence, cycle[0]), f"the given heads form a cycle: {path}")
-    found_rows = sentence
     if source == "misc":
         columns = [("_" if tree[m] < 0 else str(tree[m]), labels.get(m, "_")) for m in range(1, n + 1)]
-        found_rows = _with_columns(sentence, columns)
-    return dataclasses.replace(found_rows, tree=tree)
+        rows = [[*row[:_HEAD], *own, *row[_DEPREL + 1 :]] for row, own in zip(sentence.rows, columns, strict=True)]
+        sentence = with_rows(sentence, rows, sentence.tag_margins)
+    return dataclasses.replace(sentence, tree=tree)
 
 
 def _demanded(sentence: Sentence, source: str) -> Bools:
@@ -64,16 +65,6 @@ def _demanded(sentence: Sentence, source: str) -> Bools:
         return np.array([False] + [row[_HEAD] != "_" for row in sentence.rows])
     items = (row[-1].split("|") for row in sentence.rows)
     return np.array([False] + [any(item.startswith("Head=") for item in each) for each in items])
-
-
-def _with_columns(sentence: Sentence, columns: Sequence[tuple[str, str]]) -> Sentence:
-    """Return a sentence with other columns HEAD and DEPREL."""
-    rows = [[*row[:_HEAD], *own, *row[_DEPREL + 1 :]] for row, own in zip(sentence.rows, columns, strict=True)]
-    lines = sentence.lines.copy()
-    for index, own in zip(sentence.word_lines, columns, strict=False):  # sentences made by hand have no lines
-        old = lines[index].split("\t", _DEPREL + 1)
-        lines[index] = "\t".join([*old[:_HEAD], *own, *old[_DEPREL + 1 :]])
-    return dataclasses.replace(sentence, rows=rows, lines=lines)
 
 
 def given_words(sentence: Sentence) -> Bools:

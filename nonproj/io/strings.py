@@ -95,8 +95,7 @@ def problem(values: object, kind: StringKind) -> str | None:
 
 def check_strings(values: object, kind: StringKind, owner: str) -> list[str]:
     """Return a list of strings of a kind; raise `ModelError`, whose message begins with the owner, if it is invalid."""
-    found = problem(values, kind)
-    if found:
+    if found := problem(values, kind):
         raise ModelError(f"{owner}: {found}")
     checked: Any = values
     return checked

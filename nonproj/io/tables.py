@@ -11,13 +11,13 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
 from nonproj.errors import DependencyError, FileError, closest, needs
 from nonproj.io.checks import ReadingRules
-from nonproj.io.conll import read
+from nonproj.io.conll import comments_of, read
 from nonproj.io.files import Source, open_binary, open_output
 from nonproj.io.kinds import FORMATS
 from nonproj.types import Sentence
@@ -79,15 +79,13 @@ def record_of(sentence: Sentence, number: int) -> dict[str, Any]:
     [{'id': 1, 'form': 'Regn', 'upos': 'NOUN', 'head': 0, 'label': 'root', 'confidence': 0.9}]
     """
     record: dict[str, Any] = {"sentence": number}
-    for line in sentence.lines:
-        if line.startswith("#"):
-            name, _, value = (part.strip() for part in line[1:].partition("="))
-            if name in ("sent_id", "text"):
-                record[name] = value
-            elif name.startswith(_OWN):
-                name, figure = name.removeprefix(_OWN), _figure(value)
-                if figure is not None and name not in ("sentence", "sent_id", "text", "words"):
-                    record["tree_confidence" if name == "confidence" else name] = figure
+    for name, value in comments_of(sentence):
+        if name in ("sent_id", "text"):
+            record[name] = value
+        elif name.startswith(_OWN):
+            name, figure = name.removeprefix(_OWN), _figure(value)
+            if figure is not None and name not in ("sentence", "sent_id", "text", "words"):
+                record["tree_confidence" if name == "confidence" else name] = figure
     return record | {"words": [_word(row) for row in sentence.rows]}
 
 
@@ -152,9 +150,8 @@ def read_frame(source: Source) -> pandas.DataFrame:
     rows = list(_rows(record_of(sentence, number) for number, sentence in enumerate(read(source, _RULES))))
     types = {int: "Int64", float: "Float64", bool: "boolean", str: "string"}
     fields = SENTENCE_FIELDS | WORD_FIELDS
-    return pandas.DataFrame(
-        {name: pandas.array([row.get(name) for row in rows], dtype=types[kind]) for name, kind in fields.items()}
-    )
+    columns = {name: pandas.array([row.get(name) for row in rows], types[kind]) for name, kind in fields.items()}
+    return pandas.DataFrame(columns)
 
 
 def _rows(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -202,62 +199,25 @@ def open_table(path: str, form: str) -> Iterator[TextIO]:
             yield stream
         return
     tables: dict[str, Any] = {"jsonl": _json_lines, "parquet": _parquet}
-    with tables[form](path) as table, _Converted(table) as converted:
+    with tables[form](path) as (add, flush), _Converted(add, flush) as converted:
         yield cast(TextIO, converted)
 
 
+_Add: TypeAlias = Callable[[Iterable[dict[str, Any]]], None]
+_Flush: TypeAlias = Callable[[], None]
+"""What a table is written by: one function adds records of sentences, the other writes what is buffered."""
+
+
 @contextlib.contextmanager
-def _json_lines(path: str) -> Iterator[_JsonLines]:
-    """Open a file of lines of JSON."""
+def _json_lines(path: str) -> Iterator[tuple[_Add, _Flush]]:
+    """Open a file with a line of JSON for each sentence."""
     with open_output(path) as stream:
-        yield _JsonLines(stream)
-
-
-class _JsonLines:
-    """Writes a line of JSON for each sentence."""
-
-    def __init__(self, stream: TextIO):
-        self._stream = stream
-
-    def add(self, records: Iterable[dict[str, Any]]) -> None:
-        """Write sentences."""
-        for record in records:
-            self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-    def flush(self) -> None:
-        """Write what is buffered."""
-        self._stream.flush()
-
-
-class _ParquetTable:
-    """Writes a row for each word, in groups of `_ROWS`."""
-
-    def __init__(self, stream: BinaryIO, arrow: Any, parquet: Any):
-        types = {int: arrow.int32(), float: arrow.float32(), bool: arrow.bool_(), str: arrow.string()}
-        self._schema = arrow.schema([(name, types[kind]) for name, kind in (SENTENCE_FIELDS | WORD_FIELDS).items()])
-        self._arrow, self._rows = arrow, list[dict[str, Any]]()
-        self.writer = parquet.ParquetWriter(stream, self._schema, compression="zstd")
-
-    def add(self, records: Iterable[dict[str, Any]]) -> None:
-        """Add sentences; write full groups."""
-        for row in _rows(records):
-            self._rows.append(row)
-            if len(self._rows) == _ROWS:
-                self.write()
-
-    def write(self) -> None:
-        """Write a group."""
-        if self._rows:
-            self.writer.write_table(self._arrow.Table.from_pylist(self._rows, self._schema))
-            self._rows.clear()
-
-    def flush(self) -> None:
-        """A group is written when it is full."""
+        yield lambda records: stream.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in records), stream.flush
 
 
 @contextlib.contextmanager
-def _parquet(path: str) -> Iterator[_ParquetTable]:
-    """Open a Parquet file."""
+def _parquet(path: str) -> Iterator[tuple[_Add, _Flush]]:
+    """Open a Parquet file with a row for each word, in groups of `_ROWS`, which are written when they are full."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -267,20 +227,32 @@ def _parquet(path: str) -> Iterator[_ParquetTable]:
         raise FileError("-", "Parquet needs a file to write: -o OUT")
     if path.endswith(".gz"):
         raise FileError(path, "Parquet is compressed already; a name that ends in .parquet is expected")
-    with open_binary(path) as stream:
-        table = _ParquetTable(stream, pyarrow, pyarrow.parquet)
-        try:
-            yield table
-            table.write()
-        finally:
-            table.writer.close()
+    types = {int: pyarrow.int32(), float: pyarrow.float32(), bool: pyarrow.bool_(), str: pyarrow.string()}
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in (SENTENCE_FIELDS | WORD_FIELDS).items()])
+    waiting: list[dict[str, Any]] = []
+    with open_binary(path) as stream, pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+
+        def add(records: Iterable[dict[str, Any]]) -> None:
+            for row in _rows(records):
+                waiting.append(row)
+                if len(waiting) == _ROWS:
+                    write()
+
+        def write() -> None:
+            writer.write_table(pyarrow.Table.from_pylist(waiting, schema))
+            waiting.clear()
+
+        yield add, lambda: None
+        if waiting:
+            write()
 
 
 class _Converted(io.TextIOBase):
     """A stream of CoNLL text; complete sentences are passed on as records."""
 
-    def __init__(self, table: _JsonLines | _ParquetTable):
-        self._table, self._parts, self._size, self._count = table, list[str](), 0, 0
+    def __init__(self, add: _Add, flush: _Flush):
+        self._add, self._flush = add, flush
+        self._parts, self._size, self._count = list[str](), 0, 0
 
     def __exit__(self, *error: object) -> None:
         text, self._parts = "".join(self._parts), []
@@ -300,7 +272,7 @@ class _Converted(io.TextIOBase):
         """Convert and write all complete sentences."""
         if not self.closed:
             self._convert_complete()
-            self._table.flush()
+            self._flush()
 
     def _convert_complete(self) -> None:
         text = "".join(self._parts)
@@ -311,7 +283,7 @@ class _Converted(io.TextIOBase):
     def _convert(self, text: str) -> None:
         if text.strip():
             sentences = list(read(io.StringIO(text, newline=""), _OUTPUT))
-            self._table.add(record_of(sentence, self._count + i) for i, sentence in enumerate(sentences))
+            self._add(record_of(sentence, self._count + i) for i, sentence in enumerate(sentences))
             self._count += len(sentences)
 
 

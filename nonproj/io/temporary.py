@@ -92,10 +92,7 @@ def replacing(path: Path, rename: Rename = os.replace) -> Iterator[Path]:
         except OSError as error:
             raise FileError(str(path), f"cannot be written: {reason(error)}") from None
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        _temporaries.discard(temporary)
-        os.close(descriptor)
+        _discard(temporary, descriptor)
         if others:  # perhaps of a process that was about to end, and still had its lock
             _remove_stale(path.parent)
 
@@ -128,10 +125,15 @@ def reserved(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            lock.unlink()
-        _temporaries.discard(lock)
-        os.close(descriptor)
+        _discard(lock, descriptor)
+
+
+def _discard(path: Path, descriptor: int) -> None:
+    """Remove a locked file, if it has not been renamed, and its lock."""
+    with contextlib.suppress(OSError):
+        path.unlink()
+    _temporaries.discard(path)
+    os.close(descriptor)
 
 
 def _locked(lock: Path, path: Path) -> int:

@@ -53,8 +53,7 @@ def defect_of(model: ModelFields) -> str | None:
     for name, strings in model.vocabularies.items():
         if name not in ATTRIBUTES and name != FEAT:
             return f"unknown attribute '{name}'"
-        found = problem(strings, VOCABULARY)
-        if found:
+        if found := problem(strings, VOCABULARY):
             return f"the vocabulary of the attribute '{name}': {found}"
     try:
         used = check_templates(model.templates, model.config.parts)
@@ -97,8 +96,7 @@ def _problem_of_weights(model: ModelFields) -> str | None:
         if name not in TABLES:
             continue
         least = LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS
-        found = problem_of_table(table, ("float32", "int16"), least)
-        if found:
+        if found := problem_of_table(table, ("float32", "int16"), least):
             return f"the weights of '{name}' are {found}"
     is_checkpoint = DONE in model.meta and "parser" not in weights
     if not is_checkpoint and not weights.keys() >= TABLES:

@@ -36,8 +36,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import FileError, ModelError
-from nonproj.io.files import open_binary, unpacked
+from nonproj.errors import ModelError
+from nonproj.io.files import open_binary, unpacked, unwritable
 from nonproj.io.kinds import MODEL_MAGIC, OLD_MODEL_MAGIC, is_model
 from nonproj.io.strings import NAME, fits
 from nonproj.io.temporary import reason
@@ -116,7 +116,7 @@ def write(path: str | Path, values: Mapping[str, Any], arrays: Mapping[str, np.n
         try:
             stream.writelines(blocks)
         except OSError as error:
-            raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+            raise unwritable(path, error) from None
 
 
 def chunks(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[Any]:
@@ -264,9 +264,8 @@ def _header(data: bytearray | mmap.mmap, path: str) -> tuple[bytes | bytearray, 
         raise ModelError(f"{path}: not a model of nonproj")
     version, length = int(found[1]), int.from_bytes(data[:_START], "little")
     if version > FORMAT:
-        raise ModelError(
-            f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, install a newer one"
-        )
+        hint = f"this version of nonproj reads formats up to {FORMAT}, install a newer one"
+        raise ModelError(f"{path}: format {version}; {hint}")
     if version not in READ:
         raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
     end = _START + length

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -150,5 +149,5 @@ def default() -> InstalledModel:
 
 def _names() -> str:
     """Return the names of the installed models, for messages."""
-    known: Sequence[str] = sorted({each.name for each in installed()})
+    known = sorted({each.name for each in installed()})
     return f"installed: {one_line(', '.join(known))}" if known else "none is installed"

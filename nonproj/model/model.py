@@ -201,7 +201,6 @@ def _model(contents: container.Contents, path: str) -> Model:
         raise ModelError(f"{path}: has options unknown to this version: {error}") from None
     first = (header["vocabularies"], header["templates"], header["labels"])
     model = Model(config, *first, contents.arrays, header["meta"], header["components"])
-    problem = defect_of(model)
-    if problem:
+    if problem := defect_of(model):
         raise ModelError(f"{path}: cannot be used: {problem}")
     return model

@@ -90,8 +90,9 @@ def write_wheel(contents: WheelContents, folder: Path) -> Path:
         The file cannot be written.
     """
     module = f"{PREFIX}{contents.name}".replace("-", "_")
+    summary = contents.summary.replace("\\", "\\\\").replace('"', '\\"')  # it stands within quotation marks
     members = {
-        f"{module}/__init__.py": _CODE.format(summary=_quoted(contents.summary), name=contents.name).encode(),
+        f"{module}/__init__.py": _CODE.format(summary=summary, name=contents.name).encode(),
         f"{module}/{contents.name}{SUFFIX}": contents.model,
     }
     headers = {
@@ -142,9 +143,8 @@ def write_package(
     pure = "true" if tag.endswith("-none-any") else "false"
     files = dict(members)
     files[f"{stem}.dist-info/METADATA"] = _metadata(headers, requires, card)
-    files[f"{stem}.dist-info/WHEEL"] = (
-        f"Wheel-Version: 1.0\nGenerator: nonproj\nRoot-Is-Purelib: {pure}\nTag: {tag}\n".encode()
-    )
+    text = f"Wheel-Version: 1.0\nGenerator: nonproj\nRoot-Is-Purelib: {pure}\nTag: {tag}\n"
+    files[f"{stem}.dist-info/WHEEL"] = text.encode()
     if entry_points:
         files[f"{stem}.dist-info/entry_points.txt"] = entry_points.encode()
     record = "".join(f"{name},{_digest(data)},{len(data)}\n" for name, data in files.items())
@@ -169,8 +169,3 @@ def _metadata(headers: Mapping[str, str], requires: Sequence[str], card: str) ->
 def _digest(data: bytes) -> str:
     """Return the entry of a file in RECORD."""
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-
-
-def _quoted(text: str) -> str:
-    """Return a line as it is written within three quotation marks."""
-    return text.replace("\\", "\\\\").replace('"', '\\"')

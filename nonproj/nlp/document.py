@@ -6,13 +6,12 @@ Words are numbered from 1, as in CoNLL-U; 0 is the root.  Character offsets coun
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, overload
 
 from nonproj.confidence.classifier import Confidence
-from nonproj.evaluation.certificates import statistics
+from nonproj.evaluation.certificates import as_comments, statistics
 from nonproj.io import conll
 from nonproj.pictures.content import Picture, picture_of
 from nonproj.pictures.svg import in_notebook
@@ -258,9 +257,7 @@ class ParsedSentence:
 
     def to_conllu(self, certificates: bool = False) -> str:
         """Return the sentence in CoNLL-U; ``certificates`` adds comments such as ``# nonproj certified = true``."""
-        comments = (
-            {f"nonproj {name}": json.dumps(value) for name, value in self.statistics.items()} if certificates else ()
-        )
+        comments = as_comments(self.statistics) if certificates else ()
         return conll.replace(self.sentence, self.decoded.heads, self.labels, comments)
 
     def to_json(self) -> dict[str, Any]:
@@ -339,9 +336,8 @@ class Document:
         import pandas
 
         rows = [
-            (number, *word.to_dict().values(), certified)
+            (number, *word.to_dict().values(), sentence.certified)
             for number, sentence in enumerate(self.sentences)
-            for certified in (sentence.certified,)
             for word in sentence
         ]
         frame = pandas.DataFrame(rows, columns=["sentence", *WORD_FIELDS, "certified"])

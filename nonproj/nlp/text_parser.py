@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -148,18 +149,9 @@ class TextParser:
             raise TypeError("a string is not a stream of texts; call the parser itself to parse one text")
         if not as_tuples:
             return self._documents(texts, batch_size, self.parser)
-        contexts: deque[Any] = deque()
-
-        def first() -> Iterator[Any]:
-            """Yield the texts, and keep their contexts until they are parsed."""
-            for item in texts:
-                if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
-                    raise TypeError(f"{item!r:.60}: with as_tuples, pairs of a text and a context are expected")
-                text, context = item
-                contexts.append(context)
-                yield text
-
-        return ((document, contexts.popleft()) for document in self._documents(first(), batch_size, self.parser))
+        pairs, kept = itertools.tee(map(_checked_pair, texts))
+        documents = self._documents((text for text, _ in pairs), batch_size, self.parser)
+        return ((document, context) for document, (_, context) in zip(documents, kept, strict=False))
 
     def _documents(self, texts: Iterable[str], batch_size: int, parser: Parser) -> Iterator[Document]:
         waiting: deque[Any] = deque()
@@ -306,6 +298,13 @@ class TextParser:
 def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> TextParser:
     """Return an unpickled parser."""
     return TextParser(Model.from_bytes(data), decoding, tags, name=name)
+
+
+def _checked_pair(item: Any) -> tuple[Any, Any]:
+    """Return a pair of a text and its context; raise TypeError for anything else."""
+    if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
+        raise TypeError(f"{item!r:.60}: with as_tuples, pairs of a text and a context are expected")
+    return item[0], item[1]
 
 
 def _sentence(tokens: Any) -> Sentence:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
+from nonproj.io.checks import cycle_of
 from nonproj.types import Sentence
 
 PLAIN, RIGHT, LABEL, WRONG, OTHER = "plain", "right", "label", "wrong", "other"
@@ -113,7 +114,7 @@ def picture_of(
         above = arcs_of(tree, names)
     else:
         above, below = compared(tree, names, partial_heads(other).tolist(), other.labels)
-    tags = [_shown(row[3]) or _shown(row[4]) for row in sentence.rows]
+    tags = [shown(row[3]) or shown(row[4]) for row in sentence.rows]
     sure = confidence_of(sentence) if confidence is None else [float(share) for share in confidence]
     return Picture(sentence.forms, tags, above, below, sure)
 
@@ -148,20 +149,16 @@ def partial_heads(sentence: Sentence) -> np.ndarray:
     """
     if sentence.heads is not None:
         return sentence.heads
-    heads = [-1] + [int(row[6]) if row[6].isdecimal() else -1 for row in sentence.rows]
-    for word in range(1, len(heads)):
-        steps, above = 0, word
-        while above > 0 and steps < len(heads):
-            steps, above = steps + 1, heads[above]
-        if above > 0:
-            raise DataError(sentence.path, sentence.line, f"the heads above word {word} form a cycle, not a tree")
-    return np.array(heads[1:], np.int32)
+    heads = [int(row[6]) if row[6].isdecimal() else -1 for row in sentence.rows]
+    if cycle := cycle_of([-1, *(max(head, 0) for head in heads)]):
+        raise DataError(sentence.path, sentence.line, f"the heads above word {cycle[0]} form a cycle, not a tree")
+    return np.array(heads, np.int32)
 
 
 def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[TreeArc]:
     """Return the arcs of a tree, given as the head of each word; those whose head is -1 have none."""
     pairs = enumerate(zip(heads, labels, strict=True), 1)
-    return [TreeArc(head, word, _shown(label)) for word, (head, label) in pairs if head >= 0]
+    return [TreeArc(head, word, shown(label)) for word, (head, label) in pairs if head >= 0]
 
 
 def compared(
@@ -202,5 +199,6 @@ def confidence_of(sentence: Sentence) -> list[float] | None:
     return [min(float(match[1]), 1.0) for match in found] if found and len(found) == len(sentence.rows) else None
 
 
-def _shown(column: str) -> str:
+def shown(column: str) -> str:
+    """Return a column as pictures show it: nothing if it is absent (``_``)."""
     return "" if column == "_" else column

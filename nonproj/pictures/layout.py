@@ -186,7 +186,6 @@ def _centers(picture: Picture, sides: tuple[_Side, _Side]) -> tuple[list[float],
         ends = max(len(side.ends[i]) for side in sides)
         halves.append(max(text_width(form, FORM_SIZE, True), text_width(tag, TAG_SIZE), SLOT * ends) / 2)
     wanted: list[list[tuple[int, float]]] = [[] for _ in halves]  # for each word: an earlier word, and the distance
-    first = [MARGIN + half for half in halves[:1]]
     for side in sides:
         previous_root: tuple[int, float] | None = None
         for (head, modifier, label, _), (at_head, at_modifier) in zip(side.arcs, side.offsets, strict=True):
@@ -199,8 +198,7 @@ def _centers(picture: Picture, sides: tuple[_Side, _Side]) -> tuple[list[float],
                 wanted[modifier - 1].append((previous_root[0], (room + previous_root[1]) / 2 + SLOT))
             previous_root = modifier - 1, room
             halves[modifier - 1] = max(halves[modifier - 1], room / 2)
-            first = [max(first[0], MARGIN + halves[0])]
-    centers = first
+    centers = [MARGIN + half for half in halves[:1]]
     for i in range(1, len(halves)):
         least = centers[-1] + halves[i - 1] + halves[i] + GAP
         centers.append(max([least, *(centers[j] + distance for j, distance in wanted[i])]))
@@ -210,9 +208,8 @@ def _centers(picture: Picture, sides: tuple[_Side, _Side]) -> tuple[list[float],
 def _place(side: _Side, centers: list[float], foot: float, direction: float) -> list[PlacedArc]:
     """Return the placed arcs of one side, highest first; ``direction`` is -1 above the words."""
     placed = []
-    for (arc, level, crosses), (at_head, at_modifier) in zip(
-        zip(side.arcs, side.levels, side.crosses, strict=True), side.offsets, strict=True
-    ):
+    for arc, level, crosses, offsets in zip(side.arcs, side.levels, side.crosses, side.offsets, strict=True):
+        at_head, at_modifier = offsets
         end = centers[arc.modifier - 1] + at_modifier
         start = centers[arc.head - 1] + at_head if arc.head else end
         top = foot + direction * (FIRST_LEVEL + LEVEL * (level - 1))

@@ -112,12 +112,8 @@ def columns(text: str) -> int:
     >>> columns("Regn"), columns("依存"), columns("e\\u0301")
     (4, 4, 1)
     """
-    return sum(
-        0
-        if unicodedata.combining(c) or unicodedata.category(c) == "Cf"
-        else 1 + (unicodedata.east_asian_width(c) in "WF")
-        for c in text
-    )
+    shown = [c for c in text if not unicodedata.combining(c) and unicodedata.category(c) != "Cf"]
+    return len(shown) + sum(unicodedata.east_asian_width(c) in "WF" for c in shown)
 
 
 def _padded(text: str, width: int) -> str:

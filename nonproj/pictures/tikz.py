@@ -51,9 +51,8 @@ def to_tikz(picture: Picture) -> str:
 
 def _edge(arc: TreeArc) -> str:
     """Return the command that draws an arc."""
-    options = [f"edge style={{{_STYLES[arc.kind]}}}"] if arc.kind in _STYLES else []
-    if arc.kind == OTHER:
-        options.insert(0, "edge below")
+    options = ["edge below"] if arc.kind == OTHER else []
+    options += [f"edge style={{{_STYLES[arc.kind]}}}"] if arc.kind in _STYLES else []
     choice = f"[{', '.join(options)}]" if options else ""
     if not arc.head:
         return f"\\deproot{choice}{{{arc.modifier}}}{{{escape_tex(arc.label)}}}"

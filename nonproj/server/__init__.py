@@ -4,7 +4,7 @@
 - `memory`: the memory limit of a worker
 - `copies`: the server's own copies of its models
 - `admission`: decides which requests can be answered in time
-- `limits`: limits on requests, and the errors of requests that are ended
+- `limits`: the errors of requests that are ended, such as those beyond a limit
 - `starting`, `workers`, `pool`: starts worker processes, keeps them alive, and gives them requests from a queue
 - `reloading`: loads the models, at the start and again on demand
 - `parameters`, `bodies`, `receiving`: the parameters of requests, and how they are received

@@ -65,10 +65,6 @@ class Ticket:
     started: float | None = None
     at_once: bool = False
 
-    def start(self, now: float | None) -> None:
-        """Record when a worker starts it; None if it waits again."""
-        self.started = now
-
     @property
     def work(self) -> int:
         """The amount of work, in characters."""
@@ -114,7 +110,7 @@ class Admission:
     workers : int
         Number of workers that are idle or busy.
     reload : float
-        Seconds that a worker takes to start.
+        Seconds that the last worker took to start.
 
     Examples
     --------
@@ -139,11 +135,6 @@ class Admission:
         self._running: dict[Ticket, None] = {}
         self._speeds: dict[Hashable, Speed] = {}
         self._any = Speed()
-
-    def add_workers(self, count: int, reload: float | None = None) -> None:
-        """Change the number of workers that are ready; ``reload`` is how long the last one took to start."""
-        self.workers += count
-        self.reload = self.reload if reload is None else reload
 
     @property
     def waiting(self) -> int:
@@ -187,20 +178,20 @@ class Admission:
 
     def start(self, ticket: Ticket, now: float) -> None:
         """Record that a request starts; the limit on its processing time counts from now on."""
-        self._remove(ticket)
+        self.discard(ticket)
         self._running[ticket] = None
-        ticket.start(now)
+        ticket.started = now
 
     def wait_again(self, ticket: Ticket) -> None:
         """Put a request whose worker died at the front of the queue."""
-        self._remove(ticket)
-        ticket.start(None)
+        self.discard(ticket)
+        ticket.started = None
         self._waiting = {ticket: None} | self._waiting
         self._waiting_work[ticket.kind] += ticket.work
 
     def finish(self, ticket: Ticket, now: float) -> None:
         """Record that a request is finished, and its speed."""
-        self._remove(ticket)
+        self.discard(ticket)
         if ticket.started is not None:
             seconds = now - ticket.started
             for speed in (self._speeds.setdefault(ticket.kind, Speed()), self._any):
@@ -208,7 +199,10 @@ class Admission:
 
     def discard(self, ticket: Ticket) -> None:
         """Remove a request without recording its speed."""
-        self._remove(ticket)
+        if ticket in self._waiting:
+            del self._waiting[ticket]
+            self._waiting_work[ticket.kind] -= ticket.work
+        self._running.pop(ticket, None)
 
     def late(self, now: float) -> list[tuple[Ticket, BusyError]]:
         """Remove the waiting requests that can no longer be answered in time, and return each with its error."""
@@ -218,18 +212,11 @@ class Admission:
             waited = now - ticket.arrived
             seconds = (delay + own) / CAUTION if delay else CAUTION * own  # the next one has to be certain
             if not ticket.at_once and waited + seconds > self.limit:
-                self._remove(ticket)
+                self.discard(ticket)
                 found.append((ticket, self._refusal(delay + own)))
             else:
                 delay += own / max(self.workers, 1)
         return found
-
-    def _remove(self, ticket: Ticket) -> None:
-        """Remove a request from those waiting and those being processed."""
-        if ticket in self._waiting:
-            del self._waiting[ticket]
-            self._waiting_work[ticket.kind] -= ticket.work
-        self._running.pop(ticket, None)
 
     def _seconds(self, kind: Hashable, work: int) -> float:
         """Return the estimated time for work of a kind, or of any kind if there is no record of this one."""
@@ -250,6 +237,5 @@ class Admission:
         return max(0.0, min(abs(self.estimate(ticket) - passed), self.limit - passed))
 
     def _refusal(self, seconds: float) -> BusyError:
-        limit = f"{self.limit:g} s"
-        text = f"busy: an answer would take about {seconds:.3g} s; the limit is {limit}: try again later"
+        text = f"busy: an answer would take about {seconds:.3g} s; the limit is {self.limit:g} s: try again later"
         return BusyError(text, min(max(1.0, math.ceil(CAUTION * seconds - self.limit)), self.limit))

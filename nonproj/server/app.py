@@ -31,7 +31,7 @@ from nonproj.server.bodies import parameters_of
 from nonproj.server.connections import Protocol, Writing
 from nonproj.server.hosts import HostCheck
 from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
-from nonproj.server.monitoring import Metrics, Monitor, facts_of
+from nonproj.server.monitoring import Metrics, Monitor, RequestFacts, record
 from nonproj.server.parameters import check_names, model_name, task_of
 from nonproj.server.pool import WorkerPool
 from nonproj.server.processing import Answer, RequestError, check_health, json_body, respond
@@ -76,11 +76,6 @@ class Service(NamedTuple):
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
 
-    @property
-    def components(self) -> dict[str, list[str]]:
-        """The components of each model."""
-        return {name: self.pool.workers.prepared[name].components for name in self.models}
-
 
 def routes() -> list[Route]:
     """Return the paths of the server, with their methods."""
@@ -102,19 +97,21 @@ def make_app(service: Service) -> ASGIApp:
     app = Starlette(routes=routes(), exception_handlers=handlers, middleware=middleware)
     app.state.service, app.state.page = service, _load_page()
     writing = Writing(app)
-    app.state.metrics = Metrics([route.path for route in routes()], service.pool, service.reloader, lambda: writing)
+    app.state.metrics = Metrics([route.path for route in routes()], service.pool, service.reloader, writing)
     return Monitor(writing, app.state.metrics)
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 
+_DRAWING = ("tree.js", "certificate.js", "tree.css")
+"""What draws a tree in a page."""
+
+
 def _load_page() -> tuple[str, dict[str, str]]:
     """Return the start page, with headers that restrict a browser to its own scripts and styles."""
     text = resource("nonproj.server", "page.html")
-    tree, certificate, style = (
-        resource("nonproj.pictures", name) for name in ("tree.js", "certificate.js", "tree.css")
-    )
+    tree, certificate, style = (resource("nonproj.pictures", name) for name in _DRAWING)
     text = text.replace("{script}", join_modules([tree, certificate])).replace("{style}", style)
     script, style = (re.findall(f"<{tag}.*?>(.*?)</{tag}>", text, re.DOTALL)[0] for tag in ("script", "style"))
     return text, headers(script, style)
@@ -127,22 +124,22 @@ async def _page(request: Request) -> Response:
 
 async def _models(request: Request) -> Response:
     service: Service = request.app.state.service
-    return _json({"models": service.components, "default_model": service.models[0]})
+    return _json(json_body({"models": service.pool.workers.prepared, "default_model": service.models[0]}))
 
 
 async def _process(request: Request) -> Response:
     service: Service = request.app.state.service
     _refuse_the_crowd(request)
-    given = await parameters_of(request, service.max_bytes, service.pool.limits.seconds)
+    given = await parameters_of(request, service.max_bytes, service.pool.seconds)
     check_names(given)
     name = model_name(given.get("model", ""), service.models)
-    task = task_of(given, service.components[name])
+    task = task_of(given, service.pool.workers.prepared[name])
     kind = (name, task.input if task.tokenizer is None else "text", task.tag, task.parse, task.certificates)
     gone = functools.partial(until_gone, request)
     outcome = await service.pool.call(respond, name, task, kind=kind, size=len(task.data), gone=gone)
     answer: Answer = outcome.value
-    facts_of(request.scope).record(name, answer.sentences, answer.words, outcome.waited, outcome.seconds)
-    return Response(answer.body, media_type="application/json; charset=utf-8")
+    record(request.scope, RequestFacts(name, answer.sentences, answer.words, outcome.waited, outcome.seconds))
+    return _json(answer.body)
 
 
 async def _health(request: Request) -> Response:
@@ -154,8 +151,6 @@ async def _health(request: Request) -> Response:
         "status": "ok" if well else "no worker is ready",
         "version": __version__,
         "models": list(service.models),
-    }
-    state |= {
         "workers": pool.workers.size,
         "ready": pool.workers.ready,
         "idle": pool.workers.idle,
@@ -168,8 +163,8 @@ async def _metrics(request: Request) -> Response:
     return Response(generate_latest(request.app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def _json(content: dict[str, Any]) -> Response:
-    return Response(json_body(content), media_type="application/json; charset=utf-8")
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json; charset=utf-8")
 
 
 def _refuse_the_crowd(request: Request) -> None:

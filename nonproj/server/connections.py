@@ -113,10 +113,6 @@ class Protocol(H11Protocol):
         self.conn = Connection(h11.SERVER)
         self._received, self._is_scheduled, self._ended = bytearray(), False, False
 
-    def retire(self) -> None:
-        """Make the next response the last one."""
-        self.retiring = True
-
     @property
     def excess(self) -> int:
         """The number of connections beyond the limit, 0 or less if there are none."""

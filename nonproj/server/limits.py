@@ -1,8 +1,6 @@
-"""Limits on the requests of a pool of worker processes, and the errors of requests that it ends."""
+"""The errors of requests that a pool of worker processes ends: for its limits, or for their clients."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from nonproj.errors import NonprojError
 
@@ -17,18 +15,3 @@ class MemoryLimitError(NonprojError):
 
 class GoneError(NonprojError):
     """The client has disconnected."""
-
-
-class PoolLimits(NamedTuple):
-    """Limits of a pool.
-
-    Attributes
-    ----------
-    waiting : int
-        Maximum number of waiting calls.
-    seconds : float
-        Limit on the time of a call from its start in a process; also the target for its response time, with waiting.
-    """
-
-    waiting: int
-    seconds: float

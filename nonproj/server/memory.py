@@ -31,16 +31,13 @@ def limit_memory(megabytes: int) -> None:
     ConfigError
         The resident memory is already larger.
     """
-    sizes = _sizes("self")
-    if sizes is None:
+    if (sizes := _sizes("self")) is None:
         return
     reserved, resident = sizes
     limit = megabytes * MIB
     if resident > limit:
-        text = (
-            f"{megabytes} MiB are too few: a worker with these models takes {-(-resident // MIB)}, and more for parsing"
-        )
-        raise ConfigError("--max-worker-memory", text)
+        text = f"a worker with these models takes {-(-resident // MIB)}, and more for parsing"
+        raise ConfigError("--max-worker-memory", f"{megabytes} MiB are too few: {text}")
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = limit + reserved - resident
     soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)

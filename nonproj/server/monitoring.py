@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, MutableMapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, MutableMapping
+from functools import partial
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -18,6 +18,7 @@ from nonproj.server.connections import Writing
 from nonproj.server.memory import resident_bytes
 from nonproj.server.pool import WorkerPool
 from nonproj.server.reloading import Reloader
+from nonproj.server.workers import REASONS
 
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds, in seconds, of the histogram buckets of durations."""
@@ -28,8 +29,7 @@ OTHER = "other"
 log = logging.getLogger("nonproj.access")
 
 
-@dataclass
-class RequestFacts:
+class RequestFacts(NamedTuple):
     """The facts of a request, for the log and the metrics.
 
     Attributes
@@ -47,18 +47,19 @@ class RequestFacts:
     waited: float = 0.0
     worked: float = 0.0
 
-    def record(self, model: str, sentences: int, words: int, waited: float, worked: float) -> None:
-        """Fill in the facts."""
-        self.model, self.sentences, self.words, self.waited, self.worked = model, sentences, words, waited, worked
+
+def record(scope: Scope, facts: RequestFacts) -> None:
+    """Keep the facts of a request in its scope, for `Monitor`."""
+    scope.setdefault("state", {})["facts"] = facts
 
 
 def facts_of(scope: Scope) -> RequestFacts:
-    """Return the facts of a request, to be filled in later."""
-    return scope.setdefault("state", {}).setdefault("facts", RequestFacts())
+    """Return the facts of a request."""
+    return scope.get("state", {}).get("facts", RequestFacts())
 
 
-class Metrics:
-    """Counters of requests, and gauges of a pool.
+class Metrics(Collector):
+    """Counters of requests, and the state of a pool, of its models and of the connections.
 
     Parameters
     ----------
@@ -66,30 +67,27 @@ class Metrics:
         The existing paths.
     pool : WorkerPool
     reloader : Reloader
-    writing : callable
-        Returns the middleware that sends responses, or None if there is none yet.
+    writing : Writing
+        The middleware that sends responses.
 
     Attributes
     ----------
     registry : CollectorRegistry
     """
 
-    def __init__(
-        self, paths: Iterable[str], pool: WorkerPool, reloader: Reloader, writing: Callable[[], Writing | None]
-    ):
+    def __init__(self, paths: Iterable[str], pool: WorkerPool, reloader: Reloader, writing: Writing):
         self.registry, self._paths = CollectorRegistry(), frozenset(paths)
-        text = "Requests answered, by path and status."
-        self._requests = Counter("nonproj_requests", text, ["path", "status"], registry=self.registry)
+        self._pool, self._reloader, self._writing = pool, reloader, writing
+        counter = partial(Counter, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry, buckets=BUCKETS)
+        self._requests = counter("nonproj_requests", "Requests answered, by path and status.", ["path", "status"])
         text = "Time from the header of a request to the end of its response."
-        options: dict[str, Any] = {"registry": self.registry, "buckets": BUCKETS}
-        self._seconds = Histogram("nonproj_request_seconds", text, ["path"], **options)
-        self._waited = Histogram("nonproj_queue_seconds", "Time that requests waited for a worker.", **options)
-        self._worked = Histogram("nonproj_work_seconds", "Time that workers spent on requests.", ["model"], **options)
-        text = "Words in the sentences returned."
-        self._words = Counter("nonproj_words", text, ["model"], registry=self.registry)
-        text = "Sentences returned."
-        self._sentences = Counter("nonproj_sentences", text, ["model"], registry=self.registry)
-        self.registry.register(_PoolCollector(pool, reloader, writing))
+        self._seconds = histogram("nonproj_request_seconds", text, ["path"])
+        self._waited = histogram("nonproj_queue_seconds", "Time that requests waited for a worker.")
+        self._worked = histogram("nonproj_work_seconds", "Time that workers spent on requests.", ["model"])
+        self._words = counter("nonproj_words", "Words in the sentences returned.", ["model"])
+        self._sentences = counter("nonproj_sentences", "Sentences returned.", ["model"])
+        self.registry.register(self)
         ProcessCollector(registry=self.registry)
 
     def count(self, path: str, status: int, seconds: float, facts: RequestFacts) -> None:
@@ -103,39 +101,30 @@ class Metrics:
             self._words.labels(facts.model).inc(facts.words)
             self._sentences.labels(facts.model).inc(facts.sentences)
 
-
-class _PoolCollector(Collector):
-    """The state of a pool, of its models and of the connections, read when metrics are requested."""
-
-    def __init__(self, pool: WorkerPool, reloader: Reloader, writing: Callable[[], Writing | None]):
-        self._pool, self._reloader, self._writing = pool, reloader, writing
-
     def collect(self) -> Iterable[Metric]:
-        """Return the gauges."""
-        pool, writing = self._pool, self._writing()
+        """Return the gauges, which are read when metrics are requested."""
+        pool, writing = self._pool, self._writing
         yield GaugeMetricFamily("nonproj_queue_length", "Requests waiting for a worker.", pool.waiting)
         yield GaugeMetricFamily("nonproj_queue_delay_seconds", "Estimated wait of a new request.", pool.delay())
         workers = GaugeMetricFamily("nonproj_workers", "Worker processes, by state.", labels=["state"])
-        workers.add_metric(["idle"], pool.workers.idle)
-        workers.add_metric(["busy"], pool.workers.ready - pool.workers.idle)
-        workers.add_metric(["starting"], max(0, pool.workers.size - pool.workers.ready))
-        yield workers
+        ready, idle = pool.workers.ready, pool.workers.idle
+        states = {"idle": idle, "busy": ready - idle, "starting": max(0, pool.workers.size - ready)}
         replaced = CounterMetricFamily("nonproj_workers_replaced", "Workers replaced, by reason.", labels=["reason"])
-        for why in ("died", "time", "memory", "left"):
-            replaced.add_metric([why], pool.workers.replaced[why])
-        yield replaced
+        reasons = {why: pool.workers.replaced[why] for why in REASONS}
         reloads = CounterMetricFamily("nonproj_reloads", "Reloads of the models, by result.", labels=["result"])
-        for result in ("succeeded", "failed"):
-            reloads.add_metric([result], self._reloader.results[result])
-        yield reloads
+        results = {result: self._reloader.results[result] for result in ("succeeded", "failed")}
+        for family, values in ((workers, states), (replaced, reasons), (reloads, results)):
+            for label, value in values.items():
+                family.add_metric([label], value)
+            yield family
         text = "When the models were loaded, in seconds since 1970."
         yield GaugeMetricFamily("nonproj_models_loaded_timestamp_seconds", text, self._reloader.loaded)
         memory = sum(map(resident_bytes, pool.workers.pids))
         yield GaugeMetricFamily("nonproj_workers_resident_memory_bytes", "Memory of all worker processes.", memory)
-        unsent = writing.unsent if writing else 0
-        yield GaugeMetricFamily("nonproj_unsent_bytes", "Bytes of responses that clients have not read.", unsent)
-        dropped = writing.dropped if writing else 0
-        yield CounterMetricFamily("nonproj_clients_dropped", "Clients that did not read their responses.", dropped)
+        text = "Bytes of responses that clients have not read."
+        yield GaugeMetricFamily("nonproj_unsent_bytes", text, writing.unsent)
+        text = "Clients that did not read their responses."
+        yield CounterMetricFamily("nonproj_clients_dropped", text, writing.dropped)
 
 
 class Monitor:
@@ -155,7 +144,7 @@ class Monitor:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, facts, status, size = time.perf_counter(), facts_of(scope), 0, 0
+        began, status, size = time.perf_counter(), 0, 0
 
         async def noting(message: MutableMapping[str, Any]) -> None:
             """Send a message, and record its status and size."""
@@ -168,7 +157,7 @@ class Monitor:
             await self.app(scope, receive, noting)
         finally:
             seconds = time.perf_counter() - began
-            self.metrics.count(scope["path"], status, seconds, facts)
+            self.metrics.count(scope["path"], status, seconds, facts_of(scope))
             log.info("%s", access_line(scope, status, size, seconds))
 
 

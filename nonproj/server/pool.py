@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nonproj.errors import ClusterError, NonprojError
 from nonproj.server.admission import Admission, Ticket
-from nonproj.server.limits import GoneError, MemoryLimitError, PoolLimits, TimeLimitError
+from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
 from nonproj.server.starting import Reply
 from nonproj.server.workers import ServerWorkers
 from nonproj.workers.processes import WorkerProcess
@@ -37,7 +37,10 @@ class WorkerPool:
     ----------
     size : int
         Number of processes.
-    limits : PoolLimits
+    waiting : int
+        Maximum number of waiting calls.
+    seconds : float
+        Limit on the time of a call from its start in a process; also the target for its response time, with waiting.
     prepare : tuple
         The first call of every process, a function and its arguments.  Calls find what it has loaded by name, so that a
         waiting call can run in any process.
@@ -50,9 +53,10 @@ class WorkerPool:
         The processes.
     """
 
-    def __init__(self, size: int, limits: PoolLimits, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()):
-        self.limits = limits
-        self._admission = Admission(limits.waiting, limits.seconds)
+    def __init__(
+        self, size: int, waiting: int, seconds: float, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()
+    ):
+        self.seconds, self._admission = seconds, Admission(waiting, seconds)
         self._queue: dict[Ticket, asyncio.Future[WorkerProcess]] = {}
         self.workers = ServerWorkers(size, self._admission, prepare, descriptors, self._dispatch)
         self.workers.failed.add_done_callback(self._fail)
@@ -161,7 +165,7 @@ class WorkerPool:
         """Return the reply to a call in a process, which is replaced if it has to be killed; None if it dies."""
         loop, sending = asyncio.get_running_loop(), asyncio.ensure_future(self.workers.send(process, call))
         try:
-            await asyncio.wait({sending, left}, timeout=self.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({sending, left}, timeout=self.seconds, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             self.workers.replace(process, "left")
             raise
@@ -171,7 +175,7 @@ class WorkerPool:
                 raise GoneError("the client has disconnected")
             self._admission.finish(ticket, loop.time())
             self.workers.replace(process, "time")
-            raise TimeLimitError(f"the request took more than {self.limits.seconds:g} s; split it")
+            raise TimeLimitError(f"the request took more than {self.seconds:g} s; split it")
         reply = sending.result()
         if reply is None:
             self.workers.replace(process, "died")

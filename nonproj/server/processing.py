@@ -65,18 +65,6 @@ class Task(NamedTuple):
     certificates: bool = False
 
 
-class ProcessingResult(NamedTuple):
-    """The output, statistics of each sentence (see `nonproj.evaluation.certificates.statistics`), and numbers.
-
-    If the model has a confidence classifier, they include the probabilities of each sentence and of its words.
-    """
-
-    text: str
-    certificates: list[dict[str, Any]]
-    sentences: int
-    words: int
-
-
 class Answer(NamedTuple):
     """The body of a response, and the number of sentences and words in it."""
 
@@ -85,16 +73,9 @@ class Answer(NamedTuple):
     words: int
 
 
-class ModelInfo(NamedTuple):
-    """The components of a model: ``tokenizer``, ``tagger``, ``parser``; and notes for its users."""
-
-    components: list[str]
-    notes: list[str]
-
-
 _parsers: dict[ModelRef, TextParser] = {}
-_served: dict[str, tuple[ModelRef, ModelInfo]] = {}
-"""The models of this process: their parsers, and by name their references and components."""
+_served: dict[str, ModelRef] = {}
+"""The models of this process: their parsers, and by name their references."""
 
 
 def _parser(reference: ModelRef) -> TextParser:
@@ -105,8 +86,10 @@ def _parser(reference: ModelRef) -> TextParser:
     return _parsers[reference]
 
 
-def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, ModelInfo]:
+def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, list[str]]:
     """Load models, parse a sentence with each so that no request has to wait, and return their components.
+
+    The components of a model are ``tokenizer``, ``tagger``, if it has one, and ``parser``.
 
     Parameters
     ----------
@@ -115,18 +98,19 @@ def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, ModelIn
     megabytes : int
         Memory limit of this process from then on: see `nonproj.server.memory.limit_memory`.
     """
-    for name, reference in models.items():
-        nlp = _parser(reference)
-        nlp.parse(["a", "b", "c", "."])
-        components = ["tokenizer", *["tagger"] * (nlp.parser.analyzer is not None), "parser"]
-        _served[name] = reference, ModelInfo(components, [f"Tokenizer: {nlp.parser.segmenter.description}."])
+    _served.update(models)
+    components = {}
+    for name in models:
+        check_health(name)
+        has_tagger = _parser(_served[name]).parser.analyzer is not None
+        components[name] = ["tokenizer", *["tagger"] * has_tagger, "parser"]
     limit_memory(megabytes)
-    return {name: info for name, (_, info) in _served.items()}
+    return components
 
 
 def check_health(name: str) -> int:
     """Parse a sentence with a model, as a health check, and return its number of words."""
-    return len(_parser(_served[name][0]).parse(["a", "b", "c", "."]).heads)
+    return len(_parser(_served[name]).parse(["a", "b", "c", "."]).heads)
 
 
 def respond(name: str, task: Task) -> Answer:
@@ -145,10 +129,9 @@ def respond(name: str, task: Task) -> Answer:
         The data is malformed; the message names parameters, not options of the command line.
     MemoryError
     """
-    reference, info = _served[name]
-    reference = reference._replace(tags="all") if task.tag else reference
+    reference = _served[name]._replace(tags="all") if task.tag else _served[name]
     try:
-        result = process(reference, task)
+        sentences, text, certificates = process(reference, task)
     except NonprojError as error:
         if isinstance(error, DataError | SizeError) and not isinstance(error, SentenceMemoryError):
             raise RequestError(in_words_of_http(str(error))) from None
@@ -157,14 +140,15 @@ def respond(name: str, task: Task) -> Answer:
         if is_exhausted():
             raise MemoryError from None
         raise
+    is_text = task.tokenizer is not None
     content: dict[str, Any] = {
         "model": name,
-        "acknowledgements": info.notes if task.tokenizer is not None else [],
-        "result": result.text,
+        "acknowledgements": [f"Tokenizer: {_parser(reference).parser.segmenter.description}."] * is_text,
+        "result": text,
     }
     if task.certificates:
-        content["certificates"] = result.certificates
-    return Answer(json_body(content), result.sentences, result.words)
+        content["certificates"] = certificates
+    return Answer(json_body(content), len(sentences), sum(map(len, sentences)))
 
 
 def json_body(content: dict[str, Any]) -> bytes:
@@ -193,13 +177,19 @@ def in_words_of_http(message: str) -> str:
     return message
 
 
-def process(reference: ModelRef, task: Task) -> ProcessingResult:
-    """Return the result of a request.
+def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[dict[str, Any]]]:
+    """Return the sentences of a request, the text of the result, and the certificates, if they are wanted.
 
     Parameters
     ----------
     reference : ModelRef
     task : Task
+
+    Returns
+    -------
+    list of Sentence, str, list of dict
+        The last has statistics of each sentence: see `nonproj.evaluation.certificates.statistics`.  If the model has a
+        confidence classifier, they include the probabilities of each sentence and of its words.
 
     Raises
     ------
@@ -208,7 +198,6 @@ def process(reference: ModelRef, task: Task) -> ProcessingResult:
     """
     nlp, certificates = _parser(reference), []
     sentences = _read(nlp, task)
-    counts = (len(sentences), sum(map(len, sentences)))
     if task.tag and not task.parse:
         sentences = nlp.parser.tag(sentences)
     if task.parse:
@@ -217,18 +206,16 @@ def process(reference: ModelRef, task: Task) -> ProcessingResult:
         texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
     else:
         texts = ("".join(sentence.lines) for sentence in sentences)
-    return ProcessingResult("".join(texts), certificates, *counts)
+    return sentences, "".join(texts), certificates
 
 
 def _read(nlp: TextParser, task: Task) -> list[Sentence]:
     """Return the sentences of the data."""
     if task.tokenizer is not None:
         options = [option for option in task.tokenizer.split(";") if option]
-        unknown = next((option for option in options if option not in TOKENIZER), None)
-        if unknown:
-            raise RequestError(
-                f"tokenizer: {unknown!r} is no option{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
-            )
+        if unknown := next((option for option in options if option not in TOKENIZER), None):
+            hint = f"{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
+            raise RequestError(f"tokenizer: {unknown!r} is no option{hint}")
         plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
         plain = plain._replace(breaks=plain.format == TEXT and "breaks" in options)
         return nlp.segment(task.data, plain)

@@ -15,7 +15,6 @@ from nonproj.server.accepting import bind
 from nonproj.server.app import Service, make_app
 from nonproj.server.connections import Protocol, allow_files
 from nonproj.server.library import Server, configuration, quieten
-from nonproj.server.limits import PoolLimits
 from nonproj.server.pool import WorkerPool
 from nonproj.server.reloading import Load, Reloader
 from nonproj.server.systemd import address_of, notify, passed_sockets
@@ -32,7 +31,7 @@ log = logging.getLogger("nonproj")
 
 
 class ServerOptions(NamedTuple):
-    """The address of the server, and its limits.
+    """The address of the server, and its limits, by the names of the options of ``nonproj serve``.
 
     Attributes
     ----------
@@ -46,21 +45,21 @@ class ServerOptions(NamedTuple):
         Target for the response time in seconds, and limit on the processing time.
     max_bytes : int
         Maximum size of the body of a request.
-    worker_megabytes : int
+    max_worker_memory : int
         Memory limit of a worker process, in MiB.
-    hosts, origins : sequence of str
+    allowed_host, allowed_origin : sequence of str
         See `nonproj.server.hosts.HostCheck`.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8001
-    jobs: int = 1
-    waiting: int = 200
-    timeout: float = 30.0
-    max_bytes: int = 1 << 20
-    worker_megabytes: int = 4096
-    hosts: Sequence[str] = ()
-    origins: Sequence[str] = ()
+    host: str
+    port: int
+    jobs: int
+    waiting: int
+    timeout: float
+    max_bytes: int
+    max_worker_memory: int
+    allowed_host: Sequence[str]
+    allowed_origin: Sequence[str]
 
 
 def run_server(load: Load, options: ServerOptions) -> None:
@@ -90,21 +89,18 @@ def run_server(load: Load, options: ServerOptions) -> None:
 
 
 async def _serve(load: Load, options: ServerOptions, listeners: list[socket.socket]) -> None:
-    reloader = Reloader(load, options.worker_megabytes)
+    reloader = Reloader(load, options.max_worker_memory)
     control = _Control(reloader)
-    control.handle_signals()
     async with reloader:
-        models, limits = reloader.models, PoolLimits(options.waiting, options.timeout)
+        models = reloader.models
         names = list(models.references)
         log.info("loading %s ...", ", ".join(names))
-        async with WorkerPool(options.jobs, limits, reloader.preparation, models.descriptors) as pool:
-            service = Service(pool, names, reloader, options.max_bytes, options.hosts, options.origins)
+        pool = WorkerPool(options.jobs, options.waiting, options.timeout, reloader.preparation, models.descriptors)
+        async with pool:
+            service = Service(pool, names, reloader, options.max_bytes, options.allowed_host, options.allowed_origin)
             seconds = int(2 * options.timeout + STOPPING_SECONDS)
-            server = _Server(
-                configuration(make_app(service), timeout_graceful_shutdown=seconds),
-                lambda: _announce(names, listeners, options),
-            )
-            control.stop_with_signals(server)
+            config = configuration(make_app(service), timeout_graceful_shutdown=seconds)
+            server = control.server = _Server(config, lambda: _announce(names, listeners, options))
             pool.workers.failed.add_done_callback(lambda _: server.fail())
             async with reloader.serving(pool):
                 await server.serve(sockets=listeners)
@@ -117,29 +113,29 @@ def _announce(names: Sequence[str], listeners: Sequence[socket.socket], options:
     addresses = list(map(address_of, listeners))
     log.info("serving %s at %s", ", ".join(names), " and ".join(addresses))
     if not all(address.startswith(_LOCAL) for address in addresses):
-        known = ", ".join(["localhost", "the address itself", *options.hosts])
-        hint = "" if options.hosts else "; allow other names with --allowed-host NAME"
-        log.info("accepting requests whose Host is %s%s", "any" if "*" in options.hosts else known, hint)
+        known = ", ".join(["localhost", "the address itself", *options.allowed_host])
+        hint = "" if options.allowed_host else "; allow other names with --allowed-host NAME"
+        log.info("accepting requests whose Host is %s%s", "any" if "*" in options.allowed_host else known, hint)
     notify(f"READY=1\nSTATUS=serving {', '.join(names)}")
 
 
 class _Control:
-    """Responds to signals: SIGINT and SIGTERM stop the server, SIGHUP reloads the models.
+    """Responds to signals from now on, including those that were blocked before.
+
+    SIGINT and SIGTERM stop the server, SIGHUP reloads the models.
 
     SIGHUP also reports that the terminal of the server was closed; then it stops the server.
+
+    Attributes
+    ----------
+    server : _Server or None
+        What signals stop; None while the task that prepares it is stopped instead.
     """
 
     def __init__(self, reloader: Reloader):
         self._reloader, self._task = reloader, asyncio.current_task()
         self._had_terminal = _has_terminal()
-        self._server: _Server | None = None
-
-    def stop_with_signals(self, server: _Server) -> None:
-        """Stop a server by signals from now on, rather than the task that prepares it."""
-        self._server = server
-
-    def handle_signals(self) -> None:
-        """Handle signals from now on, including those that were blocked before."""
+        self.server: _Server | None = None
         loop = asyncio.get_running_loop()
         handlers = {signal.SIGINT: self._stop, signal.SIGTERM: self._stop, signal.SIGHUP: self._hang_up}
         for number, handler in handlers.items():
@@ -148,15 +144,15 @@ class _Control:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
     def _stop(self) -> None:
-        if self._server is not None and self._server.started:
-            self._server.stop()
+        if self.server is not None and self.server.started:
+            self.server.stop()
         elif self._task is not None:
             self._task.cancel()
 
     def _hang_up(self) -> None:
         if self._had_terminal and not _has_terminal():
             self._stop()
-        elif self._server is None or not self._server.should_exit:
+        elif self.server is None or not self.server.should_exit:
             self._reloader.reload()
 
 
@@ -184,7 +180,7 @@ class _Server(Server):
         await self.stop_accepting()
         for connection in self.server_state.connections:
             if isinstance(connection, Protocol):
-                connection.retire()
+                connection.retiring = True
         end = loop.time() + LAST_REQUEST_SECONDS
         while self.server_state.connections and loop.time() < end and not self.force_exit:
             await asyncio.sleep(0.05)

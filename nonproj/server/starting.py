@@ -37,6 +37,8 @@ class Preparation:
     ----------
     result : object
         What the call has returned in the last process.
+    seconds : float
+        How long the last process took to start.
     processes : set of WorkerProcess
         Those that were started and not killed, including those that are loading.
     """
@@ -44,6 +46,7 @@ class Preparation:
     def __init__(self, call: tuple[Any, ...], descriptors: Sequence[int], threads: Executor):
         self._call, self._descriptors, self._threads = call, tuple(descriptors), threads
         self.result: Any = None
+        self.seconds = 0.0
         self.processes: set[WorkerProcess] = set()
         self._starts = 0
 
@@ -60,9 +63,11 @@ class Preparation:
         NonprojError
             The process cannot be started, or the call has failed.
         """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         self._starts += 1
         try:
-            process = await asyncio.get_running_loop().run_in_executor(self._threads, WorkerProcess, self._descriptors)
+            process = await loop.run_in_executor(self._threads, WorkerProcess, self._descriptors)
         except OSError as error:
             raise ClusterError(f"a worker process cannot be started: {reason(error)}") from None
         finally:
@@ -80,7 +85,7 @@ class Preparation:
         except BaseException:
             self.kill(process)
             raise
-        self.result = reply.value
+        self.result, self.seconds = reply.value, loop.time() - began
         return process
 
     async def start_all(self, count: int) -> list[WorkerProcess]:

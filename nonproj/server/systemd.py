@@ -49,9 +49,8 @@ def passed_sockets(environment: MutableMapping[str, str] = os.environ) -> list[s
     if not count or not pid or int(pid) != os.getpid():
         return []
     with contextlib.ExitStack() as stack:
-        found = [
-            stack.enter_context(_listening(number)) for number in range(FIRST_DESCRIPTOR, FIRST_DESCRIPTOR + int(count))
-        ]
+        numbers = range(FIRST_DESCRIPTOR, FIRST_DESCRIPTOR + int(count))
+        found = [stack.enter_context(_listening(number)) for number in numbers]
         stack.pop_all()
     return found
 

@@ -27,12 +27,13 @@ MAX_PAUSE = 30.0
 CHECK_SECONDS = 10.0
 """Time within which an idle worker has to answer a health check."""
 
-_REASONS = {
+REASONS = {
     "died": "it died",
     "time": "a request exceeded the time limit",
     "memory": "a request exceeded the memory limit",
     "left": "its client has disconnected",
 }
+"""Why processes are replaced, and how the log says it."""
 
 log = logging.getLogger("nonproj")
 
@@ -81,8 +82,7 @@ class ServerWorkers:
 
     async def __aenter__(self) -> ServerWorkers:
         try:
-            await self._add()  # the others find its compiled kernels
-            await asyncio.gather(*(self._add() for _ in range(self.size - 1)))
+            self._join(await self._current.start_all(self.size))
         except BaseException:
             await self.__aexit__()
             raise
@@ -122,13 +122,9 @@ class ServerWorkers:
             raise
         self._others[self._others.index(new)] = self._current
         self._current, self._failures = new, 0
-        self._admission.add_workers(len(processes))
         while self._idle:
-            process = self._idle.pop()
-            self._unwatch(process)
-            self._end(process)
-        for process in processes:
-            self.release(process)
+            self._end(self.take())
+        self._join(processes)
 
     async def until_replaced(self) -> None:
         """Wait until the processes before the last `replace_all` have ended, at most as long as a call may take."""
@@ -167,9 +163,8 @@ class ServerWorkers:
         function : callable
         """
         while self._idle:
-            process = self._idle.pop()
-            self._unwatch(process)
-            sending = asyncio.ensure_future(send(self._threads, process, (function, arguments)))
+            process = self.take()
+            sending = asyncio.ensure_future(self.send(process, (function, arguments)))
             await asyncio.wait({sending}, timeout=CHECK_SECONDS)
             reply = sending.result() if sending.done() else None
             if reply is not None and reply.succeeded:
@@ -207,7 +202,7 @@ class ServerWorkers:
         self._end(process)
         if not self._closed:
             self.replaced[why] += 1
-            log.warning("replaced a worker process: %s", _REASONS[why])
+            log.warning("replaced a worker process: %s", REASONS[why])
             if is_current:
                 self.later(self._add_again(self._current))
 
@@ -234,7 +229,7 @@ class ServerWorkers:
         for preparation in (self._current, *self._others):
             if process in preparation.processes:
                 preparation.kill(process)
-        self._admission.add_workers(-1)
+        self._admission.workers -= 1
 
     async def _add_again(self, preparation: Preparation) -> None:
         """Start a process, retrying on failure, until all are replaced; fail if none is left."""
@@ -256,11 +251,16 @@ class ServerWorkers:
 
     async def _add(self) -> None:
         """Start a process; it becomes idle once it is prepared, unless all are replaced meanwhile."""
-        loop, preparation = asyncio.get_running_loop(), self._current
-        began = loop.time()
+        preparation = self._current
         process = await preparation.start()
         if self._closed or preparation is not self._current:
             preparation.kill(process)
-            return
-        self._admission.add_workers(1, loop.time() - began)
-        self.release(process)
+        else:
+            self._join([process])
+
+    def _join(self, processes: list[WorkerProcess]) -> None:
+        """Count prepared processes, and let them wait for calls."""
+        self._admission.workers += len(processes)
+        self._admission.reload = self._current.seconds
+        for process in processes:
+            self.release(process)

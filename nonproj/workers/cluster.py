@@ -100,11 +100,11 @@ class Cluster:
                 self.client.wait_for_workers(1, timeout=self.timeout)
                 self._check_versions()
         except TimeoutError:
-            self._close()
+            self.__exit__()
             text = f"the scheduler has no workers; start some with: dask worker {self.address} --nthreads 1"
             raise ClusterError(f"{self.address}: {text}") from None
         except BaseException:
-            self._close()
+            self.__exit__()
             raise
         self._counted = float("-inf")
         return self
@@ -150,11 +150,7 @@ class Cluster:
             raise LostError(f"{self.address}: {text}") from None
 
     def __exit__(self, *_: object) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        """Close the connection; there may be no scheduler left to answer."""
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # there may be no scheduler left to answer
             self.client.close(timeout=2)
 
     @property
@@ -174,16 +170,14 @@ class Cluster:
         """Return the result of a call that was submitted with the same function and arguments."""
         from distributed import KilledWorker
 
-        for _ in range(RESUBMISSIONS):
+        for left in range(RESUBMISSIONS, -1, -1):
             try:
                 return self._result(future)
             except KilledWorker:
-                log.info("workers died; resubmitting their call")
-                future = self.submit(function, *arguments)
-        try:
-            return self._result(future)
-        except KilledWorker:
-            raise ClusterError(f"{self.address}: one call kills every worker that runs it") from None
+                if left:
+                    log.info("workers died; resubmitting their call")
+                    future = self.submit(function, *arguments)
+        raise ClusterError(f"{self.address}: one call kills every worker that runs it")
 
     def keep(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Have a worker call a function and keep the result for later calls; return its future.

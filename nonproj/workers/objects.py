@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from nonproj.io.batches import batches
 from nonproj.model.model import Model
 from nonproj.pipeline.compiling import compile_for_parsing
 from nonproj.pipeline.parser import BATCH, Parser
@@ -25,9 +26,7 @@ def parse_sentences(reference: ModelRef, sentences: list[Sentence]) -> list[tupl
     return list(parser_of(reference).parse_all(sentences))
 
 
-def parse_in_processes(
-    parser: Parser, sentences: Iterable[Sentence], jobs: int, chunk: int = CHUNK
-) -> Iterator[tuple[Sentence, Parse]]:
+def parse_in_processes(parser: Parser, sentences: Iterable[Sentence], jobs: int) -> Iterator[tuple[Sentence, Parse]]:
     """Parse sentences like a parser, with processes that read its model from a temporary file.
 
     Parameters
@@ -37,16 +36,14 @@ def parse_in_processes(
     sentences : iterable of Sentence
     jobs : int
         Number of processes; -1 for one per core.
-    chunk : int
-        Number of sentences per call.
 
     Yields
     ------
     Sentence, Parse
         In the order of the sentences.
     """
-    stream = iter(sentences)
-    first, second = list(itertools.islice(stream, chunk)), list(itertools.islice(stream, chunk))
+    groups = batches(sentences, CHUNK)
+    first, second = next(groups, []), next(groups, [])
     if not second:
         yield from parser.parse_all(first)
         return
@@ -56,7 +53,6 @@ def parse_in_processes(
         model.save(path)
         compile_for_parsing(str(path), model, parser.decoding)
         reference = ModelRef.of(path, parser.decoding, parser.tags)
-        rest = iter(lambda: list(itertools.islice(stream, chunk)), [])
-        tasks = ((reference, group) for group in itertools.chain([first, second], rest))
+        tasks = ((reference, group) for group in itertools.chain([first, second], groups))
         for parses in in_order(workers, parse_sentences, tasks):
             yield from parses

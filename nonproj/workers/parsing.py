@@ -7,9 +7,9 @@ worker process maps the model file, so all workers of a machine share its pages.
 from __future__ import annotations
 
 import io
+import itertools
 import socket
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -206,15 +206,10 @@ def parse_tasks(
     workers: Workers, reference: ModelRef, tasks: Iterable[tuple[Key, Task]], options: TextOptions
 ) -> Iterator[tuple[Key, ParsedPiece]]:
     """Parse tasks, each with its key, and yield the results in order, each with the key of its task."""
-    keys = deque[Key]()
-
-    def calls() -> Iterator[tuple[ModelRef, TextOptions, Task]]:
-        for key, task in tasks:
-            keys.append(key)
-            yield reference, options, task
-
-    for parsed in in_order(workers, parse_piece, calls(), rehearse=True):
-        yield keys.popleft(), parsed
+    tasks, named = itertools.tee(tasks)
+    calls = ((reference, options, task) for _, task in tasks)
+    for parsed, (key, _) in zip(in_order(workers, parse_piece, calls, rehearse=True), named, strict=False):
+        yield key, parsed
 
 
 class PieceJoiner:

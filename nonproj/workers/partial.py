@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from nonproj import __version__
 from nonproj.errors import FileError
+from nonproj.io.files import unwritable
 from nonproj.io.temporary import reason
 
 _FORMAT = "nonproj partial output 1"
@@ -124,12 +125,8 @@ class JobLog:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             stream = open(os.open(self.path, flags, 0o600), "r+b")  # noqa: SIM115 (closed on exit)
-        except FileNotFoundError:
-            raise FileError(
-                str(self.path), f"cannot be written: there is no folder {str(self.path.parent)!r}"
-            ) from None
         except OSError as error:
-            raise FileError(str(self.path), f"cannot be written: {reason(error)}") from None
+            raise unwritable(self.path, error) from None
         facts = os.fstat(stream.fileno())
         problem = ""
         if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
@@ -150,18 +147,15 @@ class JobLog:
         """Compare the first line with the facts, or write it; find the end of the complete records."""
         ours = {"format": _FORMAT, "version": __version__, **self.facts}
         first = self._stream.readline(_MAX_HEADER)
-        begin = f'{{"format": "{_FORMAT}"'.encode()
-        if not first.endswith(b"\n"):
-            if not first.startswith(begin[: len(first)]):
-                raise FileError(str(self.path), "was not written by 'nonproj parse --resume'; remove it")
-            self._stream.seek(0)
-            self._stream.truncate()
+        is_whole, begin = first.endswith(b"\n"), f'{{"format": "{_FORMAT}"'.encode()
+        theirs = _parsed(first) if is_whole else {}
+        if theirs is None or not first.startswith(begin if is_whole else begin[: len(first)]):
+            raise FileError(str(self.path), "was not written by 'nonproj parse --resume'; remove it")
+        if not is_whole:
+            self.shorten(0)
             self._write(json.dumps(ours).encode() + b"\n")
             self.begin = self.end = self._stream.tell()
             return
-        theirs = _parsed(first)
-        if not first.startswith(begin) or theirs is None:
-            raise FileError(str(self.path), "was not written by 'nonproj parse --resume'; remove it")
         self._compare(theirs, json.loads(json.dumps(ours)))
         self.begin = self._stream.tell()
         for _ in self.records():
@@ -230,7 +224,7 @@ class JobLog:
             self._stream.write(data)
             self._stream.flush()
         except OSError as error:
-            raise FileError(str(self.path), f"cannot be written: {reason(error)}") from None
+            raise unwritable(self.path, error) from None
 
     def remove(self) -> None:
         """Remove the file: the job is complete."""

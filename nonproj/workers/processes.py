@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from multiprocessing.connection import Connection, Pipe
-from typing import Any, NamedTuple
+from typing import Any
 
 from nonproj.errors import ClusterError
 from nonproj.kernels.interpreters import environment, python
@@ -49,14 +49,6 @@ _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 log = logging.getLogger("nonproj")
 
 
-class _Call(NamedTuple):
-    """A call that waits for a process."""
-
-    future: Future[Any]
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-
-
 class Processes:
     """Worker processes on this machine; a context manager.
 
@@ -77,7 +69,7 @@ class Processes:
         self.size = count if count != -1 else cores()
 
     def __enter__(self) -> Processes:
-        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[Future[Any], tuple[Any, ...]] | None] = queue.SimpleQueue()
         self._lock, self._closed = threading.Lock(), False
         self._alive: set[Worker] = set()
         self._threads: list[threading.Thread] = []
@@ -105,7 +97,7 @@ class Processes:
         if not self._threads:
             self._begin()
         future: Future[Any] = Future()
-        self._calls.put(_Call(future, function, arguments))
+        self._calls.put((future, (function, arguments)))
         return future
 
     def result(self, future: Future[Any], function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
@@ -124,10 +116,10 @@ class Processes:
     def _attend(self, process: Worker | None) -> None:
         """Run calls, one after the other, in one process and those that replace it; None starts one when needed."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is for the main process alone
-        while not self._closed and (call := self._calls.get()):
-            future = call.future
+        while not self._closed and (waiting := self._calls.get()):
+            future, call = waiting
             try:
-                message = pickle.dumps((call.function, call.arguments))
+                message = pickle.dumps(call)
                 for _ in range(DEATHS):
                     process = process or self._start()
                     reply = process.call(message)

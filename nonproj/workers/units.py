@@ -24,10 +24,8 @@ def parse_units(
                 yield unit
                 continue
             sentence, parse = next(parsed)
-            yield _refused(unit, parse) if isinstance(parse, DataError) else (sentence, parse)
-
-
-def _refused(sentence: Sentence, error: DataError) -> MalformedUnit:
-    """Return the `MalformedUnit` for a sentence that cannot be parsed."""
-    last = sentence.line + max(len(sentence.lines), 1) - 1
-    return MalformedUnit(sentence.path, error.line, sentence.line, last, error.message)
+            if isinstance(parse, DataError):
+                last = unit.line + max(len(unit.lines), 1) - 1
+                yield MalformedUnit(unit.path, parse.line, unit.line, last, parse.message)
+            else:
+                yield sentence, parse

@@ -34,6 +34,8 @@ MADE_BY_USERS = ("Config", "DependencyParser", "Evaluation", "Parser", "Sentence
 ONLY = {
     "Config": ("load", "with_overrides"),
     "Decoded": ("bound", "certified", "heads", "score"),
+    "DependencyParser": ("evaluate", "fit", "load", "parse_all", "predict", "predict_with_certificates")
+    + ("predict_with_confidence", "save", "score"),
     "Evaluation": ("add", "as_dict", "las", "table", "uas"),
     "Model": ("load", "save"),
     "Parse": ("confidence", "decoded", "labels"),
@@ -43,7 +45,7 @@ ONLY = {
     "Sentence": ("forms", "heads", "labels"),
     "TextParser": ("marginals", "nbest", "parse", "parse_all", "pipe", "samples"),
 }
-"""The public attributes of classes that have others, which modules of the parser share."""
+"""The public attributes of classes that have others, which modules of the parser share or are parameters."""
 
 MOST = 250
 """Lines, at most: each is kept until the next major version."""

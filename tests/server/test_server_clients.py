@@ -201,7 +201,7 @@ def test_strange_errors_near_the_limit_are_those_of_memory(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     reference = ModelRef.of(GOLDEN, Model.load(GOLDEN).config.decoding)
-    monkeypatch.setitem(processing._served, "toy", (reference, processing.ModelInfo([], [])))
+    monkeypatch.setitem(processing._served, "toy", reference)
     monkeypatch.setattr(processing, "process", fail)
     with pytest.raises(RuntimeError, match="thread"):
         processing.respond("toy", processing.Task(""))

@@ -13,18 +13,16 @@ from serving import limited, nothing, prepare_at_most, rest, take
 
 from nonproj.errors import ClusterError
 from nonproj.server.admission import BusyError
-from nonproj.server.limits import GoneError, MemoryLimitError, PoolLimits, TimeLimitError
+from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
 from nonproj.server.memory import resident_bytes
 from nonproj.server.pool import ATTEMPTS, WorkerPool
 
-PATIENT = PoolLimits(waiting=100, seconds=600.0)
 
-
-def with_pool(work, size: int = 1, limits: PoolLimits = PATIENT, prepare: tuple = (nothing,)):
+def with_pool(work, size: int = 1, waiting: int = 100, seconds: float = 600.0, prepare: tuple = (nothing,)):
     """Return the result of a coroutine called with a pool."""
 
     async def run():
-        async with WorkerPool(size, limits, prepare) as pool:
+        async with WorkerPool(size, waiting, seconds, prepare) as pool:
             return await asyncio.wait_for(work(pool), 300)
 
     return asyncio.run(run())
@@ -44,7 +42,7 @@ def test_waiting_kills_no_request_that_has_been_started():
         calls = [pool.call(rest, 0.2, str(number)) for number in range(60)]
         return await asyncio.gather(*calls, return_exceptions=True), dict(pool.workers.replaced)
 
-    outcomes, replaced = with_pool(work, limits=PoolLimits(waiting=100, seconds=4.0))
+    outcomes, replaced = with_pool(work, seconds=4.0)
     kinds = Counter(type(outcome).__name__ for outcome in outcomes)
     assert set(kinds) == {"CallResult", "BusyError"}
     assert kinds["CallResult"] >= 3
@@ -82,7 +80,7 @@ def test_the_number_of_waiting_calls_is_limited():
             await pool.call(rest, 0.0)
         return [outcome.value for outcome in await asyncio.gather(*calls)]
 
-    assert with_pool(work, limits=PoolLimits(waiting=2, seconds=600.0)) == ["rested"] * 3
+    assert with_pool(work, waiting=2) == ["rested"] * 3
 
 
 def test_the_death_of_an_idle_worker_costs_no_answer():
@@ -167,7 +165,7 @@ def test_the_time_limit_counts_from_the_start_of_the_work():
         results = await asyncio.gather(*slow, return_exceptions=True)
         return results, dict(pool.workers.replaced)
 
-    results, replaced = with_pool(work, size=2, limits=PoolLimits(waiting=10, seconds=0.5))
+    results, replaced = with_pool(work, size=2, waiting=10, seconds=0.5)
     assert [type(result) for result in results] == [TimeLimitError] * 2
     assert "more than 0.5 s" in str(results[0])
     assert replaced == {"time": 2}

@@ -94,12 +94,11 @@ def _trees(item: ReportItem) -> list[np.ndarray]:
 
 def _partial_tiles(items: Sequence[ReportItem], names: Sequence[str]) -> list[Tile]:
     """Return the figures for partial trees: how many words have a head, and how many of these heads are correct."""
-    trees = [[item.heads for item in items]]
-    trees += [[partial_heads(item.other) for item in items if item.other is not None]] * (items[0].other is not None)
+    trees = [[item.heads for item in items], [partial_heads(item.other) for item in items if item.other is not None]]
     gold = [partial_heads(item.gold) for item in items if item.gold is not None]
     tiles = []
-    for each, name in zip(trees, names, strict=False):
-        heads, of = np.concatenate(each), f" of {name}" if len(trees) > 1 else ""
+    for each, name in zip(filter(None, trees), names, strict=False):
+        heads, of = np.concatenate(each), f" of {name}" if trees[1] else ""
         tiles.append((_percent(float(np.mean(heads >= 0))), f"words with a head{of}", "the others were omitted"))
         if gold and (heads >= 0).any():
             right = float(np.mean((heads == np.concatenate(gold))[heads >= 0]))
@@ -107,6 +106,7 @@ def _partial_tiles(items: Sequence[ReportItem], names: Sequence[str]) -> list[Ti
     return tiles
 
 
+_LABELS = "Recall of heads (UAS) and of heads with labels (LAS); precision of heads with labels."
 _CERTIFIED = "no tree over the same arcs scores higher; each says over which"
 
 
@@ -160,7 +160,7 @@ def _summary(evaluations: list[Evaluation], names: list[str], labelled: bool, go
 
 def _error_tables(errors: dict[str, Any], names: list[str], gold: bool) -> list[Table]:
     """Return the tables of errors by kind of word, and of confused labels."""
-    tables, several = [], len(names) > 1
+    tables = []
     for key, (title, first) in _TITLES.items():
         rows = errors["tables"].get(key, [])
         if not rows:
@@ -176,7 +176,9 @@ def _error_tables(errors: dict[str, Any], names: list[str], gold: bool) -> list[
             [row["name"], row["words"], *row["uas"], *(row["las"] or []), *(row["precision"] if precise else [])]
             for row in rows[:SHOWN]
         ]
-        tables.append({"title": title, "note": _note(key, len(rows)), "columns": columns, "rows": cells})
+        note = _LABELS if key == "label" else ""
+        more = f"The {SHOWN} most frequent of {len(rows)}." if len(rows) > SHOWN else ""
+        tables.append({"title": title, "note": f"{note} {more}".strip(), "columns": columns, "rows": cells})
     if errors["confusions"]:
         columns = [{"name": "gold", "kind": "label"}, {"name": "predicted", "kind": "label"}]
         columns += _columns(names, "words", "count")
@@ -186,13 +188,7 @@ def _error_tables(errors: dict[str, Any], names: list[str], gold: bool) -> list[
     if not gold:
         for table in tables:
             table["note"] = f"Agreement of the two parsers. {table['note']}".strip()
-    return tables if several or tables else []
-
-
-def _note(key: str, count: int) -> str:
-    notes = {"label": "Recall of heads (UAS) and of heads with labels (LAS); precision of heads with labels."}
-    more = f"The {SHOWN} most frequent of {count}." if count > SHOWN else ""
-    return f"{notes.get(key, '')} {more}".strip()
+    return tables
 
 
 def judged(items: Sequence[ReportItem]) -> Outcomes | None:

@@ -8,6 +8,7 @@ from nonproj.evaluation.html.items import ReportItem
 from nonproj.io import conll
 from nonproj.io.checks import BOM
 from nonproj.io.copies import as_conllu
+from nonproj.pictures.content import shown
 
 
 class Numbering(dict[str, int]):
@@ -61,7 +62,7 @@ def columns_of(item: ReportItem, strings: Numbering, tags: Numbering) -> dict[st
     rows = [lines[place].rstrip("\r").split("\t") for place in places]
     found: dict[str, Any] = {"x": [_column([row[column] for row in rows], strings) for column in COLUMNS]}
     if any(row[3] == "_" != row[4] for row in rows):
-        found["u"] = [tags["" if row[3] == "_" else row[3]] for row in rows]
+        found["u"] = [tags[shown(row[3])] for row in rows]
     words, blank = set(places), len(lines) - 2
     others = [(place, line) for place, line in enumerate(lines[: max(blank, 0)]) if place not in words]
     if others:

@@ -49,8 +49,7 @@ def courses_of(items: Sequence[ReportItem], parser: Parser, count: int) -> dict[
         tokens, constraints = parser.encode(sentence), read_constraints(sentence, parser.constraints)
         arcs, _ = parser.candidates_of(sentence, tokens, constraints)
         parts, scores = parser.score(tokens, arcs, constraints)
-        made = course(parts, scores, parser.options)
-        if made:
+        if made := course(parts, scores, parser.options):
             found[i] = {"k": [_as_list(each, parts.arcs) for each in made]}
     return found
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -12,12 +14,12 @@ import numpy as np
 from nonproj.errors import ConfigError
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.scores import paired
-from nonproj.io.checks import BOM
+from nonproj.io.conll import comments_of
 from nonproj.pictures.content import Picture, confidence_of, heads_of, partial_heads, picture_of
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
-_PREFIX = "# nonproj "
+_PREFIX = "nonproj "
 
 
 class ReportItem(NamedTuple):
@@ -67,13 +69,7 @@ def comment(sentence: Sentence, name: str) -> str:
     >>> comment(Sentence([], lines=["# sent_id = a1\\n", "# text = Det regner\\n"]), "text")
     'Det regner'
     """
-    for line in sentence.lines:
-        line = line.removeprefix(BOM)
-        if line.startswith("#"):
-            key, _, value = line[1:].partition("=")
-            if key.strip() == name:
-                return value.strip()
-    return ""
+    return next((value for key, value in comments_of(sentence) if key == name), "")
 
 
 def read_statistics(sentence: Sentence) -> dict[str, Any]:
@@ -85,41 +81,37 @@ def read_statistics(sentence: Sentence) -> dict[str, Any]:
     {'certified': True, 'gap': 0.5}
     """
     found = {}
-    for line in sentence.lines:
-        if line.startswith(_PREFIX):
-            name, _, value = line.removeprefix(_PREFIX).partition("=")
-            try:
+    for name, value in comments_of(sentence):
+        if name.startswith(_PREFIX):
+            with contextlib.suppress(ValueError):
                 number = json.loads(value)
-            except ValueError:
-                continue
-            if isinstance(number, bool | int | float) and number == number and abs(number) != float("inf"):
-                found[name.strip()] = number
+                if isinstance(number, bool | int | float) and math.isfinite(number):
+                    found[name.removeprefix(_PREFIX)] = number
     return found
 
 
 def from_files(sentences: Iterable[Sentence]) -> Iterator[ReportItem]:
     """Yield the sentences of a parsed file, in which words may lack heads; raise `DataError` if all words do."""
-    headless: list[ReportItem] = []
-    first = True
-    for number, sentence in enumerate(sentences, 1):
-        confidence, numbers = confidence_of(sentence), read_statistics(sentence)
-        item = ReportItem(number, sentence, partial_heads(sentence), sentence.labels, confidence, numbers)
-        if first and item.heads.max(initial=-1) < 0:
-            headless.append(item)
-            continue
-        yield from headless
-        headless, first = [], False
-        yield item
-    if headless:
-        heads_of(headless[0].sentence)
+    items = (
+        ReportItem(number, each, partial_heads(each), each.labels, confidence_of(each), read_statistics(each))
+        for number, each in enumerate(sentences, 1)
+    )
+    first: list[ReportItem] = []
+    for item in items:
+        first.append(item)
+        if item.heads.max(initial=-1) >= 0:
+            break
+    else:
+        if first:
+            heads_of(first[0].sentence)
+    yield from first
+    yield from items
 
 
 def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[ReportItem]:
     """Yield the sentences that a model parses."""
     for number, (sentence, parse) in enumerate(parses, 1):
-        confidence = getattr(parse, "confidence", None)
-        if confidence is not None:
-            confidence = np.asarray(confidence.heads, dtype=float).tolist()
+        confidence = None if parse.confidence is None else parse.confidence.heads.tolist()
         yield ReportItem(number, sentence, parse.decoded.heads, parse.labels, confidence, statistics(parse))
 
 

@@ -15,7 +15,7 @@ from nonproj.evaluation.html.analysis import Table, Tile, analyse
 from nonproj.evaluation.html.columns import Numbering, columns_of
 from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import ReportItem
-from nonproj.pictures.content import partial_heads
+from nonproj.pictures.content import partial_heads, shown
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.pages import join_modules, policy, resource
 from nonproj.pipeline.parser import Parser
@@ -62,18 +62,9 @@ def page_data(
     labels, tags, feats, strings = (Numbering({"": 0}), Numbering({"": 0}), Numbering({"": 0}), Numbering({"_": 0}))
     sentences = [_sentence(item, labels, tags, feats) | columns_of(item, strings, tags) for item in items]
     trees, pairs, beside = _trees(names)
-    return {
-        "trees": trees,
-        "pairs": pairs,
-        "beside": beside,
-        "labels": list(labels),
-        "tags": list(tags),
-        "feats": list(feats),
-        "strings": list(strings),
-        "tiles": list(tiles),
-        "tables": list(tables),
-        "sentences": sentences,
-    }
+    data = {"trees": trees, "pairs": pairs, "beside": beside}
+    data |= {"labels": list(labels), "tags": list(tags), "feats": list(feats), "strings": list(strings)}
+    return data | {"tiles": list(tiles), "tables": list(tables), "sentences": sentences}
 
 
 def _trees(names: SourceNames) -> tuple[list[dict[str, Any]], list[list[int]], int]:
@@ -104,10 +95,10 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
     trees += [(partial_heads(each).tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
     data: dict[str, Any] = {
         "w": item.sentence.forms,
-        "t": [tags[_absent(row[3]) or _absent(row[4])] for row in rows],
-        "f": [feats[_absent(row[5])] for row in rows],
+        "t": [tags[shown(row[3]) or shown(row[4])] for row in rows],
+        "f": [feats[shown(row[5])] for row in rows],
         "h": [heads for heads, _ in trees],
-        "l": [[labels[_absent(label)] for label in each] for _, each in trees],
+        "l": [[labels[shown(label)] for label in each] for _, each in trees],
         "p": item.sentence.line,
     }
     if item.name:
@@ -115,10 +106,8 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
     if item.confidence is not None:
         data["c"] = [round(100 * share) for share in item.confidence]
     if "certified" in item.statistics:
-        known = {
-            name: value for name in CERTIFICATE if (value := item.statistics.get(name)) is not None and isfinite(value)
-        }
-        data["s"] = {name: round(value, 6) if isinstance(value, float) else value for name, value in known.items()}
+        known = {name: item.statistics[name] for name in CERTIFICATE if name in item.statistics}
+        data["s"] = {n: round(v, 6) if isinstance(v, float) else v for n, v in known.items() if isfinite(v)}
     if "confidence" in item.statistics:
         data["q"] = float(f"{item.statistics['confidence']:.3g}")
     if is_right_to_left(item.sentence.forms):
@@ -127,23 +116,10 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
 
 
 CERTIFICATE = (
-    "certified",
-    "gap",
-    "score",
-    "bound",
-    "iterations",
-    "nodes",
-    "arcs",
-    "full",
-    "price",
-    "projective",
-    "rank",
+    *("certified", "gap", "score", "bound", "iterations", "nodes"),
+    *("arcs", "full", "price", "projective", "rank"),
 )
 """The statistics that are shown of a certificate."""
-
-
-def _absent(column: str) -> str:
-    return "" if column == "_" else column
 
 
 def render(data: dict[str, Any], title: str) -> str:
@@ -165,23 +141,10 @@ def render(data: dict[str, Any], title: str) -> str:
     return re.sub(r"\{(policy|title|style|script|data)\}", lambda match: parts[match[1]], page)
 
 
-SCRIPTS = (
-    ("pictures", "tree.js"),
-    ("pictures", "certificate.js"),
-    ("evaluation.html", "regex.js"),
-    ("evaluation.html", "syntax.js"),
-    ("evaluation.html", "query.js"),
-    ("evaluation.html", "page.js"),
-    ("evaluation.html", "links.js"),
-    ("evaluation.html", "sentences.js"),
-    ("evaluation.html", "finding.js"),
-    ("evaluation.html", "export.js"),
-    ("evaluation.html", "course.js"),
-    ("evaluation.html", "drawing.js"),
-    ("evaluation.html", "results.js"),
-    ("evaluation.html", "analysis.js"),
-    ("pictures", "theme.js"),
-    ("evaluation.html", "controls.js"),
+_MODULES = "tree certificate regex syntax query page links sentences finding export course drawing results analysis"
+SCRIPTS = tuple(
+    ("pictures" if name in ("tree", "certificate", "theme") else "evaluation.html", f"{name}.js")
+    for name in (*_MODULES.split(), "theme", "controls")
 )
 """The packages and names of the page's modules; each imports only from those before it."""
 
