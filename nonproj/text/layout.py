@@ -77,6 +77,7 @@ class Text(NamedTuple):
     fixed: np.ndarray
 
 
+@kernel
 def lay_out(characters: Characters) -> Text:
     """Return a text with its chunks.
 
@@ -87,12 +88,7 @@ def lay_out(characters: Characters) -> Text:
     >>> text.start.tolist(), text.end.tolist(), text.blanks.tolist()
     ([0, 4, 14], [3, 11, 19], [1, 5, 0])
     """
-    return _lay_out(*characters)
-
-
-@kernel
-def _lay_out(lower: Uint32s, kind: Uint8s, joined: Uint8s) -> Text:
-    """Return what `lay_out` returns, from the attributes of `Characters`."""
+    lower, kind, joined = characters
     start, end, blanks = _chunks(lower, kind)
     flags, fixed = np.empty(len(start), np.uint8), joined.copy()
     text = Text(lower, kind, joined, _runs(kind), start, end, blanks, np.empty(len(start), np.uint32), flags, fixed)

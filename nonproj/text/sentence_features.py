@@ -195,46 +195,42 @@ def look_back(state: int, atoms: Uint32s) -> None:
     atoms[_PLACE], atoms[_INSIDE], atoms[_VERBS] = state // 16, state // 4, state % 4
 
 
-def sentence_examples(
-    table: TokenTable, ends: np.ndarray, usage: Usage, bits: int, missed: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and gold decisions of all places where sentences may end: after tokens inside a paragraph.
+@kernel
+def states_of(table: TokenTable, known: KnownWords, ends: Bools, missed: Bools) -> Int32s:
+    """Return the state of the place after each token, int32[T].
 
-    Sentences begin where gold ones do, but not after the tokens where ``missed``, bool[T], is true: the model also has
-    to go on after an end that it has missed.
+    Sentences begin where gold ones do, but not after the tokens where ``missed`` is true: a model also has to go on
+    after an end that it has missed.
     """
-    rows, gold = np.empty((len(ends), N_FEATURES), np.int32), np.empty(len(ends), np.uint8)
-    begins = ends if missed is None else ends & ~missed
-    shift = np.uint32(32 - bits)
-    count = _sentence_examples(table, usage, ends, begins, (WINDOW, STATE_WINDOW), shift, rows, gold)
-    return rows[:count], gold[:count]
+    states = np.empty(len(ends), np.int32)
+    length, brackets, quotes, verbs = 0, 0, 0, 0
+    for i in range(len(ends)):
+        t = PADDING + i
+        length, verbs = length + 1, verbs + is_finite_verb(known.tag[t])
+        brackets, quotes = brackets_after(table.first[t], brackets), quotes + (table.first[t] == QUOTE)
+        states[i] = state_of(length, brackets, quotes, verbs)
+        if (ends[i] and not missed[i]) or table.blanks[t] == PARAGRAPH:
+            length, brackets, quotes, verbs = 0, 0, 0, 0
+    return states
 
 
 @kernel
-def _sentence_examples(
-    table: TokenTable,
-    usage: Usage,
-    ends: Bools,
-    begins: Bools,
-    windows: tuple[Window, Window],
-    shift: np.uint32,
-    rows: Int32s,
-    gold: Uint8s,
-) -> int:
-    """Write the features and the gold decision after each token inside a paragraph; return their number."""
-    count, known, atoms = 0, known_words(table, usage), np.zeros(CELLS, np.uint32)
-    length, brackets, quotes, verbs = 0, 0, 0, 0
-    for t in range(PADDING, len(table.word) - PADDING):
-        length, verbs = length + 1, verbs + is_finite_verb(known.tag[t])
-        brackets, quotes = brackets_after(table.first[t], brackets), quotes + (table.first[t] == QUOTE)
+def sentence_examples(table: TokenTable, ends: Bools, usage: Usage, bits: int, missed: Bools) -> tuple[Int32s, Uint8s]:
+    """Return features and gold decisions of all places where sentences may end: after tokens inside a paragraph.
+
+    For ``missed``, bool[T], see `states_of`.
+    """
+    rows, gold = np.empty((len(ends), N_FEATURES), np.int32), np.empty(len(ends), np.uint8)
+    count, known, atoms, shift = 0, known_words(table, usage), np.zeros(CELLS, np.uint32), np.uint32(32 - bits)
+    states = states_of(table, known, ends, missed)
+    for i in range(len(ends)):
+        t = PADDING + i
         if table.blanks[t] != PARAGRAPH:
             look_around(table, known, t, atoms)
-            look_back(state_of(length, brackets, quotes, verbs), atoms)
-            hash_window(windows[0], atoms, shift, rows[count])
-            hash_window(windows[1], atoms, shift, rows[count, N_LOCAL:])
+            look_back(states[i], atoms)
+            hash_window(WINDOW, atoms, shift, rows[count])
+            hash_window(STATE_WINDOW, atoms, shift, rows[count, N_LOCAL:])
             rows[count] ^= at_line_end(table.blanks[t])
-            gold[count] = ends[t - PADDING]
+            gold[count] = ends[i]
             count += 1
-        if begins[t - PADDING] or table.blanks[t] == PARAGRAPH:
-            length, brackets, quotes, verbs = 0, 0, 0, 0
-    return count
+    return rows[:count], gold[:count]

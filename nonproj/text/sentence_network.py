@@ -75,10 +75,6 @@ class SentenceNetwork(NamedTuple):
     output: np.ndarray
     context: ContextWeights | None
 
-    def scaled(self, factor: float) -> SentenceNetwork:
-        """Return a network whose scores are a factor times those of this one."""
-        return self._replace(output=self.output * np.float32(factor))
-
     def encode(self, table: TokenTable, usage: Usage) -> EncodedText:
         """Return the text of a table of tokens as the network reads it."""
         known, nodes, vectors = _encode(table, usage, self.rows)

@@ -18,7 +18,7 @@ from nonproj.text.corpus import N_CLASSES, SurfaceToken, raw_text
 from nonproj.text.layout import PARAGRAPH, WRAPPED, table_shift
 from nonproj.text.sentence_features import N_OF_MARKS, sentence_examples
 from nonproj.text.sentence_network import SentenceNetwork, empty_network
-from nonproj.text.sentence_network_learning import joined, learn_sentence_network, network_examples
+from nonproj.text.sentence_network_learning import SentenceNetworkLearner, joined, network_examples
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.training_text import TrainingText, folds_of
 from nonproj.text.usage import Usage, case_classes, letter_case
@@ -54,12 +54,6 @@ class SentenceModel(NamedTuple):
     weights: np.ndarray
     network: SentenceNetwork
 
-    def mixed(self, share: float) -> SentenceModel:
-        """Return a model whose scores are a weighted mean: ``share`` is the weight of the network."""
-        if not share:
-            return self._replace(network=empty_network())
-        return self._replace(weights=self.weights * np.float32(1.0 - share), network=self.network.scaled(share))
-
 
 def learn_sentences(
     paragraphs: Sequence[list[list[SurfaceToken]]],
@@ -81,16 +75,11 @@ def learn_sentences(
     progress : callable
         Wraps the loops over epochs.
     """
-    folds = [_varied(fold, candidate, COPIES, seed) for fold in folds_of(paragraphs)]
-    return _learn(folds, options, seed, progress).mixed(options.network_share)
-
-
-def _varied(
-    paragraphs: Sequence[list[list[SurfaceToken]]], candidate: np.ndarray, copies: int, seed: int
-) -> list[TrainingText]:
-    """Return a text as it is, and its varied copies."""
-    random = [None, *(np.random.default_rng(seed + copy) for copy in range(1, copies + 1))]
-    return [TrainingText(raw_text(paragraphs, each), candidate) for each in random]
+    folds = []
+    for fold in folds_of(paragraphs):
+        varying = [None, *(np.random.default_rng(seed + copy) for copy in range(1, COPIES + 1))]
+        folds.append([TrainingText(raw_text(fold, random), candidate) for random in varying])
+    return _learn(folds, options, seed, progress)
 
 
 def _learn(
@@ -103,7 +92,7 @@ def _learn(
     plain = [texts[0] for texts in folds]
     counts = [letter_case(text.table(), text.sentence_ends, 1 << _CASE_BITS) for text in plain]
     everything, random = np.sum(counts, axis=0), np.random.default_rng(seed)
-    rows, gold, examples, with_network = [], [], [], options.network_share > 0
+    rows, gold, examples, share = [], [], [], options.network_share
     for index, texts in enumerate(folds):
         others = plain[:index] + plain[index + 1 :]
         usage = _usage(everything - counts[index], others) if others else _usage(everything, plain)
@@ -113,14 +102,16 @@ def _learn(
             more_rows, more_gold = sentence_examples(table, text.sentence_ends, usage, options.bits, missed)
             rows.append(more_rows[kept])
             gold.append(more_gold[kept])
-            if with_network:
+            if share:
                 examples.append(network_examples(table, text.sentence_ends, usage, missed, lines=copy > 0))
     # sentences are harder than tokens: more and smaller steps
     slow = LogisticOptions(options.bits, -(-5 * options.epochs // 3), 0.3 * LEARNING_RATE, N_OF_MARKS)
     weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)
     network = empty_network()
-    if with_network:
-        network = learn_sentence_network(joined(examples), options.epochs, seed, progress)
+    if share:
+        weights *= np.float32(1.0 - share)
+        network = SentenceNetworkLearner(joined(examples), seed).learn(options.epochs, progress)
+        network = network._replace(output=network.output * np.float32(share))
     return SentenceModel(_usage(everything, plain), weights, network)
 
 

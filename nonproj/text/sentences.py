@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.hashing import Window, hash_window
+from nonproj.linear.hashing import hash_window
 from nonproj.text.alternatives import COST, LEAST, Alternatives
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, table_shift
@@ -34,7 +34,7 @@ from nonproj.text.sentence_features import (
 from nonproj.text.sentence_network import EncodedText, SentenceNetwork, empty_network, network_score, sums_of
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb
-from nonproj.types import Float32s, Uint8s
+from nonproj.types import Float32s
 
 MIN_SHARE = 1 / 256
 """Beginnings with less than this share of the probability are pruned, except for the most probable one."""
@@ -63,11 +63,8 @@ class Beginnings(NamedTuple):
 
 
 class EndModel(NamedTuple):
-    """The templates without and with the beginning of the sentence, their weights, the tables of the network, and the
-    threshold of an end."""
+    """The weights of templates, the tables of the network, and the threshold of an end."""
 
-    around: Window
-    back: Window
     weights: Float32s
     states: Float32s
     output: Float32s
@@ -125,7 +122,7 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, c
 def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel, work: EndBuffers) -> float:
     """Return the score of a sentence end after row ``t`` by the tokens around, in the linear model."""
     look_around(table, known, t, work.atoms)
-    hash_window(model.around, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
+    hash_window(WINDOW, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
     score, side = -model.threshold, at_line_end(table.blanks[t])
     for j in range(N_LOCAL):
         score += model.weights[work.places[j] ^ side]
@@ -136,7 +133,7 @@ def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel,
 def _probability(t: int, state: int, score: float, side: int, model: EndModel, work: EndBuffers) -> float:
     """Return the probability of a sentence end after row ``t``, given its score by the tokens around."""
     look_back(state, work.atoms)
-    hash_window(model.back, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
+    hash_window(STATE_WINDOW, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
     for j in range(N_FEATURES - N_LOCAL):
         score += model.weights[work.places[j] ^ side]
     score += network_score(model.states, model.output, work.sums[t], state + N_STATES * side)
@@ -206,18 +203,17 @@ def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) ->
 
 @kernel
 def _find_sentences(
-    table: TokenTable,
-    known: KnownWords,
-    model: EndModel,
-    cost: float,
-    active: Beginnings,
-    work: EndBuffers,
-    found: SentenceEnds,
-    stretches: SentenceSpans,
-) -> None:
-    """Write the probability of a sentence end after each token, and where the best sentence that ends there begins."""
-    count, entering = 0, 1.0
-    for t in range(PADDING, len(table.word) - PADDING):
+    table: TokenTable, seen: EncodedText, model: EndModel, cost: float, stretches: SentenceSpans
+) -> SentenceEnds:
+    """Return the probability of a sentence end after each token, and where the best sentence that ends there begins."""
+    known, n = seen.known, len(table.word) - 2 * PADDING
+    counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
+    active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
+    atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
+    work = EndBuffers(sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
+    found = SentenceEnds(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
+    count, entering, found.ended[0] = 0, 1.0, 1.0
+    for t in range(PADDING, n + PADDING):
         end, last = t - PADDING + 1, table.blanks[t] == PARAGRAPH
         if count == 0 or entering >= MIN_SHARE:
             count = _enter(active, count, end - 1, entering)
@@ -238,48 +234,24 @@ def _find_sentences(
         entering = ended / (ended + active.mass[:count].sum())
         found.ended[end] = entering
         count = 0 if last else _prune(active, count, ended)
-
-
-@kernel
-def _decide(found: SentenceEnds, blanks: Uint8s, scores: Float32s) -> None:
-    """Write the log-odds of a sentence end after each token, with the sign of the decision."""
-    n = len(scores)
-    for i in range(n):
-        share = min(max(found.ended[i + 1], 1e-9), 1.0 - 1e-9)
-        scores[i] = np.float32(math.log(share / (1.0 - share)))
-    end = n
-    for i in range(n, 0, -1):
-        if i == end:
-            end = found.begin[i]
-            scores[i - 1] = np.float32(np.inf) if blanks[i - 1] == PARAGRAPH else max(scores[i - 1], np.float32(1e-3))
-        else:
-            scores[i - 1] = min(scores[i - 1], np.float32(-1e-3))
-
-
-@kernel
-def _distribution(
-    table: TokenTable, seen: EncodedText, model: EndModel, cost: float, stretches: SentenceSpans
-) -> SentenceEnds:
-    """Return what `_find_sentences` finds."""
-    n = len(table.word) - 2 * PADDING
-    counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
-    active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
-    atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
-    work = EndBuffers(sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
-    found = SentenceEnds(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
-    found.ended[0] = 1.0
-    _find_sentences(table, seen.known, model, cost, active, work, found, stretches)
     return found
 
 
 @kernel
 def _score_ends(table: TokenTable, seen: EncodedText, model: EndModel, cost: float) -> Float32s:
-    """Return what `score_ends` returns."""
-    places = np.zeros(0, np.int64)
+    """Return the log-odds of a sentence end after each token, with the sign of the decision."""
+    places, n = np.zeros(0, np.int64), len(table.word) - 2 * PADDING
     none = SentenceSpans(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
-    found = _distribution(table, seen, model, cost, none)
-    scores = np.empty(len(table.word) - 2 * PADDING, np.float32)
-    _decide(found, table.blanks[PADDING:], scores)
+    found, scores, end = _find_sentences(table, seen, model, cost, none), np.empty(n, np.float32), n
+    for i in range(n):
+        share = min(max(found.ended[i + 1], 1e-9), 1.0 - 1e-9)
+        scores[i] = np.float32(math.log(share / (1.0 - share)))
+    for i in range(n, 0, -1):
+        if i != end:
+            scores[i - 1] = min(scores[i - 1], np.float32(-1e-3))
+            continue
+        paragraph, end = table.blanks[PADDING + i - 1] == PARAGRAPH, found.begin[i]
+        scores[i - 1] = np.float32(np.inf) if paragraph else max(scores[i - 1], np.float32(1e-3))
     return scores
 
 
@@ -309,7 +281,7 @@ def score_ends(
         Its scores are added to those of the weights.
     """
     network = network or empty_network()
-    model = EndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
+    model = EndModel(weights, network.states, network.output, float(threshold))
     found: np.ndarray = _score_ends(table, network.encode(table, usage), model, float(cost))
     return found
 
@@ -336,8 +308,8 @@ def alternatives(
     places = np.zeros((2, room), np.int64)
     stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
     network = network or empty_network()
-    model = EndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
-    found = _distribution(table, network.encode(table, usage), model, COST, stretches)
+    model = EndModel(weights, network.states, network.output, float(threshold))
+    found = _find_sentences(table, network.encode(table, usage), model, COST, stretches)
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
     masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))

@@ -111,20 +111,13 @@ def is_finite_verb(tag: int) -> bool:
     return bool(tag > 0 and tag % 2 == 0)
 
 
-def letter_case(table: TokenTable, ends: np.ndarray, size: int) -> np.ndarray:
+@kernel
+def letter_case(table: TokenTable, ends: Bools, size: int) -> Int64s:
     """Return counts of how words are written, by hash, int64[size, 4].
 
     The columns are tokens in lower case, tokens capitalised inside a sentence, tokens at its beginning, all tokens.
     """
-    counts = np.zeros((size, 4), np.int64)
-    _count_case(table, ends, counts)
-    return counts
-
-
-@kernel
-def _count_case(table: TokenTable, ends: Bools, counts: Int64s) -> None:
-    """Write the counts of `letter_case`."""
-    shift, begins = np.uint32(table_shift(len(counts))), True
+    counts, shift, begins = np.zeros((size, 4), np.int64), np.uint32(table_shift(size)), True
     for t in range(PADDING, len(table.word) - PADDING):
         kind, row = table.first[t], counts[table.word[t] >> shift]
         if kind in (LOWER, LETTER):
@@ -135,6 +128,7 @@ def _count_case(table: TokenTable, ends: Bools, counts: Int64s) -> None:
             row[2] += 1
         row[3] += 1
         begins = ends[t - PADDING]
+    return counts
 
 
 def case_classes(counts: np.ndarray) -> np.ndarray:
