@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -152,7 +152,8 @@ class Segmenter:
         words, doubts = self.multiwords.expand_with_scores(forms) if options.format not in GIVEN_WORDS else ({}, {})
         if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
             stretches = self.finder.alternatives(bounded, start, end)
-            decide_by_trees(scores, stretches, _words_of(forms, words), options.max_words, self.tree_scores)
+            words_of = [words.get(token) or (form,) for token, form in enumerate(forms)]
+            decide_by_trees(scores, stretches, words_of, options.max_words, self.tree_scores)
         ends = _limited(scores, words, options.max_words)
         margins = None
         if self.with_margins and options.format not in GIVEN_WORDS:
@@ -239,11 +240,6 @@ def _described(rules: UnicodeRules) -> str:
 def _certain(start: np.ndarray, end: np.ndarray) -> TokenSpans:
     """Return tokens without a doubt about them."""
     return TokenSpans(start, end, np.full(len(start), np.inf, np.float32))
-
-
-def _words_of(forms: Sequence[str], words: Mapping[int, Sequence[str]]) -> list[Sequence[str]]:
-    """Return the words of each token, given those of multiword tokens."""
-    return [words.get(token) or (form,) for token, form in enumerate(forms)]
 
 
 def _limited(scores: np.ndarray, words: dict[int, tuple[str, ...]], limit: int) -> list[int]:
