@@ -291,7 +291,7 @@ def _list_candidates(
                 total -= p[allowed[k]]
             for t in range(n_tags):
                 p[t] = -p[t] / total if p[t] < 0.0 else 0.0
-        made.count[i] = _select(p, smoothing.threshold, made.tag[i], made.p[i])
+        made.count[i] = keep_best(p, smoothing.threshold * p.max(), made.tag[i], made.p[i])
     return made
 
 
@@ -321,18 +321,21 @@ def _hash_groups(p: Float64s, groups: Int32s) -> int:
 
 
 @kernel
-def _select(p: Float64s, threshold: float, tag: Int32s, chosen: Float64s) -> int:
-    """Move the likeliest tags into a row, likeliest first; return their number."""
-    n, lowest = 0, threshold * p.max()
-    for t in range(p.shape[0]):
-        x = p[t]
-        if x > 0.0 and x >= lowest and (n < tag.shape[0] or x > chosen[n - 1]):
-            k = n if n < tag.shape[0] else n - 1
-            while k > 0 and chosen[k - 1] < x:
-                chosen[k], tag[k] = chosen[k - 1], tag[k - 1]
+def keep_best(values: Float64s, lowest: float, numbers: Int32s | Int64s, best: Float64s) -> int:
+    """Write the numbers of the largest values, largest first, and these, as many as there is room for; return how many.
+
+    Values less than ``lowest`` are left out.
+    """
+    n, room = 0, numbers.shape[0]
+    for t in range(values.shape[0]):
+        x = values[t]
+        if x >= lowest and (n < room or x > best[n - 1]):
+            k = n if n < room else n - 1
+            while k > 0 and best[k - 1] < x:
+                best[k], numbers[k] = best[k - 1], numbers[k - 1]
                 k -= 1
-            chosen[k], tag[k] = x, t
-            n = min(n + 1, tag.shape[0])
+            best[k], numbers[k] = x, t
+            n = min(n + 1, room)
     return n
 
 

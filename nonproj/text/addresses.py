@@ -20,15 +20,13 @@ from nonproj.text.characters import (
     CONNECTOR,
     DASH,
     DIGIT,
-    LETTER,
-    LOWER,
+    LETTERS,
     MATH,
     OPEN,
     QUOTE,
     SLASH,
     STOP,
     TERMINAL,
-    UPPER,
 )
 from nonproj.types import Int64s, Uint8s, Uint32s
 
@@ -48,8 +46,7 @@ _LONGEST = 8
 """Characters of the endings and names, at most: as many as an integer has bytes."""
 
 _SCHEME, _EMAIL, _NAME, _SLASH = 1, 2, 4, 8
-_LETTERS = (LOWER, UPPER, LETTER)
-_AT_ENDS = (*_LETTERS, DIGIT)
+_AT_ENDS = (*LETTERS, DIGIT)
 _IN_NAMES = (*_AT_ENDS, CONNECTOR, DASH, STOP)
 _BEHIND = (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)
 _DOT, _COLON, _W = np.uint32(ord(".")), np.uint32(ord(":")), np.uint32(ord("w"))
@@ -134,7 +131,7 @@ def _named(codes: Uint32s, kind: Uint8s, first: int, earliest: int, i: int, last
 def _signs_end(codes: Uint32s, kind: Uint8s, i: int, last: int) -> int:
     """Return where one of `NAMES` ends that begins at ``i``; ``i`` if there is none."""
     end = i + int(kind[i] == STOP)
-    while end < last and kind[end] in _LETTERS and end - i <= _LONGEST:
+    while end < last and kind[end] in LETTERS and end - i <= _LONGEST:
         end += 1
     letters = end
     while end < last and (codes[end] == _PLUS or codes[end] == _HASH) and end - i <= _LONGEST:

@@ -9,19 +9,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes, length_share, place_share
 from nonproj.text.addresses import mark_addresses
-from nonproj.text.characters import (
-    APOSTROPHE,
-    DIGIT,
-    KINDS,
-    LETTER,
-    LOWER,
-    NEWLINE,
-    OPEN,
-    QUOTE,
-    STOP,
-    UPPER,
-    Characters,
-)
+from nonproj.text.characters import APOSTROPHE, DIGIT, KINDS, LETTERS, LOWER, NEWLINE, OPEN, QUOTE, STOP, Characters
 from nonproj.types import Bools, Int64s, Uint8s, Uint32s
 
 NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
@@ -39,8 +27,7 @@ MAX_SHAPE = 16
 """Number of leading kinds on which the hash of a shape depends."""
 
 _RETURN, _FEED, _PARAGRAPH_SEPARATOR = np.uint32(13), np.uint32(10), np.uint32(0x2029)
-_LETTERS = (LOWER, UPPER, LETTER)
-_CLASS = np.array([LOWER if kind in _LETTERS else kind for kind in range(KINDS)], np.uint8)
+_CLASS = np.array([LOWER if kind in LETTERS else kind for kind in range(KINDS)], np.uint8)
 """The class of each kind of characters: all letters are one."""
 
 
@@ -263,7 +250,7 @@ def _is_dotted(kind: Uint8s, first: int, last: int) -> bool:
     """Return whether a chunk has two full stops or more, each after one to three letters, and no digit."""
     letters, stops = 0, 0
     for i in range(first, last):
-        if kind[i] in _LETTERS:
+        if kind[i] in LETTERS:
             letters += 1
             if letters > 3:
                 return False

@@ -21,15 +21,7 @@ from nonproj.linear.state import Schema
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import SurfaceToken
 from nonproj.text.multiword_lexicon import KNOWN, MultiwordLexicon, Segment, Words, silent_marks
-from nonproj.text.multiword_model import (
-    CONTEXT,
-    Examples,
-    best_paths,
-    context_places,
-    lattices,
-    learn,
-    shape_of,
-)
+from nonproj.text.multiword_model import CONTEXT, Examples, best_paths, context_places, lattices, learn, shape_of
 from nonproj.text.multiword_segments import divisions
 from nonproj.text.training_text import folds_of
 

@@ -173,10 +173,7 @@ class MultiwordLexicon:
 
     @classmethod
     def fit(
-        cls,
-        tokens: Mapping[tuple[str, Words], int],
-        ends: Mapping[tuple[str, Words], Sequence[int]],
-        marks: str,
+        cls, tokens: Mapping[tuple[str, Words], int], ends: Mapping[tuple[str, Words], Sequence[int]], marks: str
     ) -> MultiwordLexicon:
         """Learn from the counts of tokens with their words, in lower case and without marks, and from their segments.
 

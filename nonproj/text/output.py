@@ -210,16 +210,13 @@ def to_sentences(
         begin = segments.start[first]
         line += text.count("\n", position, begin)
         position = begin
-        comments = []
-        if first in segments.paragraphs:
-            comments = ["# newpar\n"]
-        if number == origin.number and origin.document:
-            comments = ["# newdoc\n", "# newpar\n"]
-        comments.append(f"# sent_id = {number}\n")
-        comments.append(f"# text = {_line(text, segments, forms, normal, first, end)}\n")
-        rows, word_lines = _add_words(segments, forms, misc, range(first, end), comments)
+        opens = number == origin.number and origin.document
+        lines = ["# newdoc\n"] if opens else []
+        lines += ["# newpar\n"] if opens or first in segments.paragraphs else []
+        lines += [f"# sent_id = {number}\n", f"# text = {_line(text, segments, forms, normal, first, end)}\n"]
+        rows, word_lines = _add_words(segments, forms, misc, range(first, end), lines)
         own = None if margins is None else margins[len(found)]
-        found.append(Sentence(rows, None, comments, word_lines, origin.path, line, own))
+        found.append(Sentence(rows, None, lines, word_lines, origin.path, line, own))
         first = end
     return found
 
@@ -258,10 +255,7 @@ def _add_words(
 
 
 def boundary_margins(
-    tokens: np.ndarray,
-    scores: np.ndarray,
-    words: Mapping[int, Sequence[str]],
-    ends: Sequence[int],
+    tokens: np.ndarray, scores: np.ndarray, words: Mapping[int, Sequence[str]], ends: Sequence[int]
 ) -> list[np.ndarray]:
     """Return `nonproj.types.Sentence.boundary_margins` of the sentences of a text: log-odds, evidence for confidence.
 

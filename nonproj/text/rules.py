@@ -27,7 +27,7 @@ from nonproj.text.characters import (
     DASH,
     DIGIT,
     IDEOGRAPH,
-    LETTER,
+    LETTERS,
     LOWER,
     NEWLINE,
     UPPER,
@@ -39,7 +39,6 @@ from nonproj.text.languages import LANGUAGES, Language
 from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, Text
 from nonproj.types import Sentence
 
-_LETTERS = (LOWER, UPPER, LETTER)
 _STOPS = re.compile("[.!?…‼‽⁇⁈⁉։؟۔।॥。！？｡．]+")
 _CLOSING = re.compile("[\"'’‘”“„»«›‹)\\]}]+")
 _EMOTICON = re.compile(
@@ -208,7 +207,7 @@ class UnicodeRules:
             last = begin
             while last + 1 < len(text) and (kinds[last + 1] in WORD_KINDS or chunk.fixed[last]):
                 last += 1
-            return last if any(kind in _LETTERS for kind in kinds[begin + 1 : last + 1]) else None
+            return last if any(kind in LETTERS for kind in kinds[begin + 1 : last + 1]) else None
         if kinds[begin] == APOSTROPHE and not inner and " '1" in self.language.patterns:
             year = _YEAR.match(text, begin + 1)
             if year:

@@ -19,7 +19,7 @@ from nonproj.text.layout import PARAGRAPH, WRAPPED, table_shift
 from nonproj.text.sentence_features import N_OF_MARKS, sentence_examples
 from nonproj.text.sentence_network import SentenceNetwork, empty_network
 from nonproj.text.sentence_network_learning import SentenceNetworkLearner, joined, network_examples
-from nonproj.text.token_table import PADDING, TokenTable
+from nonproj.text.token_table import PADDING
 from nonproj.text.training_text import TrainingText, folds_of
 from nonproj.text.usage import Usage, case_classes, letter_case
 
@@ -64,6 +64,8 @@ def learn_sentences(
 ) -> SentenceModel:
     """Return models that have learnt where sentences end, in the text of a treebank and in varied text.
 
+    Statistics over words are counted on the folds other than that of a place.
+
     Parameters
     ----------
     paragraphs : sequence
@@ -79,16 +81,6 @@ def learn_sentences(
     for fold in folds_of(paragraphs):
         varying = [None, *(np.random.default_rng(seed + copy) for copy in range(1, COPIES + 1))]
         folds.append([TrainingText(raw_text(fold, random), candidate) for random in varying])
-    return _learn(folds, options, seed, progress)
-
-
-def _learn(
-    folds: Sequence[Sequence[TrainingText]],
-    options: SegmenterConfig,
-    seed: int,
-    progress: Callable[[Any], Any],
-) -> SentenceModel:
-    """Return a model; statistics over words are counted on the folds other than that of a place."""
     plain = [texts[0] for texts in folds]
     counts = [letter_case(text.table(), text.sentence_ends, 1 << _CASE_BITS) for text in plain]
     everything, random = np.sum(counts, axis=0), np.random.default_rng(seed)
@@ -98,7 +90,8 @@ def _learn(
         usage = _usage(everything - counts[index], others) if others else _usage(everything, plain)
         for copy, text in enumerate(texts):
             missed, table = random.random(len(text.start)) < MISSED, text.table()
-            kept = _line_ends(table) if copy else slice(None)
+            blanks = table.blanks[PADDING:-PADDING]
+            kept = blanks[blanks != PARAGRAPH] >= WRAPPED if copy else slice(None)  # copies differ at ends of lines
             more_rows, more_gold = sentence_examples(table, text.sentence_ends, usage, options.bits, missed)
             rows.append(more_rows[kept])
             gold.append(more_gold[kept])
@@ -113,13 +106,6 @@ def _learn(
         network = SentenceNetworkLearner(joined(examples), seed).learn(options.epochs, progress)
         network = network._replace(output=network.output * np.float32(share))
     return SentenceModel(_usage(everything, plain), weights, network)
-
-
-def _line_ends(table: TokenTable) -> np.ndarray:
-    """Return which of the places inside a paragraph are at the end of a line, bool."""
-    blanks = table.blanks[PADDING:-PADDING]
-    kept: np.ndarray = blanks[blanks != PARAGRAPH] >= WRAPPED
-    return kept
 
 
 def _usage(counts: np.ndarray, texts: Sequence[TrainingText]) -> Usage:

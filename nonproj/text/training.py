@@ -16,15 +16,7 @@ from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import sentence_features
 from nonproj.text.alternatives import Alternatives
-from nonproj.text.characters import (
-    IDEOGRAPH,
-    KINDS,
-    LETTER,
-    LOWER,
-    NEWLINE,
-    UPPER,
-    WORD_KINDS,
-)
+from nonproj.text.characters import IDEOGRAPH, KINDS, LETTER, LOWER, NEWLINE, UPPER, WORD_KINDS
 from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.layout import MAX_HASHED, Text
 from nonproj.text.sentence_network import NETWORK, check_network
@@ -157,22 +149,6 @@ def train(
 ) -> TextModels:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
     bits, epochs = options.bits, options.epochs
-    tables, blanks = _learn_tokens(paragraphs, options, seed, progress)
-    if blanks or (tables["candidate"] == ALWAYS).any():
-        examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
-        tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        tables["words"] = _fit(examples, LogisticOptions(bits, epochs, LEARNING_RATE), seed, progress, "words")
-    sentences = learn_sentences(
-        paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
-    )
-    tables |= sentences.usage._asdict() | {"sentences": sentences.weights} | sentences.network.arrays()
-    return TextModels(tables, blanks, 0.0)
-
-
-def _learn_tokens(
-    paragraphs: Sequence[list[list[SurfaceToken]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
-) -> tuple[dict[str, np.ndarray], bool]:
-    """Return the tables of the model of tokens, and whether words contain blanks."""
     plain = TrainingText(raw_text(paragraphs))
     varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(COPIES)]
     tables = {"candidate": possible_ends([plain, *varied])}
@@ -180,10 +156,20 @@ def _learn_tokens(
         corpus.divide(tables["candidate"])
     tables["known"] = known_tokens(plain)
     lexicon = tables["candidate"], tables["known"]
-    found = (token_examples(text.layout, text.raw.token_ends, *lexicon, options.bits) for text in (plain, *varied))
-    steps = LogisticOptions(options.bits, options.epochs, LEARNING_RATE, N_OF_CLASSES)
-    tables["tokens"] = _fit(found, steps, seed, progress, "tokens")
-    return tables, plain.has_words_with_blanks()
+    found = (token_examples(text.layout, text.raw.token_ends, *lexicon, bits) for text in (plain, *varied))
+    steps = LogisticOptions(bits, epochs, LEARNING_RATE, N_OF_CLASSES)
+    tables["tokens"] = _fit(found, steps, seed, lambda loop: progress(loop, "tokens"))
+    blanks = plain.has_words_with_blanks()
+    if blanks or (tables["candidate"] == ALWAYS).any():
+        examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
+        tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
+        steps = LogisticOptions(bits, epochs, LEARNING_RATE)
+        tables["words"] = _fit(examples, steps, seed, lambda loop: progress(loop, "words"))
+    sentences = learn_sentences(
+        paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
+    )
+    tables |= sentences.usage._asdict() | {"sentences": sentences.weights} | sentences.network.arrays()
+    return TextModels(tables, blanks, 0.0)
 
 
 def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
@@ -214,8 +200,7 @@ def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
 def known_tokens(corpus: TrainingText) -> np.ndarray:
     """Return in how many different chunks each string is a unit, by hash, uint8 (at most 255)."""
     layout, (start, end) = corpus.layout, corpus.units
-    units = np.empty(len(start), np.uint32)
-    _hash_strings(layout.lower, start, end, units)
+    units = _hash_strings(layout.lower, start, end)
     chunks = layout.chunk[np.searchsorted(layout.start, start, side="right") - 1]
     pairs = np.unique(np.stack([chunks, units]), axis=1)
     counts = np.bincount(pairs[1] >> (32 - _KNOWN_BITS), minlength=1 << _KNOWN_BITS)
@@ -223,10 +208,12 @@ def known_tokens(corpus: TrainingText) -> np.ndarray:
 
 
 @kernel
-def _hash_strings(codes: Uint32s, start: Int64s, end: Int64s, hashes: Uint32s) -> None:
-    """Write the hashes of strings of a text."""
+def _hash_strings(codes: Uint32s, start: Int64s, end: Int64s) -> Uint32s:
+    """Return the hashes of strings of a text."""
+    hashes = np.empty(len(start), np.uint32)
     for t in range(len(start)):
         hashes[t] = hash_codes(codes, start[t], end[t], MAX_HASHED)
+    return hashes
 
 
 def _word_examples(
@@ -248,12 +235,8 @@ def _word_examples(
 
 
 def _fit(
-    parts: Iterable[tuple[np.ndarray, np.ndarray]],
-    options: LogisticOptions,
-    seed: int,
-    progress: Callable[..., Any],
-    name: str,
+    parts: Iterable[tuple[np.ndarray, np.ndarray]], options: LogisticOptions, seed: int, progress: Callable[[Any], Any]
 ) -> np.ndarray:
-    """Return weights learnt from features and gold decisions in parts; ``name`` is for the progress."""
+    """Return weights learnt from features and gold decisions in parts."""
     rows, gold = map(np.concatenate, zip(*parts, strict=True))
-    return fit(rows, gold, options, seed, lambda loop: progress(loop, name))
+    return fit(rows, gold, options, seed, progress)

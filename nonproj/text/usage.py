@@ -69,6 +69,9 @@ NO_MARK, ABBREVIATED, GOES_ON, ENDS, ENDS_BEHIND = range(5)
 bracket or quotation mark behind such a stop."""
 
 
+_STOPS, _CLOSING = (STOP, TERMINAL), (CLOSE, QUOTE, APOSTROPHE)
+
+
 @kernel
 def _find_marks(table: TokenTable) -> Uint8s:
     """Return what the punctuation after each token of a table says, in any language, uint8[T + 6].
@@ -80,29 +83,17 @@ def _find_marks(table: TokenTable) -> Uint8s:
     for t in range(PADDING, len(table.word) - PADDING):
         first, last, apart = table.first[t], table.last[t], table.blanks[t] != NO_BLANKS
         behind = 0 if table.blanks[t] == PARAGRAPH else table.first[t + 1]
-        if _is_stop(first) and _is_stop(last):
+        if first in _STOPS and last in _STOPS:
             after = ABBREVIATED if first == STOP and table.size[t] == 1 else ENDS
-        elif not (_closes(first) and _closes(last)) or table.blanks[t - 1] != NO_BLANKS:
+        elif first not in _CLOSING or last not in _CLOSING or table.blanks[t - 1] != NO_BLANKS:
             after = NO_MARK
         if after:
-            going_on = _is_stop(behind) or behind in (COMMA, COLON) or (_closes(behind) and not apart)
+            going_on = behind in _STOPS or behind in (COMMA, COLON) or (behind in _CLOSING and not apart)
             ends = behind != LOWER and (apart or after == ENDS) and not going_on
-            marks[t] = (ENDS if _is_stop(first) else ENDS_BEHIND) if ends else GOES_ON
+            marks[t] = (ENDS if first in _STOPS else ENDS_BEHIND) if ends else GOES_ON
         elif last == STOP:
             marks[t] = ABBREVIATED
     return marks
-
-
-@kernel
-def _is_stop(kind: int) -> bool:
-    """Return whether a kind of characters is that of stops."""
-    return kind in (STOP, TERMINAL)
-
-
-@kernel
-def _closes(kind: int) -> bool:
-    """Return whether a kind of characters is that of closing brackets and quotation marks."""
-    return kind in (CLOSE, QUOTE, APOSTROPHE)
 
 
 @kernel
