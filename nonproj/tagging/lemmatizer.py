@@ -107,17 +107,13 @@ class Lemmatizer:
         found: list[Any] = list(map(known.get, words))
         if None in found:
             new = [word for word in dict.fromkeys(words) if word not in known]
-            known.update(zip(new, self._lemmas(new), strict=True))
+            made, lemmas = _make_words(self.lexicon, self.known, new, self.scripts, self.table)
+            scores = score_words(self.chain, made, self.weights)
+            scores[np.arange(scores.shape[1]) >= made.count[:, None]] = -np.inf
+            best = zip(new, lemmas, scores.argmax(axis=1).tolist(), strict=True)
+            known.update((word, row[i] if row else word[0]) for word, row, i in best)
             found = list(map(known.get, words))
         return found
-
-    def _lemmas(self, words: list[Word]) -> list[str]:
-        """Return the lemma of each word, without looking into the cache."""
-        made, lemmas = _make_words(self.lexicon, self.known, words, self.scripts, self.table)
-        scores = score_words(self.chain, made, self.weights)
-        scores[np.arange(scores.shape[1]) >= made.count[:, None]] = -np.inf
-        best = zip(words, lemmas, scores.argmax(axis=1).tolist(), strict=True)
-        return [row[i] if row else word[0] for word, row, i in best]
 
     @classmethod
     def fit(

@@ -201,19 +201,13 @@ def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """
     lowers = [form.lower() for form in forms]
     shapes = [ATTRIBUTES["shape"](form, "_", "_", "_", "_") for form in forms]
-    pieces, whose = [], []
-    for i, lower in enumerate(lowers):
-        for piece in _pieces(f"<{lower}>"):
-            pieces.append(piece)
-            whose.append(i)
-    codes, ends = code_points_of(pieces)
-    owner, count = np.array(whose, np.int64), _count_ngrams(np.diff(ends))
+    pieces = [(i, piece) for i, lower in enumerate(lowers) for piece in _pieces(f"<{lower}>")]
+    codes, ends = code_points_of([piece for _, piece in pieces])
+    owner, count = np.array([i for i, _ in pieces], np.int64), _count_ngrams(np.diff(ends))
     start = np.concatenate(([0], np.cumsum(2 + np.bincount(owner, count, len(forms)).astype(np.int64))))
     keys = np.empty(start[-1], np.uint32)
-    keys[start[:-1]], keys[start[:-1] + 1] = (
-        hash_texts([f"={x}" for x in lowers]),
-        hash_texts([f"#{x}" for x in shapes]),
-    )
+    keys[start[:-1]] = hash_texts([f"={lower}" for lower in lowers])
+    keys[start[:-1] + 1] = hash_texts([f"#{shape}" for shape in shapes])
     _hash_ngrams(codes, ends, 2 * (owner + 1) + np.cumsum(count) - count, keys)
     return start, (keys >> np.uint32(32 - INDEX_BITS)).astype(np.int64)
 

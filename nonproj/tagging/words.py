@@ -26,6 +26,7 @@ TEXT_ATTRIBUTES = ("lower", "shape", *(f"prefix{k + 1}" for k in range(_PREFIXES
 """Attributes of a form: in lower case, its shape, its affixes in lower case."""
 
 SMOOTHING = Smoothing()
+"""That of the tagger's candidates."""
 
 _UNKNOWN = 1
 _LEARNT = ("class", "best", "tag", "count")
@@ -80,16 +81,9 @@ def make_words(
     """Return the tables of some forms, without the row for what is outside; see `list_candidates` for ``allowed``."""
     groups = tags.levels[:-1, 1] - 1
     found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, SMOOTHING)
-    atoms = np.zeros((len(forms), len(WORD_ATTRIBUTES)), np.int64)
-    fixed = 1 + len(TEXT_ATTRIBUTES)
-    atoms[:, :fixed] = form_atoms(forms)
-    atoms[found.seen[:, 0] == 0, 0] = _UNKNOWN
-    atoms[found.seen[:, 1] == 0, 1] = _UNKNOWN
-    counts = bin_counts(found.seen)
-    atoms[:, fixed] = found.group
-    atoms[:, fixed + 1] = tags.levels[found.tag[:, 0], 1]
-    atoms[:, fixed + 2] = found.tag[:, 0] + 1
-    atoms[:, fixed + 3] = counts + 1
+    best, counts = found.tag[:, 0], bin_counts(found.seen)
+    atoms = np.column_stack([form_atoms(forms), found.group, tags.levels[best, 1], best + 1, counts + 1])
+    atoms[:, :2][found.seen == 0] = _UNKNOWN
     own, shares = share_words(atoms, table)
     prior = hash_numbers(bin_probabilities(found.p) * 64 + counts[:, None] + 1)
     return FormTable(own, shares, found.count, found.tag, prior[:, :, None])

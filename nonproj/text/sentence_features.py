@@ -178,8 +178,11 @@ def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32
 
 
 @kernel
-def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) -> None:
-    """Write the attributes of the tokens around the place after row ``t``; those of other paragraphs are absent."""
+def hash_around(table: TokenTable, known: KnownWords, t: int, shift: np.uint32, atoms: Uint32s, places: Int32s) -> None:
+    """Write the places of the features of the tokens around the place after row ``t``.
+
+    The attributes of tokens in other paragraphs are absent.
+    """
     first, last = _nearby(table.blanks, t)
     for k in range(TOKENS_AROUND):
         row = t - 2 + k if first <= t - 2 + k <= last else 0  # row 0 is padding
@@ -187,12 +190,14 @@ def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) ->
         describe_token(table, known, row, atoms, own)
         atoms[own + 10] = row == 0
     atoms[_ONE] = 1
+    hash_window(WINDOW, atoms, shift, places)
 
 
 @kernel
-def look_back(state: int, atoms: Uint32s) -> None:
-    """Write the attributes of a state."""
+def hash_state(state: int, shift: np.uint32, atoms: Uint32s, places: Int32s) -> None:
+    """Write the places of the features of a state, after `hash_around` has written the other attributes."""
     atoms[_PLACE], atoms[_INSIDE], atoms[_VERBS] = state // 16, state // 4, state % 4
+    hash_window(STATE_WINDOW, atoms, shift, places)
 
 
 @kernel
@@ -226,10 +231,8 @@ def sentence_examples(table: TokenTable, ends: Bools, usage: Usage, bits: int, m
     for i in range(len(ends)):
         t = PADDING + i
         if table.blanks[t] != PARAGRAPH:
-            look_around(table, known, t, atoms)
-            look_back(states[i], atoms)
-            hash_window(WINDOW, atoms, shift, rows[count])
-            hash_window(STATE_WINDOW, atoms, shift, rows[count, N_LOCAL:])
+            hash_around(table, known, t, shift, atoms, rows[count])
+            hash_state(states[i], shift, atoms, rows[count, N_LOCAL:])
             rows[count] ^= at_line_end(table.blanks[t])
             gold[count] = ends[i]
             count += 1

@@ -7,7 +7,7 @@ remembers more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from nonproj.options.sections import SegmenterConfig
 from nonproj.text.corpus import N_CLASSES, SurfaceToken, raw_text
 from nonproj.text.layout import PARAGRAPH, WRAPPED, table_shift
 from nonproj.text.sentence_features import N_OF_MARKS, sentence_examples
-from nonproj.text.sentence_network import SentenceNetwork, empty_network
+from nonproj.text.sentence_network import empty_network
 from nonproj.text.sentence_network_learning import SentenceNetworkLearner, joined, network_examples
 from nonproj.text.token_table import PADDING
 from nonproj.text.training_text import TrainingText, folds_of
@@ -37,32 +37,14 @@ COPIES = 1
 _CASE_BITS = 16
 
 
-class SentenceModel(NamedTuple):
-    """A model that scores the ends of sentences.
-
-    Attributes
-    ----------
-    usage : Usage
-        How words are used, by hash.
-    weights : ndarray, float32
-        Of the linear model.
-    network : SentenceNetwork
-        Its scores are added.
-    """
-
-    usage: Usage
-    weights: np.ndarray
-    network: SentenceNetwork
-
-
 def learn_sentences(
     paragraphs: Sequence[list[list[SurfaceToken]]],
     candidate: np.ndarray,
     options: SegmenterConfig,
     seed: int,
     progress: Callable[[Any], Any] = iter,
-) -> SentenceModel:
-    """Return models that have learnt where sentences end, in the text of a treebank and in varied text.
+) -> dict[str, np.ndarray]:
+    """Return the tables of models that have learnt where sentences end, in a treebank's text and in varied text.
 
     Statistics over words are counted on the folds other than that of a place.
 
@@ -105,7 +87,7 @@ def learn_sentences(
         weights *= np.float32(1.0 - share)
         network = SentenceNetworkLearner(joined(examples), seed).learn(options.epochs, progress)
         network = network._replace(output=network.output * np.float32(share))
-    return SentenceModel(_usage(everything, plain), weights, network)
+    return {**_usage(everything, plain)._asdict(), "sentences": weights, **network.arrays()}
 
 
 def _usage(counts: np.ndarray, texts: Sequence[TrainingText]) -> Usage:

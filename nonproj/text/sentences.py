@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.hashing import hash_window
 from nonproj.text.alternatives import COST, LEAST, Alternatives
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, table_shift
@@ -23,12 +22,10 @@ from nonproj.text.sentence_features import (
     N_FEATURES,
     N_LOCAL,
     N_STATES,
-    STATE_WINDOW,
-    WINDOW,
     at_line_end,
     brackets_after,
-    look_around,
-    look_back,
+    hash_around,
+    hash_state,
     state_of,
 )
 from nonproj.text.sentence_network import EncodedText, SentenceNetwork, empty_network, network_score, sums_of
@@ -121,8 +118,7 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, c
 @kernel
 def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel, work: EndBuffers) -> float:
     """Return the score of a sentence end after row ``t`` by the tokens around, in the linear model."""
-    look_around(table, known, t, work.atoms)
-    hash_window(WINDOW, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
+    hash_around(table, known, t, np.uint32(table_shift(len(model.weights))), work.atoms, work.places)
     score, side = -model.threshold, at_line_end(table.blanks[t])
     for j in range(N_LOCAL):
         score += model.weights[work.places[j] ^ side]
@@ -132,8 +128,7 @@ def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel,
 @kernel
 def _probability(t: int, state: int, score: float, side: int, model: EndModel, work: EndBuffers) -> float:
     """Return the probability of a sentence end after row ``t``, given its score by the tokens around."""
-    look_back(state, work.atoms)
-    hash_window(STATE_WINDOW, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
+    hash_state(state, np.uint32(table_shift(len(model.weights))), work.atoms, work.places)
     for j in range(N_FEATURES - N_LOCAL):
         score += model.weights[work.places[j] ^ side]
     score += network_score(model.states, model.output, work.sums[t], state + N_STATES * side)

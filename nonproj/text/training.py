@@ -45,10 +45,12 @@ _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.2
 and digits it is higher: these places are rare, and from few of them the model would learn to cut unknown codes."""
 
 
-_TABLES = {"known": ("uint8", 1), "tokens": ("float32", 1), "sentences": ("float32", 1)}
-_TABLES |= dict.fromkeys(Usage._fields, ("uint8", 1))
+_TABLES = {"known": ("uint8", 1), "tokens": ("float32", 1), **dict.fromkeys(Usage._fields, ("uint8", 1))}
+_TABLES |= {"sentences": ("float32", 1)}
 _OF_WORDS = {"lexicon": ("uint8", 1), "words": ("float32", 1)}
 """The tables of words, in models where words may contain several units."""
+
+_ARRAYS = ("candidate", *_TABLES, *_OF_WORDS, *NETWORK)
 
 _TEMPLATES = N_FEATURES + sentence_features.N_FEATURES
 """Number of templates of tokens and of sentences, by which models of other versions are told."""
@@ -85,6 +87,7 @@ class TextModels:
     )
 
     def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
+        self._tables = tables
         self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"])
         self.words = (tables["lexicon"], tables["words"]) if "words" in tables else None
         self.blanks = blanks
@@ -115,12 +118,7 @@ class TextModels:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""
-        model = self.token_model
-        tables = {"candidate": model.candidate, "known": model.known, "tokens": model.weights}
-        tables |= self.usage._asdict() | {"sentences": self.sentence_weights}
-        if self.words is not None:
-            tables |= dict(zip(_OF_WORDS, self.words, strict=True))
-        tables |= self.network.arrays()
+        tables = {name: self._tables[name] for name in _ARRAYS if name in self._tables}
         return {"threshold": self.threshold, "blanks": self.blanks, "templates": _TEMPLATES}, tables
 
     @classmethod
@@ -165,10 +163,7 @@ def train(
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
         steps = LogisticOptions(bits, epochs, LEARNING_RATE)
         tables["words"] = _fit(examples, steps, seed, lambda loop: progress(loop, "words"))
-    sentences = learn_sentences(
-        paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
-    )
-    tables |= sentences.usage._asdict() | {"sentences": sentences.weights} | sentences.network.arrays()
+    tables |= learn_sentences(paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences"))
     return TextModels(tables, blanks, 0.0)
 
 
