@@ -122,11 +122,6 @@ class TagNetwork:
         self.output = sum_parts(weights.output, tags)
         self.outside = self._layers(form_rows(np.array([0, 1]), np.array([OUTSIDE], np.int32)))
 
-    @property
-    def size(self) -> int:
-        """The number of hidden units."""
-        return len(self.weights.bias)
-
     def layers(self, forms: Sequence[str]) -> FormLayers:
         """Return the contributions of forms to the scores of tags."""
         start, hashes = form_hashes(forms)
@@ -138,9 +133,7 @@ class TagNetwork:
         if numbers is not None and self.words:
             there, first = np.flatnonzero(numbers >= 0), len(self.weights.rows) - len(self.words.words)
             vectors[there] += self.weights.rows[first + numbers[there]]
-        found = np.zeros((len(vectors), OFFSETS, self.size), np.float32)
-        _multiply(vectors, self.weights.hidden, found)
-        return FormLayers(found, vectors if self.context else vectors[:, :0])
+        return FormLayers(_multiply(vectors, self.weights.hidden), vectors if self.context else vectors[:, :0])
 
     def score(self, forms: FormLayers, words: FormTable, text: FormRows, factor: float, scores: np.ndarray) -> None:
         """Add the factor times the scores of all candidates of the words of some sentences.
@@ -266,14 +259,16 @@ def form_rows(start: np.ndarray, row: np.ndarray) -> SparseRows:
 
 
 @kernel
-def _multiply(vectors: Float32s, hidden: Float32s, found: Float32s) -> None:
-    """Add each vector times each matrix, in a fixed order."""
+def _multiply(vectors: Float32s, hidden: Float32s) -> Float32s:
+    """Return each vector times each matrix, float32[n, OFFSETS, K], summed in a fixed order."""
+    found = np.zeros((vectors.shape[0], hidden.shape[0], hidden.shape[2]), np.float32)
     for i in range(vectors.shape[0]):
         for o in range(hidden.shape[0]):
             for d in range(vectors.shape[1]):
                 x = vectors[i, d]
                 for k in range(hidden.shape[2]):
                     found[i, o, k] += x * hidden[o, d, k]
+    return found
 
 
 @kernel

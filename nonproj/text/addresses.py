@@ -49,9 +49,7 @@ _SCHEME, _EMAIL, _NAME, _SLASH = 1, 2, 4, 8
 _AT_ENDS = (*LETTERS, DIGIT)
 _IN_NAMES = (*_AT_ENDS, CONNECTOR, DASH, STOP)
 _BEHIND = (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)
-_DOT, _COLON, _W = np.uint32(ord(".")), np.uint32(ord(":")), np.uint32(ord("w"))
-_PLUS, _HASH, _LAST_ASCII = np.uint32(ord("+")), np.uint32(ord("#")), np.uint32(127)
-_LESS, _GREATER = np.uint32(ord("<")), np.uint32(ord(">"))
+_DOT, _COLON, _W, _PLUS, _HASH, _LESS, _GREATER, _LAST_ASCII = (np.uint32(ord(c)) for c in ".:w+#<>\x7f")
 _LEFT_QUOTE, _RIGHT_QUOTE, _QUOTES, _LAST_QUOTE = np.uint32(0xAB), np.uint32(0xBB), np.uint32(0x201C), np.uint32(0x201F)
 _WIDE_PUNCTUATION = np.uint32(0x3000), np.uint32(0x3020), np.uint32(0xFF00), np.uint32(0xFF0F)
 

@@ -62,9 +62,7 @@ def read_text(source: Source, segmenter: Segmenter, options: TextInput | None = 
     <BLANKLINE>
     """
     options = (options or TextInput()).check()
-    for piece in _read(split_text(source, options, 0), segmenter, options):
-        assert isinstance(piece, Sentence)
-        yield piece
+    yield from _read(split_text(source, options, 0), segmenter, options)
 
 
 def split_text(source: Source, options: TextInput | None = None, size: int = _BLOCK) -> Iterator[TextPiece]:
@@ -142,9 +140,7 @@ def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) ->
     return _read(split_text_units(source, options, 0), segmenter, options)
 
 
-def _read(
-    pieces: Iterator[TextPiece | MalformedUnit], segmenter: Segmenter, options: TextInput
-) -> Iterator[Sentence | MalformedUnit]:
+def _read(pieces: Iterator[Any], segmenter: Segmenter, options: TextInput) -> Iterator[Any]:
     """Yield the sentences of pieces, numbered throughout, and what is between these."""
     number = 0
     for piece in pieces:

@@ -79,7 +79,10 @@ def lay_out(characters: Characters) -> Text:
     start, end, blanks = _chunks(lower, kind)
     flags, fixed = np.empty(len(start), np.uint8), joined.copy()
     text = Text(lower, kind, joined, _runs(kind), start, end, blanks, np.empty(len(start), np.uint32), flags, fixed)
-    _describe_chunks(text)
+    for c in range(len(start)):
+        text.chunk[c] = hash_codes(lower, start[c], end[c], MAX_HASHED)
+        dotted = _is_dotted(kind, start[c], end[c])
+        flags[c] = mark_addresses(lower, kind, start[c], end[c], fixed) | 16 * dotted
     _fit_lines(start, end, blanks)
     return text
 
@@ -233,16 +236,6 @@ def _chunks(codes: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Uint8s]:
     if count:
         blanks[count - 1] = NO_BLANKS if inside else PARAGRAPH
     return start[:count].copy(), end[:count].copy(), blanks[:count].copy()
-
-
-@kernel
-def _describe_chunks(text: Text) -> None:
-    """Compute the hashes and flags of the chunks, and mark the characters inside addresses and names."""
-    for c in range(len(text.start)):
-        first, last = text.start[c], text.end[c]
-        text.chunk[c] = hash_codes(text.lower, first, last, MAX_HASHED)
-        text.flags[c] = mark_addresses(text.lower, text.kind, first, last, text.fixed)
-        text.flags[c] |= 16 * _is_dotted(text.kind, first, last)
 
 
 @kernel

@@ -121,9 +121,8 @@ class UnicodeRules:
         sure = own.tokens | own.abbreviations | own.before_numbers
         kept = sorted(form for form in counts if _is_irregular(form) and (form in sure or likely(form)))
         if language is not None:
-            language = language._replace(
-                tokens=frozenset(each for each in language.tokens if each in sure or likely(each))
-            )
+            tokens = frozenset(each for each in language.tokens if each in sure or likely(each))
+            language = language._replace(tokens=tokens)
         return cls(kept[:_MAX_LEXICON], language)
 
     def state(self) -> dict[str, Any]:
@@ -273,9 +272,7 @@ class UnicodeRules:
         blanks[np.searchsorted(end, layout.end)] = layout.blanks
         if len(blanks):
             blanks[-1] = PARAGRAPH
-        scores = np.where(blanks == PARAGRAPH, np.float32(np.inf), np.where(blanks == BROKEN, -0.5, -2.0)).astype(
-            np.float32
-        )
+        scores = np.where(blanks == PARAGRAPH, np.inf, np.where(blanks == BROKEN, -0.5, -2.0)).astype(np.float32)
         forms = [text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
         first, attached = layout.kind[start], np.concatenate([[False], blanks[:-1] == NO_BLANKS]).tolist()
         closed = 0  # whether a full stop, perhaps with closing brackets behind it, ends here

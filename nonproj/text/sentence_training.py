@@ -94,8 +94,8 @@ def _usage(counts: np.ndarray, texts: Sequence[TrainingText]) -> Usage:
     """Return how the words of some texts are used; ``counts`` are those of `letter_case`."""
     tables = [text.table() for text in texts]
     tags = np.concatenate([text.tags for text in texts])
-    columns = ([table.word for table in tables], [table.suffix for table in tables])
-    word, suffix = (np.concatenate([keys[PADDING:-PADDING] for keys in column]) for column in columns)
+    word = np.concatenate([table.word[PADDING:-PADDING] for table in tables])
+    suffix = np.concatenate([table.suffix[PADDING:-PADDING] for table in tables])
     return Usage(case_classes(counts), _most_frequent(word, tags), _most_frequent(suffix, tags))
 
 

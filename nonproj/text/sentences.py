@@ -59,6 +59,27 @@ class Beginnings(NamedTuple):
     mass: np.ndarray
 
 
+class SentenceModel(NamedTuple):
+    """A model that scores the ends of sentences.
+
+    Attributes
+    ----------
+    usage : Usage
+        How words are used, by hash.
+    weights : ndarray, float32
+        Of the linear model.
+    threshold : float
+        This is subtracted from the log-odds of each end.
+    network : SentenceNetwork
+        Its scores are added to those of the weights.
+    """
+
+    usage: Usage
+    weights: np.ndarray
+    threshold: float
+    network: SentenceNetwork = empty_network()
+
+
 class EndModel(NamedTuple):
     """The weights of templates, the tables of the network, and the threshold of an end."""
 
@@ -250,14 +271,14 @@ def _score_ends(table: TokenTable, seen: EncodedText, model: EndModel, cost: flo
     return scores
 
 
-def score_ends(
-    table: TokenTable,
-    usage: Usage,
-    weights: np.ndarray,
-    threshold: float,
-    cost: float = COST,
-    network: SentenceNetwork | None = None,
-) -> np.ndarray:
+def _as_kernels_read(table: TokenTable, model: SentenceModel) -> tuple[EncodedText, EndModel]:
+    """Return a text and a model as kernels read them."""
+    network = model.network
+    end_model = EndModel(model.weights, network.states, network.output, float(model.threshold))
+    return network.encode(table, model.usage), end_model
+
+
+def score_ends(table: TokenTable, model: SentenceModel, cost: float = COST) -> np.ndarray:
     """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends.
 
     It is the log-odds of an end, but at least 0.001 from 0 on the side of the decision.  The decisions maximise the sum
@@ -266,35 +287,21 @@ def score_ends(
     Parameters
     ----------
     table : TokenTable
-    usage : Usage
-    weights : ndarray, float32
-    threshold : float
-        This is subtracted from the log-odds of each end.
+    model : SentenceModel
     cost : float
         The larger it is, the fewer sentences are found where they are not certain.
-    network : SentenceNetwork, optional
-        Its scores are added to those of the weights.
     """
-    network = network or empty_network()
-    model = EndModel(weights, network.states, network.output, float(threshold))
-    found: np.ndarray = _score_ends(table, network.encode(table, usage), model, float(cost))
+    found: np.ndarray = _score_ends(table, *_as_kernels_read(table, model), float(cost))
     return found
 
 
-def alternatives(
-    table: TokenTable,
-    usage: Usage,
-    weights: np.ndarray,
-    threshold: float,
-    least: float = LEAST,
-    network: SentenceNetwork | None = None,
-) -> Alternatives:
+def alternatives(table: TokenTable, model: SentenceModel, least: float = LEAST) -> Alternatives:
     """Return the spans of tokens that are a sentence with a minimum probability, and the best sentences.
 
     Parameters
     ----------
-    table, usage, weights, threshold, network
-        As for `score_ends`.
+    table : TokenTable
+    model : SentenceModel
     least : float
         The least probability, above 0.
     """
@@ -302,9 +309,7 @@ def alternatives(
     room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
     places = np.zeros((2, room), np.int64)
     stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
-    network = network or empty_network()
-    model = EndModel(weights, network.states, network.output, float(threshold))
-    found = _find_sentences(table, network.encode(table, usage), model, COST, stretches)
+    found = _find_sentences(table, *_as_kernels_read(table, model), COST, stretches)
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
     masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))

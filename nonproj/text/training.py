@@ -21,7 +21,7 @@ from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.layout import MAX_HASHED, Text
 from nonproj.text.sentence_network import NETWORK, check_network
 from nonproj.text.sentence_training import COPIES, LEARNING_RATE, learn_sentences
-from nonproj.text.sentences import alternatives, score_ends
+from nonproj.text.sentences import SentenceModel, alternatives, score_ends
 from nonproj.text.token_table import token_table
 from nonproj.text.tokens import (
     ALWAYS,
@@ -66,18 +66,13 @@ class TextModels:
     ----------
     token_model : TokenModel
         What decides where tokens end.
-    sentence_weights : ndarray, float32
-    usage : Usage
-        How words are used, by hash.
+    sentence_model : SentenceModel
+        What decides where sentences end.
     words : tuple of two ndarrays, or None
         How often each word occurs, uint8, by hash, and weights, float32; None where every unit is a word: see
         `nonproj.text.words`.
     blanks : bool
         Whether words may contain blanks.
-    threshold : float
-        Minimum score of a sentence end.
-    network : SentenceNetwork
-        Its scores are added to those of the sentence weights.
     """
 
     schema: ClassVar[Schema] = Schema(
@@ -91,9 +86,8 @@ class TextModels:
         self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"])
         self.words = (tables["lexicon"], tables["words"]) if "words" in tables else None
         self.blanks = blanks
-        self.usage = Usage(tables["case"], tables["tag"], tables["suffix"])
-        self.sentence_weights, self.threshold = tables["sentences"], threshold
-        self.network = check_network(tables)
+        usage = Usage(tables["case"], tables["tag"], tables["suffix"])
+        self.sentence_model = SentenceModel(usage, tables["sentences"], threshold, check_network(tables))
 
     def tokens(self, layout: Text) -> TokenSpans:
         """Return the tokens of a text."""
@@ -108,18 +102,16 @@ class TextModels:
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
-        table = token_table(layout, start, end)
-        return score_ends(table, self.usage, self.sentence_weights, self.threshold, network=self.network)
+        return score_ends(token_table(layout, start, end), self.sentence_model)
 
     def alternatives(self, layout: Text, start: np.ndarray, end: np.ndarray) -> Alternatives:
         """Return the stretches of tokens that may be sentences."""
-        table = token_table(layout, start, end)
-        return alternatives(table, self.usage, self.sentence_weights, self.threshold, network=self.network)
+        return alternatives(token_table(layout, start, end), self.sentence_model)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""
         tables = {name: self._tables[name] for name in _ARRAYS if name in self._tables}
-        return {"threshold": self.threshold, "blanks": self.blanks, "templates": _TEMPLATES}, tables
+        return {"threshold": self.sentence_model.threshold, "blanks": self.blanks, "templates": _TEMPLATES}, tables
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> TextModels:
