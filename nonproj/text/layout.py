@@ -96,8 +96,9 @@ def _runs(kind: Uint8s) -> Int64s:
     return run
 
 
-def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first characters of the tokens and those behind their last, int64[T] each.
+@kernel
+def spans(text: Text, token_ends: Bools) -> tuple[Int64s, Int64s]:
+    """Return the first characters of the tokens and those behind their last, int64[T] each; long tokens are cut.
 
     Parameters
     ----------
@@ -112,39 +113,22 @@ def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> start.tolist(), end.tolist()
     ([0, 2, 4], [2, 3, 6])
     """
-    marks = token_ends & (text.kind > NEWLINE)
-    marks &= text.fixed == 0
-    marks[text.end - 1] = True
-    start, end = _spans(text, marks)
-    if len(end) and (end - start).max() > MAX_TOKEN:
-        _cut_tokens(text.joined, start, end, marks)
-        start, end = _spans(text, marks)
-    return start, end
-
-
-def _spans(text: Text, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    end = np.flatnonzero(marks).astype(np.int64) + np.int64(1)
-    start = np.empty_like(end)
-    start[1:] = end[:-1]
-    start[np.searchsorted(end, text.start, side="right")] = text.start
-    return start, end
+    size, count = token_ends.sum() + len(text.start) + len(text.kind) // MAX_TOKEN, 0
+    start, end = np.empty(size, np.int64), np.empty(size, np.int64)
+    for c in range(len(text.start)):
+        begin = text.start[c]
+        for i in range(text.start[c], text.end[c]):
+            ends = i + 1 == text.end[c] or (token_ends[i] and not text.fixed[i])
+            if ends or is_too_long(text.joined, begin, i):
+                start[count], end[count] = begin, i + 1
+                count, begin = count + 1, i + 1
+    return start[:count], end[:count]
 
 
 @kernel
 def is_too_long(joined: Uint8s, begin: int, i: int) -> bool:
     """Return whether a token that began at ``begin`` is cut after the character ``i``."""
     return i + 1 - begin >= MAX_TOKEN and (not joined[i] or i + 1 - begin >= 2 * MAX_TOKEN)
-
-
-@kernel
-def _cut_tokens(joined: Uint8s, start: Int64s, end: Int64s, marks: Bools) -> None:
-    """Mark the ends of the pieces of tokens that are too long."""
-    for t in range(len(start)):
-        begin = start[t]
-        for i in range(start[t], end[t] - 1):
-            if is_too_long(joined, begin, i):
-                marks[i] = True
-                begin = i + 1
 
 
 @kernel

@@ -212,7 +212,7 @@ class _Graph(NamedTuple):
 
 
 @kernel
-def _graph(found: Lattices, token: int, weights: Float32s) -> _Graph:
+def _graph(found: Lattices, token: int, segment: Window, pair: Window, weights: Float32s) -> _Graph:
     """Return the scored segments of a token."""
     a, b = found.first[token], found.first[token + 1]
     atoms, both = np.empty((b - a, _WIDTH), np.uint32), np.empty(2 * _WIDTH, np.uint32)
@@ -221,10 +221,10 @@ def _graph(found: Lattices, token: int, weights: Float32s) -> _Graph:
     pairs = _pairs(begin, end, found.given[a:b, 0])
     places, pair_places = np.empty((b - a, _N_SEGMENT), np.int32), np.empty((len(pairs), _N_PAIR), np.int32)
     for k in range(len(atoms)):
-        hash_window(_SEGMENT, atoms[k], _SHIFT, places[k])
+        hash_window(segment, atoms[k], _SHIFT, places[k])
     for j in range(len(pairs)):
         both[:_WIDTH], both[_WIDTH:] = atoms[pairs[j, 0]], atoms[pairs[j, 1]]
-        hash_window(_PAIR, both, _SHIFT, pair_places[j])
+        hash_window(pair, both, _SHIFT, pair_places[j])
     scores = _sum_weights(places, weights), _sum_weights(pair_places, weights)
     return _Graph(begin, end, pairs, scores[0], scores[1], places, pair_places)
 
@@ -318,13 +318,15 @@ class Examples(NamedTuple):
 
 
 @kernel
-def _epoch(examples: Examples, order: Int64s, weights: Float32s, squares: Float32s) -> None:
+def _epoch(
+    examples: Examples, order: Int64s, segment: Window, pair: Window, weights: Float32s, squares: Float32s
+) -> None:
     """Go through the examples once."""
     for x in order:
         token = examples.token[x]
         a, b = examples.lattices.first[token], examples.lattices.first[token + 1]
         if b - a > 1:
-            graph = _graph(examples.lattices, token, weights)
+            graph = _graph(examples.lattices, token, segment, pair, weights)
             _learn_token(graph, examples.gold[a:b], examples.context[x], examples.factor[x], weights, squares)
 
 
@@ -333,20 +335,20 @@ def learn(examples: Examples, seed: int) -> np.ndarray:
     weights, random = np.zeros(1 << BITS, np.float32), np.random.default_rng(seed)
     squares, mean = np.full(len(weights), 1e-6, np.float32), LaterMean([weights], EPOCHS)
     for _ in range(EPOCHS):
-        _epoch(examples, random.permutation(len(examples.token)), weights, squares)
+        _epoch(examples, random.permutation(len(examples.token)), _SEGMENT, _PAIR, weights, squares)
         mean.add()
     mean.apply()
     return weights
 
 
 @kernel
-def _best(found: Lattices, weights: Float32s) -> tuple[Float64s, Int64s, Int64s]:
+def _best(found: Lattices, segment: Window, pair: Window, weights: Float32s) -> tuple[Float64s, Int64s, Int64s]:
     """Return the margins of `best_paths`, the last segment of each path, and for each segment the one before it."""
     n_tokens = len(found.first) - 1
     margin, last, back = np.empty(n_tokens), np.empty(n_tokens, np.int64), np.empty(len(found.begin), np.int64)
     for token in range(n_tokens):
         a = found.first[token]
-        graph = _graph(found, token, weights)
+        graph = _graph(found, token, segment, pair, weights)
         n, length = len(graph.score), graph.end.max()
         best, before = np.full(n, -np.inf), back[a : a + n]
         for e in range(n):
@@ -375,7 +377,7 @@ def best_paths(found: Lattices, weights: np.ndarray) -> tuple[np.ndarray, list[l
     paths : list of list of int
         Numbers of segments among those of the token.
     """
-    margin, last, back = _best(found, weights)
+    margin, last, back = _best(found, _SEGMENT, _PAIR, weights)
     paths = []
     for first, e in zip(found.first.tolist(), last.tolist(), strict=False):
         path = []

@@ -178,8 +178,10 @@ def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32
 
 
 @kernel
-def hash_around(table: TokenTable, known: KnownWords, t: int, shift: np.uint32, atoms: Uint32s, places: Int32s) -> None:
-    """Write the places of the features of the tokens around the place after row ``t``.
+def hash_around(
+    window: Window, table: TokenTable, known: KnownWords, t: int, shift: np.uint32, atoms: Uint32s, places: Int32s
+) -> None:
+    """Write the places of the features of the tokens around the place after row ``t``, by the templates `WINDOW`.
 
     The attributes of tokens in other paragraphs are absent.
     """
@@ -190,14 +192,14 @@ def hash_around(table: TokenTable, known: KnownWords, t: int, shift: np.uint32, 
         describe_token(table, known, row, atoms, own)
         atoms[own + 10] = row == 0
     atoms[_ONE] = 1
-    hash_window(WINDOW, atoms, shift, places)
+    hash_window(window, atoms, shift, places)
 
 
 @kernel
-def hash_state(state: int, shift: np.uint32, atoms: Uint32s, places: Int32s) -> None:
-    """Write the places of the features of a state, after `hash_around` has written the other attributes."""
+def hash_state(window: Window, state: int, shift: np.uint32, atoms: Uint32s, places: Int32s) -> None:
+    """Write the places of the features of a state, by the templates `STATE_WINDOW`, after `hash_around`."""
     atoms[_PLACE], atoms[_INSIDE], atoms[_VERBS] = state // 16, state // 4, state % 4
-    hash_window(STATE_WINDOW, atoms, shift, places)
+    hash_window(window, atoms, shift, places)
 
 
 @kernel
@@ -231,8 +233,8 @@ def sentence_examples(table: TokenTable, ends: Bools, usage: Usage, bits: int, m
     for i in range(len(ends)):
         t = PADDING + i
         if table.blanks[t] != PARAGRAPH:
-            hash_around(table, known, t, shift, atoms, rows[count])
-            hash_state(states[i], shift, atoms, rows[count, N_LOCAL:])
+            hash_around(WINDOW, table, known, t, shift, atoms, rows[count])
+            hash_state(STATE_WINDOW, states[i], shift, atoms, rows[count, N_LOCAL:])
             rows[count] ^= at_line_end(table.blanks[t])
             gold[count] = ends[i]
             count += 1

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.linear.hashing import Window
 from nonproj.text.alternatives import COST, LEAST, Alternatives
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, table_shift
@@ -22,6 +23,8 @@ from nonproj.text.sentence_features import (
     N_FEATURES,
     N_LOCAL,
     N_STATES,
+    STATE_WINDOW,
+    WINDOW,
     at_line_end,
     brackets_after,
     hash_around,
@@ -81,8 +84,11 @@ class SentenceModel(NamedTuple):
 
 
 class EndModel(NamedTuple):
-    """The weights of templates, the tables of the network, and the threshold of an end."""
+    """The templates without and with the beginning of the sentence, their weights, the tables of the network, and the
+    threshold of an end."""
 
+    around: Window
+    back: Window
     weights: Float32s
     states: Float32s
     output: Float32s
@@ -139,7 +145,8 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, c
 @kernel
 def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel, work: EndBuffers) -> float:
     """Return the score of a sentence end after row ``t`` by the tokens around, in the linear model."""
-    hash_around(table, known, t, np.uint32(table_shift(len(model.weights))), work.atoms, work.places)
+    shift = np.uint32(table_shift(len(model.weights)))
+    hash_around(model.around, table, known, t, shift, work.atoms, work.places)
     score, side = -model.threshold, at_line_end(table.blanks[t])
     for j in range(N_LOCAL):
         score += model.weights[work.places[j] ^ side]
@@ -149,7 +156,7 @@ def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel,
 @kernel
 def _probability(t: int, state: int, score: float, side: int, model: EndModel, work: EndBuffers) -> float:
     """Return the probability of a sentence end after row ``t``, given its score by the tokens around."""
-    hash_state(state, np.uint32(table_shift(len(model.weights))), work.atoms, work.places)
+    hash_state(model.back, state, np.uint32(table_shift(len(model.weights))), work.atoms, work.places)
     for j in range(N_FEATURES - N_LOCAL):
         score += model.weights[work.places[j] ^ side]
     score += network_score(model.states, model.output, work.sums[t], state + N_STATES * side)
@@ -274,8 +281,8 @@ def _score_ends(table: TokenTable, seen: EncodedText, model: EndModel, cost: flo
 def _as_kernels_read(table: TokenTable, model: SentenceModel) -> tuple[EncodedText, EndModel]:
     """Return a text and a model as kernels read them."""
     network = model.network
-    end_model = EndModel(model.weights, network.states, network.output, float(model.threshold))
-    return network.encode(table, model.usage), end_model
+    tables = model.weights, network.states, network.output
+    return network.encode(table, model.usage), EndModel(WINDOW, STATE_WINDOW, *tables, float(model.threshold))
 
 
 def score_ends(table: TokenTable, model: SentenceModel, cost: float = COST) -> np.ndarray:

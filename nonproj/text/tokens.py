@@ -266,9 +266,14 @@ class TokenModel(NamedTuple):
     weights: np.ndarray
 
 
-@kernel
 def tokenize(text: Text, model: TokenModel) -> TokenSpans:
     """Return the tokens of a text, those that are longer than `nonproj.text.layout.MAX_TOKEN` cut."""
+    return _tokenize(text, model, WINDOW)
+
+
+@kernel
+def _tokenize(text: Text, model: TokenModel, window: Window) -> TokenSpans:
+    """Return what `tokenize` returns; with templates as an argument, the code is faster than with constants."""
     candidate, weights = model.candidate, model.weights
     size = _count_places(text, candidate) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
     start, end, log_odds = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, np.float32(np.inf))
@@ -281,7 +286,7 @@ def tokenize(text: Text, model: TokenModel) -> TokenSpans:
             if kinds == SOMETIMES:
                 _look_around(text, c, i, atoms)
                 _look_at_strings(text, c, begin, i, model.known, 0, atoms)
-                hash_window(WINDOW, atoms, np.uint32(shift), out)
+                hash_window(window, atoms, np.uint32(shift), out)
                 for j in range(N_FEATURES):
                     score += weights[out[j]]
             ends = kinds == ALWAYS or score > 0 or is_too_long(text.joined, begin, i)

@@ -131,7 +131,7 @@ def _described(size: int, place: int, count: int) -> int:
 
 
 @kernel
-def match(units: TokenTable, allowed: Bools, lexicon: Uint8s) -> LexiconMatches:
+def _match(units: TokenTable, allowed: Bools, lexicon: Uint8s) -> LexiconMatches:
     """Return the words of a lexicon, by hash, around each place."""
     shift, n = np.uint32(table_shift(len(lexicon))), len(allowed)
     across, before, behind = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(n, np.uint32)
@@ -167,7 +167,7 @@ def _look_around(units: TokenTable, matches: LexiconMatches, u: int, atoms: Uint
 @kernel
 def word_examples(units: TokenTable, joins: Bools, allowed: Bools, lexicon: Uint8s, bits: int) -> tuple[Int32s, Uint8s]:
     """Return features and gold decisions of the open places."""
-    size, matches = allowed.sum(), match(units, allowed, lexicon)
+    size, matches = allowed.sum(), _match(units, allowed, lexicon)
     rows, gold = np.empty((size, N_FEATURES), np.int32), np.empty(size, np.uint8)
     count, atoms = 0, np.zeros(_CELLS, np.uint32)
     for u in range(len(allowed)):
@@ -179,8 +179,7 @@ def word_examples(units: TokenTable, joins: Bools, allowed: Bools, lexicon: Uint
     return rows, gold
 
 
-@kernel
-def score_joins(units: TokenTable, allowed: Bools, lexicon: Uint8s, weights: Float32s) -> Float32s:
+def score_joins(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray, weights: np.ndarray) -> Float32s:
     """Return the score of a word that goes on after each unit, float32[U]: above 0 where one does.
 
     Parameters
@@ -192,12 +191,18 @@ def score_joins(units: TokenTable, allowed: Bools, lexicon: Uint8s, weights: Flo
         How often each word, by the hashes of its units, occurs in training.
     weights : ndarray, float32
     """
-    scores, matches = np.full(len(allowed), np.float32(-np.inf)), match(units, allowed, lexicon)
+    return _score(units, allowed, lexicon, WINDOW, weights)
+
+
+@kernel
+def _score(units: TokenTable, allowed: Bools, lexicon: Uint8s, window: Window, weights: Float32s) -> Float32s:
+    """Return what `score_joins` returns."""
+    scores, matches = np.full(len(allowed), np.float32(-np.inf)), _match(units, allowed, lexicon)
     out, atoms, shift = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32), table_shift(len(weights))
     for u in range(len(allowed)):
         if allowed[u]:
             _look_around(units, matches, u, atoms)
-            hash_window(WINDOW, atoms, np.uint32(shift), out)
+            hash_window(window, atoms, np.uint32(shift), out)
             score = np.float32(0.0)
             for j in range(N_FEATURES):
                 score += weights[out[j]]
