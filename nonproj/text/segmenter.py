@@ -252,7 +252,8 @@ def _limited(scores: np.ndarray, sizes: np.ndarray, limit: int) -> list[int]:
     are not short.
     """
     ends = (np.flatnonzero(scores > 0) + 1).tolist()
-    total = np.concatenate([[0], np.cumsum(sizes)])
+    total = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=total[1:])
     if np.diff(total[[0, *ends]]).max(initial=0) <= limit:
         return ends
     found, first = [], 0
