@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter, itemgetter
@@ -47,9 +47,7 @@ class Analyzer:
 
     name: ClassVar[str] = "tagger"
     schema: ClassVar[Schema] = Schema(
-        {},
-        {},
-        [Schema({"tagger": Tagger.schema}, {}), Schema({"lemmatizer": Lemmatizer.schema}, {})],
+        {}, {}, [Schema({"tagger": Tagger.schema}, {}), Schema({"lemmatizer": Lemmatizer.schema}, {})]
     )
 
     def __init__(self, tagger: Tagger | None, lemmatizer: Lemmatizer | None):
@@ -92,7 +90,8 @@ class Analyzer:
         """
         progress = progress or (lambda items, _: items)
         files = load_templates(folder)
-        columns = [column for column in (LEMMA, *TAG_COLUMNS) if _has_values(sentences, column)]
+        used = {column for s in sentences for row in s.rows for column in (LEMMA, *TAG_COLUMNS) if row[column] != "_"}
+        columns = sorted(used)
         if not columns:
             raise ConfigError("treebank.train", "there are no lemmas and no tags to learn")
         tagger, lemmatizer = (start.tagger, start.lemmatizer) if start else (None, None)
@@ -235,8 +234,3 @@ class Analyzer:
 def quick(options: TaggerConfig) -> TaggerConfig:
     """Return the options of a tagger that only tags what another model learns from."""
     return replace(options, restarts=1, network_epochs=(options.network_epochs + 1) // 2)
-
-
-def _has_values(sentences: Iterable[Sentence], column: int) -> bool:
-    """Return whether any word has a value in a column."""
-    return any(row[column] != "_" for sentence in sentences for row in sentence.rows)

@@ -14,6 +14,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
 from nonproj.linear.weights import zero_of
+from nonproj.tagging.lexicon import keep_best
 from nonproj.tagging.templates import WINDOW, ChainTemplates
 from nonproj.tagging.words import FormTable
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
@@ -176,8 +177,14 @@ def list_units(chain: Chain, tags: Int32s, count: int, units: UnitSums) -> None:
 
 
 @kernel
-def _sum_weights(chain: Chain, n_places: int, previous: int, units: UnitSums, weights: Float32s | Int16s) -> None:
-    """Sum the weights of each listed part at the first places, and after a previous tag at those for its attribute."""
+def _score_listed(
+    chain: Chain, n_places: int, previous: int, units: UnitSums, weights: Float32s | Int16s, scores: Float64s
+) -> None:
+    """Write the score of each listed candidate, the sum over its parts.
+
+    Each listed part is scored once, by the weights at the first places, and after a previous tag at those for its
+    attribute.
+    """
     places, shift, coefficients = units.places, chain.shift, chain.same_coefficient
     for k in range(units.count[1]):
         unit, attribute, total = units.unit[k], units.attribute[k], zero_of(weights)
@@ -189,16 +196,11 @@ def _sum_weights(chain: Chain, n_places: int, previous: int, units: UnitSums, we
                 key = np.uint32(places[n_places + t] + share(coefficients[t], value))
                 total += weights[(key >> shift) ^ unit]
         units.sums[k] = total
-
-
-@kernel
-def _add_up(units: UnitSums, scores: Float64s) -> None:
-    """Write the sum over the parts of each listed candidate."""
     for c in range(units.count[0]):
-        total = 0.0
+        score = 0.0
         for i in range(units.start[c], units.start[c + 1]):
-            total += units.sums[units.which[i]]
-        scores[c] = total
+            score += units.sums[units.which[i]]
+        scores[c] = score
 
 
 @kernel
@@ -209,8 +211,7 @@ def score_own(
     own, shift = words.own[form], chain.shift
     for t in range(own.shape[0]):
         units.places[t] = own[t] >> shift
-    _sum_weights(chain, own.shape[0], -1, units, weights)
-    _add_up(units, scores)
+    _score_listed(chain, own.shape[0], -1, units, weights, scores)
     for c in range(units.count[0]):
         tag, total = words.tag[form, c], zero_of(weights)
         for k in range(words.prior.shape[2]):
@@ -240,8 +241,7 @@ def score_tag_pairs(
             units.places[t] = np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]) >> chain.shift
         for t in range(triple - same):
             units.places[same - pair + t] = np.uint32(key[same - skip + t] + chain.same[previous, t])
-        _sum_weights(chain, same - pair, previous, units, weights)
-        _add_up(units, scores[b])
+        _score_listed(chain, same - pair, previous, units, weights, scores[b])
 
 
 @kernel
@@ -253,8 +253,7 @@ def score_triples(
     for t in range(chain.bounds[5] - triple):
         part = np.uint32(chain.triple_share[0, p, t] + chain.triple_share[1, q, t])
         units.places[t] = np.uint32(key[triple - skip + t] + part) >> chain.shift
-    _sum_weights(chain, chain.bounds[5] - triple, -1, units, weights)
-    _add_up(units, scores)
+    _score_listed(chain, chain.bounds[5] - triple, -1, units, weights, scores)
 
 
 @kernel
@@ -265,21 +264,14 @@ def score_local(
     n_context = chain.bounds[2] - chain.bounds[1]
     for t in range(n_context):
         units.places[t] = key[t] >> chain.shift
-    _sum_weights(chain, n_context, -1, units, weights)
-    _add_up(units, scores)
+    _score_listed(chain, n_context, -1, units, weights, scores)
     for c in range(units.count[0]):
         scores[c] += own[c]
 
 
 @kernel
 def prune_candidates(
-    count: Int64s,
-    local: Float64s,
-    pairs: Float64s,
-    threshold: float,
-    limit: int,
-    kept: Int64s,
-    margins: Float64s,
+    count: Int64s, local: Float64s, pairs: Float64s, threshold: float, limit: int, kept: Int64s, margins: Float64s
 ) -> Int64s:
     """Keep the candidates whose best first-order sequence is nearly as good as the best of all; return their numbers.
 
@@ -306,21 +298,13 @@ def prune_candidates(
         for c in range(count[i]):
             forward[i, c] += backward[i, c]
             best = max(best, forward[i, c])
-        lowest = best - threshold
-        left[i] = 0
         margins[i], found = np.inf, False
         for c in range(count[i]):
-            x = forward[i, c]
-            if x < best or found:
-                margins[i] = min(margins[i], best - x)
-            found = found or x == best
-            if x >= lowest and (left[i] < limit or x > forward[i, kept[i, limit - 1]]):
-                k = left[i] if left[i] < limit else limit - 1
-                while k > 0 and forward[i, kept[i, k - 1]] < x:
-                    kept[i, k] = kept[i, k - 1]
-                    k -= 1
-                kept[i, k] = c
-                left[i] = min(left[i] + 1, limit)
+            if forward[i, c] < best or found:
+                margins[i] = min(margins[i], best - forward[i, c])
+            found = found or forward[i, c] == best
+        # the row of ``backward`` is not needed any more
+        left[i] = keep_best(forward[i, : count[i]], best - threshold, kept[i, :limit], backward[i])
     return left
 
 

@@ -77,16 +77,29 @@ class Observations(NamedTuple):
     own: np.ndarray
 
 
-def score_words(chain: Chain, words: FormTable, weights: np.ndarray) -> np.ndarray:
+@kernel
+def score_words(chain: Chain, words: FormTable, weights: Float32s | Int16s) -> Float64s:
     """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
-    scores = np.zeros(words.tag.shape)
-    _score_all(chain, words, weights, scores)
+    forms = np.arange(words.tag.shape[0], dtype=np.int32)
+    return _score_forms(chain, words, forms, weights, new_units(chain, words.tag.shape[1]))
+
+
+@kernel
+def _score_forms(
+    chain: Chain, words: FormTable, forms: Int32s, weights: Float32s | Int16s, units: UnitSums
+) -> Float64s:
+    """Return the scores of the candidates of some forms."""
+    scores = np.zeros((forms.shape[0], words.tag.shape[1]))
+    for i in range(forms.shape[0]):
+        list_units(chain, words.tag[forms[i]], words.count[forms[i]], units)
+        score_own(chain, words, forms[i], units, weights, scores[i])
     return scores
 
 
+@kernel
 def tag_text(
-    chain: Chain, words: FormTable, own: np.ndarray, text: FormRows, weights: np.ndarray, pruning: Pruning
-) -> tuple[np.ndarray, np.ndarray]:
+    chain: Chain, words: FormTable, own: Float64s, text: FormRows, weights: Float32s | Int16s, pruning: Pruning
+) -> tuple[Int32s, Float64s]:
     """Return the tag of each word of some sentences, int32, and its margin, float64.
 
     ``own``, float64[n_words, limit], has the score of each word's candidates by the word alone, from `score_words`.
@@ -94,8 +107,17 @@ def tag_text(
     The margin is the difference between the best first-order sequences with the best two candidates of the word,
     infinite where there is only one, in the units of the weights.
     """
-    tags, margins = np.empty(len(text.form), np.int32), np.empty(len(text.form))
-    _tag_text(chain, words, own, text, weights, pruning, tags, margins)
+    n, units = text.form.shape[0], new_units(chain, own.shape[1])
+    tags, margins, gold = np.empty(n, np.int32), np.empty(n), GoldTags(np.full(n, np.int32(-1)), 0.0)
+    for s in range(text.start.shape[0] - 1):
+        first, end = text.start[s], text.start[s + 1]
+        if first < end:
+            keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
+            hash_context(words, text, s, keys)
+            observations = Observations(text.form[first:end], keys, own[first:end])
+            path = _decode(chain, words, observations, weights, gold, pruning, margins[first:end], units)
+            for i in range(first, end):
+                tags[i] = words.tag[text.form[i], path[i - first]]
     return tags, margins
 
 
@@ -118,29 +140,6 @@ def train_text(
     wrong = int(_train(chain, words, text, order, gold, Pruning(1e30, limit), beside, float(averaged.step), table))
     averaged.advance(len(order))
     return wrong
-
-
-@kernel
-def _score_all(chain: Chain, words: FormTable, weights: Float32s | Int16s, scores: Float64s) -> None:
-    """Fill the scores of the candidates of all forms."""
-    _score_words(
-        chain,
-        words,
-        np.arange(words.tag.shape[0], dtype=np.int32),
-        weights,
-        new_units(chain, words.tag.shape[1]),
-        scores,
-    )
-
-
-@kernel
-def _score_words(
-    chain: Chain, words: FormTable, forms: Int32s, weights: Float32s | Int16s, units: UnitSums, scores: Float64s
-) -> None:
-    """Fill the scores of the candidates of some forms."""
-    for i in range(forms.shape[0]):
-        list_units(chain, words.tag[forms[i]], words.count[forms[i]], units)
-        score_own(chain, words, forms[i], units, weights, scores[i])
 
 
 @kernel
@@ -190,37 +189,6 @@ def _decode(
 
 
 @kernel
-def _tag_text(
-    chain: Chain,
-    words: FormTable,
-    own: Float64s,
-    text: FormRows,
-    weights: Float32s | Int16s,
-    pruning: Pruning,
-    tags: Int32s,
-    margins: Float64s,
-) -> None:
-    """Fill the tag of each word and its margin."""
-    gold, units = GoldTags(np.empty(text.form.shape[0], np.int32), 0.0), new_units(chain, own.shape[1])
-    for i in range(text.form.shape[0]):
-        gold.candidate[i] = -1
-    for s in range(text.start.shape[0] - 1):
-        first, end = text.start[s], text.start[s + 1]
-        if first < end:
-            keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
-            hash_context(words, text, s, keys)
-            form = text.form[first:end]
-            scores = np.empty((end - first, own.shape[1]))
-            for i in range(end - first):
-                for c in range(own.shape[1]):
-                    scores[i, c] = own[first + i, c]
-            observations = Observations(form, keys, scores)
-            path = _decode(chain, words, observations, weights, gold, pruning, margins[first:end], units)
-            for i in range(end - first):
-                tags[first + i] = words.tag[form[i], path[i]]
-
-
-@kernel
 def _train(
     chain: Chain,
     words: FormTable,
@@ -241,8 +209,7 @@ def _train(
         form = text.form[first:end]
         keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
         hash_context(words, text, s, keys)
-        own = np.zeros((end - first, words.tag.shape[1]))
-        _score_words(chain, words, form, weights, units, own)
+        own = _score_forms(chain, words, form, weights, units)
         for i in range(first, min(end, added.shape[0])):
             for c in range(added.shape[1]):
                 own[i - first, c] += added[i, c]
@@ -261,7 +228,7 @@ def _update(
     chain: Chain, words: FormTable, observations: Observations, gold: Int32s, path: Int64s, step: float, table: Table
 ) -> None:
     """Add the features of the gold sequence, subtract those of the other, where the two differ."""
-    (form, keys, _), (weights, total) = observations, table
+    form, keys, _ = observations
     n = form.shape[0]
     boundary = chain.values.shape[0] - 1
     tags = np.full((2, n + 2), boundary, np.int64)
@@ -277,52 +244,37 @@ def _update(
             if alone:
                 for prior in words.prior[form[i], path[i] if side else gold[i]]:
                     place = prior >> chain.shift
-                    change_weight(weights, total, place, sign, step)
-                    _add(chain, prior, tag, sign, step, weights, total)
+                    change_weight(table[0], table[1], place, sign, step)
+                    _add(chain, prior, tag, sign, step, table)
                 for t in range(words.own.shape[1]):
-                    _add(chain, words.own[form[i], t], tag, sign, step, weights, total)
+                    _add(chain, words.own[form[i], t], tag, sign, step, table)
                 for t in range(chain.bounds[2] - chain.bounds[1]):
-                    _add(chain, keys[i, t], tag, sign, step, weights, total)
+                    _add(chain, keys[i, t], tag, sign, step, table)
             if pair:
-                _add_pair(chain, keys[i], tags[side, i + 1], tag, sign, step, weights, total)
+                _add_pair(chain, keys[i], tags[side, i + 1], tag, sign, step, table)
             if triple:
                 for t in range(chain.bounds[5] - chain.bounds[4]):
                     part = chain.triple_share[0, tags[side, i + 1], t] + chain.triple_share[1, tags[side, i], t]
                     key = np.uint32(keys[i, chain.bounds[4] - chain.bounds[1] + t] + part)
-                    _add(chain, key, tag, sign, step, weights, total)
+                    _add(chain, key, tag, sign, step, table)
 
 
 @kernel
-def _add(
-    chain: Chain,
-    key: int | np.uint32,
-    tag: int,
-    sign: float | np.float32,
-    step: float,
-    weights: Float32s,
-    total: Float64s,
-) -> None:
+def _add(chain: Chain, key: int | np.uint32, tag: int, sign: float | np.float32, step: float, table: Table) -> None:
     """Move the weights at the place of a hash, combined with each part of a tag."""
     place = key >> chain.shift
     for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
-        change_weight(weights, total, place ^ chain.units[u], sign, step)
+        change_weight(table[0], table[1], place ^ chain.units[u], sign, step)
 
 
 @kernel
 def _add_pair(
-    chain: Chain,
-    key: Uint32s,
-    previous: int,
-    tag: int,
-    sign: float | np.float32,
-    step: float,
-    weights: Float32s,
-    total: Float64s,
+    chain: Chain, key: Uint32s, previous: int, tag: int, sign: float | np.float32, step: float, table: Table
 ) -> None:
     """Move the weights of the templates about the previous tag."""
     pair, same, triple, skip = chain.bounds[2], chain.bounds[3], chain.bounds[4], chain.bounds[1]
     for t in range(same - pair):
-        _add(chain, np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]), tag, sign, step, weights, total)
+        _add(chain, np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]), tag, sign, step, table)
     for t in range(triple - same):
         base = np.uint32(key[same - skip + t] + chain.same[previous, t])
         for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
@@ -330,4 +282,4 @@ def _add_pair(
                 value = np.uint64(chain.values[previous, chain.unit_attribute[u]])
                 part = share(chain.same_coefficient[t], value)
                 place = (np.uint32(base + part) >> chain.shift) ^ chain.units[u]
-                change_weight(weights, total, place, sign, step)
+                change_weight(table[0], table[1], place, sign, step)

@@ -15,7 +15,6 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread
-from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.folds import blocks
 from nonproj.linear.hashing import hash_numbers, hash_suffixes, hash_texts
 from nonproj.linear.perceptron import AveragedWeights
@@ -46,6 +45,7 @@ from nonproj.tagging.words import (
     bin_probabilities,
     outside,
     share_words,
+    tables_of_folds,
     text_atoms,
 )
 from nonproj.types import Sentence
@@ -107,17 +107,13 @@ class Lemmatizer:
         found: list[Any] = list(map(known.get, words))
         if None in found:
             new = [word for word in dict.fromkeys(words) if word not in known]
-            known.update(zip(new, self._lemmas(new), strict=True))
+            made, lemmas = _make_words(self.lexicon, self.known, new, self.scripts, self.table)
+            scores = score_words(self.chain, made, self.weights)
+            scores[np.arange(scores.shape[1]) >= made.count[:, None]] = -np.inf
+            best = zip(new, lemmas, scores.argmax(axis=1).tolist(), strict=True)
+            known.update((word, row[i] if row else word[0]) for word, row, i in best)
             found = list(map(known.get, words))
         return found
-
-    def _lemmas(self, words: list[Word]) -> list[str]:
-        """Return the lemma of each word, without looking into the cache."""
-        made, lemmas = _make_words(self.lexicon, self.known, words, self.scripts, self.table)
-        scores = score_words(self.chain, made, self.weights)
-        scores[np.arange(scores.shape[1]) >= made.count[:, None]] = -np.inf
-        best = zip(words, lemmas, scores.argmax(axis=1).tolist(), strict=True)
-        return [row[i] if row else word[0] for word, row, i in best]
 
     @classmethod
     def fit(
@@ -159,15 +155,21 @@ class Lemmatizer:
             known = _count_keys(np.concatenate([np.repeat(*start.known), lemma]))
             return cls(scripts, lexicon, known, templates, start.weights)
         table = chain_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
-        made, rows = _training_words(counter, list(words), form, fold, lemma, scripts, table)
-        weights = _train(made, rows, target, _script_chain(scripts, table, options.bits), options, seed, progress)
+        listed = list(words)
+
+        def make(numbers: np.ndarray, others: np.ndarray) -> FormTable:
+            known = _count_keys(lemma[others])
+            return _make_words(counter.count(others), known, [listed[i] for i in numbers], scripts, table)[0]
+
+        tables, rows = tables_of_folds(outside(table, _SMOOTHING.limit, 3), form, fold, make)
+        weights = _train(tables, rows, target, _script_chain(scripts, table, options.bits), options, seed, progress)
         return cls(scripts, lexicon, _count_keys(lemma), templates, quantise(weights)[0])
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the same lemmatizer."""
         known = {"known_key": self.known[0], "known_count": self.known[1]}
         meta = {"scripts": self.scripts, "templates": self.templates}
-        return meta, {"weights": self.weights, **self.lexicon._asdict(), **known}
+        return meta, {"weights": self.weights, **self.lexicon.arrays(), **known}
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Lemmatizer:
@@ -237,7 +239,7 @@ def _make_words(
     """Return `FormTable` of forms with tags, and the lemmas of each one's candidates, those that apply."""
     groups = np.zeros(len(scripts), np.int32)
     allowed = [np.empty(0, np.int32)] * len(words)
-    places = find_forms(lexicon, word_keys(list(words)))
+    places = find_forms(lexicon, word_keys(words))
     found = list_candidates(lexicon, places, groups, allowed, _SMOOTHING)
     lemmas: list[list[str]] = []
     for i, (word, tags, count) in enumerate(zip(words, found.tag.tolist(), found.count.tolist(), strict=True)):
@@ -268,9 +270,10 @@ def _make_words(
 
 def _was_seen(lexicon: Lexicon, places: np.ndarray, script: int) -> bool:
     """Return whether a script was seen with a form or its lower case, whose places in the lexicon come first."""
-    tables = (lexicon.form_start, lexicon.form_tag), (lexicon.lower_start, lexicon.lower_tag)
-    pairs = zip(places[:2].tolist(), tables, strict=True)
-    return any(place >= 0 and script in tag[start[place] : start[place + 1]] for place, (start, tag) in pairs)
+    pairs = zip(places[:2].tolist(), (lexicon.form, lexicon.lower), strict=True)
+    return any(
+        place >= 0 and script in table.tag[table.start[place] : table.start[place + 1]] for place, table in pairs
+    )
 
 
 def _atoms(words: Sequence[Word]) -> np.ndarray:
@@ -278,27 +281,6 @@ def _atoms(words: Sequence[Word]) -> np.ndarray:
     tags = [text for _, upos, xpos, feats in words for text in (upos, f"{upos}|{xpos}", f"{upos}|{xpos}|{feats}")]
     of_tags = hash_texts(tags).reshape(len(words), 3)
     return np.column_stack([text_atoms([form for form, *_ in words]), of_tags]).astype(np.int64)
-
-
-def _training_words(
-    counter: Counter,
-    words: list[Word],
-    form: np.ndarray,
-    fold: np.ndarray,
-    lemma: np.ndarray,
-    scripts: list[str],
-    table: ChainTemplates,
-) -> tuple[FormTable, np.ndarray]:
-    """Return tables with a row for each word in each fold, by the lexicon of the other folds, and each word's row."""
-    parts, rows, used = [outside(table, _SMOOTHING.limit, 3)], np.zeros(len(form), np.int32), 1
-    for number in np.unique(fold):
-        inside = fold == number
-        numbers, inverse = np.unique(form[inside], return_inverse=True)
-        lexicon, known = counter.count(~inside), _count_keys(lemma[~inside])
-        parts.append(_make_words(lexicon, known, [words[i] for i in numbers], scripts, table)[0])
-        rows[inside] = used + inverse
-        used += len(numbers)
-    return FormTable(*concatenated_columns(parts)), rows
 
 
 def _train(

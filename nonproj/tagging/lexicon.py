@@ -7,6 +7,7 @@ suffixes are known by hashes of 32 bits, so a lexicon is a few arrays of numbers
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import LONGEST, hash_suffixes, hash_texts, place_share
-from nonproj.types import Float64s, Int16s, Int32s, Int64s
+from nonproj.types import Float64s, Int32s, Int64s
 
 SUFFIX = 7
 """The longest suffix of the guesser, in characters."""
@@ -24,38 +25,42 @@ RARE = 10
 """Forms that occur more often say nothing about new ones (Brants 2000)."""
 
 
-class Lexicon(NamedTuple):
-    """The tags of forms and suffixes, counted.
+class TagCounts(NamedTuple):
+    """The tags of keys, which are hashes, and how often each was seen.
 
     Attributes
     ----------
-    form_key, lower_key, suffix_key : ndarray, int32
-        Hashes of forms, of lower-cased forms and of suffixes, each sorted.
-    form_start, lower_start, suffix_start : ndarray, int32
+    key : ndarray, int32
+        Sorted.
+    start : ndarray, int32
         The entries of key ``k`` are ``start[k]:start[k + 1]``.
-    form_tag, lower_tag, suffix_tag : ndarray, int16
+    tag : ndarray, int16
         The tag of each entry.
-    form_count, lower_count, suffix_count : ndarray, int32
+    count : ndarray, int32
         How often the entry was seen.
     """
 
-    form_key: np.ndarray
-    form_start: np.ndarray
-    form_tag: np.ndarray
-    form_count: np.ndarray
-    lower_key: np.ndarray
-    lower_start: np.ndarray
-    lower_tag: np.ndarray
-    lower_count: np.ndarray
-    suffix_key: np.ndarray
-    suffix_start: np.ndarray
-    suffix_tag: np.ndarray
-    suffix_count: np.ndarray
+    key: np.ndarray
+    start: np.ndarray
+    tag: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # hides that of tuples
+
+
+class Lexicon(NamedTuple):
+    """The tags of forms, of lower-cased forms and of suffixes, counted."""
+
+    form: TagCounts
+    lower: TagCounts
+    suffix: TagCounts
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays `LEXICON`, from which `check_lexicon` makes the same lexicon."""
+        return dict(zip(LEXICON, itertools.chain(*self), strict=True))
 
 
 LEXICON = {
     f"{kind}_{field}": (dtype, shape)
-    for kind in ("form", "lower", "suffix")
+    for kind in Lexicon._fields
     for field, dtype, shape in (
         ("key", "int32", f"{kind}s"), ("start", "int32", "*"), ("tag", "int16", f"{kind}_tags"),
         ("count", "int32", f"{kind}_tags"),
@@ -163,19 +168,21 @@ class Counter:
         count = np.bincount(self.pair_of[words], minlength=len(self.pairs))
         total = np.bincount(self.pair_form, count, self.n_forms)[self.pair_form]
         rare = np.where(total <= RARE, count, 0)[self.owner]
-        found = Lexicon(*self.form.count(count), *self.lower.count(count), *self.suffix.count(rare))
+        found = Lexicon(self.form.count(count), self.lower.count(count), self.suffix.count(rare))
         return found if self.known is None else joined(self.known, found)
 
 
 def joined(one: Lexicon, other: Lexicon) -> Lexicon:
     """Return a lexicon with the counts of two."""
-    columns: list[np.ndarray] = []
-    for i in range(0, 12, 4):
-        tables = one[i : i + 4], other[i : i + 4]
-        key = np.concatenate([np.repeat(key.astype(np.int64), np.diff(start)) for key, start, _, _ in tables])
-        tag, count = (np.concatenate([table[k].astype(np.int64) for table in tables]) for k in (2, 3))
-        columns += _Entries(key, tag).count(count)
-    return Lexicon(*columns)
+    tables = []
+    for both in zip(one, other, strict=True):
+        keys, starts, tags, counts = zip(*both, strict=True)
+        key = np.concatenate(
+            [np.repeat(key.astype(np.int64), np.diff(start)) for key, start in zip(keys, starts, strict=True)]
+        )
+        tag, count = (np.concatenate(arrays).astype(np.int64) for arrays in (tags, counts))
+        tables.append(_Entries(key, tag).count(count))
+    return Lexicon(*tables)
 
 
 class _Entries:
@@ -186,13 +193,13 @@ class _Entries:
         entries, self.entry = np.unique(number << 32 | tag, return_inverse=True)
         self.entry_key, self.tag = entries >> 32, (entries & 0xFFFF).astype(np.int16)
 
-    def count(self, count: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return keys, starts, tags and counts of the entries whose pairs' counts are not all zero."""
+    def count(self, count: np.ndarray) -> TagCounts:
+        """Return the entries whose pairs' counts are not all zero."""
         total = np.bincount(self.entry, count, len(self.tag)).astype(np.int32)
         seen = total > 0
         size = np.bincount(self.entry_key[seen], minlength=len(self.key))
         start = np.cumsum([0, *size[size > 0]], dtype=np.int32)
-        return self.key[size > 0].astype(np.int32), start, self.tag[seen], total[seen]
+        return TagCounts(self.key[size > 0].astype(np.int32), start, self.tag[seen], total[seen])
 
 
 def find_keys(sorted_keys: np.ndarray, keys: np.ndarray) -> np.ndarray:
@@ -207,9 +214,9 @@ def find_keys(sorted_keys: np.ndarray, keys: np.ndarray) -> np.ndarray:
 def find_forms(lexicon: Lexicon, keys: Keys) -> np.ndarray:
     """Return where a lexicon has each form, lower-cased form and suffix, -1 if nowhere: int32[n_forms, 2 + longest]."""
     found = np.empty((len(keys.form), 2 + keys.suffix.shape[1]), np.int32)
-    found[:, 0] = find_keys(lexicon.form_key, keys.form)
-    found[:, 1] = find_keys(lexicon.lower_key, keys.lower)
-    found[:, 2:] = np.where(keys.inside, find_keys(lexicon.suffix_key, keys.suffix), -1)
+    found[:, 0] = find_keys(lexicon.form.key, keys.form)
+    found[:, 1] = find_keys(lexicon.lower.key, keys.lower)
+    found[:, 2:] = np.where(keys.inside, find_keys(lexicon.suffix.key, keys.suffix), -1)
     return found
 
 
@@ -251,47 +258,31 @@ def list_candidates(
         For each form the tags that it may have; empty for all.
     smoothing : Smoothing
     """
-    n, limit = len(found), smoothing.limit
     start = np.cumsum([0, *map(len, allowed)], dtype=np.int64)
     flat = np.concatenate([np.empty(0, np.int32), *allowed])
-    made = CandidateTags(
-        np.zeros(n, np.int32), np.zeros((n, limit), np.int32), np.zeros((n, limit)),
-        np.zeros((n, 2), np.int32), np.zeros(n, np.int32),
-    )  # fmt: skip
-    _list_candidates(lexicon, found, groups, start, flat, smoothing, made)
+    made: CandidateTags = _list_candidates(lexicon, found, groups, start, flat, smoothing)
     return made
 
 
 @kernel
 def _list_candidates(
-    lexicon: Lexicon,
-    found: Int32s,
-    groups: Int32s,
-    allowed_start: Int64s,
-    allowed: Int32s,
-    smoothing: Smoothing,
-    made: CandidateTags,
-) -> None:
-    """Fill the candidates of each form."""
-    n_tags = groups.shape[0]
+    lexicon: Lexicon, found: Int32s, groups: Int32s, allowed_start: Int64s, allowed: Int32s, smoothing: Smoothing
+) -> CandidateTags:
+    """Return the candidates of each form."""
+    n, n_tags, limit = found.shape[0], groups.shape[0], smoothing.limit
+    count, tag, chosen = np.zeros(n, np.int32), np.zeros((n, limit), np.int32), np.zeros((n, limit))
+    made = CandidateTags(count, tag, chosen, np.zeros((n, 2), np.int32), np.zeros(n, np.int32))
     p = np.empty(n_tags)
-    for i in range(found.shape[0]):
+    for i in range(n):
         for t in range(n_tags):
             p[t] = 1e-6 / n_tags
-        for level in range(2, found.shape[1]):
-            k = found[i, level]
+        for k in found[i, 2:]:
             if k >= 0:
-                _interpolate(p, lexicon.suffix_start, lexicon.suffix_tag, lexicon.suffix_count, k, smoothing.suffix)
-        for which in range(1, -1, -1):
-            k = found[i, which]
-            if k >= 0 and which == 1:
-                made.seen[i, 1] = _interpolate(
-                    p, lexicon.lower_start, lexicon.lower_tag, lexicon.lower_count, k, smoothing.lower
-                )
-            elif k >= 0:
-                made.seen[i, 0] = _interpolate(
-                    p, lexicon.form_start, lexicon.form_tag, lexicon.form_count, k, smoothing.form
-                )
+                _interpolate(p, lexicon.suffix, k, smoothing.suffix)
+        if found[i, 1] >= 0:
+            made.seen[i, 1] = _interpolate(p, lexicon.lower, found[i, 1], smoothing.lower)
+        if found[i, 0] >= 0:
+            made.seen[i, 0] = _interpolate(p, lexicon.form, found[i, 0], smoothing.form)
         made.group[i] = _hash_groups(p, groups)
         if allowed_start[i] < allowed_start[i + 1]:
             total = 0.0
@@ -300,13 +291,14 @@ def _list_candidates(
                 total -= p[allowed[k]]
             for t in range(n_tags):
                 p[t] = -p[t] / total if p[t] < 0.0 else 0.0
-        made.count[i] = _select(p, smoothing.threshold, made.tag[i], made.p[i])
+        made.count[i] = keep_best(p, smoothing.threshold * p.max(), made.tag[i], made.p[i])
+    return made
 
 
 @kernel
-def _interpolate(p: Float64s, start: Int32s, tag: Int16s, count: Int32s, k: int, weight: float) -> int:
+def _interpolate(p: Float64s, table: TagCounts, k: int, weight: float) -> int:
     """Mix the entries of key ``k`` into a distribution that counts as ``weight`` words; return their count."""
-    total = 0
+    total, start, tag, count = 0, table.start, table.tag, table.count
     for e in range(start[k], start[k + 1]):
         total += count[e]
     scale = 1.0 / (total + weight)
@@ -329,26 +321,29 @@ def _hash_groups(p: Float64s, groups: Int32s) -> int:
 
 
 @kernel
-def _select(p: Float64s, threshold: float, tag: Int32s, chosen: Float64s) -> int:
-    """Move the likeliest tags into a row, likeliest first; return their number."""
-    n, lowest = 0, threshold * p.max()
-    for t in range(p.shape[0]):
-        x = p[t]
-        if x > 0.0 and x >= lowest and (n < tag.shape[0] or x > chosen[n - 1]):
-            k = n if n < tag.shape[0] else n - 1
-            while k > 0 and chosen[k - 1] < x:
-                chosen[k], tag[k] = chosen[k - 1], tag[k - 1]
+def keep_best(values: Float64s, lowest: float, numbers: Int32s | Int64s, best: Float64s) -> int:
+    """Write the numbers of the largest values, largest first, and these, as many as there is room for; return how many.
+
+    Values less than ``lowest`` are left out.
+    """
+    n, room = 0, numbers.shape[0]
+    for t in range(values.shape[0]):
+        x = values[t]
+        if x >= lowest and (n < room or x > best[n - 1]):
+            k = n if n < room else n - 1
+            while k > 0 and best[k - 1] < x:
+                best[k], numbers[k] = best[k - 1], numbers[k - 1]
                 k -= 1
-            chosen[k], tag[k] = x, t
-            n = min(n + 1, tag.shape[0])
+            best[k], numbers[k] = x, t
+            n = min(n + 1, room)
     return n
 
 
 def check_lexicon(arrays: dict[str, np.ndarray], n_tags: int, name: str) -> Lexicon:
     """Return a lexicon from `LEXICON` in a model; raise `ModelError` unless kernels can read it."""
-    lexicon = Lexicon(*(arrays[field] for field in Lexicon._fields))
-    for i in range(0, 12, 4):
-        key, start, tag, count = lexicon[i : i + 4]
+    tables = [[arrays[f"{kind}_{field}"] for field in TagCounts._fields] for kind in Lexicon._fields]
+    lexicon = Lexicon(*(TagCounts(*table) for table in tables))
+    for key, start, tag, count in lexicon:
         if len(start) != len(key) + 1 or start[0] != 0 or start[-1] != len(tag):
             raise ModelError(f"the lexicon of the {name} has arrays of different lengths")
         if (start[1:] < start[:-1]).any() or (key[1:] <= key[:-1]).any():

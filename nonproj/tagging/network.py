@@ -122,11 +122,6 @@ class TagNetwork:
         self.output = sum_parts(weights.output, tags)
         self.outside = self._layers(form_rows(np.array([0, 1]), np.array([OUTSIDE], np.int32)))
 
-    @property
-    def size(self) -> int:
-        """The number of hidden units."""
-        return len(self.weights.bias)
-
     def layers(self, forms: Sequence[str]) -> FormLayers:
         """Return the contributions of forms to the scores of tags."""
         start, hashes = form_hashes(forms)
@@ -138,9 +133,7 @@ class TagNetwork:
         if numbers is not None and self.words:
             there, first = np.flatnonzero(numbers >= 0), len(self.weights.rows) - len(self.words.words)
             vectors[there] += self.weights.rows[first + numbers[there]]
-        found = np.zeros((len(vectors), OFFSETS, self.size), np.float32)
-        _multiply(vectors, self.weights.hidden, found)
-        return FormLayers(found, vectors if self.context else vectors[:, :0])
+        return FormLayers(_multiply(vectors, self.weights.hidden), vectors if self.context else vectors[:, :0])
 
     def score(self, forms: FormLayers, words: FormTable, text: FormRows, factor: float, scores: np.ndarray) -> None:
         """Add the factor times the scores of all candidates of the words of some sentences.
@@ -201,19 +194,13 @@ def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """
     lowers = [form.lower() for form in forms]
     shapes = [ATTRIBUTES["shape"](form, "_", "_", "_", "_") for form in forms]
-    pieces, whose = [], []
-    for i, lower in enumerate(lowers):
-        for piece in _pieces(f"<{lower}>"):
-            pieces.append(piece)
-            whose.append(i)
-    codes, ends = code_points_of(pieces)
-    owner, count = np.array(whose, np.int64), _count_ngrams(np.diff(ends))
+    pieces = [(i, piece) for i, lower in enumerate(lowers) for piece in _pieces(f"<{lower}>")]
+    codes, ends = code_points_of([piece for _, piece in pieces])
+    owner, count = np.array([i for i, _ in pieces], np.int64), _count_ngrams(np.diff(ends))
     start = np.concatenate(([0], np.cumsum(2 + np.bincount(owner, count, len(forms)).astype(np.int64))))
     keys = np.empty(start[-1], np.uint32)
-    keys[start[:-1]], keys[start[:-1] + 1] = (
-        hash_texts([f"={x}" for x in lowers]),
-        hash_texts([f"#{x}" for x in shapes]),
-    )
+    keys[start[:-1]] = hash_texts([f"={lower}" for lower in lowers])
+    keys[start[:-1] + 1] = hash_texts([f"#{shape}" for shape in shapes])
     _hash_ngrams(codes, ends, 2 * (owner + 1) + np.cumsum(count) - count, keys)
     return start, (keys >> np.uint32(32 - INDEX_BITS)).astype(np.int64)
 
@@ -272,14 +259,16 @@ def form_rows(start: np.ndarray, row: np.ndarray) -> SparseRows:
 
 
 @kernel
-def _multiply(vectors: Float32s, hidden: Float32s, found: Float32s) -> None:
-    """Add each vector times each matrix, in a fixed order."""
+def _multiply(vectors: Float32s, hidden: Float32s) -> Float32s:
+    """Return each vector times each matrix, float32[n, OFFSETS, K], summed in a fixed order."""
+    found = np.zeros((vectors.shape[0], hidden.shape[0], hidden.shape[2]), np.float32)
     for i in range(vectors.shape[0]):
         for o in range(hidden.shape[0]):
             for d in range(vectors.shape[1]):
                 x = vectors[i, d]
                 for k in range(hidden.shape[2]):
                     found[i, o, k] += x * hidden[o, d, k]
+    return found
 
 
 @kernel

@@ -101,15 +101,14 @@ class TagNetworkLearner:
         rows = draw_weights(self.rng, (max(int(self.index.max()), OUTSIDE) + 1, WIDTH), 0.1)
         rows[0] = 0.0
         hidden = draw_weights(self.rng, (OFFSETS, WIDTH, HIDDEN), 1.4 / np.sqrt(OFFSETS * WIDTH))
-        bias, output = np.zeros(HIDDEN, np.float32), np.zeros((tags.n_units, HIDDEN), np.float32)
+        self.bias, self.output = np.zeros(HIDDEN, np.float32), np.zeros((tags.n_units, HIDDEN), np.float32)
         self.context = ContextLayers(WIDTH, HIDDEN, LAYERS, self.rng)
         alone = np.concatenate(hidden, axis=1)
         self.words = WordNumbers(vectors.words) if vectors else None
         projection = Projection(vectors.table, WIDTH, 1, self.rng) if vectors else None
         self.number = np.concatenate([[-1], self.words.of(forms)]) if self.words else np.full(len(forms) + 1, -1)
         self.layers = HiddenLayers(AdaGrad(rows, _FIRST_SQUARE), self.context, alone, projection)
-        self.bias, self.output = bias, output
-        self.dense = [alone, bias, output, *self.context.tables]
+        self.dense = [alone, self.bias, self.output, *self.context.tables]
         self._adam = Adam(self.dense)
 
     def epoch(self, number: int, epochs: int) -> tuple[float, int]:

@@ -14,6 +14,7 @@ A script that deletes other characters than a form has does not apply to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -26,6 +27,9 @@ _CASES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "t": (str.lower, lambda text: text[:1].upper() + text[1:]),
     "u": (str.lower, str.upper),
 }
+
+
+_EDIT, _EDITS = (re.compile(pattern, re.DOTALL) for pattern in (">|[-+].", "(?:>|[-+].)*"))
 
 
 def make_script(form: str, lemma: str) -> str:
@@ -90,20 +94,13 @@ def is_whole(script: str) -> bool:
 
 @lru_cache(100_000)
 def _parse(script: str) -> tuple[str, int, list[tuple[str, str]], int, list[tuple[str, str]]]:
-    """Return the case, and the edits of both ends, each after the number of characters that it reads."""
+    """Return the case, and the edits of both ends, each after the number of characters that it reads.
+
+    An edit is an operation and its character, which is empty for ``>``.
+    """
     case, *ends = script.split("\t")
-    before, after = (_read(end) for end in ends)
+    before, after = ([(edit[0], edit[1:]) for edit in _EDIT.findall(end)] for end in ends)
     return case, sum(o != "+" for o, _ in before), before, sum(o != "+" for o, _ in after), after
-
-
-def _read(edits: str) -> list[tuple[str, str]]:
-    """Return edits as pairs of an operation and its character, which is empty for ``>``."""
-    made, i = [], 0
-    while i < len(edits):
-        size = 1 if edits[i] == ">" else 2
-        made.append((edits[i], edits[i + 1 : i + size]))
-        i += size
-    return made
 
 
 def _edit(edits: list[tuple[str, str]], text: str) -> str | None:
@@ -153,10 +150,5 @@ def is_script(text: object) -> bool:
         return False
     if text[0] == "=":
         return "\t" not in text
-    fields = text.split("\t")
-    if len(fields) != 3 or fields[0] not in _CASES:
-        return False
-    for operation, character in (edit for end in fields[1:] for edit in _read(end)):
-        if operation not in ">-+" or (operation != ">" and len(character) != 1):
-            return False
-    return True
+    case, *ends = text.split("\t")
+    return case in _CASES and len(ends) == 2 and all(map(_EDITS.fullmatch, ends))

@@ -10,7 +10,6 @@ import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
-from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.folds import blocks
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import CONTINUED_STEP, AveragedWeights
@@ -23,12 +22,12 @@ from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import Chain, FormRows, make_chain
 from nonproj.tagging.decoding import GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.encoded import EncoderTagScorer
-from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
+from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, check_lexicon, form_keys
 from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwork, check_network
 from nonproj.tagging.network_learning import TagCorpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
-from nonproj.tagging.templates import ChainTemplates, chain_templates
-from nonproj.tagging.words import WORD_ATTRIBUTES, FormTable, make_words, outside
+from nonproj.tagging.templates import chain_templates
+from nonproj.tagging.words import SMOOTHING, WORD_ATTRIBUTES, FormTable, make_words, outside, tables_of_folds
 from nonproj.types import Sentence
 
 _CACHED_FORMS = 30_000
@@ -130,12 +129,11 @@ class Tagger:
         self.columns = tuple(c for i, c in enumerate(TAG_COLUMNS) if any(tag[i] != "_" for tag in tags.tags))
         self.table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
         self.chain = make_chain(tags, self.table, len(weights).bit_length() - 1)
-        self.smoothing = Smoothing()
         self.pruning = Pruning(THRESHOLD / scale, MAX_TAGS)
         self.margin = MARGIN / scale
         self.network, self.factor = network, _factor(network) * self.margin
         first = network.outside if network else _no_network(1)
-        self._forms = PerThread(partial(_no_forms, self.table, self.smoothing.limit, first))
+        self._forms = PerThread(partial(FormCache, outside(self.table, SMOOTHING.limit, 1), first))
 
     def tag(self, keys: list[Any], lengths: list[int]) -> list[tuple[str, str, str]]:
         """Return the tag of each word.
@@ -194,7 +192,7 @@ class Tagger:
         """Return all that depends on the forms of some keys alone."""
         forms = [key if type(key) is str else key[0] for key in keys]
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
-        made, _ = make_words(self.lexicon, forms, self.tags, allowed, self.smoothing, self.table)
+        made = make_words(self.lexicon, forms, self.tags, allowed, self.table)
         scores = score_words(self.chain, made, self.weights)
         network = self.network.layers(forms) if self.network else _no_network(len(forms))
         return *_drop(made, scores, _OWN * self.pruning.threshold), network
@@ -217,26 +215,35 @@ class Tagger:
         forms: dict[str, int] = {}
         form = np.array([forms.setdefault(row[1], len(forms)) for s in sentences for row in s.rows], np.int64)
         gold = np.array([tags.number.get((row[3], row[4], row[5]), -1) for s in sentences for row in s.rows], np.int64)
-        tag = np.maximum(gold, 0)
-        counter = Counter(form_keys(list(forms)), form, tag, start.lexicon if start else None)
+        tag, texts = np.maximum(gold, 0), list(forms)
+        counter = Counter(form_keys(texts), form, tag, start.lexicon if start else None)
         sizes = np.array([len(s) for s in sentences])
         fold = np.repeat(blocks(len(sentences), LEXICON_FOLDS), sizes)
         table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
-        words, rows = _training_words(counter, list(forms), form, fold, tags, table)
+
+        def make(numbers: np.ndarray, others: np.ndarray) -> FormTable:
+            chosen = [texts[i] for i in numbers]
+            return make_words(counter.count(others), chosen, tags, [_NO_TAGS] * len(chosen), table)
+
+        words, rows = tables_of_folds(outside(table, SMOOTHING.limit, 1), form, fold, make)
         text = FormRows(np.cumsum([0, *sizes], dtype=np.int64), rows)
         network = start.network.extended(tags) if start and start.network else None
         first = ChainStart()
         if start:
             if len(start.weights) != 1 << options.bits:
                 raise ModelError("the weights of the tagger in the model are not those of its options")
-            beside = _scores_of(network, list(forms), form, words, text) if network else None
+            beside = _scores_of(network, texts, form, words, text) if network else None
             first = ChainStart(beside, np.float32(start.scale) * start.weights, CONTINUED_STEP)
-        weights = _train(words, text, tag, tags, table, options, seed, progress, first)
-        table16, scale = quantise(weights)
+        chain, weights = make_chain(tags, table, options.bits), np.zeros(1 << options.bits, np.float32)
+        target = GoldTags(_nearest(words, rows, tag, tags), MARGIN / first.step)
+        for number in range(options.restarts):
+            run = _train(chain, words, text, target, options, (seed, number), progress, first)
+            weights += run / options.restarts
+        table16, scale = quantise(weights * np.float32(first.step))
         if options.network_epochs and not start:
             corpus = TagCorpus(text.start, form, gold)
-            texts, epochs = list(forms), options.network_epochs
-            network = learn_tag_network(texts, corpus, tags, epochs, (seed, Stream.TAG_NETWORK), progress, vectors)
+            seeds, epochs = (seed, Stream.TAG_NETWORK), options.network_epochs
+            network = learn_tag_network(texts, corpus, tags, epochs, seeds, progress, vectors)
         return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, network)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -244,7 +251,7 @@ class Tagger:
         meta = {"tags": [list(tag) for tag in self.tags.tags], "templates": self.templates, "scale": self.scale}
         meta |= {"first": self.tags.first} if self.tags.first < len(self.tags) else {}
         network = self.network.arrays() if self.network else {}
-        return meta, {"weights": self.weights, **self.lexicon._asdict(), **network}
+        return meta, {"weights": self.weights, **self.lexicon.arrays(), **network}
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Tagger:
@@ -284,11 +291,6 @@ def _scores_of(network: TagNetwork, forms: list[str], form: np.ndarray, words: F
     return scores
 
 
-def _no_forms(table: ChainTemplates, limit: int, network: FormLayers) -> FormCache:
-    """Return empty tables of forms."""
-    return FormCache(outside(table, limit, 1), network)
-
-
 def _no_network(n: int) -> FormLayers:
     """Return what there is of forms without a network."""
     return FormLayers(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.float32))
@@ -312,26 +314,6 @@ def _grown(array: np.ndarray, size: int) -> np.ndarray:
     return larger
 
 
-def _training_words(
-    counter: Counter, forms: list[str], form: np.ndarray, fold: np.ndarray, tags: TagSet, table: ChainTemplates
-) -> tuple[FormTable, np.ndarray]:
-    """Return tables with a row for each form in each fold, by the lexicon of the other folds, and each word's row.
-
-    So training sees forms as little known as they are in new text.
-    """
-    smoothing = Smoothing()
-    parts, rows, used = [outside(table, smoothing.limit, 1)], np.zeros(len(form), np.int32), 1
-    for number in np.unique(fold):
-        inside = fold == number
-        numbers, inverse = np.unique(form[inside], return_inverse=True)
-        lexicon = counter.count(~inside)
-        chosen = [forms[i] for i in numbers]
-        parts.append(make_words(lexicon, chosen, tags, [_NO_TAGS] * len(chosen), smoothing, table)[0])
-        rows[inside] = used + inverse
-        used += len(chosen)
-    return FormTable(*concatenated_columns(parts)), rows
-
-
 class ChainStart(NamedTuple):
     """How a chain begins to learn.
 
@@ -351,27 +333,6 @@ class ChainStart(NamedTuple):
 
 
 def _train(
-    words: FormTable,
-    text: FormRows,
-    tag: np.ndarray,
-    tags: TagSet,
-    table: ChainTemplates,
-    options: TaggerConfig,
-    seed: int,
-    progress: Progress,
-    start: ChainStart,
-) -> np.ndarray:
-    """Return averaged weights, float32."""
-    chain = make_chain(tags, table, options.bits)
-    gold = GoldTags(_nearest(words, text.form, tag, tags), MARGIN / start.step)
-    mean = np.zeros(1 << options.bits, np.float32)
-    for run in range(options.restarts):
-        mean += _train_once(chain, words, text, gold, options, (seed, run), progress, start) / options.restarts
-    mean *= np.float32(start.step)
-    return mean
-
-
-def _train_once(
     chain: Chain,
     words: FormTable,
     text: FormRows,

@@ -6,14 +6,15 @@ these tables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.hashing import add_shares, hash_numbers, hash_prefixes, hash_suffixes, hash_texts
 from nonproj.scoring.vocabulary import ATTRIBUTES
-from nonproj.tagging.lexicon import CandidateTags, Lexicon, Smoothing, find_forms, form_keys, list_candidates
+from nonproj.tagging.lexicon import Lexicon, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import WINDOW, ChainTemplates
 
@@ -23,6 +24,9 @@ TEXT_ATTRIBUTES = ("lower", "shape", *(f"prefix{k + 1}" for k in range(_PREFIXES
     f"suffix{k + 1}" for k in range(_SUFFIXES)
 )
 """Attributes of a form: in lower case, its shape, its affixes in lower case."""
+
+SMOOTHING = Smoothing()
+"""That of the tagger's candidates."""
 
 _UNKNOWN = 1
 _LEARNT = ("class", "best", "tag", "count")
@@ -72,29 +76,42 @@ def text_atoms(forms: Sequence[str]) -> np.ndarray:
 
 
 def make_words(
-    lexicon: Lexicon,
-    forms: list[str],
-    tags: TagSet,
-    allowed: list[np.ndarray],
-    smoothing: Smoothing,
-    table: ChainTemplates,
-) -> tuple[FormTable, CandidateTags]:
+    lexicon: Lexicon, forms: list[str], tags: TagSet, allowed: list[np.ndarray], table: ChainTemplates
+) -> FormTable:
     """Return the tables of some forms, without the row for what is outside; see `list_candidates` for ``allowed``."""
     groups = tags.levels[:-1, 1] - 1
-    found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing)
-    atoms = np.zeros((len(forms), len(WORD_ATTRIBUTES)), np.int64)
-    fixed = 1 + len(TEXT_ATTRIBUTES)
-    atoms[:, :fixed] = form_atoms(forms)
-    atoms[found.seen[:, 0] == 0, 0] = _UNKNOWN
-    atoms[found.seen[:, 1] == 0, 1] = _UNKNOWN
-    counts = bin_counts(found.seen)
-    atoms[:, fixed] = found.group
-    atoms[:, fixed + 1] = tags.levels[found.tag[:, 0], 1]
-    atoms[:, fixed + 2] = found.tag[:, 0] + 1
-    atoms[:, fixed + 3] = counts + 1
+    found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, SMOOTHING)
+    best, counts = found.tag[:, 0], bin_counts(found.seen)
+    atoms = np.column_stack([form_atoms(forms), found.group, tags.levels[best, 1], best + 1, counts + 1])
+    atoms[:, :2][found.seen == 0] = _UNKNOWN
     own, shares = share_words(atoms, table)
     prior = hash_numbers(bin_probabilities(found.p) * 64 + counts[:, None] + 1)
-    return FormTable(own, shares, found.count, found.tag, prior[:, :, None]), found
+    return FormTable(own, shares, found.count, found.tag, prior[:, :, None])
+
+
+def tables_of_folds(
+    first: FormTable, form: np.ndarray, fold: np.ndarray, make: Callable[[np.ndarray, np.ndarray], FormTable]
+) -> tuple[FormTable, np.ndarray]:
+    """Return tables with a row for each form in each fold, and each word's row.
+
+    Parameters
+    ----------
+    first : FormTable
+        The row for what is outside the sentence.
+    form, fold : ndarray
+        The number of each word's form, and its fold.
+    make : callable
+        Returns the tables of forms, given their numbers and which words are in the other folds.  By a lexicon of these
+        training sees forms as little known as they are in new text.
+    """
+    parts, rows, used = [first], np.zeros(len(form), np.int32), 1
+    for number in np.unique(fold):
+        inside = fold == number
+        numbers, inverse = np.unique(form[inside], return_inverse=True)
+        parts.append(make(numbers, ~inside))
+        rows[inside] = used + inverse
+        used += len(numbers)
+    return FormTable(*concatenated_columns(parts)), rows
 
 
 def bin_probabilities(p: np.ndarray) -> np.ndarray:

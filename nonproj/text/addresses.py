@@ -20,15 +20,13 @@ from nonproj.text.characters import (
     CONNECTOR,
     DASH,
     DIGIT,
-    LETTER,
-    LOWER,
+    LETTERS,
     MATH,
     OPEN,
     QUOTE,
     SLASH,
     STOP,
     TERMINAL,
-    UPPER,
 )
 from nonproj.types import Int64s, Uint8s, Uint32s
 
@@ -48,13 +46,10 @@ _LONGEST = 8
 """Characters of the endings and names, at most: as many as an integer has bytes."""
 
 _SCHEME, _EMAIL, _NAME, _SLASH = 1, 2, 4, 8
-_LETTERS = (LOWER, UPPER, LETTER)
-_AT_ENDS = (*_LETTERS, DIGIT)
+_AT_ENDS = (*LETTERS, DIGIT)
 _IN_NAMES = (*_AT_ENDS, CONNECTOR, DASH, STOP)
 _BEHIND = (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)
-_DOT, _COLON, _W = np.uint32(ord(".")), np.uint32(ord(":")), np.uint32(ord("w"))
-_PLUS, _HASH, _LAST_ASCII = np.uint32(ord("+")), np.uint32(ord("#")), np.uint32(127)
-_LESS, _GREATER = np.uint32(ord("<")), np.uint32(ord(">"))
+_DOT, _COLON, _W, _PLUS, _HASH, _LESS, _GREATER, _LAST_ASCII = (np.uint32(ord(c)) for c in ".:w+#<>\x7f")
 _LEFT_QUOTE, _RIGHT_QUOTE, _QUOTES, _LAST_QUOTE = np.uint32(0xAB), np.uint32(0xBB), np.uint32(0x201C), np.uint32(0x201F)
 _WIDE_PUNCTUATION = np.uint32(0x3000), np.uint32(0x3020), np.uint32(0xFF00), np.uint32(0xFF0F)
 
@@ -134,7 +129,7 @@ def _named(codes: Uint32s, kind: Uint8s, first: int, earliest: int, i: int, last
 def _signs_end(codes: Uint32s, kind: Uint8s, i: int, last: int) -> int:
     """Return where one of `NAMES` ends that begins at ``i``; ``i`` if there is none."""
     end = i + int(kind[i] == STOP)
-    while end < last and kind[end] in _LETTERS and end - i <= _LONGEST:
+    while end < last and kind[end] in LETTERS and end - i <= _LONGEST:
         end += 1
     letters = end
     while end < last and (codes[end] == _PLUS or codes[end] == _HASH) and end - i <= _LONGEST:

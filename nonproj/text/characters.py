@@ -23,38 +23,21 @@ JOINER are those without one."""
 WORD_KINDS = (LOWER, UPPER, LETTER, DIGIT, NUMBER, CONNECTOR, FORMAT, JOINER)
 """Kinds of the characters of words."""
 
+LETTERS = (LOWER, UPPER, LETTER)
+"""Kinds of letters, but for ideographs."""
+
 KINDS = 32
 """An upper bound on the number of kinds."""
 
 _CATEGORIES = {
-    "Ll": LOWER,
-    "Lu": UPPER,
-    "Lt": UPPER,
-    "Lo": LETTER,
-    "Lm": LETTER,
-    "Mn": EXTEND,
-    "Mc": EXTEND,
-    "Me": EXTEND,
-    "Nd": DIGIT,
-    "Nl": NUMBER,
-    "No": NUMBER,
-    "Pc": CONNECTOR,
-    "Pd": DASH,
-    "Ps": OPEN,
-    "Pi": OPEN,
-    "Pe": CLOSE,
-    "Pf": CLOSE,
-    "Sm": MATH,
-    "Sc": CURRENCY,
-    "Sk": MODIFIER,
-    "So": SYMBOL,
-    "Po": OTHER,
-    "Cf": FORMAT,
-    "Zs": BLANK,
-    "Zl": NEWLINE,
-    "Zp": NEWLINE,
-    "Cc": BLANK,
-}
+    category: kind
+    for kind, categories in {
+        LOWER: "Ll", UPPER: "Lu Lt", LETTER: "Lo Lm", EXTEND: "Mn Mc Me", DIGIT: "Nd", NUMBER: "Nl No", CONNECTOR: "Pc",
+        DASH: "Pd", OPEN: "Ps Pi", CLOSE: "Pe Pf", MATH: "Sm", CURRENCY: "Sc", MODIFIER: "Sk", SYMBOL: "So",
+        OTHER: "Po", FORMAT: "Cf", BLANK: "Zs Cc", NEWLINE: "Zl Zp",
+    }.items()
+    for category in categories.split()
+}  # fmt: skip
 _SPECIAL = {
     **dict.fromkeys("\n\r\x0b\x0c\x85", NEWLINE),
     **dict.fromkeys("\u200b\ufeff", BLANK),
@@ -71,13 +54,7 @@ _SPECIAL = {
     "\u200d": JOINER,
     "\u200c": EXTEND,
 }
-_RANGES = (
-    (0x3041, 0x30FF, IDEOGRAPH),
-    (0x3400, 0x4DBF, IDEOGRAPH),
-    (0x4E00, 0x9FFF, IDEOGRAPH),
-    (0xF900, 0xFAFF, IDEOGRAPH),
-    (0x20000, 0x3FFFF, IDEOGRAPH),
-)
+_IDEOGRAPHS = (0x3041, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF)
 _UNKNOWN = 255
 
 _KIND_SHIFT, _CLASS_SHIFT = 21, 29
@@ -153,10 +130,8 @@ def _kind(character: str) -> int:
     category = unicodedata.category(character)
     if grapheme_class(character) == MARK:
         return EXTEND
-    if category not in ("Cn", "Cc", "Po"):
-        for first, last, kind in _RANGES:
-            if first <= ord(character) <= last:
-                return kind
+    if category not in ("Cn", "Cc", "Po") and any(first <= ord(character) <= last for first, last in _IDEOGRAPHS):
+        return IDEOGRAPH
     return _CATEGORIES.get(category, FORMAT)
 
 

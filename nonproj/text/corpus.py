@@ -146,7 +146,7 @@ def raw_text(paragraphs: Sequence[list[list[SurfaceToken]]], random: np.random.G
     ('Hej! Ja\\n\\nNej\\n', [2, 3, 6, 11], [3, 6, 11])
     """
     pieces: list[str] = []
-    token_ends, sentence_ends, classes, position = [], [], [], 0
+    token_pieces, sentence_pieces, classes = [], [], []  # the numbers of the pieces at whose ends they end
     for paragraph in paragraphs:
         separate, width = False, LINE
         if random is not None:
@@ -163,30 +163,30 @@ def raw_text(paragraphs: Sequence[list[list[SurfaceToken]]], random: np.random.G
                 for number, form in enumerate(token.form.split(" ")):
                     if number:
                         pieces.append(" ")
-                        position, column = position + 1, column + 1
+                        column += 1
                     rest = next(rests)
                     # a line is broken before a chunk that would not fit
                     if pieces and pieces[-1] == " " and column + rest > width:
                         pieces[-1], column = "\n", 0
                     pieces.append(form)
-                    position += len(form)
                     column += len(form)
-                token_ends.append(position - 1)
+                token_pieces.append(len(pieces) - 1)
                 classes.append(token.tag)
                 if last:
-                    sentence_ends.append(position - 1)
+                    sentence_pieces.append(len(pieces) - 1)
                 if token.blank or (last and separate):
                     newline = last and separate
                     pieces.append("\n" if newline else " ")
-                    position, column = position + 1, 0 if newline else column + 1
+                    column = 0 if newline else column + 1
         while pieces and not pieces[-1].strip():
-            position -= len(pieces.pop())
+            pieces.pop()
         pieces.append("\n\n")
-        position += 2
-    text = "".join(pieces)[:-1] if pieces else ""
-    tags = np.zeros(len(text), np.uint8)
-    tags[token_ends] = classes
-    return RawText(text, _marks(token_ends, len(text)), _marks(sentence_ends, len(text)), tags)
+    text, last_character = "".join(pieces)[:-1], np.cumsum([*map(len, pieces)], dtype=np.int64) - 1
+    raw = RawText(text, *(np.zeros(len(text), kind) for kind in (np.bool_, np.bool_, np.uint8)))
+    raw.token_ends[last_character[token_pieces]] = True
+    raw.sentence_ends[last_character[sentence_pieces]] = True
+    raw.tags[last_character[token_pieces]] = classes
+    return raw
 
 
 def _rests_of_chunks(tokens: Sequence[SurfaceToken]) -> Iterator[int]:
@@ -197,9 +197,3 @@ def _rests_of_chunks(tokens: Sequence[SurfaceToken]) -> Iterator[int]:
             rest = len(form) + (0 if token.blank or number else rest)
             lengths.append(rest)
     return reversed(lengths)
-
-
-def _marks(positions: list[int], n: int) -> np.ndarray:
-    marks = np.zeros(n, np.bool_)
-    marks[positions] = True
-    return marks

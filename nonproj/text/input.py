@@ -61,11 +61,8 @@ def read_text(source: Source, segmenter: Segmenter, options: TextInput | None = 
     3       .       _       _       _       _       _       _       _       SpacesAfter=\\s\\s|TokenRange=10:11
     <BLANKLINE>
     """
-    options, number = (options or TextInput()).check(), 0
-    for piece in split_text(source, options, 0):
-        for sentence in piece.read(segmenter, options, number + 1):
-            number += 1
-            yield sentence
+    options = (options or TextInput()).check()
+    yield from _read(split_text(source, options, 0), segmenter, options)
 
 
 def split_text(source: Source, options: TextInput | None = None, size: int = _BLOCK) -> Iterator[TextPiece]:
@@ -106,13 +103,13 @@ def split_text(source: Source, options: TextInput | None = None, size: int = _BL
                     break
         except UnicodeDecodeError as error:
             before = error.object[: error.start].decode()
-            splitter.append(before[: before.rfind("\n") + 1])
+            splitter.buffer += before[: before.rfind("\n") + 1]
             line = splitter.line + splitter.buffer.count("\n")
             byte = f"byte 0x{error.object[error.start]:02x}"
             failure = DataError(name, line, f"{byte} is not UTF-8; recode the file to UTF-8 first")
         except (EOFError, zlib.error, OSError) as error:
             failure = stream_error(error, name, splitter.line - 1 + splitter.buffer.count("\n"))
-    yield from splitter.finish()
+    yield from splitter.flush()
     failure = failure or splitter.failure
     if failure:
         raise failure
@@ -140,8 +137,13 @@ def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) -> Iterator[Sentence | MalformedUnit]:
     """Read plain text like `read_text`; lines that are broken are left out, and reported in their place."""
+    return _read(split_text_units(source, options, 0), segmenter, options)
+
+
+def _read(pieces: Iterator[Any], segmenter: Segmenter, options: TextInput) -> Iterator[Any]:
+    """Yield the sentences of pieces, numbered throughout, and what is between these."""
     number = 0
-    for piece in split_text_units(source, options, 0):
+    for piece in pieces:
         if isinstance(piece, MalformedUnit):
             yield piece
             continue
@@ -192,7 +194,7 @@ def split_text_units(
             raise failure from None
         yield MalformedUnit(name, failure.line, failure.line, failure.line, failure.message)
         return
-    yield from splitter.finish()
+    yield from splitter.flush()
 
 
 def _decodable(stream: Any) -> Iterator[str | bytes]:

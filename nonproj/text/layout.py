@@ -9,19 +9,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes, length_share, place_share
 from nonproj.text.addresses import mark_addresses
-from nonproj.text.characters import (
-    APOSTROPHE,
-    DIGIT,
-    KINDS,
-    LETTER,
-    LOWER,
-    NEWLINE,
-    OPEN,
-    QUOTE,
-    STOP,
-    UPPER,
-    Characters,
-)
+from nonproj.text.characters import APOSTROPHE, DIGIT, KINDS, LETTERS, LOWER, NEWLINE, OPEN, QUOTE, STOP, Characters
 from nonproj.types import Bools, Int64s, Uint8s, Uint32s
 
 NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
@@ -39,8 +27,7 @@ MAX_SHAPE = 16
 """Number of leading kinds on which the hash of a shape depends."""
 
 _RETURN, _FEED, _PARAGRAPH_SEPARATOR = np.uint32(13), np.uint32(10), np.uint32(0x2029)
-_LETTERS = (LOWER, UPPER, LETTER)
-_CLASS = np.array([LOWER if kind in _LETTERS else kind for kind in range(KINDS)], np.uint8)
+_CLASS = np.array([LOWER if kind in LETTERS else kind for kind in range(KINDS)], np.uint8)
 """The class of each kind of characters: all letters are one."""
 
 
@@ -77,6 +64,7 @@ class Text(NamedTuple):
     fixed: np.ndarray
 
 
+@kernel
 def lay_out(characters: Characters) -> Text:
     """Return a text with its chunks.
 
@@ -87,16 +75,14 @@ def lay_out(characters: Characters) -> Text:
     >>> text.start.tolist(), text.end.tolist(), text.blanks.tolist()
     ([0, 4, 14], [3, 11, 19], [1, 5, 0])
     """
-    return _lay_out(*characters)
-
-
-@kernel
-def _lay_out(lower: Uint32s, kind: Uint8s, joined: Uint8s) -> Text:
-    """Return what `lay_out` returns, from the attributes of `Characters`."""
+    lower, kind, joined = characters
     start, end, blanks = _chunks(lower, kind)
     flags, fixed = np.empty(len(start), np.uint8), joined.copy()
     text = Text(lower, kind, joined, _runs(kind), start, end, blanks, np.empty(len(start), np.uint32), flags, fixed)
-    _describe_chunks(text)
+    for c in range(len(start)):
+        text.chunk[c] = hash_codes(lower, start[c], end[c], MAX_HASHED)
+        dotted = _is_dotted(kind, start[c], end[c])
+        flags[c] = mark_addresses(lower, kind, start[c], end[c], fixed) | 16 * dotted
     _fit_lines(start, end, blanks)
     return text
 
@@ -110,8 +96,9 @@ def _runs(kind: Uint8s) -> Int64s:
     return run
 
 
-def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first characters of the tokens and those behind their last, int64[T] each.
+@kernel
+def spans(text: Text, token_ends: Bools) -> tuple[Int64s, Int64s]:
+    """Return the first characters of the tokens and those behind their last, int64[T] each; long tokens are cut.
 
     Parameters
     ----------
@@ -126,39 +113,22 @@ def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> start.tolist(), end.tolist()
     ([0, 2, 4], [2, 3, 6])
     """
-    marks = token_ends & (text.kind > NEWLINE)
-    marks &= text.fixed == 0
-    marks[text.end - 1] = True
-    start, end = _spans(text, marks)
-    if len(end) and (end - start).max() > MAX_TOKEN:
-        _cut_tokens(text.joined, start, end, marks)
-        start, end = _spans(text, marks)
-    return start, end
-
-
-def _spans(text: Text, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    end = np.flatnonzero(marks).astype(np.int64) + np.int64(1)
-    start = np.empty_like(end)
-    start[1:] = end[:-1]
-    start[np.searchsorted(end, text.start, side="right")] = text.start
-    return start, end
+    size, count = token_ends.sum() + len(text.start) + len(text.kind) // MAX_TOKEN, 0
+    start, end = np.empty(size, np.int64), np.empty(size, np.int64)
+    for c in range(len(text.start)):
+        begin = text.start[c]
+        for i in range(text.start[c], text.end[c]):
+            ends = i + 1 == text.end[c] or (token_ends[i] and not text.fixed[i])
+            if ends or is_too_long(text.joined, begin, i):
+                start[count], end[count] = begin, i + 1
+                count, begin = count + 1, i + 1
+    return start[:count], end[:count]
 
 
 @kernel
 def is_too_long(joined: Uint8s, begin: int, i: int) -> bool:
     """Return whether a token that began at ``begin`` is cut after the character ``i``."""
     return i + 1 - begin >= MAX_TOKEN and (not joined[i] or i + 1 - begin >= 2 * MAX_TOKEN)
-
-
-@kernel
-def _cut_tokens(joined: Uint8s, start: Int64s, end: Int64s, marks: Bools) -> None:
-    """Mark the ends of the pieces of tokens that are too long."""
-    for t in range(len(start)):
-        begin = start[t]
-        for i in range(start[t], end[t] - 1):
-            if is_too_long(joined, begin, i):
-                marks[i] = True
-                begin = i + 1
 
 
 @kernel
@@ -253,21 +223,11 @@ def _chunks(codes: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Uint8s]:
 
 
 @kernel
-def _describe_chunks(text: Text) -> None:
-    """Compute the hashes and flags of the chunks, and mark the characters inside addresses and names."""
-    for c in range(len(text.start)):
-        first, last = text.start[c], text.end[c]
-        text.chunk[c] = hash_codes(text.lower, first, last, MAX_HASHED)
-        text.flags[c] = mark_addresses(text.lower, text.kind, first, last, text.fixed)
-        text.flags[c] |= 16 * _is_dotted(text.kind, first, last)
-
-
-@kernel
 def _is_dotted(kind: Uint8s, first: int, last: int) -> bool:
     """Return whether a chunk has two full stops or more, each after one to three letters, and no digit."""
     letters, stops = 0, 0
     for i in range(first, last):
-        if kind[i] in _LETTERS:
+        if kind[i] in LETTERS:
             letters += 1
             if letters > 3:
                 return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,15 +21,7 @@ from nonproj.linear.state import Schema
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import SurfaceToken
 from nonproj.text.multiword_lexicon import KNOWN, MultiwordLexicon, Segment, Words, silent_marks
-from nonproj.text.multiword_model import (
-    CONTEXT,
-    Examples,
-    best_paths,
-    context_places,
-    lattices,
-    learn,
-    shape_of,
-)
+from nonproj.text.multiword_model import CONTEXT, Examples, best_paths, context_places, lattices, learn, shape_of
 from nonproj.text.multiword_segments import divisions
 from nonproj.text.training_text import folds_of
 
@@ -70,11 +63,8 @@ def recase(form: str, words: Words) -> Words:
     (('Do', "n't"), ('À', 'LE'), ('Zu', 'dem'))
     """
     if sum(map(len, words)) == len(form) and "".join(words) == lowered(form):
-        found, position = [], 0
-        for word in words:
-            found.append(form[position : position + len(word)])
-            position += len(word)
-        return tuple(found)
+        ends = list(accumulate(map(len, words)))
+        return tuple(form[begin:end] for begin, end in zip([0, *ends], ends, strict=False))
     if len(form) > 1 and form.isupper():
         return tuple(word.upper() for word in words)
     if form[:1].isupper():
@@ -110,14 +100,12 @@ class Multiwords:
         counts = [Counter(_analysed(token, plain) for paragraph in fold for token in paragraph) for fold in folds]
         everything = sum(counts, Counter[_Token]())
         ends = divisions({token for token in everything if token[1]})
-        parts = [
-            _examples(fold, MultiwordLexicon.fit(everything - own if len(folds) > 1 else own, ends, marks), ends)
-            for fold, own in zip(folds, counts, strict=True)
-        ]
+        others = [everything - own for own in counts] if len(folds) > 1 else counts
         lexicon = MultiwordLexicon.fit(everything, ends, marks)
         if not lexicon.entries:  # all have characters that a model file cannot hold
             return cls(lexicon, np.zeros(1, np.float32))
-        return cls(lexicon, learn(_joined(parts, marks), seed))
+        lexicons = (MultiwordLexicon.fit(counted, ends, marks) for counted in others)
+        return cls(lexicon, learn(_examples(folds, lexicons, ends, marks), seed))
 
     def expand(self, forms: list[str]) -> dict[int, Words]:
         """Return the words of the multiword tokens among consecutive tokens, by index.
@@ -201,38 +189,38 @@ def _context(forms: Sequence[_FormAnalysis], chosen: Sequence[int]) -> np.ndarra
     return np.array(rows, np.uint32).reshape(-1, len(CONTEXT))
 
 
-class _FoldExamples(NamedTuple):
-    """The examples of a fold: forms, their segments, which of these are gold; the form, context and factor of each."""
-
-    forms: list[str]
-    segments: list[list[Segment]]
-    gold: list[bool]
-    token: list[int]
-    context: np.ndarray
-    factor: np.ndarray
-
-
-def _examples(fold: list[list[SurfaceToken]], lexicon: MultiwordLexicon, ends: Mapping[_Token, _Ends]) -> _FoldExamples:
-    """Return the examples of a fold, with a lexicon of the others."""
-    numbers: dict[tuple[str, Words], int] = {}
-    part = _FoldExamples([], [], [], [], np.zeros((0, len(CONTEXT)), np.uint32), np.zeros(0))
-    context = []
-    for paragraph in fold:
-        chosen = []
-        for index, token in enumerate(paragraph):
-            key = token.form, tuple(map(lowered, token.words))
-            if key not in numbers:
-                numbers[key] = len(numbers)
-                segments = _segments(token.form, lexicon)
-                part.forms.append(token.form)
-                part.segments.append(segments)
-                part.gold.extend(_gold(segments, lexicon.plain(token.form), key[1], ends))
-            if len(part.segments[numbers[key]]) > 1:
-                part.token.append(numbers[key])
-                chosen.append(index)
-        rows = _described([token.form for token in paragraph], lexicon)
-        context.append(_context([_FormAnalysis(*row, (), 0.0) for row in rows], chosen))
-    return part._replace(context=np.concatenate(context), factor=_factors(part.token, numbers, lexicon.plain))
+def _examples(
+    folds: Sequence[list[list[SurfaceToken]]],
+    lexicons: Iterable[MultiwordLexicon],
+    ends: Mapping[_Token, _Ends],
+    marks: str,
+) -> Examples:
+    """Return the examples of all folds, each with a lexicon of the others."""
+    forms: list[str] = []
+    segments: list[list[Segment]] = []
+    gold: list[bool] = []
+    token, context, factor = [], [], []
+    for fold, lexicon in zip(folds, lexicons, strict=True):
+        numbers: dict[_Token, int] = {}
+        first, own = len(forms), []
+        for paragraph in fold:
+            chosen = []
+            for index, each in enumerate(paragraph):
+                key = each.form, tuple(map(lowered, each.words))
+                if key not in numbers:
+                    numbers[key] = len(forms)
+                    forms.append(each.form)
+                    segments.append(_segments(each.form, lexicon))
+                    gold.extend(_gold(segments[-1], lexicon.plain(each.form), key[1], ends))
+                if len(segments[numbers[key]]) > 1:
+                    own.append(numbers[key] - first)
+                    chosen.append(index)
+            rows = _described([each.form for each in paragraph], lexicon)
+            context.append(_context([_FormAnalysis(*row, (), 0.0) for row in rows], chosen))
+        factor.append(_factors(own, numbers, lexicon.plain))
+        token += [first + number for number in own]
+    found, around = lattices(forms, segments, marks), context_places(np.concatenate(context))
+    return Examples(found, np.array(gold, np.bool_), np.array(token, np.int64), around, np.concatenate(factor))
 
 
 def _factors(token: list[int], forms: Iterable[_Token], plain: Callable[[str], str]) -> np.ndarray:
@@ -255,15 +243,3 @@ def _gold(segments: list[Segment], form: str, words: Words, ends: Mapping[_Token
     for segment in segments:
         whole = segment.kind < KNOWN
         yield segment.words == words if whole else (segment.begin, segment.end, *segment.words) in places
-
-
-def _joined(parts: list[_FoldExamples], marks: str) -> Examples:
-    """Return the examples of all folds."""
-    offsets = np.cumsum([0, *(len(part.forms) for part in parts)])
-    forms = [form for part in parts for form in part.forms]
-    segments = [own for part in parts for own in part.segments]
-    token = [offset + t for offset, part in zip(offsets.tolist(), parts, strict=False) for t in part.token]
-    context = context_places(np.concatenate([part.context for part in parts]))
-    gold = np.array([mark for part in parts for mark in part.gold], np.bool_)
-    factor = np.concatenate([part.factor for part in parts])
-    return Examples(lattices(forms, segments, marks), gold, np.array(token, np.int64), context, factor)

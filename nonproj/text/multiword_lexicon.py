@@ -157,7 +157,8 @@ class MultiwordLexicon:
                 total = edits.setdefault(edit_of(segment, word), [0, 0, 0])
                 total[:] = np.add(total, counts).tolist()
         self._words = {word: (key, count_class(words[word])) for word, key in zip(words, _hashes(words), strict=True)}
-        self._keys = dict(zip(edits, _hashes(map("\t".join, (_texts(edit) for edit in edits))), strict=True))
+        texts = ["\t".join(map(str, edit)) for edit in edits]
+        self._keys = dict(zip(edits, _hashes(texts), strict=True))
         self._edits: dict[tuple[bool, str, str], list[_CountedEdit]] = defaultdict(list)
         for edit, counts in sorted(edits.items(), key=lambda item: -sum(item[1])):
             fitting = self._edits[edit.unaccented, edit.front, edit.back]
@@ -172,10 +173,7 @@ class MultiwordLexicon:
 
     @classmethod
     def fit(
-        cls,
-        tokens: Mapping[tuple[str, Words], int],
-        ends: Mapping[tuple[str, Words], Sequence[int]],
-        marks: str,
+        cls, tokens: Mapping[tuple[str, Words], int], ends: Mapping[tuple[str, Words], Sequence[int]], marks: str
     ) -> MultiwordLexicon:
         """Learn from the counts of tokens with their words, in lower case and without marks, and from their segments.
 
@@ -198,10 +196,10 @@ class MultiwordLexicon:
                 counts = found[form[begin:end]].setdefault(word, [0, 0, 0])
                 counts[0 if not number else 2 if end == len(form) else 1] += 1
         known = _known_segments(found, {form for form, _ in tokens})
-        segments = {
-            segment: [Counted(word, (c[0], c[1], c[2]), segment in known) for word, c in _most_frequent(words)]
-            for segment, words in found.items()
-        }
+        segments = {}
+        for segment, words_of in found.items():
+            frequent = sorted(words_of.items(), key=lambda item: -sum(item[1]))[:MOST_READINGS]
+            segments[segment] = [Counted(word, (c[0], c[1], c[2]), segment in known) for word, c in frequent]
         single = {form: count_class(count) for (form, words), count in tokens.items() if not words}
         single = {form: count for form, count in single.items() if (known and fits(form, MULTIWORD)) or form in entries}
         return cls(marks, dict(entries), segments, single)
@@ -348,18 +346,9 @@ def without_marks(form: str, marks: str) -> tuple[str, list[int]]:
     return "".join(kept), vowels
 
 
-def _texts(edit: Edit) -> tuple[str, ...]:
-    return str(edit.unaccented), *edit[1:]
-
-
 def _hashes(texts: Iterable[str]) -> list[int]:
     found: list[int] = hash_texts(list(texts)).tolist()
     return found
-
-
-def _most_frequent(words: Mapping[str, list[int]]) -> list[tuple[str, list[int]]]:
-    """Return the most frequent words of a segment with their counts."""
-    return sorted(words.items(), key=lambda item: -sum(item[1]))[:MOST_READINGS]
 
 
 def _known_segments(found: Mapping[str, Mapping[str, Sequence[int]]], forms: Iterable[str]) -> set[str]:

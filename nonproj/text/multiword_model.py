@@ -190,25 +190,13 @@ def _pairs(begin: Int64s, end: Int64s, kind: Uint32s) -> Int64s:
 
 
 @kernel
-def _hash_all(
-    atoms: Uint32s, pairs: Int64s, segment: Window, pair: Window, places: Int32s, pair_places: Int32s
-) -> None:
-    """Write the places of the features of segments and of pairs."""
-    for k in range(len(atoms)):
-        hash_window(segment, atoms[k], _SHIFT, places[k])
-    both = np.empty(2 * _WIDTH, np.uint32)
-    for j in range(len(pairs)):
-        both[:_WIDTH], both[_WIDTH:] = atoms[pairs[j, 0]], atoms[pairs[j, 1]]
-        hash_window(pair, both, _SHIFT, pair_places[j])
-
-
-@kernel
-def _sum_weights(places: Int32s, weights: Float32s, scores: Float64s) -> None:
-    """Write the sums of the weights of the features of segments or pairs."""
+def _sum_weights(places: Int32s, weights: Float32s) -> Float64s:
+    """Return the sums of the weights of the features of segments or pairs."""
+    scores = np.zeros(len(places), np.float64)
     for k in range(len(places)):
-        scores[k] = 0.0
         for place in places[k]:
             scores[k] += weights[place]
+    return scores
 
 
 class _Graph(NamedTuple):
@@ -227,16 +215,18 @@ class _Graph(NamedTuple):
 def _graph(found: Lattices, token: int, segment: Window, pair: Window, weights: Float32s) -> _Graph:
     """Return the scored segments of a token."""
     a, b = found.first[token], found.first[token + 1]
-    atoms = np.empty((b - a, _WIDTH), np.uint32)
+    atoms, both = np.empty((b - a, _WIDTH), np.uint32), np.empty(2 * _WIDTH, np.uint32)
     _describe(found, token, atoms)
     begin, end = found.begin[a:b], found.end[a:b]
     pairs = _pairs(begin, end, found.given[a:b, 0])
     places, pair_places = np.empty((b - a, _N_SEGMENT), np.int32), np.empty((len(pairs), _N_PAIR), np.int32)
-    _hash_all(atoms, pairs, segment, pair, places, pair_places)
-    score, pair_score = np.empty(b - a, np.float64), np.empty(len(pairs), np.float64)
-    _sum_weights(places, weights, score)
-    _sum_weights(pair_places, weights, pair_score)
-    return _Graph(begin, end, pairs, score, pair_score, places, pair_places)
+    for k in range(len(atoms)):
+        hash_window(segment, atoms[k], _SHIFT, places[k])
+    for j in range(len(pairs)):
+        both[:_WIDTH], both[_WIDTH:] = atoms[pairs[j, 0]], atoms[pairs[j, 1]]
+        hash_window(pair, both, _SHIFT, pair_places[j])
+    scores = _sum_weights(places, weights), _sum_weights(pair_places, weights)
+    return _Graph(begin, end, pairs, scores[0], scores[1], places, pair_places)
 
 
 @kernel
@@ -329,12 +319,7 @@ class Examples(NamedTuple):
 
 @kernel
 def _epoch(
-    examples: Examples,
-    order: Int64s,
-    segment: Window,
-    pair: Window,
-    weights: Float32s,
-    squares: Float32s,
+    examples: Examples, order: Int64s, segment: Window, pair: Window, weights: Float32s, squares: Float32s
 ) -> None:
     """Go through the examples once."""
     for x in order:
@@ -357,11 +342,11 @@ def learn(examples: Examples, seed: int) -> np.ndarray:
 
 
 @kernel
-def _best(
-    found: Lattices, segment: Window, pair: Window, weights: Float32s, margin: Float64s, last: Int64s, back: Int64s
-) -> None:
-    """Write what `best_paths` returns."""
-    for token in range(len(margin)):
+def _best(found: Lattices, segment: Window, pair: Window, weights: Float32s) -> tuple[Float64s, Int64s, Int64s]:
+    """Return the margins of `best_paths`, the last segment of each path, and for each segment the one before it."""
+    n_tokens = len(found.first) - 1
+    margin, last, back = np.empty(n_tokens), np.empty(n_tokens, np.int64), np.empty(len(found.begin), np.int64)
+    for token in range(n_tokens):
         a = found.first[token]
         graph = _graph(found, token, segment, pair, weights)
         n, length = len(graph.score), graph.end.max()
@@ -379,6 +364,7 @@ def _best(
         for e in range(1, n):
             if graph.end[e] == length and best[e] - best[0] > margin[token]:
                 margin[token], last[token] = best[e] - best[0], e
+    return margin, last, back
 
 
 def best_paths(found: Lattices, weights: np.ndarray) -> tuple[np.ndarray, list[list[int]]]:
@@ -391,9 +377,7 @@ def best_paths(found: Lattices, weights: np.ndarray) -> tuple[np.ndarray, list[l
     paths : list of list of int
         Numbers of segments among those of the token.
     """
-    n = len(found.first) - 1
-    margin, last, back = np.empty(n), np.empty(n, np.int64), np.empty(len(found.begin), np.int64)
-    _best(found, _SEGMENT, _PAIR, weights, margin, last, back)
+    margin, last, back = _best(found, _SEGMENT, _PAIR, weights)
     paths = []
     for first, e in zip(found.first.tolist(), last.tolist(), strict=False):
         path = []

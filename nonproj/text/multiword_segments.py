@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 _ACUTE = "\u0301"
@@ -144,10 +145,4 @@ def divisions(tokens: Collection[tuple[str, tuple[str, ...]]]) -> dict[tuple[str
 
 def _ends(form: str, words: tuple[str, ...], cost: Callable[[str, str], float]) -> tuple[int, ...]:
     """Return the ends of the segments of a token: those of its words, if it is their concatenation."""
-    if "".join(words) != form:
-        return divide(form, words, cost)
-    ends, position = [], 0
-    for word in words:
-        position += len(word)
-        ends.append(position)
-    return tuple(ends)
+    return tuple(accumulate(map(len, words))) if "".join(words) == form else divide(form, words, cost)

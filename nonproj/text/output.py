@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,16 +210,13 @@ def to_sentences(
         begin = segments.start[first]
         line += text.count("\n", position, begin)
         position = begin
-        comments = []
-        if first in segments.paragraphs:
-            comments = ["# newpar\n"]
-        if number == origin.number and origin.document:
-            comments = ["# newdoc\n", "# newpar\n"]
-        comments.append(f"# sent_id = {number}\n")
-        comments.append(f"# text = {_line(text, segments, forms, normal, first, end)}\n")
-        rows, word_lines = _add_words(segments, forms, misc, range(first, end), comments)
+        opens = number == origin.number and origin.document
+        lines = ["# newdoc\n"] if opens else []
+        lines += ["# newpar\n"] if opens or first in segments.paragraphs else []
+        lines += [f"# sent_id = {number}\n", f"# text = {_line(text, segments, forms, normal, first, end)}\n"]
+        rows, word_lines = _add_words(segments, forms, misc, range(first, end), lines)
         own = None if margins is None else margins[len(found)]
-        found.append(Sentence(rows, None, comments, word_lines, origin.path, line, own))
+        found.append(Sentence(rows, None, lines, word_lines, origin.path, line, own))
         first = end
     return found
 
@@ -258,10 +255,7 @@ def _add_words(
 
 
 def boundary_margins(
-    tokens: np.ndarray,
-    scores: np.ndarray,
-    words: Mapping[int, Sequence[str]],
-    ends: Sequence[int],
+    tokens: np.ndarray, scores: np.ndarray, sizes: np.ndarray, ends: Sequence[int]
 ) -> list[np.ndarray]:
     """Return `nonproj.types.Sentence.boundary_margins` of the sentences of a text: log-odds, evidence for confidence.
 
@@ -274,21 +268,18 @@ def boundary_margins(
         Of the least certain decision about each token; infinite where nothing was to be decided.
     scores : ndarray of shape (T,), float32
         Of a sentence end after each token.
-    words : mapping of int to sequence of str
-        The words of multiword tokens, by index.
+    sizes : ndarray of shape (T,), int64
+        The number of words of each token.
     ends : sequence of int
         For each sentence the number of tokens up to its end.
 
     Examples
     --------
     >>> numbers = np.array([8, 0.5, 8], np.float32), np.array([-9, 3, np.inf], np.float32)
-    >>> first, second = boundary_margins(*numbers, {}, [2, 3])
+    >>> first, second = boundary_margins(*numbers, np.ones(3, np.int64), [2, 3])
     >>> first.tolist(), second.tolist()
     ([[1000000.0, 1000000.0], [8.0, -9.0], [0.5, 3.0]], [[1000000.0, 3.0], [8.0, 1000000.0]])
     """
-    sizes = np.ones(len(tokens), np.int64)
-    for token, own in words.items():
-        sizes[token] = len(own)
     last = np.cumsum(sizes) - 1
     table = np.full((int(sizes.sum()) + 1, 2), -CERTAIN, np.float32)  # no sentence ends inside a token
     table[1:, 0] = np.minimum(np.repeat(tokens, sizes), CERTAIN)

@@ -108,13 +108,9 @@ class Splitter:
         self.failure: DataError | None = None
         self.wrong_format, self.rest, self.in_blanks = False, "", False
 
-    def append(self, text: str) -> None:
-        """Add a text that remains in the buffer for now."""
-        self.buffer += text
-
     def add(self, block: str) -> Iterator[TextPiece]:
         """Add a text, and yield the pieces that are complete."""
-        self.append(block)
+        self.buffer += block
         if not self.known and (first := _FIRST_LINE.match(self.buffer)):
             self.known = True
             if _CONLL.fullmatch(first[1].rstrip("\r")):
@@ -152,14 +148,8 @@ class Splitter:
             yield MalformedUnit(self.name, failure.line, failure.line, failure.line, failure.message)
             block, self.in_blanks = self.rest, True
 
-    def finish(self) -> Iterator[TextPiece]:
-        """Yield what is left."""
-        yield from self._pieces(final=True)
-        if _SOLID.search(self.buffer):
-            yield self._piece(len(self.buffer), True)
-
     def flush(self) -> Iterator[TextPiece]:
-        """Yield what is left before a line that is left out; what follows that begins a paragraph."""
+        """Yield what is left at the end, or before a line that is left out; what follows that begins a paragraph."""
         yield from self._pieces(final=True)
         if _SOLID.search(self.buffer):
             yield self._piece(len(self.buffer), self.running)

@@ -27,7 +27,7 @@ from nonproj.text.characters import (
     DASH,
     DIGIT,
     IDEOGRAPH,
-    LETTER,
+    LETTERS,
     LOWER,
     NEWLINE,
     UPPER,
@@ -39,7 +39,6 @@ from nonproj.text.languages import LANGUAGES, Language
 from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, Text
 from nonproj.types import Sentence
 
-_LETTERS = (LOWER, UPPER, LETTER)
 _STOPS = re.compile("[.!?…‼‽⁇⁈⁉։؟۔।॥。！？｡．]+")
 _CLOSING = re.compile("[\"'’‘”“„»«›‹)\\]}]+")
 _EMOTICON = re.compile(
@@ -122,9 +121,8 @@ class UnicodeRules:
         sure = own.tokens | own.abbreviations | own.before_numbers
         kept = sorted(form for form in counts if _is_irregular(form) and (form in sure or likely(form)))
         if language is not None:
-            language = language._replace(
-                tokens=frozenset(each for each in language.tokens if each in sure or likely(each))
-            )
+            tokens = frozenset(each for each in language.tokens if each in sure or likely(each))
+            language = language._replace(tokens=tokens)
         return cls(kept[:_MAX_LEXICON], language)
 
     def state(self) -> dict[str, Any]:
@@ -208,7 +206,7 @@ class UnicodeRules:
             last = begin
             while last + 1 < len(text) and (kinds[last + 1] in WORD_KINDS or chunk.fixed[last]):
                 last += 1
-            return last if any(kind in _LETTERS for kind in kinds[begin + 1 : last + 1]) else None
+            return last if any(kind in LETTERS for kind in kinds[begin + 1 : last + 1]) else None
         if kinds[begin] == APOSTROPHE and not inner and " '1" in self.language.patterns:
             year = _YEAR.match(text, begin + 1)
             if year:
@@ -274,9 +272,7 @@ class UnicodeRules:
         blanks[np.searchsorted(end, layout.end)] = layout.blanks
         if len(blanks):
             blanks[-1] = PARAGRAPH
-        scores = np.where(blanks == PARAGRAPH, np.float32(np.inf), np.where(blanks == BROKEN, -0.5, -2.0)).astype(
-            np.float32
-        )
+        scores = np.where(blanks == PARAGRAPH, np.inf, np.where(blanks == BROKEN, -0.5, -2.0)).astype(np.float32)
         forms = [text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
         first, attached = layout.kind[start], np.concatenate([[False], blanks[:-1] == NO_BLANKS]).tolist()
         closed = 0  # whether a full stop, perhaps with closing brackets behind it, ends here

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -152,14 +152,18 @@ class Segmenter:
         words, doubts = self.multiwords.expand_with_scores(forms) if options.format not in GIVEN_WORDS else ({}, {})
         if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
             stretches = self.finder.alternatives(bounded, start, end)
-            decide_by_trees(scores, stretches, _words_of(forms, words), options.max_words, self.tree_scores)
-        ends = _limited(scores, words, options.max_words)
+            words_of = [words.get(token) or (form,) for token, form in enumerate(forms)]
+            decide_by_trees(scores, stretches, words_of, options.max_words, self.tree_scores)
+        sizes = np.ones(len(forms), np.int64)
+        for token, expansion in words.items():
+            sizes[token] = len(expansion)
+        ends = _limited(scores, sizes, options.max_words)
         margins = None
         if self.with_margins and options.format not in GIVEN_WORDS:
             for token, score in doubts.items():
                 log_odds[token] = min(log_odds[token], abs(score))
             certain = np.where(scores > 0, np.float32(CERTAIN), np.float32(-CERTAIN))
-            margins = boundary_margins(log_odds, certain if options.format == LINES else scores, words, ends)
+            margins = boundary_margins(log_odds, certain if options.format == LINES else scores, sizes, ends)
         return to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin, margins)
 
     def _find(self, text: str, layout: Text, options: TextInput) -> tuple[TokenSpans, np.ndarray]:
@@ -241,22 +245,15 @@ def _certain(start: np.ndarray, end: np.ndarray) -> TokenSpans:
     return TokenSpans(start, end, np.full(len(start), np.inf, np.float32))
 
 
-def _words_of(forms: Sequence[str], words: Mapping[int, Sequence[str]]) -> list[Sequence[str]]:
-    """Return the words of each token, given those of multiword tokens."""
-    return [words.get(token) or (form,) for token, form in enumerate(forms)]
-
-
-def _limited(scores: np.ndarray, words: dict[int, tuple[str, ...]], limit: int) -> list[int]:
+def _limited(scores: np.ndarray, sizes: np.ndarray, limit: int) -> list[int]:
     """Return for each sentence the number of tokens up to its end; longer ones are cut where the score is best.
 
-    A cut is in the second half of the words allowed, so that pieces are not short.
+    ``sizes`` are the numbers of words of the tokens.  A cut is in the second half of the words allowed, so that pieces
+    are not short.
     """
     ends = (np.flatnonzero(scores > 0) + 1).tolist()
-    sizes = np.ones(len(scores) + 1, np.int64)
-    sizes[0] = 0
-    for token, expansion in words.items():
-        sizes[token + 1] = len(expansion)
-    total = np.cumsum(sizes)
+    total = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=total[1:])
     if np.diff(total[[0, *ends]]).max(initial=0) <= limit:
         return ends
     found, first = [], 0

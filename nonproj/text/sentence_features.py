@@ -178,8 +178,13 @@ def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32
 
 
 @kernel
-def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) -> None:
-    """Write the attributes of the tokens around the place after row ``t``; those of other paragraphs are absent."""
+def hash_around(
+    window: Window, table: TokenTable, known: KnownWords, t: int, shift: np.uint32, atoms: Uint32s, places: Int32s
+) -> None:
+    """Write the places of the features of the tokens around the place after row ``t``, by the templates `WINDOW`.
+
+    The attributes of tokens in other paragraphs are absent.
+    """
     first, last = _nearby(table.blanks, t)
     for k in range(TOKENS_AROUND):
         row = t - 2 + k if first <= t - 2 + k <= last else 0  # row 0 is padding
@@ -187,54 +192,50 @@ def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) ->
         describe_token(table, known, row, atoms, own)
         atoms[own + 10] = row == 0
     atoms[_ONE] = 1
+    hash_window(window, atoms, shift, places)
 
 
 @kernel
-def look_back(state: int, atoms: Uint32s) -> None:
-    """Write the attributes of a state."""
+def hash_state(window: Window, state: int, shift: np.uint32, atoms: Uint32s, places: Int32s) -> None:
+    """Write the places of the features of a state, by the templates `STATE_WINDOW`, after `hash_around`."""
     atoms[_PLACE], atoms[_INSIDE], atoms[_VERBS] = state // 16, state // 4, state % 4
-
-
-def sentence_examples(
-    table: TokenTable, ends: np.ndarray, usage: Usage, bits: int, missed: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and gold decisions of all places where sentences may end: after tokens inside a paragraph.
-
-    Sentences begin where gold ones do, but not after the tokens where ``missed``, bool[T], is true: the model also has
-    to go on after an end that it has missed.
-    """
-    rows, gold = np.empty((len(ends), N_FEATURES), np.int32), np.empty(len(ends), np.uint8)
-    begins = ends if missed is None else ends & ~missed
-    shift = np.uint32(32 - bits)
-    count = _sentence_examples(table, usage, ends, begins, (WINDOW, STATE_WINDOW), shift, rows, gold)
-    return rows[:count], gold[:count]
+    hash_window(window, atoms, shift, places)
 
 
 @kernel
-def _sentence_examples(
-    table: TokenTable,
-    usage: Usage,
-    ends: Bools,
-    begins: Bools,
-    windows: tuple[Window, Window],
-    shift: np.uint32,
-    rows: Int32s,
-    gold: Uint8s,
-) -> int:
-    """Write the features and the gold decision after each token inside a paragraph; return their number."""
-    count, known, atoms = 0, known_words(table, usage), np.zeros(CELLS, np.uint32)
+def states_of(table: TokenTable, known: KnownWords, ends: Bools, missed: Bools) -> Int32s:
+    """Return the state of the place after each token, int32[T].
+
+    Sentences begin where gold ones do, but not after the tokens where ``missed`` is true: a model also has to go on
+    after an end that it has missed.
+    """
+    states = np.empty(len(ends), np.int32)
     length, brackets, quotes, verbs = 0, 0, 0, 0
-    for t in range(PADDING, len(table.word) - PADDING):
+    for i in range(len(ends)):
+        t = PADDING + i
         length, verbs = length + 1, verbs + is_finite_verb(known.tag[t])
         brackets, quotes = brackets_after(table.first[t], brackets), quotes + (table.first[t] == QUOTE)
-        if table.blanks[t] != PARAGRAPH:
-            look_around(table, known, t, atoms)
-            look_back(state_of(length, brackets, quotes, verbs), atoms)
-            hash_window(windows[0], atoms, shift, rows[count])
-            hash_window(windows[1], atoms, shift, rows[count, N_LOCAL:])
-            rows[count] ^= at_line_end(table.blanks[t])
-            gold[count] = ends[t - PADDING]
-            count += 1
-        if begins[t - PADDING] or table.blanks[t] == PARAGRAPH:
+        states[i] = state_of(length, brackets, quotes, verbs)
+        if (ends[i] and not missed[i]) or table.blanks[t] == PARAGRAPH:
             length, brackets, quotes, verbs = 0, 0, 0, 0
-    return count
+    return states
+
+
+@kernel
+def sentence_examples(table: TokenTable, ends: Bools, usage: Usage, bits: int, missed: Bools) -> tuple[Int32s, Uint8s]:
+    """Return features and gold decisions of all places where sentences may end: after tokens inside a paragraph.
+
+    For ``missed``, bool[T], see `states_of`.
+    """
+    rows, gold = np.empty((len(ends), N_FEATURES), np.int32), np.empty(len(ends), np.uint8)
+    count, known, atoms, shift = 0, known_words(table, usage), np.zeros(CELLS, np.uint32), np.uint32(32 - bits)
+    states = states_of(table, known, ends, missed)
+    for i in range(len(ends)):
+        t = PADDING + i
+        if table.blanks[t] != PARAGRAPH:
+            hash_around(WINDOW, table, known, t, shift, atoms, rows[count])
+            hash_state(STATE_WINDOW, states[i], shift, atoms, rows[count, N_LOCAL:])
+            rows[count] ^= at_line_end(table.blanks[t])
+            gold[count] = ends[i]
+            count += 1
+    return rows[:count], gold[:count]

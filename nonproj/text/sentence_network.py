@@ -75,10 +75,6 @@ class SentenceNetwork(NamedTuple):
     output: np.ndarray
     context: ContextWeights | None
 
-    def scaled(self, factor: float) -> SentenceNetwork:
-        """Return a network whose scores are a factor times those of this one."""
-        return self._replace(output=self.output * np.float32(factor))
-
     def encode(self, table: TokenTable, usage: Usage) -> EncodedText:
         """Return the text of a table of tokens as the network reads it."""
         known, nodes, vectors = _encode(table, usage, self.rows)
@@ -144,11 +140,8 @@ def pieces_of(blanks: Uint8s) -> Int64s:
 
     The columns are the row of the first token, the row after the last one, and the same of those that the piece is for.
     """
-    count, begin = 0, PADDING
-    for t in range(PADDING, len(blanks) - PADDING):
-        if blanks[t] == PARAGRAPH:
-            count, begin = count + (t - begin) // PIECE + 1, t + 1
-    pieces, count, begin = np.empty((count, 4), np.int64), 0, PADDING
+    most = len(blanks) // PIECE + np.sum(blanks == PARAGRAPH)
+    pieces, count, begin = np.empty((most, 4), np.int64), 0, PADDING
     for t in range(PADDING, len(blanks) - PADDING):
         if blanks[t] == PARAGRAPH:
             size, number = t + 1 - begin, (t - begin) // PIECE + 1
@@ -158,7 +151,7 @@ def pieces_of(blanks: Uint8s) -> Int64s:
                 pieces[count, 2], pieces[count, 3] = own, end
                 count += 1
             begin = t + 1
-    return pieces
+    return pieces[:count]
 
 
 @kernel

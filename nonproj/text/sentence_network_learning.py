@@ -13,16 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import kernel
 from nonproj.kernels.threads import one_thread
 from nonproj.linear.optimisers import Adam, LaterMean
 from nonproj.linear.streams import Stream, generator
 from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights, spread_rows
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units
-from nonproj.text.characters import QUOTE
-from nonproj.text.layout import PARAGRAPH, WRAPPED
-from nonproj.text.sentence_features import N_STATES, at_line_end, brackets_after, state_of
+from nonproj.text.layout import BROKEN, PARAGRAPH, WRAPPED
+from nonproj.text.sentence_features import N_STATES, states_of
 from nonproj.text.sentence_network import (
     CONTEXT_SCALE,
     N_ROWS,
@@ -33,8 +31,7 @@ from nonproj.text.sentence_network import (
     token_rows,
 )
 from nonproj.text.token_table import PADDING, TokenTable
-from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
-from nonproj.types import Bools, Int32s
+from nonproj.text.usage import Usage, known_words
 
 BITS = 16
 """log2 of the number of rows."""
@@ -91,23 +88,11 @@ def network_examples(
         Whether only places at the ends of lines are learnt.
     """
     known, inside = known_words(table, usage), slice(PADDING, -PADDING)
-    state, blanks = np.empty(len(ends), np.int32), table.blanks[inside]
-    _find_states(table, known, ends & ~missed, state)
+    blanks = table.blanks[inside]
+    state = (states_of(table, known, ends, missed) + N_STATES * (blanks == BROKEN)).astype(np.int32)
     learnt = (blanks != PARAGRAPH) & ((blanks >= WRAPPED) | (not lines))
     rows = token_rows(table, known, np.uint32(32 - BITS))[inside]
     return EndExamples(rows, state, ends, learnt, pieces_of(table.blanks) - PADDING)
-
-
-@kernel
-def _find_states(table: TokenTable, known: KnownWords, begins: Bools, state: Int32s) -> None:
-    """Write the state of the place after each token."""
-    length, brackets, quotes, verbs = 0, 0, 0, 0
-    for t in range(PADDING, len(table.word) - PADDING):
-        length, verbs = length + 1, verbs + is_finite_verb(known.tag[t])
-        brackets, quotes = brackets_after(table.first[t], brackets), quotes + (table.first[t] == QUOTE)
-        state[t - PADDING] = state_of(length, brackets, quotes, verbs) + N_STATES * at_line_end(table.blanks[t])
-        if begins[t - PADDING] or table.blanks[t] == PARAGRAPH:
-            length, brackets, quotes, verbs = 0, 0, 0, 0
 
 
 def joined(several: Sequence[EndExamples]) -> EndExamples:
@@ -162,12 +147,13 @@ class SentenceNetworkLearner:
         factor = min(max(math.ceil(STEPS * _TOKENS / max(epochs * int(sizes.sum()), 1)), 1), MOST_EPOCHS)
         epochs *= factor
         mean = LaterMean([self.layers.rows.table, *self.dense], epochs)
-        for epoch in progress(range(epochs)):
-            order = self._rng.permutation(len(sizes))
-            steps = np.split(order, np.flatnonzero(np.diff(np.cumsum(sizes[order]) // _TOKENS)) + 1)
-            for number, chosen in enumerate(steps):
-                self._step(chosen, 1.0 - (1.0 - _LAST) * (epoch + number / len(steps)) / epochs)
-            mean.add()
+        with one_thread:  # on some processors, sums of products depend on the number of threads
+            for epoch in progress(range(epochs)):
+                order = self._rng.permutation(len(sizes))
+                steps = np.split(order, np.flatnonzero(np.diff(np.cumsum(sizes[order]) // _TOKENS)) + 1)
+                for number, chosen in enumerate(steps):
+                    self._step(chosen, 1.0 - (1.0 - _LAST) * (epoch + number / len(steps)) / epochs)
+                mean.add()
         mean.apply()
         return self.network()
 
@@ -230,11 +216,3 @@ class SentenceNetworkLearner:
         """Return the network, its layers in context with weights of 8 bits."""
         output, context = np.append(self.output, self.bias), rounded_context(self.context.tables, 1.0, CONTEXT_SCALE)
         return SentenceNetwork(self.layers.rows.table, self.states, output, context)
-
-
-def learn_sentence_network(
-    examples: EndExamples, epochs: int, seed: int, progress: Callable[[Any], Any] = iter
-) -> SentenceNetwork:
-    """Return a network that has learnt where sentences end; see `SentenceNetworkLearner`."""
-    with one_thread:  # on some processors, sums of products depend on the number of threads
-        return SentenceNetworkLearner(examples, seed).learn(epochs, progress)

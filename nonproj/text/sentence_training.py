@@ -7,7 +7,7 @@ remembers more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from nonproj.options.sections import SegmenterConfig
 from nonproj.text.corpus import N_CLASSES, SurfaceToken, raw_text
 from nonproj.text.layout import PARAGRAPH, WRAPPED, table_shift
 from nonproj.text.sentence_features import N_OF_MARKS, sentence_examples
-from nonproj.text.sentence_network import SentenceNetwork, empty_network
-from nonproj.text.sentence_network_learning import joined, learn_sentence_network, network_examples
-from nonproj.text.token_table import PADDING, TokenTable
+from nonproj.text.sentence_network import empty_network
+from nonproj.text.sentence_network_learning import SentenceNetworkLearner, joined, network_examples
+from nonproj.text.token_table import PADDING
 from nonproj.text.training_text import TrainingText, folds_of
 from nonproj.text.usage import Usage, case_classes, letter_case
 
@@ -37,38 +37,16 @@ COPIES = 1
 _CASE_BITS = 16
 
 
-class SentenceModel(NamedTuple):
-    """A model that scores the ends of sentences.
-
-    Attributes
-    ----------
-    usage : Usage
-        How words are used, by hash.
-    weights : ndarray, float32
-        Of the linear model.
-    network : SentenceNetwork
-        Its scores are added.
-    """
-
-    usage: Usage
-    weights: np.ndarray
-    network: SentenceNetwork
-
-    def mixed(self, share: float) -> SentenceModel:
-        """Return a model whose scores are a weighted mean: ``share`` is the weight of the network."""
-        if not share:
-            return self._replace(network=empty_network())
-        return self._replace(weights=self.weights * np.float32(1.0 - share), network=self.network.scaled(share))
-
-
 def learn_sentences(
     paragraphs: Sequence[list[list[SurfaceToken]]],
     candidate: np.ndarray,
     options: SegmenterConfig,
     seed: int,
     progress: Callable[[Any], Any] = iter,
-) -> SentenceModel:
-    """Return models that have learnt where sentences end, in the text of a treebank and in varied text.
+) -> dict[str, np.ndarray]:
+    """Return the tables of models that have learnt where sentences end, in a treebank's text and in varied text.
+
+    Statistics over words are counted on the folds other than that of a place.
 
     Parameters
     ----------
@@ -81,62 +59,43 @@ def learn_sentences(
     progress : callable
         Wraps the loops over epochs.
     """
-    folds = [_varied(fold, candidate, COPIES, seed) for fold in folds_of(paragraphs)]
-    return _learn(folds, options, seed, progress).mixed(options.network_share)
-
-
-def _varied(
-    paragraphs: Sequence[list[list[SurfaceToken]]], candidate: np.ndarray, copies: int, seed: int
-) -> list[TrainingText]:
-    """Return a text as it is, and its varied copies."""
-    random = [None, *(np.random.default_rng(seed + copy) for copy in range(1, copies + 1))]
-    return [TrainingText(raw_text(paragraphs, each), candidate) for each in random]
-
-
-def _learn(
-    folds: Sequence[Sequence[TrainingText]],
-    options: SegmenterConfig,
-    seed: int,
-    progress: Callable[[Any], Any],
-) -> SentenceModel:
-    """Return a model; statistics over words are counted on the folds other than that of a place."""
+    folds = []
+    for fold in folds_of(paragraphs):
+        varying = [None, *(np.random.default_rng(seed + copy) for copy in range(1, COPIES + 1))]
+        folds.append([TrainingText(raw_text(fold, random), candidate) for random in varying])
     plain = [texts[0] for texts in folds]
     counts = [letter_case(text.table(), text.sentence_ends, 1 << _CASE_BITS) for text in plain]
     everything, random = np.sum(counts, axis=0), np.random.default_rng(seed)
-    rows, gold, examples, with_network = [], [], [], options.network_share > 0
+    rows, gold, examples, share = [], [], [], options.network_share
     for index, texts in enumerate(folds):
         others = plain[:index] + plain[index + 1 :]
         usage = _usage(everything - counts[index], others) if others else _usage(everything, plain)
         for copy, text in enumerate(texts):
             missed, table = random.random(len(text.start)) < MISSED, text.table()
-            kept = _line_ends(table) if copy else slice(None)
+            blanks = table.blanks[PADDING:-PADDING]
+            kept = blanks[blanks != PARAGRAPH] >= WRAPPED if copy else slice(None)  # copies differ at ends of lines
             more_rows, more_gold = sentence_examples(table, text.sentence_ends, usage, options.bits, missed)
             rows.append(more_rows[kept])
             gold.append(more_gold[kept])
-            if with_network:
+            if share:
                 examples.append(network_examples(table, text.sentence_ends, usage, missed, lines=copy > 0))
     # sentences are harder than tokens: more and smaller steps
     slow = LogisticOptions(options.bits, -(-5 * options.epochs // 3), 0.3 * LEARNING_RATE, N_OF_MARKS)
     weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)
     network = empty_network()
-    if with_network:
-        network = learn_sentence_network(joined(examples), options.epochs, seed, progress)
-    return SentenceModel(_usage(everything, plain), weights, network)
-
-
-def _line_ends(table: TokenTable) -> np.ndarray:
-    """Return which of the places inside a paragraph are at the end of a line, bool."""
-    blanks = table.blanks[PADDING:-PADDING]
-    kept: np.ndarray = blanks[blanks != PARAGRAPH] >= WRAPPED
-    return kept
+    if share:
+        weights *= np.float32(1.0 - share)
+        network = SentenceNetworkLearner(joined(examples), seed).learn(options.epochs, progress)
+        network = network._replace(output=network.output * np.float32(share))
+    return {**_usage(everything, plain)._asdict(), "sentences": weights, **network.arrays()}
 
 
 def _usage(counts: np.ndarray, texts: Sequence[TrainingText]) -> Usage:
     """Return how the words of some texts are used; ``counts`` are those of `letter_case`."""
     tables = [text.table() for text in texts]
     tags = np.concatenate([text.tags for text in texts])
-    columns = ([table.word for table in tables], [table.suffix for table in tables])
-    word, suffix = (np.concatenate([keys[PADDING:-PADDING] for keys in column]) for column in columns)
+    word = np.concatenate([table.word[PADDING:-PADDING] for table in tables])
+    suffix = np.concatenate([table.suffix[PADDING:-PADDING] for table in tables])
     return Usage(case_classes(counts), _most_frequent(word, tags), _most_frequent(suffix, tags))
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.hashing import Window, hash_window
+from nonproj.linear.hashing import Window
 from nonproj.text.alternatives import COST, LEAST, Alternatives
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, table_shift
@@ -27,14 +27,14 @@ from nonproj.text.sentence_features import (
     WINDOW,
     at_line_end,
     brackets_after,
-    look_around,
-    look_back,
+    hash_around,
+    hash_state,
     state_of,
 )
 from nonproj.text.sentence_network import EncodedText, SentenceNetwork, empty_network, network_score, sums_of
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb
-from nonproj.types import Float32s, Uint8s
+from nonproj.types import Float32s
 
 MIN_SHARE = 1 / 256
 """Beginnings with less than this share of the probability are pruned, except for the most probable one."""
@@ -60,6 +60,27 @@ class Beginnings(NamedTuple):
     quotes: np.ndarray
     verbs: np.ndarray
     mass: np.ndarray
+
+
+class SentenceModel(NamedTuple):
+    """A model that scores the ends of sentences.
+
+    Attributes
+    ----------
+    usage : Usage
+        How words are used, by hash.
+    weights : ndarray, float32
+        Of the linear model.
+    threshold : float
+        This is subtracted from the log-odds of each end.
+    network : SentenceNetwork
+        Its scores are added to those of the weights.
+    """
+
+    usage: Usage
+    weights: np.ndarray
+    threshold: float
+    network: SentenceNetwork = empty_network()
 
 
 class EndModel(NamedTuple):
@@ -124,8 +145,8 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, c
 @kernel
 def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel, work: EndBuffers) -> float:
     """Return the score of a sentence end after row ``t`` by the tokens around, in the linear model."""
-    look_around(table, known, t, work.atoms)
-    hash_window(model.around, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
+    shift = np.uint32(table_shift(len(model.weights)))
+    hash_around(model.around, table, known, t, shift, work.atoms, work.places)
     score, side = -model.threshold, at_line_end(table.blanks[t])
     for j in range(N_LOCAL):
         score += model.weights[work.places[j] ^ side]
@@ -135,8 +156,7 @@ def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel,
 @kernel
 def _probability(t: int, state: int, score: float, side: int, model: EndModel, work: EndBuffers) -> float:
     """Return the probability of a sentence end after row ``t``, given its score by the tokens around."""
-    look_back(state, work.atoms)
-    hash_window(model.back, work.atoms, np.uint32(table_shift(len(model.weights))), work.places)
+    hash_state(model.back, state, np.uint32(table_shift(len(model.weights))), work.atoms, work.places)
     for j in range(N_FEATURES - N_LOCAL):
         score += model.weights[work.places[j] ^ side]
     score += network_score(model.states, model.output, work.sums[t], state + N_STATES * side)
@@ -206,18 +226,17 @@ def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) ->
 
 @kernel
 def _find_sentences(
-    table: TokenTable,
-    known: KnownWords,
-    model: EndModel,
-    cost: float,
-    active: Beginnings,
-    work: EndBuffers,
-    found: SentenceEnds,
-    stretches: SentenceSpans,
-) -> None:
-    """Write the probability of a sentence end after each token, and where the best sentence that ends there begins."""
-    count, entering = 0, 1.0
-    for t in range(PADDING, len(table.word) - PADDING):
+    table: TokenTable, seen: EncodedText, model: EndModel, cost: float, stretches: SentenceSpans
+) -> SentenceEnds:
+    """Return the probability of a sentence end after each token, and where the best sentence that ends there begins."""
+    known, n = seen.known, len(table.word) - 2 * PADDING
+    counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
+    active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
+    atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
+    work = EndBuffers(sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
+    found = SentenceEnds(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
+    count, entering, found.ended[0] = 0, 1.0, 1.0
+    for t in range(PADDING, n + PADDING):
         end, last = t - PADDING + 1, table.blanks[t] == PARAGRAPH
         if count == 0 or entering >= MIN_SHARE:
             count = _enter(active, count, end - 1, entering)
@@ -238,59 +257,35 @@ def _find_sentences(
         entering = ended / (ended + active.mass[:count].sum())
         found.ended[end] = entering
         count = 0 if last else _prune(active, count, ended)
-
-
-@kernel
-def _decide(found: SentenceEnds, blanks: Uint8s, scores: Float32s) -> None:
-    """Write the log-odds of a sentence end after each token, with the sign of the decision."""
-    n = len(scores)
-    for i in range(n):
-        share = min(max(found.ended[i + 1], 1e-9), 1.0 - 1e-9)
-        scores[i] = np.float32(math.log(share / (1.0 - share)))
-    end = n
-    for i in range(n, 0, -1):
-        if i == end:
-            end = found.begin[i]
-            scores[i - 1] = np.float32(np.inf) if blanks[i - 1] == PARAGRAPH else max(scores[i - 1], np.float32(1e-3))
-        else:
-            scores[i - 1] = min(scores[i - 1], np.float32(-1e-3))
-
-
-@kernel
-def _distribution(
-    table: TokenTable, seen: EncodedText, model: EndModel, cost: float, stretches: SentenceSpans
-) -> SentenceEnds:
-    """Return what `_find_sentences` finds."""
-    n = len(table.word) - 2 * PADDING
-    counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
-    active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
-    atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
-    work = EndBuffers(sums_of(seen), atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
-    found = SentenceEnds(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
-    found.ended[0] = 1.0
-    _find_sentences(table, seen.known, model, cost, active, work, found, stretches)
     return found
 
 
 @kernel
 def _score_ends(table: TokenTable, seen: EncodedText, model: EndModel, cost: float) -> Float32s:
-    """Return what `score_ends` returns."""
-    places = np.zeros(0, np.int64)
+    """Return the log-odds of a sentence end after each token, with the sign of the decision."""
+    places, n = np.zeros(0, np.int64), len(table.word) - 2 * PADDING
     none = SentenceSpans(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
-    found = _distribution(table, seen, model, cost, none)
-    scores = np.empty(len(table.word) - 2 * PADDING, np.float32)
-    _decide(found, table.blanks[PADDING:], scores)
+    found, scores, end = _find_sentences(table, seen, model, cost, none), np.empty(n, np.float32), n
+    for i in range(n):
+        share = min(max(found.ended[i + 1], 1e-9), 1.0 - 1e-9)
+        scores[i] = np.float32(math.log(share / (1.0 - share)))
+    for i in range(n, 0, -1):
+        if i != end:
+            scores[i - 1] = min(scores[i - 1], np.float32(-1e-3))
+            continue
+        paragraph, end = table.blanks[PADDING + i - 1] == PARAGRAPH, found.begin[i]
+        scores[i - 1] = np.float32(np.inf) if paragraph else max(scores[i - 1], np.float32(1e-3))
     return scores
 
 
-def score_ends(
-    table: TokenTable,
-    usage: Usage,
-    weights: np.ndarray,
-    threshold: float,
-    cost: float = COST,
-    network: SentenceNetwork | None = None,
-) -> np.ndarray:
+def _as_kernels_read(table: TokenTable, model: SentenceModel) -> tuple[EncodedText, EndModel]:
+    """Return a text and a model as kernels read them."""
+    network = model.network
+    tables = model.weights, network.states, network.output
+    return network.encode(table, model.usage), EndModel(WINDOW, STATE_WINDOW, *tables, float(model.threshold))
+
+
+def score_ends(table: TokenTable, model: SentenceModel, cost: float = COST) -> np.ndarray:
     """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends.
 
     It is the log-odds of an end, but at least 0.001 from 0 on the side of the decision.  The decisions maximise the sum
@@ -299,35 +294,21 @@ def score_ends(
     Parameters
     ----------
     table : TokenTable
-    usage : Usage
-    weights : ndarray, float32
-    threshold : float
-        This is subtracted from the log-odds of each end.
+    model : SentenceModel
     cost : float
         The larger it is, the fewer sentences are found where they are not certain.
-    network : SentenceNetwork, optional
-        Its scores are added to those of the weights.
     """
-    network = network or empty_network()
-    model = EndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
-    found: np.ndarray = _score_ends(table, network.encode(table, usage), model, float(cost))
+    found: np.ndarray = _score_ends(table, *_as_kernels_read(table, model), float(cost))
     return found
 
 
-def alternatives(
-    table: TokenTable,
-    usage: Usage,
-    weights: np.ndarray,
-    threshold: float,
-    least: float = LEAST,
-    network: SentenceNetwork | None = None,
-) -> Alternatives:
+def alternatives(table: TokenTable, model: SentenceModel, least: float = LEAST) -> Alternatives:
     """Return the spans of tokens that are a sentence with a minimum probability, and the best sentences.
 
     Parameters
     ----------
-    table, usage, weights, threshold, network
-        As for `score_ends`.
+    table : TokenTable
+    model : SentenceModel
     least : float
         The least probability, above 0.
     """
@@ -335,9 +316,7 @@ def alternatives(
     room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
     places = np.zeros((2, room), np.int64)
     stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
-    network = network or empty_network()
-    model = EndModel(WINDOW, STATE_WINDOW, weights, network.states, network.output, float(threshold))
-    found = _distribution(table, network.encode(table, usage), model, COST, stretches)
+    found = _find_sentences(table, *_as_kernels_read(table, model), COST, stretches)
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
     masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))

@@ -26,7 +26,7 @@ from nonproj.text.layout import (
     shape_hash,
     table_shift,
 )
-from nonproj.types import Bools, Float32s, Int32s, Uint8s, Uint32s
+from nonproj.types import Bools, Int32s, Uint8s, Uint32s
 
 _PAIR, _KINDS = "c.lower c+1.lower", "c.kind c+1.kind"
 
@@ -208,32 +208,15 @@ def _count_places(text: Text, candidate: Uint8s) -> int:
     return count
 
 
-def token_examples(
-    text: Text, ends: np.ndarray, candidate: np.ndarray, known: np.ndarray, bits: int
-) -> tuple[np.ndarray, np.ndarray]:
+@kernel
+def token_examples(text: Text, ends: Bools, candidate: Uint8s, known: Uint8s, bits: int) -> tuple[Int32s, Uint8s]:
     """Return features and gold decisions of all places where tokens may end.
 
     ``ends`` says for each character whether it is the last of a token.
     """
-    count = _count_places(text, candidate)
-    rows, gold = np.empty((count, N_FEATURES), np.int32), np.empty(count, np.uint8)
-    count = _token_examples(text, ends, candidate, known, WINDOW, np.uint32(32 - bits), rows, gold)
-    return rows[:count], gold[:count]
-
-
-@kernel
-def _token_examples(
-    text: Text,
-    ends: Bools,
-    candidate: Uint8s,
-    known: Uint8s,
-    window: Window,
-    shift: np.uint32,
-    rows: Int32s,
-    gold: Uint8s,
-) -> int:
-    """Write the features and the gold decision of each place; return their number."""
-    count, atoms = 0, np.zeros(_CELLS, np.uint32)
+    count, size = 0, _count_places(text, candidate)
+    rows, gold = np.empty((size, N_FEATURES), np.int32), np.empty(size, np.uint8)
+    atoms, shift = np.zeros(_CELLS, np.uint32), np.uint32(32 - bits)
     for c in range(len(text.start)):
         begin = text.start[c]
         for i in range(text.start[c], text.end[c] - 1):
@@ -241,12 +224,12 @@ def _token_examples(
             if kinds == SOMETIMES:
                 _look_around(text, c, i, atoms)
                 _look_at_strings(text, c, begin, i, known, _own_tokens(text, ends, c, begin, i), atoms)
-                hash_window(window, atoms, shift, rows[count])
+                hash_window(WINDOW, atoms, shift, rows[count])
                 gold[count] = ends[i]
                 count += 1
             if ends[i] or kinds == ALWAYS:
                 begin = i + 1
-    return count
+    return rows[:count], gold[:count]
 
 
 class TokenSpans(NamedTuple):
@@ -285,19 +268,16 @@ class TokenModel(NamedTuple):
 
 def tokenize(text: Text, model: TokenModel) -> TokenSpans:
     """Return the tokens of a text, those that are longer than `nonproj.text.layout.MAX_TOKEN` cut."""
-    return _tokenize(text, model.candidate, model.known, model.weights, WINDOW)
+    return _tokenize(text, model, WINDOW)
 
 
 @kernel
-def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, window: Window) -> TokenSpans:
-    """Return what `tokenize` returns."""
+def _tokenize(text: Text, model: TokenModel, window: Window) -> TokenSpans:
+    """Return what `tokenize` returns; with templates as an argument, the code is faster than with constants."""
+    candidate, weights = model.candidate, model.weights
     size = _count_places(text, candidate) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
     start, end, log_odds = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, np.float32(np.inf))
-    out, atoms, shift = (
-        np.empty(len(window.salt), np.int32),
-        np.zeros(_CELLS, np.uint32),
-        np.uint32(table_shift(len(weights))),
-    )
+    out, atoms, shift = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32), table_shift(len(weights))
     count = 0
     for c in range(len(text.start)):
         begin = text.start[c]
@@ -305,9 +285,9 @@ def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, w
             kinds, score = NEVER if text.fixed[i] else candidate[text.kind[i], text.kind[i + 1]], np.float32(0.0)
             if kinds == SOMETIMES:
                 _look_around(text, c, i, atoms)
-                _look_at_strings(text, c, begin, i, known, 0, atoms)
-                hash_window(window, atoms, shift, out)
-                for j in range(len(out)):
+                _look_at_strings(text, c, begin, i, model.known, 0, atoms)
+                hash_window(window, atoms, np.uint32(shift), out)
+                for j in range(N_FEATURES):
                     score += weights[out[j]]
             ends = kinds == ALWAYS or score > 0 or is_too_long(text.joined, begin, i)
             if kinds == SOMETIMES:

@@ -16,20 +16,12 @@ from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import sentence_features
 from nonproj.text.alternatives import Alternatives
-from nonproj.text.characters import (
-    IDEOGRAPH,
-    KINDS,
-    LETTER,
-    LOWER,
-    NEWLINE,
-    UPPER,
-    WORD_KINDS,
-)
+from nonproj.text.characters import IDEOGRAPH, KINDS, LETTER, LOWER, NEWLINE, UPPER, WORD_KINDS
 from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.layout import MAX_HASHED, Text
 from nonproj.text.sentence_network import NETWORK, check_network
 from nonproj.text.sentence_training import COPIES, LEARNING_RATE, learn_sentences
-from nonproj.text.sentences import alternatives, score_ends
+from nonproj.text.sentences import SentenceModel, alternatives, score_ends
 from nonproj.text.token_table import token_table
 from nonproj.text.tokens import (
     ALWAYS,
@@ -53,10 +45,12 @@ _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.2
 and digits it is higher: these places are rare, and from few of them the model would learn to cut unknown codes."""
 
 
-_TABLES = {"known": ("uint8", 1), "tokens": ("float32", 1), "sentences": ("float32", 1)}
-_TABLES |= dict.fromkeys(Usage._fields, ("uint8", 1))
+_TABLES = {"known": ("uint8", 1), "tokens": ("float32", 1), **dict.fromkeys(Usage._fields, ("uint8", 1))}
+_TABLES |= {"sentences": ("float32", 1)}
 _OF_WORDS = {"lexicon": ("uint8", 1), "words": ("float32", 1)}
 """The tables of words, in models where words may contain several units."""
+
+_ARRAYS = ("candidate", *_TABLES, *_OF_WORDS, *NETWORK)
 
 _TEMPLATES = N_FEATURES + sentence_features.N_FEATURES
 """Number of templates of tokens and of sentences, by which models of other versions are told."""
@@ -72,18 +66,13 @@ class TextModels:
     ----------
     token_model : TokenModel
         What decides where tokens end.
-    sentence_weights : ndarray, float32
-    usage : Usage
-        How words are used, by hash.
+    sentence_model : SentenceModel
+        What decides where sentences end.
     words : tuple of two ndarrays, or None
         How often each word occurs, uint8, by hash, and weights, float32; None where every unit is a word: see
         `nonproj.text.words`.
     blanks : bool
         Whether words may contain blanks.
-    threshold : float
-        Minimum score of a sentence end.
-    network : SentenceNetwork
-        Its scores are added to those of the sentence weights.
     """
 
     schema: ClassVar[Schema] = Schema(
@@ -93,12 +82,12 @@ class TextModels:
     )
 
     def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
+        self._tables = tables
         self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"])
         self.words = (tables["lexicon"], tables["words"]) if "words" in tables else None
         self.blanks = blanks
-        self.usage = Usage(tables["case"], tables["tag"], tables["suffix"])
-        self.sentence_weights, self.threshold = tables["sentences"], threshold
-        self.network = check_network(tables)
+        usage = Usage(tables["case"], tables["tag"], tables["suffix"])
+        self.sentence_model = SentenceModel(usage, tables["sentences"], threshold, check_network(tables))
 
     def tokens(self, layout: Text) -> TokenSpans:
         """Return the tokens of a text."""
@@ -113,23 +102,16 @@ class TextModels:
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
-        table = token_table(layout, start, end)
-        return score_ends(table, self.usage, self.sentence_weights, self.threshold, network=self.network)
+        return score_ends(token_table(layout, start, end), self.sentence_model)
 
     def alternatives(self, layout: Text, start: np.ndarray, end: np.ndarray) -> Alternatives:
         """Return the stretches of tokens that may be sentences."""
-        table = token_table(layout, start, end)
-        return alternatives(table, self.usage, self.sentence_weights, self.threshold, network=self.network)
+        return alternatives(token_table(layout, start, end), self.sentence_model)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""
-        model = self.token_model
-        tables = {"candidate": model.candidate, "known": model.known, "tokens": model.weights}
-        tables |= self.usage._asdict() | {"sentences": self.sentence_weights}
-        if self.words is not None:
-            tables |= dict(zip(_OF_WORDS, self.words, strict=True))
-        tables |= self.network.arrays()
-        return {"threshold": self.threshold, "blanks": self.blanks, "templates": _TEMPLATES}, tables
+        tables = {name: self._tables[name] for name in _ARRAYS if name in self._tables}
+        return {"threshold": self.sentence_model.threshold, "blanks": self.blanks, "templates": _TEMPLATES}, tables
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> TextModels:
@@ -157,22 +139,6 @@ def train(
 ) -> TextModels:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
     bits, epochs = options.bits, options.epochs
-    tables, blanks = _learn_tokens(paragraphs, options, seed, progress)
-    if blanks or (tables["candidate"] == ALWAYS).any():
-        examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
-        tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        tables["words"] = _fit(examples, LogisticOptions(bits, epochs, LEARNING_RATE), seed, progress, "words")
-    sentences = learn_sentences(
-        paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences")
-    )
-    tables |= sentences.usage._asdict() | {"sentences": sentences.weights} | sentences.network.arrays()
-    return TextModels(tables, blanks, 0.0)
-
-
-def _learn_tokens(
-    paragraphs: Sequence[list[list[SurfaceToken]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
-) -> tuple[dict[str, np.ndarray], bool]:
-    """Return the tables of the model of tokens, and whether words contain blanks."""
     plain = TrainingText(raw_text(paragraphs))
     varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(COPIES)]
     tables = {"candidate": possible_ends([plain, *varied])}
@@ -180,10 +146,17 @@ def _learn_tokens(
         corpus.divide(tables["candidate"])
     tables["known"] = known_tokens(plain)
     lexicon = tables["candidate"], tables["known"]
-    found = (token_examples(text.layout, text.raw.token_ends, *lexicon, options.bits) for text in (plain, *varied))
-    steps = LogisticOptions(options.bits, options.epochs, LEARNING_RATE, N_OF_CLASSES)
-    tables["tokens"] = _fit(found, steps, seed, progress, "tokens")
-    return tables, plain.has_words_with_blanks()
+    found = (token_examples(text.layout, text.raw.token_ends, *lexicon, bits) for text in (plain, *varied))
+    steps = LogisticOptions(bits, epochs, LEARNING_RATE, N_OF_CLASSES)
+    tables["tokens"] = _fit(found, steps, seed, lambda loop: progress(loop, "tokens"))
+    blanks = plain.has_words_with_blanks()
+    if blanks or (tables["candidate"] == ALWAYS).any():
+        examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
+        tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
+        steps = LogisticOptions(bits, epochs, LEARNING_RATE)
+        tables["words"] = _fit(examples, steps, seed, lambda loop: progress(loop, "words"))
+    tables |= learn_sentences(paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences"))
+    return TextModels(tables, blanks, 0.0)
 
 
 def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
@@ -214,8 +187,7 @@ def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
 def known_tokens(corpus: TrainingText) -> np.ndarray:
     """Return in how many different chunks each string is a unit, by hash, uint8 (at most 255)."""
     layout, (start, end) = corpus.layout, corpus.units
-    units = np.empty(len(start), np.uint32)
-    _hash_strings(layout.lower, start, end, units)
+    units = _hash_strings(layout.lower, start, end)
     chunks = layout.chunk[np.searchsorted(layout.start, start, side="right") - 1]
     pairs = np.unique(np.stack([chunks, units]), axis=1)
     counts = np.bincount(pairs[1] >> (32 - _KNOWN_BITS), minlength=1 << _KNOWN_BITS)
@@ -223,10 +195,12 @@ def known_tokens(corpus: TrainingText) -> np.ndarray:
 
 
 @kernel
-def _hash_strings(codes: Uint32s, start: Int64s, end: Int64s, hashes: Uint32s) -> None:
-    """Write the hashes of strings of a text."""
+def _hash_strings(codes: Uint32s, start: Int64s, end: Int64s) -> Uint32s:
+    """Return the hashes of strings of a text."""
+    hashes = np.empty(len(start), np.uint32)
     for t in range(len(start)):
         hashes[t] = hash_codes(codes, start[t], end[t], MAX_HASHED)
+    return hashes
 
 
 def _word_examples(
@@ -248,12 +222,8 @@ def _word_examples(
 
 
 def _fit(
-    parts: Iterable[tuple[np.ndarray, np.ndarray]],
-    options: LogisticOptions,
-    seed: int,
-    progress: Callable[..., Any],
-    name: str,
+    parts: Iterable[tuple[np.ndarray, np.ndarray]], options: LogisticOptions, seed: int, progress: Callable[[Any], Any]
 ) -> np.ndarray:
-    """Return weights learnt from features and gold decisions in parts; ``name`` is for the progress."""
+    """Return weights learnt from features and gold decisions in parts."""
     rows, gold = map(np.concatenate, zip(*parts, strict=True))
-    return fit(rows, gold, options, seed, lambda loop: progress(loop, name))
+    return fit(rows, gold, options, seed, progress)

@@ -69,6 +69,9 @@ NO_MARK, ABBREVIATED, GOES_ON, ENDS, ENDS_BEHIND = range(5)
 bracket or quotation mark behind such a stop."""
 
 
+_STOPS, _CLOSING = (STOP, TERMINAL), (CLOSE, QUOTE, APOSTROPHE)
+
+
 @kernel
 def _find_marks(table: TokenTable) -> Uint8s:
     """Return what the punctuation after each token of a table says, in any language, uint8[T + 6].
@@ -80,29 +83,17 @@ def _find_marks(table: TokenTable) -> Uint8s:
     for t in range(PADDING, len(table.word) - PADDING):
         first, last, apart = table.first[t], table.last[t], table.blanks[t] != NO_BLANKS
         behind = 0 if table.blanks[t] == PARAGRAPH else table.first[t + 1]
-        if _is_stop(first) and _is_stop(last):
+        if first in _STOPS and last in _STOPS:
             after = ABBREVIATED if first == STOP and table.size[t] == 1 else ENDS
-        elif not (_closes(first) and _closes(last)) or table.blanks[t - 1] != NO_BLANKS:
+        elif first not in _CLOSING or last not in _CLOSING or table.blanks[t - 1] != NO_BLANKS:
             after = NO_MARK
         if after:
-            going_on = _is_stop(behind) or behind in (COMMA, COLON) or (_closes(behind) and not apart)
+            going_on = behind in _STOPS or behind in (COMMA, COLON) or (behind in _CLOSING and not apart)
             ends = behind != LOWER and (apart or after == ENDS) and not going_on
-            marks[t] = (ENDS if _is_stop(first) else ENDS_BEHIND) if ends else GOES_ON
+            marks[t] = (ENDS if first in _STOPS else ENDS_BEHIND) if ends else GOES_ON
         elif last == STOP:
             marks[t] = ABBREVIATED
     return marks
-
-
-@kernel
-def _is_stop(kind: int) -> bool:
-    """Return whether a kind of characters is that of stops."""
-    return kind in (STOP, TERMINAL)
-
-
-@kernel
-def _closes(kind: int) -> bool:
-    """Return whether a kind of characters is that of closing brackets and quotation marks."""
-    return kind in (CLOSE, QUOTE, APOSTROPHE)
 
 
 @kernel
@@ -111,20 +102,13 @@ def is_finite_verb(tag: int) -> bool:
     return bool(tag > 0 and tag % 2 == 0)
 
 
-def letter_case(table: TokenTable, ends: np.ndarray, size: int) -> np.ndarray:
+@kernel
+def letter_case(table: TokenTable, ends: Bools, size: int) -> Int64s:
     """Return counts of how words are written, by hash, int64[size, 4].
 
     The columns are tokens in lower case, tokens capitalised inside a sentence, tokens at its beginning, all tokens.
     """
-    counts = np.zeros((size, 4), np.int64)
-    _count_case(table, ends, counts)
-    return counts
-
-
-@kernel
-def _count_case(table: TokenTable, ends: Bools, counts: Int64s) -> None:
-    """Write the counts of `letter_case`."""
-    shift, begins = np.uint32(table_shift(len(counts))), True
+    counts, shift, begins = np.zeros((size, 4), np.int64), np.uint32(table_shift(size)), True
     for t in range(PADDING, len(table.word) - PADDING):
         kind, row = table.first[t], counts[table.word[t] >> shift]
         if kind in (LOWER, LETTER):
@@ -135,6 +119,7 @@ def _count_case(table: TokenTable, ends: Bools, counts: Int64s) -> None:
             row[2] += 1
         row[3] += 1
         begins = ends[t - PADDING]
+    return counts
 
 
 def case_classes(counts: np.ndarray) -> np.ndarray:

@@ -111,21 +111,15 @@ def open_places(units: TokenTable, candidate: np.ndarray, over_blanks: bool) -> 
 
 
 @kernel
-def _count_words(words: Uint32s, joins: Bools, counts: Int64s) -> None:
-    """Count the words, by the hashes of their units."""
-    shift, key, size = np.uint32(table_shift(len(counts))), np.uint32(0), 0
-    for u in range(len(joins)):
-        key = np.uint32(key + place_share(size, words[u]))
-        size += 1
-        if not joins[u] or size == LONGEST:
-            counts[np.uint32(key + length_share(size)) >> shift] += 1
-            key, size = np.uint32(0), 0
-
-
-def count_words(units: TokenTable, joins: np.ndarray, size: int) -> np.ndarray:
+def count_words(units: TokenTable, joins: Bools, size: int) -> Int64s:
     """Return how often each word, by hash, occurs, int64[size]; ``joins``: a word goes on after a unit."""
-    counts = np.zeros(size, np.int64)
-    _count_words(units.word[PADDING:-PADDING], joins, counts)
+    counts, shift, key, length = np.zeros(size, np.int64), np.uint32(table_shift(size)), np.uint32(0), 0
+    for u in range(len(joins)):
+        key = np.uint32(key + place_share(length, units.word[PADDING + u]))
+        length += 1
+        if not joins[u] or length == LONGEST:
+            counts[np.uint32(key + length_share(length)) >> shift] += 1
+            key, length = np.uint32(0), 0
     return counts
 
 
@@ -137,14 +131,15 @@ def _described(size: int, place: int, count: int) -> int:
 
 
 @kernel
-def _match(words: Uint32s, allowed: Bools, lexicon: Uint8s, across: Uint32s, before: Uint32s, behind: Uint32s) -> None:
-    """Write the longest known words at each place."""
+def _match(units: TokenTable, allowed: Bools, lexicon: Uint8s) -> LexiconMatches:
+    """Return the words of a lexicon, by hash, around each place."""
     shift, n = np.uint32(table_shift(len(lexicon))), len(allowed)
+    across, before, behind = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(n, np.uint32)
     for a in range(n):
         key = np.uint32(0)
         for size in range(1, min(LONGEST, n - a) + 1):
             last = a + size - 1
-            key = np.uint32(key + place_share(size - 1, words[last]))
+            key = np.uint32(key + place_share(size - 1, units.word[PADDING + last]))
             count = lexicon[np.uint32(key + length_share(size)) >> shift]
             if count:
                 if a:
@@ -155,13 +150,7 @@ def _match(words: Uint32s, allowed: Bools, lexicon: Uint8s, across: Uint32s, bef
                         across[u] = _described(size, u - a, count)
             if not allowed[last]:
                 break
-
-
-def match(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray) -> LexiconMatches:
-    """Return the words of a lexicon, by hash, around each place."""
-    found = LexiconMatches(*(np.zeros(len(allowed), np.uint32) for _ in range(3)))
-    _match(units.word[PADDING:-PADDING], allowed, lexicon, *found)
-    return found
+    return LexiconMatches(across, before, behind)
 
 
 @kernel
@@ -176,77 +165,53 @@ def _look_around(units: TokenTable, matches: LexiconMatches, u: int, atoms: Uint
 
 
 @kernel
-def _places(
-    units: TokenTable, matches: LexiconMatches, allowed: Bools, templates: Window, shift: np.uint32, rows: Int32s
-) -> None:
-    """Write the features of the open places."""
+def word_examples(units: TokenTable, joins: Bools, allowed: Bools, lexicon: Uint8s, bits: int) -> tuple[Int32s, Uint8s]:
+    """Return features and gold decisions of the open places."""
+    size, matches = allowed.sum(), _match(units, allowed, lexicon)
+    rows, gold = np.empty((size, N_FEATURES), np.int32), np.empty(size, np.uint8)
     count, atoms = 0, np.zeros(_CELLS, np.uint32)
     for u in range(len(allowed)):
         if allowed[u]:
             _look_around(units, matches, u, atoms)
-            hash_window(templates, atoms, shift, rows[count])
+            hash_window(WINDOW, atoms, np.uint32(32 - bits), rows[count])
+            gold[count] = joins[u]
             count += 1
+    return rows, gold
 
 
-def word_examples(
-    units: TokenTable, joins: np.ndarray, allowed: np.ndarray, lexicon: np.ndarray, bits: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and gold decisions of the open places."""
-    rows = np.empty((int(allowed.sum()), N_FEATURES), np.int32)
-    _places(units, match(units, allowed, lexicon), allowed, WINDOW, np.uint32(32 - bits), rows)
-    return rows, joins[allowed].astype(np.uint8)
-
-
-@kernel
-def _score(
-    units: TokenTable, matches: LexiconMatches, allowed: Bools, templates: Window, weights: Float32s, scores: Float32s
-) -> None:
-    """Write the score of a word that goes on after each unit; minus infinity where none may."""
-    out, atoms, shift = (
-        np.empty(N_FEATURES, np.int32),
-        np.zeros(_CELLS, np.uint32),
-        np.uint32(table_shift(len(weights))),
-    )
-    for u in range(len(allowed)):
-        scores[u] = -np.inf
-        if allowed[u]:
-            _look_around(units, matches, u, atoms)
-            hash_window(templates, atoms, shift, out)
-            score = np.float32(0.0)
-            for j in range(N_FEATURES):
-                score += weights[out[j]]
-            scores[u] = score
-
-
-def score_joins(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def score_joins(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray, weights: np.ndarray) -> Float32s:
     """Return the score of a word that goes on after each unit, float32[U]: above 0 where one does.
 
     Parameters
     ----------
     units : TokenTable
     allowed : ndarray of shape (U,), bool
-        Of `open_places`.
+        Of `open_places`; elsewhere the score is minus infinity.
     lexicon : ndarray, uint8
         How often each word, by the hashes of its units, occurs in training.
     weights : ndarray, float32
     """
-    scores = np.empty(len(allowed), np.float32)
-    _score(units, match(units, allowed, lexicon), allowed, WINDOW, weights, scores)
+    return _score(units, allowed, lexicon, WINDOW, weights)
+
+
+@kernel
+def _score(units: TokenTable, allowed: Bools, lexicon: Uint8s, window: Window, weights: Float32s) -> Float32s:
+    """Return what `score_joins` returns."""
+    scores, matches = np.full(len(allowed), np.float32(-np.inf)), _match(units, allowed, lexicon)
+    out, atoms, shift = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32), table_shift(len(weights))
+    for u in range(len(allowed)):
+        if allowed[u]:
+            _look_around(units, matches, u, atoms)
+            hash_window(window, atoms, np.uint32(shift), out)
+            score = np.float32(0.0)
+            for j in range(N_FEATURES):
+                score += weights[out[j]]
+            scores[u] = score
     return scores
 
 
 @kernel
-def _join(start: Int64s, end: Int64s, scores: Float32s, first: Int64s, last: Int64s) -> int:
-    """Write the first and last unit of each word; return the number of words."""
-    count, begin = 0, 0
-    for u in range(len(start)):
-        if u + 1 == len(start) or scores[u] <= 0 or end[u + 1] - start[begin] > MAX_TOKEN:
-            first[count], last[count] = begin, u
-            count, begin = count + 1, u + 1
-    return count
-
-
-def join_units(start: np.ndarray, end: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def join_units(start: Int64s, end: Int64s, scores: Float32s) -> tuple[Int64s, Int64s]:
     """Return the first and the last unit of each word, int64[W] each.
 
     Examples
@@ -256,7 +221,11 @@ def join_units(start: np.ndarray, end: np.ndarray, scores: np.ndarray) -> tuple[
     ([0, 2], [1, 2])
     """
     first, last = np.empty(len(start), np.int64), np.empty(len(start), np.int64)
-    count = _join(start, end, scores, first, last)
+    count, begin = 0, 0
+    for u in range(len(start)):
+        if u + 1 == len(start) or scores[u] <= 0 or end[u + 1] - start[begin] > MAX_TOKEN:
+            first[count], last[count] = begin, u
+            count, begin = count + 1, u + 1
     return first[:count], last[:count]
 
 

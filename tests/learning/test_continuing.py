@@ -107,14 +107,14 @@ def test_a_lexicon_with_the_counts_of_two_is_that_of_all_words(seed):
     form, tag = rng.integers(0, 6, 40), rng.integers(0, 3, 40)
     counter, mine = Counter(form_keys(forms), form, tag), rng.random(40) < 0.5
     found, whole = joined(counter.count(mine), counter.count(~mine)), counter.count(np.ones(40, bool))
-    for k in range(8):  # rare words, whose suffixes count, are others in each half
-        np.testing.assert_array_equal(found[k], whole[k])
-        assert found[k].dtype == whole[k].dtype
+    for one, other in zip([*found.form, *found.lower], [*whole.form, *whole.lower], strict=True):
+        np.testing.assert_array_equal(one, other)  # rare words, whose suffixes count, are others in each half
+        assert one.dtype == other.dtype
     halves = Count()
     for part in (counter.count(mine), counter.count(~mine), found):
         sign = -1 if part is found else 1
-        keys = np.repeat(part.suffix_key, np.diff(part.suffix_start)).tolist()
-        for key, number, count in zip(keys, part.suffix_tag.tolist(), part.suffix_count.tolist(), strict=True):
+        keys = np.repeat(part.suffix.key, np.diff(part.suffix.start)).tolist()
+        for key, number, count in zip(keys, part.suffix.tag.tolist(), part.suffix.count.tolist(), strict=True):
             halves[key, number] += sign * count
     assert not any(halves.values())
 

@@ -17,7 +17,7 @@ from nonproj.pipeline.parser import Parser
 from nonproj.text.alternatives import COST, WEIGHT, Alternatives, best_ends, decide, probabilities, undecided
 from nonproj.text.characters import characters
 from nonproj.text.layout import lay_out
-from nonproj.text.sentences import alternatives, score_ends
+from nonproj.text.sentences import SentenceModel, alternatives, score_ends
 from nonproj.text.token_table import token_table
 from nonproj.text.usage import Usage
 
@@ -91,8 +91,9 @@ def test_without_trees_the_decisions_are_those_of_the_segmenter(seed):
     weights = rng.normal(0, 0.1, 1 << 10).astype(np.float32)
     usage = Usage(*(np.zeros(1 << 6, np.uint8) for _ in range(3)))
     table = token_table(layout, layout.start, layout.end)
-    scores = score_ends(table, usage, weights, 0.25)
-    found, changed = alternatives(table, usage, weights, 0.25, 1e-9), scores.copy()
+    sentence_model = SentenceModel(usage, weights, 0.25)
+    scores = score_ends(table, sentence_model)
+    found, changed = alternatives(table, sentence_model, 1e-9), scores.copy()
     for part in undecided(found):
         decide(changed, found.chosen(part), np.zeros(len(part)))
     assert ((changed > 0) == (scores > 0)).all()

@@ -37,7 +37,7 @@ from nonproj.text.sentence_network_learning import (
     joined,
     network_examples,
 )
-from nonproj.text.sentences import score_ends
+from nonproj.text.sentences import SentenceModel, score_ends
 from nonproj.text.token_table import PADDING, token_table
 from nonproj.text.tokens import SOMETIMES, TokenModel, token_examples, tokenize
 from nonproj.text.training import known_tokens
@@ -82,11 +82,11 @@ def test_layout_and_decisions_equal_the_twin(seed):
     usage = Usage(*(table.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
     usage.tag[::2] = 0
     weights = (weights * 0.1).astype(np.float32)  # so that no beginning is improbable
-    scores = score_ends(token_table(layout, start, end), usage, weights, 0.25, 0.15)
+    scores = score_ends(token_table(layout, start, end), SentenceModel(usage, weights, 0.25), 0.15)
     expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15)
     assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
     network = random_network(seed)
-    scores = score_ends(token_table(layout, start, end), usage, weights, 0.25, 0.15, network)
+    scores = score_ends(token_table(layout, start, end), SentenceModel(usage, weights, 0.25, network), 0.15)
     expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, network)
     assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
@@ -134,7 +134,7 @@ def test_improbable_beginnings_are_given_up(seed, monkeypatch):
     weights = random.normal(-0.2, 0.2 * seed / 10, 1 << 10).astype(np.float32)
     usage = Usage(*(np.zeros(1 << 6, np.uint8) for _ in range(3)))
     table = token_table(layout, layout.start, layout.end)
-    scores = score_ends(table, usage, weights, -0.2 * N_FEATURES - 2.0 + seed)
+    scores = score_ends(table, SentenceModel(usage, weights, -0.2 * N_FEATURES - 2.0 + seed))
     assert len(scores) == len(layout.start) and not np.isnan(scores).any() and scores[-1] == np.inf
     assert not (scores == 0).any()
 
@@ -144,8 +144,8 @@ def test_sentences_are_chosen_by_their_probability():
     layout = lay_out(characters("a " * 10))
     table, usage = token_table(layout, layout.start, layout.end), Usage(*(np.zeros(1 << 6, np.uint8),) * 3)
     weights, threshold = np.zeros(1 << 8, np.float32), float(np.log(0.6 / 0.4))
-    many = score_ends(table, usage, weights, threshold, 0.0)
-    few = score_ends(table, usage, weights, threshold, 0.9)
+    many = score_ends(table, SentenceModel(usage, weights, threshold), 0.0)
+    few = score_ends(table, SentenceModel(usage, weights, threshold), 0.9)
     assert (many > 0).all() and (few > 0).sum() == 1
     np.testing.assert_allclose(few[:-1], -threshold, rtol=1e-5)
 

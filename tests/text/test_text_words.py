@@ -23,7 +23,7 @@ from nonproj.text.segmenter import Segmenter
 from nonproj.text.token_table import token_table
 from nonproj.text.tokens import ALWAYS, SOMETIMES
 from nonproj.text.training_text import folds_of
-from nonproj.text.words import match, open_places, score_joins
+from nonproj.text.words import _match, open_places, score_joins
 
 WORDS = ["thành phố", "thành", "phố", "gia đình", "gia", "vị", "cơ quan nhà", "nhà", "cơ", "là", "và", "ở"]
 
@@ -96,7 +96,7 @@ def test_the_lexicon_is_asked_in_linear_time(size):
     """Every unit and pair is known, which is the worst case: words have up to twelve units all the same."""
     layout = lay_out(characters("a " * size))
     units = token_table(layout, layout.start, layout.end)
-    found = match(units, np.ones(size, np.bool_), np.full(1 << 8, 3, np.uint8))
+    found = _match(units, np.ones(size, np.bool_), np.full(1 << 8, 3, np.uint8))
     assert (found.before // 128).max() == 12 and (found.across // 128).max() == 12
 
 
