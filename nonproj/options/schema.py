@@ -148,8 +148,8 @@ class TextOption(Option):
         return "null or a text"
 
 
-def option(default: object, *arguments: Any, **bounds: Any) -> Any:
-    """Return a dataclass field that declares an option; arguments as for `Option`.
+def option(default: object, *arguments: Any, kind: type[Option] = Option, **bounds: Any) -> Any:
+    """Return a dataclass field that declares an option of a kind; arguments as for `Option`.
 
     Examples
     --------
@@ -160,7 +160,38 @@ def option(default: object, *arguments: Any, **bounds: Any) -> Any:
     Traceback (most recent call last):
     nonproj.errors.ConfigError: oven.degrees: 300 is invalid, an integer from 0 to 250 expected
     """
-    return field(default=default, metadata={"option": Option(default, *arguments, **bounds)})
+    return field(default=default, metadata={"option": kind(default, *arguments, **bounds)})
+
+
+def integer(default: int, help: str, low: int, high: int = _INTEGERS, advanced: bool = False) -> Any:
+    """Return a dataclass field that declares an integer option.
+
+    Examples
+    --------
+    >>> integer(10, "training epochs", 1, 100).metadata["option"].expected
+    'an integer from 1 to 100'
+    """
+    return option(default, help, (int,), low=low, high=high, advanced=advanced)
+
+
+def number(default: float, help: str, advanced: bool = False, **bounds: Any) -> Any:
+    """Return a dataclass field that declares an option that is a number, with bounds as for `Option`."""
+    return option(default, help, (float,), advanced=advanced, **bounds)
+
+
+def flag(default: bool, help: str, advanced: bool = False) -> Any:
+    """Return a dataclass field that declares an option that is true or false."""
+    return option(default, help, (bool,), advanced=advanced)
+
+
+def choice(default: object, help: str, choices: tuple[object, ...], advanced: bool = False) -> Any:
+    """Return a dataclass field that declares an option with some values."""
+    return option(default, help, (), choices, advanced=advanced)
+
+
+def path(help: str, advanced: bool = False) -> Any:
+    """Return a dataclass field that declares an option that is a path, null by default."""
+    return option(None, help, (str,), (None,), advanced=advanced)
 
 
 def text(help: str) -> Any:
@@ -171,7 +202,7 @@ def text(help: str) -> Any:
     >>> text("its name").metadata["option"].expected
     'null or a text'
     """
-    return field(default=None, metadata={"option": TextOption(None, help, (str,), (None,))})
+    return option(None, help, (str,), (None,), kind=TextOption)
 
 
 class Section:
