@@ -46,7 +46,12 @@ class Config(Section):
     """
 
     parts: tuple[str, ...] = option(
-        "grandparent", "part types that are scored", (), ("grandparent", "third", "sibling", "arc"), kind=PartsOption
+        "grandparent",
+        "part types that are scored",
+        (),
+        ("grandparent", "third", "sibling", "arc"),
+        kind=PartsOption,
+        described="the name of a set or a list of part types",
     )  # the name of a set; the constructor replaces it with the names of its types
     seed: int = integer(0, "seed of all random choices", 0)
     treebank: TreebankConfig = field(default_factory=TreebankConfig)

@@ -35,6 +35,8 @@ class Option:
         Whether the lower or the upper bound is exclusive.
     advanced : bool
         Whether it merely tunes what other options choose, and may change or go in a minor version.
+    described : str
+        The allowed values in words, if they do not follow from the others.
 
     Examples
     --------
@@ -51,10 +53,13 @@ class Option:
     above: bool = False
     below: bool = False
     advanced: bool = False
+    described: str = ""
 
     @property
     def expected(self) -> str:
         """The allowed values in words."""
+        if self.described:
+            return self.described
         words = [show(choice) for choice in self.choices]
         for kind in self.kinds:
             words += ["true", "false"] if kind is bool else [_WORDS[kind] + ("" if kind is str else self._bounds())]
@@ -139,15 +144,6 @@ def show(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-class TextOption(Option):
-    """A text, such as a name, or null."""
-
-    @property
-    def expected(self) -> str:
-        """The allowed values in words."""
-        return "null or a text"
-
-
 def option(default: object, *arguments: Any, kind: type[Option] = Option, **bounds: Any) -> Any:
     """Return a dataclass field that declares an option of a kind; arguments as for `Option`.
 
@@ -202,7 +198,7 @@ def text(help: str) -> Any:
     >>> text("its name").metadata["option"].expected
     'null or a text'
     """
-    return option(None, help, (str,), (None,), kind=TextOption)
+    return option(None, help, (str,), (None,), described="null or a text")
 
 
 class Section:

@@ -259,4 +259,5 @@ class SegmenterConfig(Section, name="segmenter"):
         (str,),
         (None, "auto", "da"),
         kind=LanguageOption,
+        described="auto, null or the code of a language supported by spaCy, such as da,",
     )
