@@ -57,10 +57,18 @@ class AllowedLabels(NamedTuple):
 
     def of(self, tokens: Tokens | Batch, nodes: np.ndarray) -> np.ndarray:
         """Return the lines of arcs as bits, int32[n]; ``nodes`` begin with head and modifier."""
-        head, modifier = nodes[:, 0], nodes[:, 1]
-        tags = tokens.atoms[PADDING:, self.column]
-        lines = self.table[tags[head], tags[modifier], (modifier > head).astype(np.int8)]
-        return np.where(lines == 0, np.int32(-1), lines)
+        lines = np.empty(len(nodes), np.int32)
+        _find_lines(self.table, tokens.atoms, self.column, nodes, lines)
+        return lines
+
+
+@kernel
+def _find_lines(table: Int32s, atoms: Int32s, column: int, nodes: Int32s, lines: Int32s) -> None:
+    """Look up the lines of each arc."""
+    for p in range(nodes.shape[0]):
+        h, m = nodes[p, 0], nodes[p, 1]
+        found = table[atoms[PADDING + h, column], atoms[PADDING + m, column], 1 if m > h else 0]
+        lines[p] = found if found != 0 else -1
 
 
 def label_parts(heads: np.ndarray, batch: Batch | None = None) -> PartRows:
@@ -201,10 +209,23 @@ def two_best(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> two_best(np.array([[1, 5, 3], [2, 2, 0]], np.int32))
     (array([1, 0]), array([2., 0.]))
     """
-    rows, best = np.arange(len(scores)), scores.argmax(axis=1)
-    others = scores.astype(np.float64)
-    others[rows, best] = -np.inf
-    return best, np.minimum(scores[rows, best] - others.max(axis=1, initial=-np.inf), LARGE_MARGIN)
+    best, margins = np.empty(len(scores), np.int64), np.empty(len(scores))
+    _two_best(scores, best, margins)
+    return best, margins
+
+
+@kernel
+def _two_best(scores: Float64s | Int32s, best: Int64s, margins: Float64s) -> None:
+    """Write the number of each row's first highest score, and how much less the next one is."""
+    for i in range(scores.shape[0]):
+        first, highest, next_highest = 0, float(scores[i, 0]), -np.inf
+        for j in range(1, scores.shape[1]):
+            score = float(scores[i, j])
+            if score > highest:
+                first, highest, next_highest = j, score, highest
+            elif score > next_highest:
+                next_highest = score
+        best[i], margins[i] = first, min(highest - next_highest, LARGE_MARGIN)
 
 
 def add_labels(
