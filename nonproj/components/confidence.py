@@ -32,7 +32,6 @@ from nonproj.evaluation.alignment import judge_text
 from nonproj.io.partial import given_words, is_partial
 from nonproj.learning.additive import GradedSentence, fit_classifier
 from nonproj.learning.memory import release_memory
-from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, TokenEncoder, Tokens
@@ -169,7 +168,9 @@ def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: Fi
 
 def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[Parser, dict[str, Any]]:
     """Train a parser on the chosen sentences; return it and its components, those of which the model has one."""
-    config = config_of_second(context.config)
+    tagger = dataclasses.replace(context.config.tagger, restarts=1)
+    training = dataclasses.replace(context.config.training, models=1, epochs=EPOCHS)
+    config = dataclasses.replace(context.config, tagger=tagger, training=training)  # which take less time
     apart = context.having(config=config, processes=None, meta={}, part_of="confidence", unfinished=UnfinishedFit())
     fitted: dict[str, Any] = {"clusters": context.files.clusters, "tagger": None, "segmenter": None}
     absent = {name for name in ("tagger", "segmenter") if not (context.fitted["tagger"] and context.fitted[name])}
@@ -189,15 +190,6 @@ def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[P
     )
     decoding = dataclasses.replace(config.decoding, nbest=1, full=False, constraints="none")
     return Parser(model, decoding, tags="none"), fitted
-
-
-def config_of_second(config: Config) -> Config:
-    """Return the options of the second parser, which learns in less time than the first."""
-    return dataclasses.replace(
-        config,
-        tagger=dataclasses.replace(config.tagger, restarts=1),
-        training=dataclasses.replace(config.training, models=1, epochs=EPOCHS),
-    )
 
 
 def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) -> dict[str, list[str]]:

@@ -65,11 +65,7 @@ def learn_price(parser: Parser, sentences: Sequence[Sentence], cost: float) -> f
     chosen = right.index(max(right))
     if gold < MIN_ARCS or right[chosen] <= right[0] + MIN_GAIN * gold:
         chosen = 0
-    log.info("price of a non-projective tree: %.4g; %s", prices[chosen], _counts(evaluations[chosen]))
+    arcs = evaluations[chosen].as_dict()["with_punctuation"]["nonprojective"]
+    text = "price of a non-projective tree: %.4g; %d predicted, %d gold, %d in both"
+    log.info(text, prices[chosen], arcs["predicted"], arcs["gold"], arcs["common"])
     return prices[chosen]
-
-
-def _counts(evaluation: Evaluation) -> str:
-    """Return the numbers of non-projective arcs in words."""
-    arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
-    return f"{arcs['predicted']} predicted, {arcs['gold']} gold, {arcs['common']} in both"

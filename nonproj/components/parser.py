@@ -25,7 +25,7 @@ from nonproj.evaluation.parsing import evaluate_parser, tested_tags
 from nonproj.learning.mixing import (
     ParameterMixing,
     SerialTraining,
-    example_arguments,
+    example_columns,
     learner_of,
     train_apart,
     training_on,
@@ -119,8 +119,7 @@ class Perceptrons:
         orders = [data.order(epoch, Stream.PARSER, number) for number in range(len(several))]
         orders = [np.searchsorted(data.chosen, order) for order in orders]
         if context.processes and not context.shards:
-            columns = example_arguments(data, self.learner.parts)
-            return train_apart(context.processes, self.learner, several, orders, columns) // len(several)
+            return train_apart(context.processes, self.learner, several, orders, example_columns(data)) // len(several)
         missed, title = 0, context.title(f"epoch {epoch + 1}")
         for number, (perceptron, order) in enumerate(zip(several, orders, strict=True), 1):
             name = f"{title}, model {number}" if len(several) > 1 else title
@@ -145,6 +144,6 @@ class Perceptrons:
         steps = max(int(mask[k::shards].sum()) for k in range(shards))
         check_history(history, values.get("step"), steps, options.average_from)
         for k, perceptron in enumerate(self.perceptrons, 1):
-            weights = np.array(resumed_table(arrays, f"weights{k}", bits))
-            total = np.array(resumed_table(arrays, f"total{k}", bits, "float64"))
-            perceptron.continue_from(weights, total, values["step"])
+            perceptron.weights = np.array(resumed_table(arrays, f"weights{k}", bits))
+            perceptron.total = np.array(resumed_table(arrays, f"total{k}", bits, "float64"))
+            perceptron.step = values["step"]

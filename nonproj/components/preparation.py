@@ -84,7 +84,9 @@ def prepare(
     if start:
         files, known = TrainingFiles(start.templates, start.loaded(Clusters)), start.meta
     else:
-        files, known = load_files(config, [*treebank, *silver], labelled=len(labels) > 1), {}
+        templates, clusters = load_features(config, len(labels) > 1)
+        vectors, known = load_vectors(config, [*treebank, *silver]), {}
+        files = TrainingFiles(templates, clusters, vectors, encoder_folder(config.encoder))
     root = config.treebank.root
     roots = max(int(np.count_nonzero(tree == 0)) for tree in trees_of(treebank))
     multi_root = root == "multi" or (root == "auto" and (roots > 1 or known.get("multi_root") is True))
@@ -126,12 +128,6 @@ def prepare(
     )
     data = numbered_as_in(start, data) if start else data
     return treebank, FitContext(config, progress, data=data, files=files, meta=meta, start=start)
-
-
-def load_files(config: Config, sentences: Sequence[Sentence], labelled: bool) -> TrainingFiles:
-    """Return the files that a configuration names; ``labelled`` if there are several labels."""
-    templates, clusters = load_features(config, labelled)
-    return TrainingFiles(templates, clusters, load_vectors(config, sentences), encoder_folder(config.encoder))
 
 
 def usable(silver: Sequence[Sentence], sentences: Sequence[Sentence], multi_root: bool, kind: str) -> list[Sentence]:

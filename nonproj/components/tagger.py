@@ -12,6 +12,7 @@ The parser learns from gold tags, from those of taggers that have not seen the s
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import logging
 import sys
 import time
@@ -117,7 +118,7 @@ class TaggerComponent(Component):
 
 def where(sentences: Sequence[Sentence], mask: np.ndarray) -> list[Sentence]:
     """Return the sentences for which a mask is true."""
-    return [sentence for sentence, own in zip(sentences, mask, strict=True) if own]
+    return list(itertools.compress(sentences, mask))
 
 
 def completed(sentences: Sequence[Sentence], analyzer: Analyzer) -> list[Sentence]:

@@ -61,7 +61,7 @@ def _fill_costs(
         for a in range(arcs.start[m], arcs.start[m + 1]):
             if arcs.head[a] == heads[m]:
                 into[m], y[a] = a, True
-    touched, of_heads = np.zeros(4, np.int64), np.empty(n_nodes)
+    tree, touched, of_heads = into.copy(), np.zeros(4, np.int64), np.empty(n_nodes)
     for h in range(n_nodes):
         of_heads[h] = _value_of_head(arcs, starts, scores, into, y, h)
     for m in range(1, n_nodes):
@@ -83,7 +83,7 @@ def _fill_costs(
             touched[0], touched[1], touched[2], touched[3] = h, new, m, heads[new] if second >= 0 else m
             _move(arcs, into, y, a, second)
             value = _fall(arcs, starts, scores, into, y, touched, of_heads)
-            _move_back(arcs, heads, into, y, m, new if second >= 0 else m)
+            _move(arcs, into, y, tree[m], tree[new] if second >= 0 else -1)
             cost[m] = min(cost[m], value)
             if second >= 0:
                 cost[new] = min(cost[new], value)
@@ -105,16 +105,6 @@ def _move(arcs: ArcSpace, into: np.ndarray, y: np.ndarray, a: int, second: int) 
     if second >= 0:
         m = arcs.modifier[second]
         y[into[m]], y[second], into[m] = False, True, second
-
-
-@kernel
-def _move_back(arcs: ArcSpace, heads: np.ndarray, into: np.ndarray, y: np.ndarray, one: int, other: int) -> None:
-    """Restore the tree's arcs into two words."""
-    for m in (one, other):
-        y[into[m]] = False
-        for a in range(arcs.start[m], arcs.start[m + 1]):
-            if arcs.head[a] == heads[m]:
-                y[a], into[m] = True, a
 
 
 @kernel

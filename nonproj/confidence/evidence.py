@@ -49,7 +49,7 @@ arc into the head, and the least certain arc from the word.
 """
 
 TAG_FEATURES = ("tag", "tag of head")
-"""The next columns: the tagger's score margins of the tags of the word and of its head."""
+"""The next columns: the tagger's score margins of the tags of the word and of its head, `LARGE` for the root."""
 
 TEXT_FEATURES = ("token", "token of head", "begin", "end", "inside", "between", "boundary of root")
 """The last columns: the segmenter's margins, by `nonproj.types.Sentence.boundary_margins`, for the tokens of the word
@@ -159,7 +159,8 @@ def gather(case: ConfidenceInput, tag_column: int | None, options: DualOptions, 
     margins = case.label_margins.astype(np.float64)
     _fill_features(instance.arcs, heads, case.marginals, cost, bounds, margins, case.tokens.atoms, facts, features)
     if case.tag_margins is not None:
-        _fill_tag_features(heads, np.minimum(case.tag_margins, LARGE), features)
+        own = np.append(np.minimum(case.tag_margins, LARGE), LARGE)  # the last one is for the root
+        features[:, _TAG], features[:, _TAG + 1] = own[:-1], own[heads[1:] - 1]
     if kind == "text" and case.boundary_margins is not None:
         _fill_text_features(heads, case.boundary_margins.astype(np.float64), features)
     tags = case.tokens.atoms[PADDING + 1 : PADDING + n_nodes, tag_column] if tag_column is not None else case.labels * 0
@@ -228,14 +229,6 @@ def _fill_features(
             row[8] += atoms[PADDING + m, column] == UNKNOWN
         row[10], row[11], row[12] = difference[h], weakest[m], odds[h]
         row[13] = margins[h - 1] if h > 0 else LARGE
-
-
-@kernel
-def _fill_tag_features(heads: np.ndarray, margins: np.ndarray, features: np.ndarray) -> None:
-    """Write the columns `TAG_FEATURES`."""
-    for m in range(1, heads.shape[0]):
-        row, h = features[m - 1], heads[m]
-        row[_TAG], row[_TAG + 1] = margins[m - 1], margins[h - 1] if h > 0 else LARGE
 
 
 @kernel

@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, ClassVar, cast
 
 import llvmlite.binding
@@ -177,7 +178,12 @@ class _Packing(CompileResultCacheImpl):
     """Serializes compiled code."""
 
     def __init__(self, function: Callable[..., Any], folder: Path):
-        self._lineno, self._locator = function.__code__.co_firstlineno, _Place(inspect.getfile(function), folder)
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = SimpleNamespace(
+            _py_file=inspect.getfile(function),
+            ensure_cache_path=lambda: None,  # `KernelFiles.save` makes the folder
+            get_cache_path=lambda: str(folder),
+        )
 
     def reduce(self, compiled: Any) -> tuple[Any, ...]:
         """Return what is saved: empty functions replace the bitcode for linking, of which only the names are needed."""
@@ -185,20 +191,6 @@ class _Packing(CompileResultCacheImpl):
         names = function.llvm_func_name, function.llvm_cpython_wrapper_name
         empty = _binding.parse_assembly("".join(f'define void @"{each}"() {{ ret void }}\n' for each in names))
         return (name, kind, (machine_code, empty.as_bitcode())), function, *rest
-
-
-class _Place:
-    """Numba's interface for the location of a cache."""
-
-    def __init__(self, file: str, folder: Path):
-        self._py_file, self._folder = file, folder
-
-    def ensure_cache_path(self) -> None:
-        """`KernelFiles.save` makes the folder."""
-
-    def get_cache_path(self) -> str:
-        """Return the folder."""
-        return str(self._folder)
 
 
 @cache

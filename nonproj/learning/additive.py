@@ -131,12 +131,8 @@ def fit_classifier(outcomes: Sequence[GradedSentence], limit: float) -> Classifi
     limit : float
         That of the evidence.
     """
-    models = {}
-    for kind in KINDS:
-        own = [outcome for outcome in outcomes if outcome.evidence.kind == kind]
-        if own:
-            models[kind] = fit_models(own)
-    return Classifier(limit, **models)
+    of_kinds = {kind: [outcome for outcome in outcomes if outcome.evidence.kind == kind] for kind in KINDS}
+    return Classifier(limit, **{kind: fit_models(own) for kind, own in of_kinds.items() if own})
 
 
 def fit_models(outcomes: Sequence[GradedSentence]) -> ConfidenceModels:

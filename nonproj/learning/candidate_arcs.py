@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.io.checks import cycle_of
-from nonproj.learning.partial import best_tree, union
+from nonproj.learning.partial import best_tree
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.training_data import TrainingData
 from nonproj.options.config import Config
-from nonproj.parts.arcs import arc_space
+from nonproj.parts.arcs import arc_space, with_arcs
 from nonproj.scoring.scorer import dense_arc_scores
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.constrained import constrained_marginals
@@ -44,24 +44,16 @@ def training_arcs(pruner: Pruner, data: TrainingData, number: int, config: Confi
     arcs = pruned(marginals(scores, single_root)[0], projective)
     if allowed is not None:
         p = constrained_marginals(scores, allowed, single_root)[0]
-        both = union(arcs, pruned(p, data.decoding.projective))
+        others = pruned(p, data.decoding.projective)
+        both = with_arcs(arcs, others.head, others.modifier)
         return TrainingArcs(arcs, both, best_tree(scores, allowed, single_root))
-    return TrainingArcs(arcs, arcs if tree[1:].min(initial=0) < 0 else add_gold(arcs, tree), tree)
+    given = np.flatnonzero(tree >= 0)
+    return TrainingArcs(arcs, with_arcs(arcs, tree[given], given), tree)
 
 
 def count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:
     """Return how many of the arcs are gold."""
     return int(np.count_nonzero(arcs.head == heads[arcs.modifier]))
-
-
-def add_gold(arcs: ArcSpace, heads: np.ndarray) -> ArcSpace:
-    """Return the arcs together with the gold ones."""
-    n = len(heads) - 1
-    if count_gold(arcs, heads) == n:
-        return arcs
-    both = np.concatenate([np.stack([arcs.modifier, arcs.head], 1), np.stack([np.arange(1, n + 1), heads[1:]], 1)])
-    modifier, head = np.unique(both, axis=0).T
-    return arc_space(head, modifier, n)
 
 
 def pack_arcs(spaces: Sequence[ArcSpace]) -> np.ndarray:

@@ -31,11 +31,9 @@ def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[
     number = {label: i for i, label in enumerate(labels)}
     found = []
     for sentence in sentences:
-        if not is_partial(sentence):
-            found.append(np.array([number[label] for label in sentence.labels], np.int64))
-            continue
         own = zip(sentence.labels, given_words(sentence).tolist(), strict=True)
-        found.append(np.array([number.get(label, -1) if given or label != "_" else -1 for label, given in own]))
+        numbers = [number.get(label, -1) if given or label != "_" else -1 for label, given in own]
+        found.append(np.array(numbers, np.int64))
     return found
 
 
@@ -73,40 +71,15 @@ def arranged(
     gold = number_labels(sentences, labels)
     if LABELLED_ARC not in files or TAG not in encoder.attributes:
         return labels, gold, None
-    shape = (FIRST + len(encoder.vocabularies[TAG]), len(labels))
-    if known:
-        if known[1] is None or shape[0] > MAX_TAGS:
-            return labels, gold, None
-        counts = count_labels(tokens, trees_of(sentences), gold, known[1].column, shape)
-        return labels, gold, AllowedLabels(widened(known[1].table, line_table(counts)), known[1].column)
-    order, lines = allowed_labels(tokens, trees_of(sentences), gold, encoder.attributes.index(TAG), shape)
-    labels = [labels[i] for i in order]
-    return labels, number_labels(sentences, labels), lines
-
-
-def allowed_labels(
-    tokens: Sequence[Tokens],
-    heads: Sequence[np.ndarray],
-    labels: Sequence[np.ndarray],
-    column: int,
-    shape: tuple[int, int],
-) -> tuple[np.ndarray, AllowedLabels | None]:
-    """Return a new order of the labels, int64[n_labels], and the lines of arcs under it.
-
-    Parameters
-    ----------
-    tokens, heads, labels : sequence of Tokens, of ndarray and of ndarray
-        Of each training sentence.
-    column : int
-        The column of the tags.
-    shape : tuple of int
-        The number of values of that column, and of labels.
-    """
-    if shape[0] > MAX_TAGS:
-        return np.arange(shape[1]), None
-    counts = count_labels(tokens, heads, labels, column, shape)
+    column, shape = encoder.attributes.index(TAG), (FIRST + len(encoder.vocabularies[TAG]), len(labels))
+    if shape[0] > MAX_TAGS or (known and known[1] is None):
+        return labels, gold, None
+    counts = count_labels(tokens, trees_of(sentences), gold, column, shape)
+    if known and known[1]:
+        return labels, gold, AllowedLabels(widened(known[1].table, line_table(counts)), column)
     order = arrange_labels(counts)
-    return order, AllowedLabels(line_table(counts[..., order]), column)
+    labels = [labels[i] for i in order]
+    return labels, number_labels(sentences, labels), AllowedLabels(line_table(counts[..., order]), column)
 
 
 def count_labels(

@@ -10,7 +10,7 @@ shards, not on the workers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,9 +28,12 @@ from nonproj.scoring.network import Network
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import ArcSpace, Bools, PartSpace
+from nonproj.types import ArcSpace, Bools
 from nonproj.workers.cluster import RESUBMISSIONS
 from nonproj.workers.pool import LostError, SharingWorkers, Workers, in_order
+
+Columns: TypeAlias = Sequence[Sequence[Any]]
+"""What `make_examples` takes of each sentence."""
 
 
 class ShardWorkers(NamedTuple):
@@ -88,24 +91,23 @@ def learner_of(
 
 
 def make_examples(
-    tokens: list[Tokens],
-    heads: list[np.ndarray],
-    arcs: list[ArcSpace],
     parts: tuple[str, ...],
+    tokens: Sequence[Tokens],
+    heads: Sequence[np.ndarray],
+    arcs: Sequence[ArcSpace],
     labels: Sequence[np.ndarray | None] | None = None,
     allowed: Sequence[Bools | None] | None = None,
 ) -> list[PartExample]:
-    """Return the examples of some sentences; called on the worker that keeps them."""
-    none = [None] * len(tokens)
-    columns = zip(tokens, heads, arcs, labels or none, allowed or none, strict=True)
-    return [_example(t, h, part_space(a, parts), g, own) for t, h, a, g, own in columns]
+    """Return the examples of some sentences; called on the worker that keeps them.
 
-
-def _example(
-    tokens: Tokens, heads: np.ndarray, parts: PartSpace, labels: np.ndarray | None, allowed: Bools | None
-) -> PartExample:
-    """Return the example of a sentence."""
-    return PartExample(tokens, heads, parts, labels, None if allowed is None else completion_of(parts, allowed))
+    Of each sentence, ``labels`` are as in `PartExample`, and ``allowed``, bool[N, N], the arcs that can be in the tree,
+    if it is partial.
+    """
+    examples, none = [], [None] * len(tokens)
+    for t, h, candidates, numbers, own in zip(tokens, heads, arcs, labels or none, allowed or none, strict=True):
+        space = part_space(candidates, parts)
+        examples.append(PartExample(t, h, space, numbers, None if own is None else completion_of(space, own)))
+    return examples
 
 
 def train_shard(
@@ -137,7 +139,7 @@ def train_apart(
     learner: PerceptronArguments,
     perceptrons: Sequence[Perceptron],
     orders: Sequence[np.ndarray],
-    columns: tuple[Any, ...],
+    columns: Columns,
 ) -> int:
     """Train perceptrons one epoch each, on all sentences, in worker processes; the results are those of this process.
 
@@ -149,8 +151,7 @@ def train_apart(
         Changed in place.
     orders : list of ndarray of int
         The order of the sentences for each perceptron.
-    columns : tuple
-        The arguments of `make_examples`.
+    columns : Columns
 
     Returns
     -------
@@ -168,10 +169,10 @@ def train_apart(
 
 
 def train_everything(
-    learner: PerceptronArguments, weights: SparseEntries, step: int, columns: tuple[Any, ...], order: np.ndarray
+    learner: PerceptronArguments, weights: SparseEntries, step: int, columns: Columns, order: np.ndarray
 ) -> ShardUpdate:
     """Train one epoch on all sentences, in a process that keeps nothing; see `train_apart` and `train_shard`."""
-    return train_shard(learner, weights, step, make_examples(*columns), order)
+    return train_shard(learner, weights, step, make_examples(learner.parts, *columns), order)
 
 
 def check_shards(shards: int, sentences: int) -> None:
@@ -195,34 +196,15 @@ class ParameterMixing:
     workers : InProcess or Cluster
         See `nonproj.workers.pool`.
     learner : PerceptronArguments
-    tokens, heads, arcs : list of Tokens, of ndarray and of ArcSpace
-        Of each sentence.
+    columns : Columns
     shards : int
         Sentence ``i`` is in shard ``i % shards``; see `check_shards`.
-    labels : list of ndarray, optional
-        Of each sentence; see `PartExample`.
-    allowed : list of ndarray or None, optional
-        The arcs that can be in the tree of each partial sentence, bool[N, N].
     """
 
-    def __init__(
-        self,
-        workers: SharingWorkers,
-        learner: PerceptronArguments,
-        tokens: list[Tokens],
-        heads: list[np.ndarray],
-        arcs: list[ArcSpace],
-        shards: int,
-        labels: Sequence[np.ndarray | None] | None = None,
-        allowed: Sequence[Bools | None] | None = None,
-    ):
+    def __init__(self, workers: SharingWorkers, learner: PerceptronArguments, columns: Columns, shards: int):
         self.workers, self.learner, self.shards = workers, learner, shards
-        none = [None] * len(tokens)
-        columns, given = (tokens, heads, arcs), (labels or none, allowed or none)
-        self.kept = [
-            workers.keep(make_examples, *(c[k::shards] for c in columns), learner.parts, *(c[k::shards] for c in given))
-            for k in range(shards)
-        ]
+        own = [[column[k::shards] for column in columns] for k in range(shards)]
+        self.kept = [workers.keep(make_examples, learner.parts, *each) for each in own]
 
     def epoch(self, perceptron: Perceptron, order: np.ndarray, progress: Callable[..., Any]) -> int:
         """Train every shard on its sentences, in the given order, and mix the results.
@@ -279,18 +261,17 @@ class SerialTraining:
         return sum(perceptron.update(self.examples[i]) for i in progress(order))
 
 
-def example_arguments(data: TrainingData, parts: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return the arguments of `make_examples` for the chosen sentences."""
+def example_columns(data: TrainingData) -> Columns:
+    """Return what `make_examples` takes of each of the chosen sentences."""
     columns = (data.tokens, data.trees, data.spaces, data.gold, data.allowed)
-    tokens, heads, spaces, gold, allowed = ([column[i] for i in data.chosen] for column in columns)
-    return tokens, heads, spaces, parts, gold, allowed
+    return [[column[i] for i in data.chosen] for column in columns]
 
 
 def examples_of(data: TrainingData, parts: tuple[str, ...]) -> Sequence[PartExample]:
     """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time."""
     types, trees = part_set(parts), data.trees
     partial = np.array([i for i in data.chosen if data.allowed[i] is not None], np.int64)
-    completed = make_examples(*example_arguments(data.subset(partial), parts))
+    completed = make_examples(parts, *example_columns(data.subset(partial)))
     examples = dict(zip(partial.tolist(), completed, strict=True))
 
     def make(i: int) -> PartExample:
@@ -308,6 +289,4 @@ def training_on(
     """Return the training of perceptrons on the chosen sentences, by workers if there are any."""
     if shards is None:
         return SerialTraining(examples_of(data, learner.parts))
-    tokens, heads, spaces, _, gold, allowed = example_arguments(data, learner.parts)
-    number = min(shards.number, len(tokens))
-    return ParameterMixing(shards.workers, learner, tokens, heads, spaces, number, gold, allowed)
+    return ParameterMixing(shards.workers, learner, example_columns(data), min(shards.number, len(data.chosen)))

@@ -70,23 +70,6 @@ class ArcExample(NamedTuple):
     labels: np.ndarray
 
 
-class ArcGradient(NamedTuple):
-    """The gradient of minus the loss of a sentence.
-
-    Attributes
-    ----------
-    hidden : HiddenGradient
-        Of what precedes the hidden layers: ``more`` is that of the rows of the words' tags between, float32[N, K], and
-        of the positions, float32[POSITIONS, K].
-    output : ndarray of shape (K,), float32
-    labels : ndarray of shape (n_labels, K), float32
-    """
-
-    hidden: HiddenGradient
-    output: np.ndarray
-    labels: np.ndarray
-
-
 class NetworkLearner:
     """A network in training.
 
@@ -194,8 +177,15 @@ class NetworkLearner:
             vectors = np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
         return NetworkInputs(words, whole(tokens.n_nodes), items, vectors)
 
-    def gradient(self, example: ArcExample, inputs: NetworkInputs, dropout: Dropout) -> tuple[float, int, ArcGradient]:
-        """Return loss, number of wrong heads, and the gradient of minus the loss."""
+    def gradient(
+        self, example: ArcExample, inputs: NetworkInputs, dropout: Dropout
+    ) -> tuple[float, int, tuple[HiddenGradient, np.ndarray, np.ndarray]]:
+        """Return loss, number of wrong heads, and the gradient of minus the loss.
+
+        It is that of what precedes the hidden layers, whose ``more`` is that of the rows of the words' tags between,
+        float32[N, K], and of the positions, float32[POSITIONS, K]; of the output, float32[K]; and of the labels,
+        float32[n_labels, K].
+        """
         tokens, heads, arcs, gold = example
         _, between, positions, output, labels = self.weights
         more = np.concatenate([between[self._tags(tokens)], positions])
@@ -207,7 +197,7 @@ class NetworkLearner:
             more_loss, _, of_scores = softmax_loss(layer[chosen] @ labels.T, gold[arcs.modifier[chosen] - 1])
             loss, of_labels = loss + more_loss, of_scores.T @ layer[chosen]
             of_layer[chosen] += of_scores @ labels
-        return loss, wrong, ArcGradient(self.layers.backward(of_layer, passed), delta @ layer, of_labels)
+        return loss, wrong, (self.layers.backward(of_layer, passed), delta @ layer, of_labels)
 
     def _tags(self, tokens: Tokens) -> np.ndarray:
         """Return the row of each word in the table of tags between head and modifier."""

@@ -20,11 +20,10 @@ from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.errors import DataError
 from nonproj.io.partial import allowed_arcs, given_words, is_partial, line_of, with_given
-from nonproj.parts.arcs import arc_space
 from nonproj.parts.space import restrict
 from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.checks import FOUND
-from nonproj.types import ArcSpace, Bools, Float64s, Int32s, PartSpace, Sentence
+from nonproj.types import Bools, Float64s, Int32s, PartSpace, Sentence
 
 log = logging.getLogger("nonproj")
 
@@ -106,19 +105,6 @@ def best_tree(scores: Float64s, allowed: Bools, single_root: bool) -> Int32s:
     heads = np.empty(len(scores), np.int32)
     best_arborescence_dense(np.where(allowed, scores, -np.inf), single_root, heads)
     return heads
-
-
-def union(first: ArcSpace, second: ArcSpace) -> ArcSpace:
-    """Return the arcs of two spaces over the same words.
-
-    Examples
-    --------
-    >>> union(arc_space([0, 0], [1, 2], 2), arc_space([0, 1], [1, 2], 2)).head.tolist()
-    [0, 0, 1]
-    """
-    pairs = [np.stack([each.modifier, each.head], 1) for each in (first, second)]
-    modifier, head = np.unique(np.concatenate(pairs), axis=0).T
-    return arc_space(head, modifier, len(first.start) - 2)
 
 
 class Completion(NamedTuple):

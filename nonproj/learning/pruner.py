@@ -45,12 +45,7 @@ class Pruner:
         self.weights = np.zeros(1 << bits, np.float32)
         self.squares = np.zeros(1 << bits, np.float32)
 
-    def epoch(
-        self,
-        examples: Sequence[tuple[Any, ...]],
-        order: Iterable[int],
-        single_root: bool,
-    ) -> float:
+    def epoch(self, examples: Sequence[tuple[Any, ...]], order: Iterable[int], single_root: bool) -> float:
         """Train on the examples (tokens, gold heads, perhaps allowed arcs) in the given order.
 
         Return the mean loss per word, in nats.
@@ -74,15 +69,14 @@ class Pruner:
         scores = np.full((tokens.n_nodes, tokens.n_nodes), -np.inf)
         scores[arcs.head, arcs.modifier] = flat
         p, log_partition = marginals(scores, single_root)
-        gradient = -p[arcs.head, arcs.modifier]
-        if allowed is not None:
-            of_allowed, log_allowed = constrained_marginals(scores, allowed, single_root)
-            self._follow(hashed, parts, gradient + of_allowed[arcs.head, arcs.modifier])
-            return log_partition - log_allowed
-        gold = arcs.head == heads[arcs.modifier]
-        gradient[gold] += 1.0
-        self._follow(hashed, parts, gradient)
-        return log_partition - flat[gold].sum()
+        if allowed is None:
+            gold = arcs.head == heads[arcs.modifier]
+            expected, log_gold = gold.astype(np.float64), flat[gold].sum()
+        else:
+            of_allowed, log_gold = constrained_marginals(scores, allowed, single_root)
+            expected = of_allowed[arcs.head, arcs.modifier]
+        self._follow(hashed, parts, expected - p[arcs.head, arcs.modifier])
+        return log_partition - log_gold
 
     def _follow(self, hashed: WordHashes, parts: PartRows, gradient: np.ndarray) -> None:
         """Make one AdaGrad step on the weights of the arcs whose gradient is not negligible."""

@@ -197,10 +197,7 @@ class TrainingData(NamedTuple):
         """Return the order of the chosen sentences: it follows from arguments and seed, so a resumed run repeats it."""
         numbers = [model] if model else []
         order = generator(self.seed, stream, epoch, *numbers).permutation(len(self.sentences))
-        chosen = np.zeros(len(self.sentences), np.bool_)
-        chosen[self.chosen] = True
-        chosen &= self.in_epoch(epoch)
-        found: np.ndarray = order[chosen[order]]
+        found: np.ndarray = order[np.isin(order, self.chosen) & self.in_epoch(epoch)[order]]
         return found
 
     def in_epoch(self, epoch: int) -> np.ndarray:

@@ -124,18 +124,7 @@ def hash_prefixes(texts: Sequence[str], longest: int) -> np.ndarray:
     >>> bool((hash_prefixes(["hus", "på"], 3) == hash_texts(["h", "hu", "hus", "p", "på", "på"]).reshape(2, 3)).all())
     True
     """
-    codes, ends = code_points_of(texts)
-    keys = np.empty((len(texts), longest), np.uint32)
-    _hash_prefixes(codes, ends, keys)
-    return keys
-
-
-@kernel
-def _hash_prefixes(codes: Uint32s, ends: Int64s, keys: Uint32s) -> None:
-    """Write the hashes of each string's prefixes."""
-    for i in range(keys.shape[0]):
-        for k in range(keys.shape[1]):
-            keys[i, k] = hash_codes(codes, ends[i], min(ends[i] + k + 1, ends[i + 1]), LONGEST)
+    return hash_texts([text[:k] for text in texts for k in range(1, longest + 1)]).reshape(-1, longest)
 
 
 def hash_suffixes(beginnings: Sequence[str], texts: Sequence[str], longest: int) -> np.ndarray:

@@ -82,25 +82,12 @@ def fit(
     [True, False]
     """
     weights, random = np.zeros(1 << options.bits, np.float32), np.random.default_rng(seed)
-    if options.first:
-        firsts = np.ascontiguousarray(rows[:, : options.first])
-        weights = _learn(firsts, gold, weights, options, random, progress)
-    return _learn(rows, gold, weights, options, random, progress)
-
-
-def _learn(
-    rows: np.ndarray,
-    gold: np.ndarray,
-    weights: np.ndarray,
-    options: LogisticOptions,
-    random: np.random.Generator,
-    progress: Callable[[Any], Any],
-) -> np.ndarray:
-    """Return the mean of the weights after the epochs of the second half; ``weights`` are those before, and change."""
-    squares, mean = np.full(len(weights), 1e-6, np.float32), LaterMean([weights], options.epochs)
-    for _ in progress(range(options.epochs)):
-        order = random.permutation(len(gold)).astype(np.int32)
-        _epoch(rows, gold, order, options.rate, weights, squares)
-        mean.add()
-    mean.apply()
+    alone = [np.ascontiguousarray(rows[:, : options.first])] if options.first else []
+    for features in (*alone, rows):
+        squares, mean = np.full(len(weights), 1e-6, np.float32), LaterMean([weights], options.epochs)
+        for _ in progress(range(options.epochs)):
+            order = random.permutation(len(gold)).astype(np.int32)
+            _epoch(features, gold, order, options.rate, weights, squares)
+            mean.add()
+        mean.apply()
     return weights

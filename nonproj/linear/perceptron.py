@@ -42,7 +42,7 @@ class AveragedWeights:
     total : ndarray of shape (2 ** bits,), float64
         The sum of all updates, each times its step: the mean of the weights is ``weights - total / step``.
     step : int
-        The next update's number, from 1, or since `restart`.
+        The next update's number, from 1, or since `start_epoch` restarted the average.
 
     Examples
     --------
@@ -56,15 +56,6 @@ class AveragedWeights:
         self.weights = np.zeros(1 << bits, np.float32)
         self.total = np.zeros(1 << bits, np.float64)
         self.step = 1
-
-    def restart(self) -> None:
-        """Restart the average."""
-        self.total[:] = 0.0
-        self.step = 1
-
-    def continue_from(self, weights: Float32s, total: Float64s, step: int) -> None:
-        """Continue with the weights, the sum of updates and the number of the next step of an interrupted training."""
-        self.weights, self.total, self.step = weights, total, step
 
     def advance(self, steps: int = 1) -> None:
         """Count steps, whether or not they have changed weights."""
@@ -121,7 +112,7 @@ def start_epoch(epoch: int, several: Sequence[AveragedWeights], average_from: in
     """Restart the averages before epoch ``average_from``, counted from 1; ``epoch`` is the coming one, from 0."""
     if epoch + 1 == average_from:
         for each in several:
-            each.restart()
+            each.total[:], each.step = 0.0, 1
 
 
 @kernel

@@ -30,16 +30,6 @@ class Term(NamedTuple):
     attribute: str
 
 
-def _alike(_terms: Sequence[Term]) -> int:
-    """Return the kind of templates of which there is one."""
-    return 0
-
-
-def _allow(_terms: Sequence[Term], _text: str) -> str | None:
-    """Allow any combination of terms."""
-    return None
-
-
 class Grammar(NamedTuple):
     """What the templates of a model may name.
 
@@ -60,9 +50,9 @@ class Grammar(NamedTuple):
     kinds : int
         Templates are sorted by kind, from 0 to ``kinds - 1``.
     kind : callable
-        Returns the kind of a template, given its terms.
+        Returns the kind of a template, given its terms; by default there is one.
     problem : callable
-        Returns why terms do not fit together, given them and their text, or None.
+        Returns why terms do not fit together, given them and their text, or None, as by default for all.
     """
 
     part: str
@@ -72,8 +62,8 @@ class Grammar(NamedTuple):
     others: Mapping[str, Sequence[str]] = {}
     sets: tuple[str, ...] = ()
     kinds: int = 1
-    kind: Callable[[Sequence[Term]], int] = _alike
-    problem: Callable[[Sequence[Term], str], str | None] = _allow
+    kind: Callable[[Sequence[Term]], int] = lambda terms: 0
+    problem: Callable[[Sequence[Term], str], str | None] = lambda terms, text: None
 
 
 class CompiledTemplates(NamedTuple):

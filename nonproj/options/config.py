@@ -10,7 +10,7 @@ from typing import Any
 
 from nonproj.errors import ConfigError, closest
 from nonproj.options.kinds import PartsOption
-from nonproj.options.schema import Option, Section, dotted, option, section_type, show
+from nonproj.options.schema import Option, Section, dotted, integer, option, section_type, show
 from nonproj.options.sections import (
     ConfidenceConfig,
     DecodingConfig,
@@ -24,8 +24,6 @@ from nonproj.options.sections import (
     TrainingConfig,
     TreebankConfig,
 )
-
-_DEFAULT_PARTS: Any = "grandparent"  # name of a set; the constructor replaces it with the names of its types
 
 
 @dataclass(frozen=True)
@@ -47,15 +45,15 @@ class Config(Section):
     nonproj.errors.ConfigError: training.epoch: unknown option; did you mean training.epochs?
     """
 
-    parts: tuple[str, ...] = field(
-        default=_DEFAULT_PARTS,
-        metadata={
-            "option": PartsOption(
-                "grandparent", "part types that are scored", (), ("grandparent", "third", "sibling", "arc")
-            )
-        },
-    )
-    seed: int = option(0, "seed of all random choices", (int,), low=0)
+    parts: tuple[str, ...] = option(
+        "grandparent",
+        "part types that are scored",
+        (),
+        ("grandparent", "third", "sibling", "arc"),
+        kind=PartsOption,
+        described="the name of a set or a list of part types",
+    )  # the name of a set; the constructor replaces it with the names of its types
+    seed: int = integer(0, "seed of all random choices", 0)
     treebank: TreebankConfig = field(default_factory=TreebankConfig)
     features: FeaturesConfig = field(default_factory=FeaturesConfig)
     pruner: PrunerConfig = field(default_factory=PrunerConfig)

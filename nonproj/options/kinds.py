@@ -16,11 +16,6 @@ LANGUAGES = frozenset(_CODES.split())
 class PartsOption(Option):
     """A set of part types: its name, or the names of registered types."""
 
-    @property
-    def expected(self) -> str:
-        """The allowed values in words."""
-        return "the name of a set or a list of part types"
-
     def check(self, key: str, value: object) -> tuple[str, ...]:
         """Return the names of the part types in canonical order; a string may name a set, or types with commas."""
         from nonproj.parts.registry import PART_SETS, part_set  # imports numba, which no other option needs
@@ -38,11 +33,6 @@ class PartsOption(Option):
 
 class LanguageOption(Option):
     """A language code, ``auto``, or null."""
-
-    @property
-    def expected(self) -> str:
-        """The allowed values in words."""
-        return "auto, null or the code of a language supported by spaCy, such as da,"
 
     def check(self, key: str, value: object) -> str | None:
         """Return the validated value."""

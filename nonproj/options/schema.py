@@ -35,6 +35,8 @@ class Option:
         Whether the lower or the upper bound is exclusive.
     advanced : bool
         Whether it merely tunes what other options choose, and may change or go in a minor version.
+    described : str
+        The allowed values in words, if they do not follow from the others.
 
     Examples
     --------
@@ -51,10 +53,13 @@ class Option:
     above: bool = False
     below: bool = False
     advanced: bool = False
+    described: str = ""
 
     @property
     def expected(self) -> str:
         """The allowed values in words."""
+        if self.described:
+            return self.described
         words = [show(choice) for choice in self.choices]
         for kind in self.kinds:
             words += ["true", "false"] if kind is bool else [_WORDS[kind] + ("" if kind is str else self._bounds())]
@@ -139,17 +144,8 @@ def show(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-class TextOption(Option):
-    """A text, such as a name, or null."""
-
-    @property
-    def expected(self) -> str:
-        """The allowed values in words."""
-        return "null or a text"
-
-
-def option(default: object, *arguments: Any, **bounds: Any) -> Any:
-    """Return a dataclass field that declares an option; arguments as for `Option`.
+def option(default: object, *arguments: Any, kind: type[Option] = Option, **bounds: Any) -> Any:
+    """Return a dataclass field that declares an option of a kind; arguments as for `Option`.
 
     Examples
     --------
@@ -160,7 +156,38 @@ def option(default: object, *arguments: Any, **bounds: Any) -> Any:
     Traceback (most recent call last):
     nonproj.errors.ConfigError: oven.degrees: 300 is invalid, an integer from 0 to 250 expected
     """
-    return field(default=default, metadata={"option": Option(default, *arguments, **bounds)})
+    return field(default=default, metadata={"option": kind(default, *arguments, **bounds)})
+
+
+def integer(default: int, help: str, low: int, high: int = _INTEGERS, advanced: bool = False) -> Any:
+    """Return a dataclass field that declares an integer option.
+
+    Examples
+    --------
+    >>> integer(10, "training epochs", 1, 100).metadata["option"].expected
+    'an integer from 1 to 100'
+    """
+    return option(default, help, (int,), low=low, high=high, advanced=advanced)
+
+
+def number(default: float, help: str, advanced: bool = False, **bounds: Any) -> Any:
+    """Return a dataclass field that declares an option that is a number, with bounds as for `Option`."""
+    return option(default, help, (float,), advanced=advanced, **bounds)
+
+
+def flag(default: bool, help: str, advanced: bool = False) -> Any:
+    """Return a dataclass field that declares an option that is true or false."""
+    return option(default, help, (bool,), advanced=advanced)
+
+
+def choice(default: object, help: str, choices: tuple[object, ...], advanced: bool = False) -> Any:
+    """Return a dataclass field that declares an option with some values."""
+    return option(default, help, (), choices, advanced=advanced)
+
+
+def path(help: str, advanced: bool = False) -> Any:
+    """Return a dataclass field that declares an option that is a path, null by default."""
+    return option(None, help, (str,), (None,), advanced=advanced)
 
 
 def text(help: str) -> Any:
@@ -171,7 +198,7 @@ def text(help: str) -> Any:
     >>> text("its name").metadata["option"].expected
     'null or a text'
     """
-    return field(default=None, metadata={"option": TextOption(None, help, (str,), (None,))})
+    return option(None, help, (str,), (None,), described="null or a text")
 
 
 class Section:

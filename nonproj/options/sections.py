@@ -6,10 +6,10 @@ the current folder.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nonproj.options.kinds import LanguageOption
-from nonproj.options.schema import Section, option, text
+from nonproj.options.schema import Section, choice, flag, integer, number, option, path, text
 
 MAX_PRICE = 10**9
 """Maximum price of a non-projective tree."""
@@ -19,8 +19,8 @@ MAX_PRICE = 10**9
 class TreebankConfig(Section, name="treebank"):
     """Training and test data."""
 
-    train: str | None = option(None, "file to train on", (str,), (None,))
-    test: str | None = option(None, "file to evaluate on", (str,), (None,))
+    train: str | None = path("file to train on")
+    test: str | None = path("file to evaluate on")
     held_out: float | str = option(
         0.0,
         "what to evaluate on after each epoch and not to learn from: a file, or a share of the training file (its end)",
@@ -29,24 +29,18 @@ class TreebankConfig(Section, name="treebank"):
         high=1,
         below=True,
     )
-    root: str = option("auto", "roots per tree; auto: as in the training data", (), ("auto", "single", "multi"))
-    partial: str = option(
+    root: str = choice("auto", "roots per tree; auto: as in the training data", ("auto", "single", "multi"))
+    partial: str = choice(
         "head",
         "given heads: HEAD and DEPREL where not _, or Head, NotHead and Deprel in MISC; none: a HEAD of _ is an error",
-        (),
         ("head", "misc", "none"),
     )
-    silver: str | None = option(
-        None,
-        "file of automatically parsed sentences to learn from, too, as 'nonproj distil' makes it",
-        (str,),
-        (None,),
-        advanced=True,
+    silver: str | None = path(
+        "file of automatically parsed sentences to learn from, too, as 'nonproj distil' makes it", advanced=True
     )
-    silver_share: float = option(
+    silver_share: float = number(
         1.0,
         "number of their words in an epoch, relative to the treebank's; each epoch draws others",
-        (float,),
         low=0,
         above=True,
         advanced=True,
@@ -63,42 +57,35 @@ class TreebankConfig(Section, name="treebank"):
 class FeaturesConfig(Section, name="features"):
     """Features of the model."""
 
-    folder: str | None = option(None, "folder of feature templates; null: the built-in ones", (str,), (None,))
-    clusters: str | None = option(
-        None, "file of word clusters: each line has a bit string, a tab and a word; null: none", (str,), (None,)
+    folder: str | None = path("folder of feature templates; null: the built-in ones")
+    clusters: str | None = path("file of word clusters: each line has a bit string, a tab and a word; null: none")
+    vectors: str | None = path(
+        "file of word vectors in word2vec's text or binary format, or with gzip, or model of fastText; null: none"
     )
-    vectors: str | None = option(
-        None,
-        "file of word vectors in word2vec's text or binary format, or with gzip, or model of fastText; null: none",
-        (str,),
-        (None,),
-    )
-    tags: str = option(
+    tags: str = choice(
         "auto",
         "tags that templates name as pos: fine (XPOS) or coarse (UPOS); auto: coarse if XPOS has too many or too few",
-        (),
         ("auto", "fine", "coarse"),
         advanced=True,
     )
-    bits: int = option(23, "log2 of the size of the weight table", (int,), low=10, high=28, advanced=True)
+    bits: int = integer(23, "log2 of the size of the weight table", 10, 28, advanced=True)
 
 
 @dataclass(frozen=True)
 class PrunerConfig(Section, name="pruner"):
     """The first-order model that selects the candidate arcs."""
 
-    epochs: int = option(2, "training epochs", (int,), low=1, advanced=True)
-    bits: int = option(20, "log2 of the size of the weight table", (int,), low=10, high=28, advanced=True)
-    threshold: float = option(
+    epochs: int = integer(2, "training epochs", 1, advanced=True)
+    bits: int = integer(20, "log2 of the size of the weight table", 10, 28, advanced=True)
+    threshold: float = number(
         1e-4,
         "minimum marginal of a candidate arc in training, relative to the word's best head",
-        (float,),
         low=0,
         high=1,
         above=True,
         advanced=True,
     )
-    max_heads: int = option(10, "maximum number of candidate heads per word", (int,), low=1, high=10**9, advanced=True)
+    max_heads: int = integer(10, "maximum number of candidate heads per word", 1, 10**9, advanced=True)
     folds: int = option(
         5, "number of folds for cross-fitted pruning of the training data; 0: none", (int,), (0,), low=2, advanced=True
     )
@@ -108,23 +95,16 @@ class PrunerConfig(Section, name="pruner"):
 class TrainingConfig(Section, name="training"):
     """The averaged perceptron."""
 
-    epochs: int = option(10, "training epochs", (int,), low=1)
-    decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"), advanced=True)
-    margin: float = option(300.0, "required margin of the gold tree, per wrong arc", (float,), low=0, advanced=True)
-    models: int = option(
-        1,
-        "number of perceptrons, trained with different sentence orders and averaged",
-        (int,),
-        low=1,
-        high=64,
+    epochs: int = integer(10, "training epochs", 1)
+    decoder: str = choice("relaxed", "relaxed: head automata only; dual: trees", ("relaxed", "dual"), advanced=True)
+    margin: float = number(300.0, "required margin of the gold tree, per wrong arc", low=0, advanced=True)
+    models: int = integer(1, "number of perceptrons, trained with different sentence orders and averaged", 1, 64)
+    average_from: int = integer(
+        3, "first epoch of averaging; if training has fewer epochs, all are averaged", 1, advanced=True
     )
-    average_from: int = option(
-        3, "first epoch of averaging; if training has fewer epochs, all are averaged", (int,), low=1, advanced=True
-    )
-    tags: str = option(
+    tags: str = choice(
         "both",
         "tags to train on: gold, predicted (by jackknifing), or both: one copy of each sentence with each",
-        (),
         ("gold", "predicted", "both"),
     )
 
@@ -133,16 +113,12 @@ class TrainingConfig(Section, name="training"):
 class DecodingConfig(Section, name="decoding"):
     """Dual decomposition, and branch and bound."""
 
-    max_iterations: int = option(
-        250, "iteration limit of the subgradient method", (int,), low=1, high=10**9, advanced=True
-    )
-    exact: bool = option(True, "close remaining duality gaps by branch and bound", (bool,))
-    search_limit: int = option(
-        600_000, "maximum work, in Viterbi transitions per word", (int,), low=0, high=10**12, advanced=True
-    )
-    full: bool = option(False, "decode over all arcs, without pruning; ten times slower", (bool,))
-    step: str = option(
-        "polyak", "step size rule; paper: the rule of Koo et al. 2010", (), ("polyak", "paper"), advanced=True
+    max_iterations: int = integer(250, "iteration limit of the subgradient method", 1, 10**9, advanced=True)
+    exact: bool = flag(True, "close remaining duality gaps by branch and bound")
+    search_limit: int = integer(600_000, "maximum work, in Viterbi transitions per word", 0, 10**12, advanced=True)
+    full: bool = flag(False, "decode over all arcs, without pruning; ten times slower")
+    step: str = choice(
+        "polyak", "step size rule; paper: the rule of Koo et al. 2010", ("polyak", "paper"), advanced=True
     )
     projective: str | bool = option(
         "auto", "projective trees only; auto: if under 0.1 % of training arcs are non-projective", (bool,), ("auto",)
@@ -157,35 +133,28 @@ class DecodingConfig(Section, name="decoding"):
         advanced=True,
     )
     single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))
-    threshold: float = option(
+    threshold: float = number(
         0.005,
         "minimum marginal of a candidate arc in parsing, relative to the word's best head",
-        (float,),
         low=0,
         high=1,
         above=True,
         advanced=True,
     )
-    nbest: int = option(1, "number of trees per sentence, best first", (int,), low=1, high=10_000)
-    constraints: str = option(
+    nbest: int = integer(1, "number of trees per sentence, best first", 1, 10_000)
+    constraints: str = choice(
         "none",
         "constraints on the trees: Head, NotHead and Deprel in MISC, or HEAD and DEPREL where not _",
-        (),
         ("none", "misc", "head"),
     )
-    confidence: bool = option(True, "estimate the probability that heads, labels and trees are correct", (bool,))
-    sentences_by_trees: bool = option(
-        False, "plain text: decide between doubtful sentences by the scores of their trees", (bool,)
-    )
-    max_words: int = option(
-        5000, "maximum sentence length in words; longer sentences are an error", (int,), low=1, high=10_000
-    )
-    cut_words: int = option(
+    confidence: bool = flag(True, "estimate the probability that heads, labels and trees are correct")
+    sentences_by_trees: bool = flag(False, "plain text: decide between doubtful sentences by the scores of their trees")
+    max_words: int = integer(5000, "maximum sentence length in words; longer sentences are an error", 1, 10_000)
+    cut_words: int = integer(
         128,
         "plain text: maximum sentence length in words; longer runs are split at their most probable boundary",
-        (int,),
-        low=2,
-        high=1000,
+        2,
+        1000,
         advanced=True,
     )
 
@@ -194,37 +163,29 @@ class DecodingConfig(Section, name="decoding"):
 class LabelerConfig(Section, name="labeler"):
     """The model that labels the arcs of a tree."""
 
-    epochs: int = option(8, "training epochs; 0: one label for all arcs", (int,), low=0, advanced=True)
-    bits: int = option(22, "log2 of the size of the weight table", (int,), low=12, high=28, advanced=True)
-    joint: bool = option(
-        True, "score labels together with the arcs; needs templates in labelled_arc.yaml", (bool,), advanced=True
-    )
+    epochs: int = integer(8, "training epochs; 0: one label for all arcs", 0, advanced=True)
+    bits: int = integer(22, "log2 of the size of the weight table", 12, 28, advanced=True)
+    joint: bool = flag(True, "score labels together with the arcs; needs templates in labelled_arc.yaml", advanced=True)
 
 
 @dataclass(frozen=True)
 class NetworkConfig(Section, name="network"):
     """The feed-forward network whose scores are added to those of arcs and labels."""
 
-    epochs: int = option(10, "training epochs; 0: no network", (int,), low=0, high=10**6)
-    size: int = option(128, "number of hidden units", (int,), low=1, high=4096, advanced=True)
-    context: int = option(
+    epochs: int = integer(10, "training epochs; 0: no network", 0, 10**6)
+    size: int = integer(128, "number of hidden units", 1, 4096, advanced=True)
+    context: int = integer(
         128,
         "size of word vectors, which two recurrent layers put into context; 0: no such layers",
-        (int,),
-        low=0,
-        high=1024,
+        0,
+        1024,
         advanced=True,
     )
-    weight: float = option(
-        0.2, "factor of the arc scores (in nats), relative to training.margin", (float,), low=0, high=100, advanced=True
+    weight: float = number(
+        0.2, "factor of the arc scores (in nats), relative to training.margin", low=0, high=100, advanced=True
     )
-    label_weight: float = option(
-        0.5,
-        "factor of the label scores (in nats), relative to the labeler's margin",
-        (float,),
-        low=0,
-        high=100,
-        advanced=True,
+    label_weight: float = number(
+        0.5, "factor of the label scores (in nats), relative to the labeler's margin", low=0, high=100, advanced=True
     )
 
 
@@ -232,9 +193,7 @@ class NetworkConfig(Section, name="network"):
 class EncoderConfig(Section, name="encoder"):
     """A pretrained encoder whose scores are added to those of all parts, labels and tags."""
 
-    folder: str | None = option(
-        None, "pretrained encoder: a folder of Hugging Face, or a name to fetch; null: none", (str,), (None,)
-    )
+    folder: str | None = path("pretrained encoder: a folder of Hugging Face, or a name to fetch; null: none")
     epochs: int | str = option(
         "auto",
         "training epochs; auto: 12, or fewer in a large treebank, so that at most 1,250,000 words are seen",
@@ -244,43 +203,37 @@ class EncoderConfig(Section, name="encoder"):
         high=10**6,
         advanced=True,
     )
-    learning_rate: float = option(1e-4, "highest learning rate of the encoder", (float,), low=0, advanced=True)
-    losses: str = option(
+    learning_rate: float = number(1e-4, "highest learning rate of the encoder", low=0, advanced=True)
+    losses: str = choice(
         "words-structures",
         "words: each word's head by itself; trees: the gold tree among all arborescences; -structures: and all parts "
         "of the gold tree, from which siblings and grandparents are learnt",
-        (),
         ("words", "trees", "words-structures", "trees-structures"),
         advanced=True,
     )
-    bits: int = option(8, "bits of the encoder's weights in the model", (), (8, 32), advanced=True)
+    bits: int = choice(8, "bits of the encoder's weights in the model", (8, 32), advanced=True)
 
 
 @dataclass(frozen=True)
 class TaggerConfig(Section, name="tagger"):
     """The tagger and the lemmatizer."""
 
-    epochs: int = option(5, "training epochs; 0: no tagger", (int,), low=0, high=10**6)
-    restarts: int = option(
-        3, "number of training runs whose weights are averaged", (int,), low=1, high=1000, advanced=True
+    epochs: int = integer(5, "training epochs; 0: no tagger", 0, 10**6)
+    restarts: int = integer(3, "number of training runs whose weights are averaged", 1, 1000, advanced=True)
+    bits: int = integer(20, "log2 of the size of each weight table", 12, 28, advanced=True)
+    network_epochs: int = integer(
+        10, "training epochs of the network that scores tags; 0: none", 0, 10**6, advanced=True
     )
-    bits: int = option(20, "log2 of the size of each weight table", (int,), low=12, high=28, advanced=True)
-    network_epochs: int = option(
-        10, "training epochs of the network that scores tags; 0: none", (int,), low=0, high=10**6, advanced=True
-    )
-    folds: int = option(
-        5, "number of folds for jackknifed tags of the training data", (int,), low=2, high=1000, advanced=True
-    )
+    folds: int = integer(5, "number of folds for jackknifed tags of the training data", 2, 1000, advanced=True)
 
 
 @dataclass(frozen=True)
 class ConfidenceConfig(Section, name="confidence"):
     """The classifier of right and wrong arcs."""
 
-    share: float = option(
+    share: float = number(
         0.1,
         "share of training sentences for the classifier, parsed by a second parser trained on the others; 0: none",
-        (float,),
         low=0,
         high=0.5,
     )
@@ -290,25 +243,21 @@ class ConfidenceConfig(Section, name="confidence"):
 class SegmenterConfig(Section, name="segmenter"):
     """The models that find tokens and sentences in plain text."""
 
-    epochs: int = option(6, "training epochs; 0: use rules", (int,), low=0, high=10**6)
-    bits: int = option(20, "log2 of the size of each weight table", (int,), low=10, high=24, advanced=True)
-    network_share: float = option(
+    epochs: int = integer(6, "training epochs; 0: use rules", 0, 10**6)
+    bits: int = integer(20, "log2 of the size of each weight table", 10, 24, advanced=True)
+    network_share: float = number(
         0.25,
         "share of a small network in the score of a sentence boundary; 0: no network",
-        (float,),
         low=0,
         high=1,
         advanced=True,
     )
-    language: str | None = field(
-        default="auto",
-        metadata={
-            "option": LanguageOption(
-                "auto",
-                "language of the rules for a treebank without raw text; auto: detected from its words, among "
-                "Basque, Danish, Dutch or English",
-                (str,),
-                (None, "auto", "da"),
-            )
-        },
+    language: str | None = option(
+        "auto",
+        "language of the rules for a treebank without raw text; auto: detected from its words, among "
+        "Basque, Danish, Dutch or English",
+        (str,),
+        (None, "auto", "da"),
+        kind=LanguageOption,
+        described="auto, null or the code of a language supported by spaCy, such as da,",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.parts.arcs import filled_rows
 from nonproj.parts.base import PartType
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.types import ArcSpace, Int32s, PartRows, Uint8s
@@ -22,10 +23,7 @@ class Arc(PartType):
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
         """Return head and modifier of every arc, and its direction and length."""
-        nodes = np.empty((len(arcs.head), 2), np.int32)
-        codes = np.empty((len(nodes), 3), np.uint8)
-        _fill(arcs, nodes, codes)
-        return PartRows(nodes, codes)
+        return filled_rows(_fill, arcs, len(arcs.head), 2)
 
     def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
         """Return the arcs that heads choose."""

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from nonproj.errors import SizeError
 from nonproj.kernels.kernel import kernel
-from nonproj.types import ArcSpace, Bools, Int64s
+from nonproj.types import ArcSpace, Bools, Int32s, Int64s, PartRows, Uint8s
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -81,6 +82,23 @@ def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
     return index_arcs(as_array(mask, np.bool_))
 
 
+def with_arcs(arcs: ArcSpace, heads: np.ndarray, modifiers: np.ndarray) -> ArcSpace:
+    """Return the arcs together with others, int[n], over the same words; the same object if they are among them.
+
+    Examples
+    --------
+    >>> with_arcs(arc_space([0, 0], [1, 2], 2), np.array([0, 1]), np.array([1, 2])).head.tolist()
+    [0, 0, 1]
+    """
+    n_nodes = len(arcs.start) - 1
+    mask = np.zeros((n_nodes, n_nodes), np.bool_)
+    mask[arcs.head, arcs.modifier] = True
+    if mask[heads, modifiers].all():
+        return arcs
+    mask[heads, modifiers] = True
+    return index_arcs(mask)
+
+
 def subset(arcs: ArcSpace, keep: np.ndarray) -> ArcSpace:
     """Index the arcs to ``keep``, bool[A], in time linear in the arcs.
 
@@ -120,6 +138,13 @@ def check_count(count: int, what: str, n_words: int) -> None:
     if count > MAX_PARTS:
         advice = "prune more (decoding.threshold, pruner.max_heads), or split the sentence"
         raise SizeError(f"{count} {what} over {n_words} words; the maximum is {MAX_PARTS}: {advice}")
+
+
+def filled_rows(fill: Callable[[ArcSpace, Int32s, Uint8s], None], arcs: ArcSpace, size: int, words: int) -> PartRows:
+    """Return the rows of parts, of this number of words each, that a kernel fills."""
+    nodes, codes = np.empty((size, words), np.int32), np.empty((size, 3), np.uint8)
+    fill(arcs, nodes, codes)
+    return PartRows(nodes, codes)
 
 
 def _integers(values: ArrayLike, name: str) -> Int64s:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.parts.arcs import filled_rows
 from nonproj.parts.base import PartType
 from nonproj.parts.geometry import DIRECTION, ORDER, direction_code, order_code
 from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
@@ -29,10 +30,7 @@ class Grandparent(PartType):
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
         """Return grandparent, head and modifier of every part, its direction, and the order of the three words."""
-        nodes = np.empty((start[-1] - start[0], 3), np.int32)
-        codes = np.empty((len(nodes), 3), np.uint8)
-        _fill(arcs, nodes, codes)
-        return PartRows(nodes, codes)
+        return filled_rows(_fill, arcs, start[-1] - start[0], 3)
 
     def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
         """Return the parts made of each word's chosen grandparent and modifiers."""

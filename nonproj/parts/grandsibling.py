@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.parts.arcs import filled_rows
 from nonproj.parts.base import PartType
 from nonproj.parts.geometry import DIRECTION, ORDER
 from nonproj.parts.sibling import transition_counts
@@ -33,10 +34,7 @@ class Grandsibling(PartType):
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
         """Return the four words of every part, its direction, and the order of grandparent, head and modifier."""
-        nodes = np.empty((start[-1] - start[0], 4), np.int32)
-        codes = np.empty((len(nodes), 3), np.uint8)
-        _fill(arcs, nodes, codes)
-        return PartRows(nodes, codes)
+        return filled_rows(_fill, arcs, start[-1] - start[0], 4)
 
     def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
         """Return the transitions over each word's chosen modifiers, under its chosen grandparent."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.parts.arcs import filled_rows
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
@@ -30,10 +31,7 @@ class Sibling(PartType):
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
         """Return head, previous sibling and modifier of every transition, its direction, and the siblings' distance."""
-        nodes = np.empty((start[-1] - start[0], 3), np.int32)
-        codes = np.empty((len(nodes), 3), np.uint8)
-        _fill(arcs, nodes, codes)
-        return PartRows(nodes, codes)
+        return filled_rows(_fill, arcs, start[-1] - start[0], 3)
 
     def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
         """Return the transitions over the modifiers that heads choose."""

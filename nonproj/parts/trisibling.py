@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.parts.arcs import filled_rows
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
@@ -31,10 +32,7 @@ class Trisibling(PartType):
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
         """Return the four words of every part, its direction, and the distance between first and last modifier."""
-        nodes = np.empty((start[-1] - start[0], 4), np.int32)
-        codes = np.empty((len(nodes), 3), np.uint8)
-        _fill(arcs, nodes, codes)
-        return PartRows(nodes, codes)
+        return filled_rows(_fill, arcs, start[-1] - start[0], 4)
 
     def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
         """Return the triples over the modifiers that heads choose."""

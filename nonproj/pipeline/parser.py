@@ -36,7 +36,7 @@ from nonproj.errors import ConfigError, DataError, SentenceMemoryError, SizeErro
 from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.kernels.threads import LoadedOnce
-from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
+from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space, with_arcs
 from nonproj.parts.space import part_space
 from nonproj.pipeline.loaded import LoadedModel
 from nonproj.pipeline.parses import Parse as Parse
@@ -258,10 +258,7 @@ class Parser(LoadedModel):
         arcs, heads = case.problem.instance.arcs, case.decoded.tree
         if self.full and np.count_nonzero(heads[arcs.modifier] == arcs.head) < len(heads) - 1:
             # A tree found by decoding over all arcs: use the candidate arcs and its own.
-            p, mask = self.marginals(case.tokens), np.zeros((len(heads), len(heads)), np.bool_)
-            mask[arcs.head, arcs.modifier] = True
-            mask[heads[1:], np.arange(1, len(heads))] = True
-            arcs = arc_space_from_mask(mask)
+            p, arcs = self.marginals(case.tokens), with_arcs(arcs, heads[1:], np.arange(1, len(heads)))
             parts, scores = self.score(case.tokens, arcs)
             found = decode_trusted(parts, scores, self.options, self.search, 1, self.price)
             case = case._replace(problem=found.problem, copies=found.copies, marginals=p[arcs.head, arcs.modifier])

@@ -11,12 +11,13 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
+from nonproj.linear.perceptron import change_weight
 from nonproj.parts.geometry import DIRECTION
 from nonproj.scoring.batch import Batch, join
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
-from nonproj.types import Int32s, Uint8s, Uint32s, Uint64s
+from nonproj.types import Float32s, Float64s, Int32s, Uint8s, Uint32s, Uint64s
 
 
 class PlainTemplates(NamedTuple):
@@ -195,6 +196,15 @@ def make_places(hashed: WordHashes, nodes: Int32s, codes: Uint8s) -> Places:
     block = new_block(hashed, nodes.shape[0])
     write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
     return Places(block.start, block.places[: block.start[-1]])
+
+
+@kernel
+def change_places(listed: Places, change: Float64s, step: float, weights: Float32s, total: Float64s) -> None:
+    """Add ``change``, float64[P], to the weights at each part's places; for ``step`` see `change_weight`."""
+    start, places = listed
+    for p in range(change.shape[0]):
+        for i in range(start[p], start[p + 1]):
+            change_weight(weights, total, places[i], change[p], step)
 
 
 @kernel

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.perceptron import change_weight
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.hashing import Places, WordHashes, hash_tokens, make_places
-from nonproj.scoring.labels import LINE
+from nonproj.scoring.hashing import Places, WordHashes, change_places, hash_tokens, make_places
+from nonproj.scoring.labels import LINE, with_labels
 from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows
@@ -284,9 +283,11 @@ class PairScorer:
             if len(changed):
                 hashed = hash_tokens(tokens, table, len(weights))
                 listed = make_places(hashed, rows.nodes[changed], rows.codes[changed])
-                shift, first, second = hashed.plain.shift, first[changed], second[changed]
                 for labels, sign in ((up, 1.0), (down, -1.0)):
-                    _add_pairs(listed, labels[first], labels[second], shift, sign, step, weights, total)
+                    of_first = labels[first[changed]].astype(np.uint32) * _SPREAD >> hashed.plain.shift
+                    beside = listed.places ^ np.repeat(of_first, np.diff(listed.start))
+                    pairs = with_labels(Places(listed.start, beside), labels[second[changed]])
+                    change_places(pairs, np.full(len(changed), sign), step, weights, total)
 
 
 @kernel
@@ -322,22 +323,3 @@ def _score_label_pairs(
                     grid[a, b] += weights[line ^ np.uint32(labels[two, b])]
             for b in range(counts[two]):
                 grid[a, b] *= scale
-
-
-@kernel
-def _add_pairs(
-    listed: Places,
-    first: Int64s,
-    second: Int64s,
-    shift: np.uint32,
-    sign: float,
-    step: float,
-    weights: Float32s,
-    total: Float64s,
-) -> None:
-    """Add ``sign`` to the weights of each pair of labels."""
-    start, places = listed
-    for p in range(first.shape[0]):
-        for i in range(start[p], start[p + 1]):
-            place = _line(places[i], first[p], shift) ^ np.uint32(second[p])
-            change_weight(weights, total, place, sign, step)

@@ -19,10 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.perceptron import change_weight
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.hashing import BLOCK, Places, WordHashes, make_places, new_block, write_places
+from nonproj.scoring.hashing import BLOCK, Places, WordHashes, change_places, make_places, new_block, write_places
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
@@ -243,47 +242,29 @@ def add_labels(
     ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
     """
     wrong = np.flatnonzero(gold != predicted)
-    listed = make_places(hashed, parts.nodes[wrong], parts.codes[wrong])
-    _add_labels(listed, gold[wrong], predicted[wrong], step, weights, total)
-
-
-@kernel
-def _add_labels(
-    listed: Places, gold: Int64s, predicted: Int64s, step: float, weights: Float32s, total: Float64s
-) -> None:
-    """Move the weights of wrongly labelled arcs from the predicted label to the gold one."""
-    start, places = listed
-    for p in range(gold.shape[0]):
-        for i in range(start[p], start[p + 1]):
-            line = places[i] & ~np.uint32(LINE - 1)
-            up, down = line ^ np.uint32(gold[p]), line ^ np.uint32(predicted[p])
-            change_weight(weights, total, up, 1.0, step)
-            change_weight(weights, total, down, -1.0, step)
+    labels, change = np.stack([gold[wrong], predicted[wrong]], 1), np.tile([1.0, -1.0], len(wrong))
+    add_labelled(hashed, parts, np.repeat(wrong, 2), labels.reshape(-1), change, step, weights, total)
 
 
 def add_labelled(
     hashed: WordHashes,
     parts: PartRows,
+    arcs: Int64s,
     labels: Int64s,
     delta: Float64s,
     step: float,
     weights: Float32s,
     total: Float64s,
 ) -> None:
-    """Add ``delta``, float64[n], times the features of arcs with these labels, int64[n], to the weights.
+    """Add ``delta``, float64[n], times the features of some arcs with these labels, both int64[n], to the weights.
 
     ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
     """
-    _add_labelled(make_places(hashed, parts.nodes, parts.codes), labels, delta, step, weights, total)
+    listed = make_places(hashed, parts.nodes[arcs], parts.codes[arcs])
+    change_places(with_labels(listed, labels), delta, step, weights, total)
 
 
-@kernel
-def _add_labelled(
-    listed: Places, labels: Int64s, delta: Float64s, step: float, weights: Float32s, total: Float64s
-) -> None:
-    """Add each arc's delta to the weights of its label at its places."""
+def with_labels(listed: Places, labels: Int64s) -> Places:
+    """Return the places of the weights of parts with these labels, int64[P]."""
     start, places = listed
-    for p in range(labels.shape[0]):
-        for i in range(start[p], start[p + 1]):
-            place = (places[i] & ~np.uint32(LINE - 1)) ^ np.uint32(labels[p])
-            change_weight(weights, total, place, delta[p], step)
+    return Places(start, (places & ~np.uint32(LINE - 1)) ^ np.repeat(labels.astype(np.uint32), np.diff(start)))

@@ -12,12 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.perceptron import change_weight
 from nonproj.linear.weights import zero_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.parts.registry import part_set
 from nonproj.scoring.batch import Batch, join, join_rows
-from nonproj.scoring.hashing import BLOCK, Places, WordHashes, hash_tokens, make_places, new_block, write_places
+from nonproj.scoring.hashing import (
+    BLOCK,
+    WordHashes,
+    change_places,
+    hash_tokens,
+    make_places,
+    new_block,
+    write_places,
+)
 from nonproj.scoring.labels import AllowedLabels, add_labelled, best_label_scores, label_scores
 from nonproj.scoring.network import HiddenSums, Network
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
@@ -55,13 +62,6 @@ class LabelScores(NamedTuple):
     arcs: np.ndarray
     of_labels: np.ndarray
     layer: HiddenSums | None
-
-
-def _labelled(features: Features) -> tuple[WordHashes, PartRows]:
-    """Return the features of arcs with labels."""
-    if features.labelled is None:
-        raise ValueError("arcs are scored without labels")
-    return features.labelled
 
 
 class Scorer:
@@ -183,9 +183,12 @@ class Scorer:
         return scores
 
     def score_labels(self, features: Features, weights: np.ndarray) -> np.ndarray:
-        """Return the score of each label of each arc, [A, n_labels], unscaled: see `nonproj.scoring.labels`."""
-        hashed, rows = _labelled(features)
-        return label_scores(hashed, rows, self.n_labels, weights, features.lines)
+        """Return the score of each label of each arc, [A, n_labels], unscaled: see `nonproj.scoring.labels`.
+
+        Only where labels are scored with the arcs.
+        """
+        assert features.labelled is not None
+        return label_scores(*features.labelled, self.n_labels, weights, features.lines)
 
     def add(self, features: Features, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray) -> None:
         """Add ``delta``, float64[P], times the features to the weights; for ``step`` see `add_parts`."""
@@ -207,9 +210,9 @@ class Scorer:
 
         ``arcs`` and ``labels`` are int64[n], ``delta`` float64[n]; for the others see `add_parts`.
         """
-        hashed, rows = _labelled(features)
-        chosen = PartRows(rows.nodes[arcs], rows.codes[arcs])
-        add_labelled(hashed, chosen, labels, delta, step, weights, total)
+        assert features.labelled is not None
+        hashed, rows = features.labelled
+        add_labelled(hashed, rows, arcs, labels, delta, step, weights, total)
 
 
 def _free(lines: np.ndarray | None, modifier: np.ndarray, demanded: Mapping[int, int]) -> np.ndarray | None:
@@ -281,7 +284,7 @@ def add_parts(
     """
     changed = np.flatnonzero(delta)
     listed = make_places(hashed, parts.nodes[changed], parts.codes[changed])
-    _add(listed, delta[changed], step, weights, total)
+    change_places(listed, delta[changed], step, weights, total)
 
 
 @kernel
@@ -329,12 +332,3 @@ def _score_pairs(
                 for i in range(start[p], start[p + 1]):
                     total += weights[places[i]]
                 scores[filled[p]] = total * scale
-
-
-@kernel
-def _add(listed: Places, delta: Float64s, step: float, weights: Float32s, total: Float64s) -> None:
-    """Add each part's delta to the weights at its places."""
-    start, places = listed
-    for p in range(delta.shape[0]):
-        for i in range(start[p], start[p + 1]):
-            change_weight(weights, total, places[i], delta[p], step)

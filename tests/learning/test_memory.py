@@ -96,7 +96,7 @@ def test_examples_are_those_that_were_made_at_once():
     found = examples_of(material, PARTS)
     columns = (material.tokens, material.trees, material.spaces, material.gold, material.allowed)
     tokens, heads, spaces, gold, allowed = ([column[i] for i in material.chosen] for column in columns)
-    for example, wanted in zip(found, make_examples(tokens, heads, spaces, PARTS, gold, allowed), strict=True):
+    for example, wanted in zip(found, make_examples(PARTS, tokens, heads, spaces, gold, allowed), strict=True):
         assert example.tokens is wanted.tokens and example.labels is wanted.labels
         assert example.heads.tolist() == wanted.heads.tolist() and example.completion is wanted.completion is None
         assert example.parts.offsets == wanted.parts.offsets
@@ -115,7 +115,7 @@ def test_bytes_of_training_data_for_each_word():
 
 def _columns(material):
     spaces = [type(arcs)(*map(np.copy, arcs)) for arcs in material.spaces]
-    return list(material.tokens), material.trees, spaces, PARTS, list(material.gold), None
+    return PARTS, list(material.tokens), material.trees, spaces, list(material.gold), None
 
 
 # -- sentences

@@ -65,7 +65,7 @@ class Material:
         self.count = count
 
     def mixing(self, workers, shards: int) -> ParameterMixing:
-        return ParameterMixing(workers, self.learner, self.tokens, self.heads, self.arcs, shards)
+        return ParameterMixing(workers, self.learner, (self.tokens, self.heads, self.arcs), shards)
 
     def orders(self, epochs: int) -> list[np.ndarray]:
         return [np.random.default_rng(epoch).permutation(self.count) for epoch in range(epochs)]
@@ -96,7 +96,7 @@ def assert_equal(one, other) -> None:
 def test_one_shard_is_serial_training(parts):
     material = Material(9, parts)
     serial = material.learner.perceptron()
-    examples = make_examples(material.tokens, material.heads, material.arcs, material.learner.parts)
+    examples = make_examples(material.learner.parts, material.tokens, material.heads, material.arcs)
     missed = [sum(serial.update(examples[i]) for i in order) for order in material.orders(3)]
     assert_equal(material.trained(pool.InProcess(), 1, 3), serial)
     assert material.missed == missed
@@ -105,7 +105,7 @@ def test_one_shard_is_serial_training(parts):
 @pytest.mark.parametrize("shards", [2, 3, 5])
 def test_weights_are_means_and_their_average_is_over_all_steps_and_shards(material, shards):
     """By the definition: every step of every shard is written down; a shard that has done all its steps waits."""
-    examples = make_examples(material.tokens, material.heads, material.arcs, material.learner.parts)
+    examples = make_examples(material.learner.parts, material.tokens, material.heads, material.arcs)
     mixed = np.zeros(1 << material.learner.bits)
     history, steps = [mixed], -(-material.count // shards)
     for order in material.orders(2):
@@ -129,7 +129,7 @@ def test_weights_are_means_and_their_average_is_over_all_steps_and_shards(materi
 
 
 def test_an_epoch_of_a_shard_tells_only_what_changed(material):
-    shard = make_examples(material.tokens[:2], material.heads[:2], material.arcs[:2], material.learner.parts)
+    shard = make_examples(material.learner.parts, material.tokens[:2], material.heads[:2], material.arcs[:2])
     start = np.zeros(1 << material.learner.bits, np.float32)
     start[[3, 5]] = 7.0
     update = train_shard(material.learner, sparse(start), 4, shard, np.array([1, 0]))

@@ -21,7 +21,7 @@ from toy import draw_sentence
 from nonproj.components.trainer import train
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
-from nonproj.learning.label_numbers import MAX_TAGS, allowed_labels, arrange_labels, line_table
+from nonproj.learning.label_numbers import arrange_labels, arranged, line_table
 from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -34,7 +34,7 @@ from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, NEVER, label_scores
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates, part_templates
-from nonproj.scoring.vocabulary import FIRST, TokenEncoder
+from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 from nonproj.workers.pool import InProcess
 
@@ -244,16 +244,20 @@ def test_labels_of_other_lines_are_not_scored(dtype):
             assert some[a, label] == (everything[a, label] if allowed else NEVER)
 
 
-def test_an_arc_has_the_lines_of_the_labels_seen_with_its_tags_and_direction():
+def test_an_arc_has_the_lines_of_the_labels_seen_with_its_tags_and_direction(monkeypatch):
     rng = np.random.default_rng(1)
     sentences = [draw_sentence(rng, 6) for _ in range(12)]
     heads, numbers = [draw_tree(rng, 6) for _ in sentences], [rng.integers(0, 40, 6) for _ in sentences]
     encoder = TokenEncoder.from_sentences(sentences, attributes_of(FILES), 1)
-    tokens, column = [encoder.encode(s) for s in sentences], encoder.attributes.index("pos")
-    shape = (FIRST + len(encoder.vocabularies["pos"]), 40)
-    order, lines = allowed_labels(tokens, heads, numbers, column, shape)
-    assert sorted(order.tolist()) == list(range(40))
-    assert allowed_labels(tokens, heads, numbers, column, (MAX_TAGS + 1, 40))[1] is None
+    tokens, gold = [encoder.encode(s) for s in sentences], []
+    for sentence, tree, labels in zip(sentences, heads, numbers, strict=True):
+        rows = [[*row[:7], str(label), "_", "_"] for row, label in zip(sentence.rows, labels, strict=True)]
+        gold.append(Sentence(rows, tree))
+    order, own, lines = arranged({LABELLED_ARC: SPEC}, encoder, gold, tokens)
+    assert {int(label) for label in order} == set(np.concatenate(numbers).tolist())
+    assert [[int(order[i]) for i in each] for each in own] == [each.tolist() for each in numbers]
+    monkeypatch.setattr("nonproj.learning.label_numbers.MAX_TAGS", 1)
+    assert arranged({LABELLED_ARC: SPEC}, encoder, gold, tokens)[2] is None
     place, seen = {int(label): i for i, label in enumerate(order)}, {}
 
     def key(sentence, h, m):

@@ -12,13 +12,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from nonproj.automata.relaxed import relaxed_indicators
-from nonproj.learning.partial import completion_of, union
-from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.learning.partial import completion_of
+from nonproj.parts.arcs import with_arcs
 from nonproj.parts.space import tree_indicators
 from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.pruning import prune_trusted
-from nonproj.types import ArcSpace, Bools, Float64s, Int32s, PartSpace
+from nonproj.types import ArcSpace, Bools, Int32s, PartSpace
 
 THRESHOLD, MAX_HEADS = 1e-3, 8
 """Candidate arcs of the hinge loss: minimum marginal, relative to the best head's, and maximum number per word."""
@@ -100,11 +100,9 @@ def likely_arcs(scores: np.ndarray, heads: Int32s, single_root: bool, allowed: B
     space = prune_trusted(p, THRESHOLD, MAX_HEADS, single_root, projective=False)
     if allowed is not None:
         of_allowed = constrained_marginals(scores, allowed, single_root)[0]
-        return union(space, prune_trusted(of_allowed, THRESHOLD, MAX_HEADS, single_root, projective=False))
-    mask = np.zeros(p.shape, np.bool_)
-    mask[space.head, space.modifier] = True
-    mask[heads[1:], np.arange(1, len(heads))] = True
-    return arc_space_from_mask(mask)
+        others = prune_trusted(of_allowed, THRESHOLD, MAX_HEADS, single_root, projective=False)
+        return with_arcs(space, others.head, others.modifier)
+    return with_arcs(space, heads[1:], np.arange(1, len(heads)))
 
 
 def difference(
@@ -117,12 +115,10 @@ def difference(
     the best structure of allowed arcs takes the gold tree's place.
     """
     n_arcs, augmented = len(parts.arcs.head), scores.astype(np.float64)
-    gold = tree_indicators(parts, heads) if allowed is None else _completed(parts, augmented, allowed)
+    if allowed is None:
+        gold = tree_indicators(parts, heads)
+    else:
+        gold = completion_of(parts, allowed).relaxed(augmented, TAU)
     given = heads[parts.arcs.modifier] >= 0
     augmented[:n_arcs] += margin * np.where(given, 0.5 - gold[:n_arcs], 0.0)
     return (relaxed_indicators(parts, augmented, TAU) - gold).astype(np.float32)
-
-
-def _completed(parts: PartSpace, scores: Float64s, allowed: Bools) -> Float64s:
-    """Return the indicators of the best structure in Z that is consistent with the given heads, float64[P]."""
-    return completion_of(parts, allowed).relaxed(scores, TAU)

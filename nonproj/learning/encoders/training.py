@@ -166,7 +166,7 @@ def fine_tune(
     arrays = bert.arrays()
     arrays = quantise(arrays) if options.bits == 8 else arrays
     scales = WEIGHT * config.training.margin, LABEL_WEIGHT * LABEL_MARGIN
-    layers = learner.layers()
+    layers = runtime.BiaffineLayers(learner.arrays_of(learner.heads))
     tags = TagLayer(learner.arrays_of(learner.tags), TAG_WEIGHT) if learner.tags is not None else None
     return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), layers, *scales, tags)
 
@@ -253,7 +253,7 @@ class EncoderLearner:
         totals: dict[str, float] = {}
         batches = self.batches(examples, epoch)
         self.steps = max(self.step + 1, len(batches) * self.epochs)
-        self.given = share_given(examples)
+        self.given = float((np.concatenate([example.heads[1:] for example in examples]) >= 0).mean())
         for batch in progress(batches):
             losses = self.losses(batch)
             self.follow(torch.stack(list(losses.values())).sum())
@@ -309,7 +309,10 @@ class EncoderLearner:
         factors = {name: layers.factors(name, vectors) for name in names}
         for example, begin, end in zip(batch, first, first[1:], strict=False):
             scores = layers.arcs(head[begin:end], modifier[begin:end]).fill_diagonal_(-torch.inf)
-            arcs.append(self.loss_of_arcs(scores, example))
+            if self.options.losses.startswith("trees"):
+                arcs.append(tree_loss(scores, example.heads, self.single_root, example.allowed))
+            else:
+                arcs.append(head_loss(scores, example.heads, example.allowed))
             if structured:
                 own = {name: of_type[:, begin:end] for name, of_type in factors.items()}
                 structures.append(self.hinge(example, scores, own))
@@ -317,12 +320,6 @@ class EncoderLearner:
         if structured:
             losses["structures"] = STRUCTURES_WEIGHT * torch.stack(structures).sum() / n_given
         return losses
-
-    def loss_of_arcs(self, scores: Tensor, example: EncoderExample) -> Tensor:
-        """Return the loss of the heads of a sentence, summed over its words, given the scores of all arcs."""
-        if self.options.losses.startswith("trees"):
-            return tree_loss(scores, example.heads, self.single_root, example.allowed)
-        return head_loss(scores, example.heads, example.allowed)
 
     def loss_of_labels(self, batch: Sequence[EncoderExample], first: Sequence[int], vectors: Tensor) -> Tensor:
         """Return the cross-entropy of the labels of the gold arcs, summed over those that are given."""
@@ -359,19 +356,9 @@ class EncoderLearner:
         """Return integers as PyTorch indexes with them."""
         return torch.from_numpy(array.astype(np.int64)).to(self.device)
 
-    def layers(self) -> runtime.BiaffineLayers:
-        """Return the layers as parsers use them."""
-        return runtime.BiaffineLayers(self.arrays_of(self.heads))
-
     def arrays_of(self, layers: torch.nn.Module) -> dict[str, np.ndarray]:
         """Return the parameters of some layers by name."""
         return {name: value.detach().cpu().numpy().copy() for name, value in layers.named_parameters()}
-
-
-def share_given(examples: Sequence[EncoderExample]) -> float:
-    """Return the share of the words that have a head."""
-    heads = np.concatenate([example.heads[1:] for example in examples])
-    return float((heads >= 0).mean())
 
 
 def has_bfloat16(device: torch.device) -> bool:

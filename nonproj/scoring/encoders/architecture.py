@@ -120,21 +120,6 @@ class Architecture(NamedTuple):
         return tuple(int(size) if size.isdigit() else getattr(self, size) for size in ARRAYS[name])
 
 
-class EmbeddingLayout(NamedTuple):
-    """What differs between the position embeddings of a folder and ours.
-
-    Attributes
-    ----------
-    first : int
-        The number of the first position that is used.
-    types : int
-        The number of types of sentences.
-    """
-
-    first: int
-    types: int
-
-
 class EncoderFolder(NamedTuple):
     """The contents of an encoder's folder: see `read_folder`.
 
@@ -168,14 +153,16 @@ def read_folder(path: str | Path) -> EncoderFolder:
         The package safetensors is missing.
     """
     folder = Path(path)
-    architecture, layout = read_settings(_json(folder / "config.json"), str(folder / "config.json"))
+    architecture, *layout = read_settings(_json(folder / "config.json"), str(folder / "config.json"))
     tokenizer = _text(folder / "tokenizer.json")
-    arrays = _read_arrays(folder / "model.safetensors", architecture, layout)
+    arrays = _read_arrays(folder / "model.safetensors", architecture, *layout)
     return EncoderFolder(architecture, arrays, tokenizer, _licence(folder / "README.md"))
 
 
-def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tuple[Architecture, EmbeddingLayout]:
+def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tuple[Architecture, int, int]:
     """Return the sizes that config.json gives.
+
+    The others are the number of the first position that is used, and the number of types of sentences.
 
     Raises
     ------
@@ -186,8 +173,8 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
     --------
     >>> sizes = {"num_hidden_layers": 6, "num_attention_heads": 12, "hidden_size": 384, "intermediate_size": 1536}
     >>> sizes |= {"max_position_embeddings": 514, "vocab_size": 250002, "layer_norm_eps": 1e-05}
-    >>> read_settings({"model_type": "xlm-roberta", "pad_token_id": 1, "type_vocab_size": 1, **sizes})[1]
-    EmbeddingLayout(first=2, types=1)
+    >>> read_settings({"model_type": "xlm-roberta", "pad_token_id": 1, "type_vocab_size": 1, **sizes})[1:]
+    (2, 1)
     """
     kind = settings.get("model_type")
     small = kind == "distilbert"
@@ -209,11 +196,11 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
     if type(types) is not int or not 0 <= types <= _MOST_TYPES:
         raise ModelError(f"{path}: type_vocab_size is {types!r}, 0 to {_MOST_TYPES} is expected")
     if kind not in _OFFSET:
-        return architecture, EmbeddingLayout(0, types)
+        return architecture, 0, types
     padding, most = settings.get("pad_token_id", 1), architecture.positions - 4
     if type(padding) is not int or not 0 <= padding <= most:
         raise ModelError(f"{path}: pad_token_id is {padding!r}, 0 to {most} is expected")
-    return architecture._replace(positions=architecture.positions - padding - 1), EmbeddingLayout(padding + 1, types)
+    return architecture._replace(positions=architecture.positions - padding - 1), padding + 1, types
 
 
 def check_sizes(architecture: Architecture, owner: str) -> None:
@@ -243,18 +230,18 @@ def check_sizes(architecture: Architecture, owner: str) -> None:
         raise ModelError(f"{owner}: the epsilon of norms is {architecture.epsilon!r}, a number in (0, 1) is expected")
 
 
-def collect(architecture: Architecture, layout: EmbeddingLayout, read: Read) -> dict[str, np.ndarray]:
+def collect(architecture: Architecture, first: int, types: int, read: Read) -> dict[str, np.ndarray]:
     """Return the arrays of `ARRAYS`, from the tensors of a model of Hugging Face without the prefix of its kind.
 
     Parameters
     ----------
     architecture : Architecture
-    layout : EmbeddingLayout
+    first, types : int
+        See `read_settings`.
     read : callable
         ``read(name, shape)`` returns a tensor.
     """
     hidden, inner, small = architecture.hidden, architecture.inner, architecture.kind == "distilbert"
-    first, types = layout
     arrays = {name: np.empty(architecture.shape(name), np.float32) for name in ARRAYS if ARRAYS[name][0] == "layers"}
     arrays["words"] = read("embeddings.word_embeddings.weight", architecture.shape("words"))
     positions = read("embeddings.position_embeddings.weight", (architecture.positions + first, hidden))[first:]
@@ -283,7 +270,7 @@ def collect(architecture: Architecture, layout: EmbeddingLayout, read: Read) -> 
     return arrays
 
 
-def _read_arrays(path: Path, architecture: Architecture, layout: EmbeddingLayout) -> dict[str, np.ndarray]:
+def _read_arrays(path: Path, architecture: Architecture, first: int, types: int) -> dict[str, np.ndarray]:
     """Return the arrays of a file in the safetensors format."""
     try:
         from safetensors import SafetensorError, safe_open
@@ -314,7 +301,7 @@ def _read_arrays(path: Path, architecture: Architecture, layout: EmbeddingLayout
                     raise ModelError(f"{path}: the tensor {full} has values that are not finite")
                 return array
 
-            return collect(architecture, layout, read)
+            return collect(architecture, first, types, read)
     except (SafetensorError, OSError) as error:
         raise ModelError(f"{path}: {error}") from None
 

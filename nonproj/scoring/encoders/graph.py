@@ -12,7 +12,6 @@ takes three times as long as these.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,13 +23,6 @@ INPUT, OUTPUT = "embeddings", "vectors"
 
 _INT8_INPUTS = 4
 """The accuracy level of MatMulNBits at which inputs are rounded to eight bits."""
-
-
-class Graph(NamedTuple):
-    """A graph, in which matrices are only described, and the matrices by name, which the session is given."""
-
-    data: bytes
-    matrices: dict[str, np.ndarray]
 
 
 class _Writer:
@@ -87,8 +79,8 @@ class _Writer:
         return self.normalised(self.arrays["outer_norm"][number], narrow, f"{number}.state")
 
 
-def write_graph(architecture: Architecture, arrays: Mapping[str, np.ndarray]) -> Graph:
-    """Return the graph of an encoder.
+def write_graph(architecture: Architecture, arrays: Mapping[str, np.ndarray]) -> tuple[bytes, dict[str, np.ndarray]]:
+    """Return the graph of an encoder, which describes its matrices, and these by name, for the session.
 
     Parameters
     ----------
@@ -110,4 +102,4 @@ def write_graph(architecture: Architecture, arrays: Mapping[str, np.ndarray]) ->
     constants = [tensor(name, array) for name, array in writer.constants.items()]
     constants += [tensor(name, array, inside=False) for name, array in writer.matrices.items()]
     shape = (1, "pieces", architecture.hidden)
-    return Graph(model(writer.nodes, constants, {INPUT: shape}, {OUTPUT: shape}), writer.matrices)
+    return model(writer.nodes, constants, {INPUT: shape}, {OUTPUT: shape}), writer.matrices

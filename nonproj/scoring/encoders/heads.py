@@ -81,9 +81,8 @@ class BiaffineLayers:
         biases = [own[f"{word}_bias"] for word in words] + [own[f"{name}_offsets"].ravel() for name in TRILINEAR]
         self._in, self._bias = np.ascontiguousarray(np.hstack(columns)), np.concatenate(biases)
         self._ends = np.cumsum([2 * ARC_UNITS, 2 * LABEL_UNITS, *(3 * RANK for _ in TRILINEAR)])
-        n_labels = len(own["label_weight"])
         self._label_product = np.ascontiguousarray(own["label_product"].transpose(1, 0, 2).reshape(LABEL_UNITS, -1))
-        self.n_labels = n_labels
+        self.n_labels = len(own["label_weight"])
 
     def hidden(self, vectors: np.ndarray) -> NodeLayers:
         """Return the hidden layers of the nodes of a sentence, given their vectors, float32[N, hidden]."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -43,7 +42,6 @@ class _Window(NamedTuple):
 
     Attributes
     ----------
-    sentence : int
     ids : ndarray of int64
     sizes : ndarray of int64
         The number of pieces of the root and of each word.
@@ -53,7 +51,6 @@ class _Window(NamedTuple):
         Their rows in the result.
     """
 
-    sentence: int
     ids: np.ndarray
     sizes: np.ndarray
     nodes: np.ndarray
@@ -72,8 +69,6 @@ class Encoder:
         the vectors are those of the last layer.
     tokenizer : str
         The text of tokenizer.json, whose pieces are the rows of ``words``.
-    threads : int
-        The number of threads; results do not depend on it.
     """
 
     name: ClassVar[str] = "encoder"
@@ -84,11 +79,10 @@ class Encoder:
         (Schema({}, FLOATS), Schema({}, BYTES)),
     )
 
-    def __init__(self, architecture: Architecture, arrays: Mapping[str, np.ndarray], tokenizer: str, threads: int = 1):
+    def __init__(self, architecture: Architecture, arrays: Mapping[str, np.ndarray], tokenizer: str):
         last = np.eye(architecture.layers + 1, dtype=np.float32)[-1]
         self.architecture, self.arrays = architecture, {"mix": last, **arrays}
-        self.tokenizer, self.threads = tokenizer, threads
-        self.pieces = Pieces(tokenizer)
+        self.tokenizer, self.pieces = tokenizer, Pieces(tokenizer)
         if self.pieces.size > architecture.pieces:
             raise ModelError(f"the tokenizer has {self.pieces.size} pieces, the encoder {architecture.pieces}")
 
@@ -114,23 +108,14 @@ class Encoder:
         """
         found = [np.empty((len(words) + 1, self.architecture.hidden), np.float32) for words in sentences]
         cuts = self.pieces.cut(sentences)
-        parts = [part for i, cut in enumerate(cuts) for part in self._windows(i, cut)]
         if too_long := sum(int((cut.lengths > self.limit).sum()) for cut in cuts):
             log.warning("the encoder sees only the first %d pieces of %d words", self.limit, too_long)
-
-        def run(window: _Window) -> None:
-            found[window.sentence][window.rows] = self._run(window)
-
-        if self.threads == 1 or len(parts) < 2:
-            for part in parts:
-                run(part)
-            return found
-        with ThreadPoolExecutor(self.threads) as pool:
-            for _ in pool.map(run, sorted(parts, key=lambda part: -len(part.ids))):
-                pass
+        for vectors, cut in zip(found, cuts, strict=True):
+            for window in self._windows(cut):
+                vectors[window.rows] = self._run(window)
         return found
 
-    def _windows(self, sentence: int, cut: SentencePieces) -> list[_Window]:
+    def _windows(self, cut: SentencePieces) -> list[_Window]:
         first, last, _ = self.pieces.special
         within = np.arange(len(cut.ids)) - np.repeat(np.cumsum(cut.lengths) - cut.lengths, cut.lengths)
         ids, lengths = cut.ids[within < self.limit], np.minimum(cut.lengths, self.limit)
@@ -142,7 +127,7 @@ class Encoder:
                 nodes = np.concatenate([[0], nodes])
             pieces = np.concatenate([[first], ids[offset[start] : offset[end]], [last]])
             sizes, rows = np.concatenate([[1], lengths[start:end]]), np.where(nodes > 0, nodes + start, 0)
-            found.append(_Window(sentence, pieces, sizes, nodes, rows))
+            found.append(_Window(pieces, sizes, nodes, rows))
         return found
 
     def _run(self, window: _Window) -> Float32s:
@@ -178,17 +163,17 @@ class Encoder:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # see `graph`
         options.log_severity_level = _ERRORS
-        graph = write_graph(self.architecture, self.arrays)
-        matrices = [onnxruntime.OrtValue.ortvalue_from_numpy(matrix) for matrix in graph.matrices.values()]
-        options.add_external_initializers(list(graph.matrices), matrices)
+        graph, by_name = write_graph(self.architecture, self.arrays)
+        matrices = [onnxruntime.OrtValue.ortvalue_from_numpy(matrix) for matrix in by_name.values()]
+        options.add_external_initializers(list(by_name), matrices)
         try:
-            session = onnxruntime.InferenceSession(graph.data, options, providers=["CPUExecutionProvider"])
+            session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its classes have no common one
             raise ModelError(f"ONNX Runtime {onnxruntime.__version__} cannot run the encoder: {error}") from None
         return session, matrices
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Encoder, (self.architecture, self.arrays, self.tokenizer, self.threads)
+        return Encoder, (self.architecture, self.arrays, self.tokenizer)
 
     def state(self) -> State:
         """Return JSON values and arrays from which `from_state` makes the encoder."""
@@ -196,7 +181,7 @@ class Encoder:
         return dict(self.architecture._asdict()), {**self.arrays, "tokenizer": tokenizer}
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray], threads: int = 1) -> Encoder:
+    def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Encoder:
         """Return the encoder of a `state`, whose schema has been checked.
 
         Raises
@@ -225,4 +210,4 @@ class Encoder:
             text = arrays["tokenizer"].tobytes().decode()
         except UnicodeDecodeError:
             raise ModelError("the tokenizer of the encoder is not UTF-8") from None
-        return cls(architecture, {name: each for name, each in arrays.items() if name != "tokenizer"}, text, threads)
+        return cls(architecture, {name: each for name, each in arrays.items() if name != "tokenizer"}, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +17,6 @@ from nonproj.types import Int64s
 
 LIMIT = 30_000
 """The number of pieces to keep, by default."""
-
-
-class TrimmedTokenizer(NamedTuple):
-    """A smaller tokenizer.
-
-    Attributes
-    ----------
-    tokenizer : str
-        The text of its tokenizer.json.
-    kept : ndarray of int64
-        The number that each of its pieces had before.
-    """
-
-    tokenizer: str
-    kept: Int64s
 
 
 def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = LIMIT) -> Encoder:
@@ -53,13 +38,13 @@ def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = 
     pieces = Pieces(tokenizer)
     if pieces.size > architecture.pieces:
         raise ModelError(f"the tokenizer has {pieces.size} pieces, the encoder {architecture.pieces}")
-    found = trim(tokenizer, {piece for cut in pieces.cut(texts) for piece in cut.ids.tolist()}, limit)
-    arrays = {**arrays, "words": arrays["words"][found.kept]}
-    return Encoder(architecture._replace(pieces=len(found.kept)), arrays, found.tokenizer)
+    smaller, kept = trim(tokenizer, {piece for cut in pieces.cut(texts) for piece in cut.ids.tolist()}, limit)
+    arrays = {**arrays, "words": arrays["words"][kept]}
+    return Encoder(architecture._replace(pieces=len(kept)), arrays, smaller)
 
 
-def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> TrimmedTokenizer:
-    """Return a tokenizer with the pieces of a treebank and the most frequent others.
+def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> tuple[str, Int64s]:
+    """Return the text of a tokenizer with the pieces of a treebank and the most frequent others, and their old numbers.
 
     It keeps all pieces used; of the others whose characters all occur in these, the most frequent ones up to the limit:
     of a unigram model by their scores, of WordPiece by their numbers; then special pieces and single characters of the
@@ -83,7 +68,7 @@ def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> TrimmedToke
     model = settings["model"]
     pieces = names(settings)
     if model["type"] == "BPE":
-        return TrimmedTokenizer(tokenizer, np.arange(len(pieces)))
+        return tokenizer, np.arange(len(pieces))
     prefix = "" if model["type"] == "Unigram" else model.get("continuing_subword_prefix", "##")
     bare = [piece.removeprefix(prefix) for piece in pieces]
     kept = set(used)
@@ -98,7 +83,7 @@ def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> TrimmedToke
         order.sort(key=lambda number: -scores[number])
     others = [number for number in order if number not in kept and bare[number] and seen.issuperset(bare[number])]
     numbers = sorted(always.union(kept, others[: max(0, limit - len(kept))]))
-    return TrimmedTokenizer(_written(settings, pieces, numbers), np.array(numbers))
+    return _written(settings, pieces, numbers), np.array(numbers)
 
 
 def _written(settings: dict[str, Any], pieces: list[str], kept: list[int]) -> str:

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 
-class Windows(NamedTuple):
-    """Windows of a sentence of n words.
-
-    Attributes
-    ----------
-    start, end : ndarray of shape (windows,), int64
-        Words from ``start`` to before ``end``.
-    owner : ndarray of shape (n,), int64
-        The window from which each word has its vector.
-    """
-
-    start: np.ndarray
-    end: np.ndarray
-    owner: np.ndarray
-
-
-def windows(lengths: np.ndarray, limit: int) -> Windows:
-    """Return the windows of a sentence.
+def windows(lengths: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the windows of a sentence of n words.
 
     A window has as many words as fit.  The next one starts a quarter of the limit before its end, or later if the next
     word would not fit otherwise.  Of the windows with a word, its owner is the first of those in which it is farthest,
@@ -37,10 +19,17 @@ def windows(lengths: np.ndarray, limit: int) -> Windows:
     limit : int
         The most pieces of a window.
 
+    Returns
+    -------
+    start, end : ndarray of shape (windows,), int64
+        Words from ``start`` to before ``end``.
+    owner : ndarray of shape (n,), int64
+        The window from which each word has its vector.
+
     Examples
     --------
     >>> windows(np.array([1, 1, 1, 1, 1, 1, 1]), 4)
-    Windows(start=array([0, 3]), end=array([4, 7]), owner=array([0, 0, 0, 0, 1, 1, 1]))
+    (array([0, 3]), array([4, 7]), array([0, 0, 0, 0, 1, 1, 1]))
     """
     n = len(lengths)
     offset = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
@@ -56,4 +45,4 @@ def windows(lengths: np.ndarray, limit: int) -> Windows:
         distance = np.minimum(left, right)
         better = distance > farthest[start:end]
         owner[start:end][better], farthest[start:end][better] = number, distance[better]
-    return Windows(np.array(starts), np.array(ends), owner)
+    return np.array(starts), np.array(ends), owner

@@ -16,9 +16,9 @@ def test_windows_follow_the_definition(seed):
     limit = int(random.integers(1, 40))
     lengths = random.integers(1, min(limit, random.integers(1, 41)) + 1, random.integers(0, 60))
     spans, owners = naive_windows.windows(lengths.tolist(), limit)
-    found = windows(lengths, limit)
-    assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == spans
-    assert found.owner.tolist() == owners
+    start, end, owner = windows(lengths, limit)
+    assert list(zip(start.tolist(), end.tolist(), strict=True)) == spans
+    assert owner.tolist() == owners
 
 
 @pytest.mark.parametrize("seed", seeds(50))
