@@ -53,7 +53,9 @@ arcs. So scores are what it costs. Bounds that are functions of two words of a p
 with the best third word of the sentence. With exact scores of the parts that join a pruned arc with a candidate, hardly
 more are left than with all scores; but these parts took 44 microseconds a word, and arcs with their labels 35, where
 parsing with pruning takes 46 ([what did not help](../benchmarks/README.md#what-did-not-help)): 2.7 times the time of a
-pruned parse before the first bound is computed. For less, arcs have to be bounded before they are scored, too.
+pruned parse before the first bound is computed. For less, arcs have to be bounded before they are scored, too. On the
+Danish test file, `--full` scores 25 arcs and 1,065 parts a word, in about 320 microseconds, and decodes them in 76; the
+whole process takes 2.8 seconds, where a pruned parse takes 1.05, 0.8 of them to start (in turns, busy machine).
 """
 
 log = logging.getLogger("experiments")
