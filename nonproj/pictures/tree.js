@@ -193,13 +193,21 @@ export function drawTree(picture) {
   return {svg, centers, top, arcs};
 }
 
+/* Trees are not shrunk further than this by themselves, because nobody could read them, on a phone for instance. */
+const READABLE = 0.5;
+
 /* Lets readers choose the size of a tree in a box that scrolls: shrunk to fit into the box, or full size. Returns the
 button, which is hidden while the tree is not wider than its box, and a function that makes the choice. The box has the
 class "fit" if its tree fits, and else "more-left" and "more-right" where the tree continues. */
 export function chooseSize(scroll, svg, fits) {
   const button = document.createElement("button"), full = Number(svg.getAttribute("width"));
+  let untouched = fits;
   const show = () => {
     const style = getComputedStyle(scroll), inner = scroll.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    if (untouched && inner > 0) {
+      untouched = false;
+      scroll.classList.toggle("fit", inner >= READABLE * full);
+    }
     const fit = scroll.classList.contains("fit"), left = Math.abs(scroll.scrollLeft), hidden = scroll.scrollWidth - scroll.clientWidth;
     button.hidden = full <= inner;
     button.setAttribute("aria-pressed", fit);

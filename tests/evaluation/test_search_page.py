@@ -199,9 +199,9 @@ def wide_report(tmp_path, n: int, form: str = "ord") -> None:
     assert main(["show", str(tmp_path / "wide.conllu"), "-o", str(tmp_path / "report.html")]) == 0
 
 
-@pytest.mark.parametrize(("form", "direction"), [("ord", 1), ("שלום", -1)])
-def test_trees_wider_than_the_window(form, direction, browser, tmp_path):
-    wide_report(tmp_path, 60, form)
+@pytest.mark.parametrize(("form", "words", "direction"), [("ord", 30, 1), ("שלום", 24, -1)])
+def test_trees_wider_than_the_window(form, words, direction, browser, tmp_path):
+    wide_report(tmp_path, words, form)
     open_report(browser, tmp_path)
     shown = expected_conditions.visibility_of_element_located((By.CSS_SELECTOR, "#s1 button.wide"))
     button = WebDriverWait(browser, 10).until(shown)
@@ -219,6 +219,17 @@ def test_trees_wider_than_the_window(form, direction, browser, tmp_path):
     browser.find_element(By.TAG_NAME, "body").send_keys("f")
     assert "full size" in button.text
     assert browser.get_log("browser") == []
+
+
+def test_trees_that_nobody_could_read_are_not_shrunk(browser, tmp_path):
+    wide_report(tmp_path, 100)
+    open_report(browser, tmp_path)
+    shown = expected_conditions.visibility_of_element_located((By.CSS_SELECTOR, "#s1 button.wide"))
+    button = WebDriverWait(browser, 10).until(shown)
+    scroll = browser.find_element(By.CSS_SELECTOR, "#s1 .scroll")
+    assert "wider than the window" in button.text and "more-right" in scroll.get_attribute("class")
+    button.click()
+    assert browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", scroll)
 
 
 @pytest.mark.thorough
