@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"no packages in {', '.join(map(str, options.folders))}; make them with: make dist, make models")
     if find_spec("twine") is None:
         parser.error("twine is not installed; run: pip install twine")
-    twine = [sys.executable, "-m", "twine"]
+    twine = [sys.executable, "-P", "-m", "twine"]
     target = ["--repository-url", options.index] if options.index else ["--skip-existing"]  # only PyPI knows this
     for command in (["check", "--strict"], ["upload", "--non-interactive", *target]):
         if code := subprocess.run([*twine, *command, *files], check=False).returncode:
