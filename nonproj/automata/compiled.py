@@ -134,9 +134,9 @@ def _add_parts(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, n
     """Sum the scores of the parts of a tree, given as int8[A]; return the sum and what rounding has taken from it.
 
     With automata given as tables it is the score of their best paths over these arcs, minus infinity if they have none.
-    ``numbers`` int64[8 N] is overwritten.
+    ``numbers`` int64[9 N] is overwritten.
     """
-    total, lost = _path_value(arcs, starts.tables, scores, y), 0.0
+    total, lost = _path_value(arcs, starts.tables, y), 0.0
     if total == -np.inf:
         return total, lost
     for a in range(y.shape[0]):
@@ -164,7 +164,7 @@ def score_tree(arcs: ArcSpace, starts: PartStarts, scores: Float64s, heads: Int3
 
 
 @kernel
-def _path_value(arcs: ArcSpace, tables: HeadAutomata | None, scores: Float64s, y: Int8s) -> float:
+def _path_value(arcs: ArcSpace, tables: HeadAutomata | None, y: Int8s) -> float:
     """Return the score of the best paths over the arcs of a tree, without the arcs' own; 0 if there are no tables."""
     if tables is None:
         return 0.0

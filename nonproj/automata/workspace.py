@@ -1,7 +1,7 @@
 """Arrays of the compiled head automata: where parts lie, copies of the scores of arcs, choices, workspaces.
 
-An arc ``h -> m`` has a score in two automata: ``z_score`` where ``h`` chooses ``m`` as a modifier, and
-``grandparent_score`` where ``m`` chooses ``h`` as the grandparent of its own modifiers (``z`` and ``z_up`` in the
+An arc ``h -> m`` has a score in two automata: ``z`` where ``h`` chooses ``m`` as a modifier, and
+``grandparent`` where ``m`` chooses ``h`` as the grandparent of its own modifiers (``z`` and ``z_up`` in the
 paper).  Every split of the arc's score over the two gives the same model on trees; an even one lets a word without
 modifiers see the score of its own arc when it chooses its grandparent.
 """

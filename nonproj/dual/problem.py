@@ -113,7 +113,7 @@ class Problem(ABC):
     instance : Instance
         The whole problem, as kernels take it.
     copies : ndarray of shape (3 A,), float64
-        The copies of the scores at multipliers of zero.
+        The copies of the scores at the first multipliers.
     head, modifier : ndarray of shape (A,), int32
         The words of each arc.
     n_nodes, size : int
@@ -145,7 +145,7 @@ class Problem(ABC):
         return tree[self.modifier] == self.head
 
     def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> NodeResult:
-        """Run the subgradient method over all arcs, from multipliers of zero."""
+        """Run the subgradient method over all arcs, from the first multipliers."""
         disputes, tree = np.zeros(len(self.head), np.int64), np.zeros(self.n_nodes, np.int32)
         descent = Descent(self.copies.copy(), np.empty(len(self.copies)), disputes, -np.inf, budget)
         found = descend(self.instance, options, descent, trace, tree)

@@ -169,7 +169,7 @@ def align(gold: Sequence[Sentence], system: Sequence[Sentence]) -> tuple[WordSpa
     """
     theirs, ours = _words(gold), _words(system)
     if theirs.characters != ours.characters:
-        raise _differs(gold, system, theirs, ours)
+        raise _differs(gold, theirs, ours)
     return theirs, ours, _aligned(theirs, ours)
 
 
@@ -255,7 +255,7 @@ def _common(
     return pairs
 
 
-def _differs(gold: Sequence[Sentence], system: Sequence[Sentence], theirs: WordSpans, ours: WordSpans) -> DataError:
+def _differs(gold: Sequence[Sentence], theirs: WordSpans, ours: WordSpans) -> DataError:
     """Return the error for two texts whose characters differ."""
     place = len(os.path.commonprefix([theirs.characters, ours.characters]))
     word = next((i for i, end in enumerate(theirs.end) if end > place), len(theirs.end) - 1)

@@ -250,7 +250,7 @@ def extended_network(
 
 
 def head_loss(arcs: ArcSpace, heads: np.ndarray, scores: np.ndarray) -> tuple[float, int, np.ndarray]:
-    """Return minus the log-probability of the given heads, each among its word's candidates, and its gradient.
+    """Return minus the log-probability of the given heads, each among its word's candidates, and minus its gradient.
 
     Parameters
     ----------
