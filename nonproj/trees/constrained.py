@@ -16,9 +16,7 @@ from nonproj.trees.marginals import marginals_trusted
 from nonproj.types import Bools, Float64s, Int64s
 
 
-def constrained_marginals(
-    scores: Float64s, allowed: Bools, single_root: bool, strict: bool = False
-) -> tuple[Float64s, float]:
+def constrained_marginals(scores: Float64s, allowed: Bools, single_root: bool) -> tuple[Float64s, float]:
     """Return the probability of each arc, and the log of the partition function, over trees of allowed arcs.
 
     Parameters
@@ -27,8 +25,8 @@ def constrained_marginals(
         As for `nonproj.trees.marginals.marginals`; the scores of arcs that are not allowed do not count.
     allowed : ndarray of shape (N, N), bool
         ``allowed[h, m]`` of the arc from h to m.  The diagonal and column 0 are ignored.
-    single_root, strict : bool
-        As for `nonproj.trees.marginals.marginals`.
+    single_root : bool
+        As for `nonproj.trees.marginals.marginals`, which is not strict here.
 
     Returns
     -------
@@ -74,7 +72,7 @@ def constrained_marginals(
     contracted = np.full((len(tops), len(tops)), -np.inf)
     with np.errstate(divide="ignore"):
         contracted[:, 1:] = np.log(total) + base
-    found, log_partition = marginals_trusted(contracted, single_root and not roots, strict)
+    found, log_partition = marginals_trusted(contracted, single_root and not roots, False)
     share = np.divide(found[:, 1:], total, out=np.zeros_like(total), where=total > 0.0)
     p = np.zeros_like(scores)
     p[:, tops[1:]] = rates * share[group]

@@ -43,7 +43,8 @@ value of the maximum arborescence over all arcs, is excluded (`research/experime
 proof). The table says how many, by what is known of the scores. *Automata over all arcs*: every automaton decides over
 all arcs by their exact scores, and the bound of an arc adds the slack of the arborescence, of its head's automaton
 and of its modifier's. The first {SENTENCES} test sentences of up to {WORDS} words, second order, models of {TRAINING}
-sentences and two epochs. Nothing here is fast, so there are no times: the page says what could be excluded.
+sentences and two epochs. The bounds are computed in plain Python, so they have no times: the page says what could be
+excluded.
 `python -m research.experiments.all_arcs` makes it.
 """
 

@@ -17,11 +17,10 @@ from pathlib import Path
 from nonproj.kernels.interpreters import environment, python
 from research.experiments.provenance import EXPERIMENTS, is_current, sections
 from research.experiments.setting import ROOT
+from research.experiments.text import NOTE
 
 MODULES = ("text", "rounding", "audit", "proofs", "all_arcs", "annotating")
 """Modules of `research.experiments` that each make the page of the same name, cheapest first."""
-
-EARLIER = "measured on an earlier version"
 
 ENCODERS = ("neural", "neural_training", "neural_confidence", "neural_weights")
 """Modules that do so, and fine-tune encoders."""
@@ -38,19 +37,22 @@ def commands() -> dict[str, list[str]]:
 def is_stale(name: str) -> bool:
     """Return whether a page or section was made by an earlier version, as a whole or, by a remark on it, in part."""
     page, title, _ = sections()[name]
-    return not is_current(name) or (not title and EARLIER in (ROOT / page).read_text(encoding="utf-8"))
+    return not is_current(name) or (not title and NOTE in (ROOT / page).read_text(encoding="utf-8"))
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code is that of the first command that fails."""
     made = commands()
     parser = argparse.ArgumentParser(prog="python -m research.experiments.figures", description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[*made, []], metavar="NAME", help=f"of {', '.join(made)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(made)} (default: all)")
     parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder to fetch treebanks into")
     options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in made:
+            parser.error(f"unknown page {name}; choose from {', '.join(made)}")
     stale = [name for name in sections() if is_stale(name)]
-    for name in [each for each in made if each in stale and (not options.names or each in options.names)]:
-        if made[name][-1].removeprefix("research.experiments.") in ENCODERS and find_spec("torch") is None:
+    for name in [each for each in options.names or made if each in stale]:
+        if name.replace("-", "_") in ENCODERS and find_spec("torch") is None:
             sys.stdout.write(f"{name}: needs PyTorch; run: pip install '.[train-encoder]'\n")
             continue
         sys.stdout.write(f"{name}\n")

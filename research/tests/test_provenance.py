@@ -21,7 +21,7 @@ from nonproj.components.preparation import LEARNING  # noqa: E402
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
-from research.experiments import figures, provenance, runner, setting  # noqa: E402
+from research.experiments import figures, provenance, runner, setting, text  # noqa: E402
 from research.experiments.provenance import EARLIER, Ingredients, of_models, recorded, sections, stamp  # noqa: E402
 
 RESULTS = ROOT / "research" / "results"
@@ -201,5 +201,21 @@ def test_a_command_that_fails_ends_the_run(monkeypatch):
     assert figures.main(["proofs", "table2"]) == 3
 
 
-def test_commands_are_for_pages_with_a_record():
+def test_commands_are_for_pages_with_a_record(capsys):
     assert set(figures.commands()) <= set(SECTIONS)
+    with pytest.raises(SystemExit):
+        figures.main(["klingon"])
+    assert "unknown page klingon; choose from text, " in capsys.readouterr().err
+
+
+def test_a_page_is_stale_as_a_whole_or_in_part(monkeypatch, tmp_path):
+    page, _, of = SECTIONS["text"]
+    (tmp_path / page).parent.mkdir(parents=True)
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    monkeypatch.setattr(figures, "sections", lambda: SECTIONS)
+    monkeypatch.setattr(provenance, "sections", lambda: SECTIONS)
+    now = of()
+    for made, rest, stale in ((now, "", False), (now, text.NOTE, True), (now._replace(learning="1"), "", True)):
+        (tmp_path / page).write_text(provenance.with_record(f"# Text\n\n{rest}\n", made, now), encoding="utf-8")
+        assert figures.is_stale("text") == stale

@@ -96,17 +96,17 @@ class MRF:
         self.n_edges = len(ends)
         _check_unary(rows, first)
         _check_edges(ends, self.n_nodes)
-        tables, values, lengths = _tables(pairwise, ends, sizes)
+        tables, values = _tables(pairwise, ends, sizes)
         scale = np.ones(len(ends)) if weights is None else np.array(weights, np.float64).reshape(-1)
         if scale.shape != (len(ends),) or not np.isfinite(scale).all():
             raise ValueError(f"weights have the shape {scale.shape}; {len(ends)} finite numbers are expected")
-        values = self._replace_forbidden(rows, first, values, tables, lengths, scale, weights is not None)
+        values = self._replace_forbidden(rows, first, values, tables, scale, weights is not None)
         to_ends = np.concatenate([[0], np.cumsum(sizes[ends].ravel())])
         self.graph = Graph(
             first, rows, ends, tables, scale, values, *incidence(ends, self.n_nodes), to_ends[:-1].reshape(-1, 2)
         )
 
-    def _replace_forbidden(self, rows, first, values, tables, lengths, scale, weighted: bool) -> np.ndarray:
+    def _replace_forbidden(self, rows, first, values, tables, scale, weighted: bool) -> np.ndarray:
         """Return the tables with finite scores; set `lowest` and `penalty`."""
         forbidden = np.isneginf(values)
         if weighted and forbidden.any():
@@ -214,9 +214,8 @@ def _check_edges(ends: np.ndarray, n_nodes: int) -> None:
         raise ValueError(f"edge {e} joins the nodes of edge {other}; one edge with the sum of their tables is expected")
 
 
-def _tables(pairwise, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the start of each edge's table, all tables, and their lengths by edge."""
-    lengths = sizes[ends].prod(axis=1)
+def _tables(pairwise, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the start of each edge's table, and all tables."""
     wanted = [tuple(pair) for pair in np.unique(sizes[ends], axis=0).tolist()]
     if isinstance(pairwise, np.ndarray) and pairwise.ndim == 3 and len(wanted) <= 1:
         if len(pairwise) != len(ends) or (wanted and pairwise.shape[1:] != wanted[0]):
@@ -232,7 +231,7 @@ def _tables(pairwise, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, 
         begins, values = _listed(list(pairwise), ends, sizes)
     if np.isnan(values).any() or np.isposinf(values).any():
         raise ValueError("a score of a pair is NaN or +inf; a finite number or -inf is expected")
-    return begins.astype(np.int64), values, lengths
+    return begins.astype(np.int64), values
 
 
 def _listed(tables: Sequence[Any], ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
