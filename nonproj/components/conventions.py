@@ -47,15 +47,16 @@ class ConventionsComponent(Component):
         if analyzer is None or not analyzer.tag_columns:
             if data.related:
                 log.warning("no tagger is trained, so the tags of related treebanks stay as they are")
-            return data
+            return data._replace(annotated=data.further_sentences if data.related else ())
         related = data.further_sentences
         untagged = [with_rows(s, [[*row[:UPOS], "_", "_", "_", *row[FEATS + 1 :]] for row in s.rows]) for s in related]
-        return data.with_further(with_conventions(related, analyzer.annotate(untagged), sentences))
+        found = with_conventions(related, analyzer.annotate(untagged), sentences)
+        return data.with_further(found)._replace(annotated=found)
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
-        """Return the tags of the related treebanks; once the model has its tagger, they are those of its own array."""
-        return {RELATED_TAGS: pack_tags(data.further_sentences)} if data.related else {}
+        """Return the tags of the related treebanks."""
+        return {RELATED_TAGS: pack_tags(data.annotated)} if data.related else {}
 
     @classmethod
     def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
@@ -63,4 +64,5 @@ class ConventionsComponent(Component):
         data = context.data
         if not data.related:
             return data
-        return data.with_further(unpack_tags(saved.weights.get(RELATED_TAGS), data.further_sentences))
+        found = unpack_tags(saved.weights.get(RELATED_TAGS), data.further_sentences)
+        return data.with_further(found)._replace(annotated=found)

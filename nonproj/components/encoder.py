@@ -31,7 +31,10 @@ _PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
 
 
 class EncoderComponent(Component):
-    """The encoder and the layers behind it, which learn from words and gold trees, labels and tags only."""
+    """The encoder and the layers behind it, which learn from words and gold trees, labels and tags only.
+
+    Those of related treebanks count as much as those of the treebank.
+    """
 
     name, needs, figures = "encoder", ("tagger", "vocabulary"), ("encoder",)
 
@@ -46,10 +49,11 @@ class EncoderComponent(Component):
             return None
         from nonproj.learning.encoders.training import EncoderTask, epochs_of, fine_tune  # needs PyTorch
 
-        used = [sentence for sentence in sentences if given_words(sentence).any()]
-        if not used:
+        own = [sentence for sentence in sentences if given_words(sentence).any()]
+        if not own:
             place = sentences[0].path, sentences[0].line
             raise DataError(*place, "no sentence has a head, from which a pretrained encoder could learn")
+        used = [*own, *([] if context.part_of else context.data.annotated)]
         if context.part_of:
             half = dataclasses.replace(config.encoder, epochs=(epochs_of(config.encoder, used) + 1) // 2)
             config = dataclasses.replace(config, encoder=half)

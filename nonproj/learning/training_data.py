@@ -137,6 +137,9 @@ class TrainingData(NamedTuple):
         The trees of all sentences, int32[N] each, partial ones completed by the pruner's model, once there is one.
     copies : int
         How many of each sentence of the treebank.
+    annotated : sequence of Sentence
+        Those of related treebanks, as people have annotated them, in the conventions of the treebank: in ``sentences``,
+        the tagger replaces their tags by predicted ones.
     """
 
     sentences: Sequence[Sentence] = ()
@@ -157,6 +160,7 @@ class TrainingData(NamedTuple):
     spaces: Sequence[ArcSpace] = ()
     completed: Sequence[Int32s] = ()
     copies: int = 1
+    annotated: Sequence[Sentence] = ()
 
     @property
     def trees(self) -> list[Int32s]:
