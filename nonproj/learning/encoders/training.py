@@ -362,8 +362,8 @@ class EncoderLearner:
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Return whether a device multiplies matrices of 16 bits fast."""
+    """Return whether a device multiplies matrices of 16 bits fast; with AVX-512 alone, those of 32 bits are faster."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
     known: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # since PyTorch 2.11
-    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
+    return bool(known.get("amx_bf16"))
