@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.components.base import Component, FitContext
+from nonproj.components.continuing import history_of
 from nonproj.errors import ConfigError, DataError
 from nonproj.errors import needs as needs_package
 from nonproj.io.partial import given_words
+from nonproj.learning.encoders.start import TrainedLayers, read_model
 from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.options.sections import EncoderConfig
@@ -57,11 +59,14 @@ class EncoderComponent(Component):
         if context.part_of:
             half = dataclasses.replace(config.encoder, epochs=(epochs_of(config.encoder, used) + 1) // 2)
             config = dataclasses.replace(config, encoder=half)
-        folder, tagger, single_root = read_folder(path), context.fitted["tagger"], context.data.decoding.single_root
-        task = EncoderTask(context.data.labels, config, single_root, tagger.tags if tagger else None)
+        tagger, single_root = context.fitted["tagger"], context.data.decoding.single_root
+        start, folder, layers = read_model(path) if path.is_file() else (None, read_folder(path), TrainedLayers())
+        task = EncoderTask(context.data.labels, config, single_root, tagger.tags if tagger else None, layers)
         scorer = fine_tune(folder, used, task, context.progress, *context.unfinished, name=context.title(cls.name))
         figures = {"name": Path(str(config.encoder.folder)).name, "kind": folder.architecture.kind}
         context.meta["encoder"] = figures | {"licence": folder.licence}
+        if start:
+            context.meta["encoder"] |= {"treebanks": history_of(start)["treebanks"]}
         return scorer
 
     @classmethod
@@ -72,7 +77,7 @@ class EncoderComponent(Component):
 
 
 def encoder_folder(options: EncoderConfig) -> Path | None:
-    """Return the folder of the encoder that is to be fine-tuned, if there is one.
+    """Return the folder of the encoder that is to be fine-tuned, or the model that has it, if there is one.
 
     Raises
     ------
@@ -87,14 +92,17 @@ def encoder_folder(options: EncoderConfig) -> Path | None:
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise ConfigError("encoder.folder", needs_package("fine-tuning needs", missing[0], EXTRA))
-    read_folder(path)
+    read_model(path) if path.is_file() else read_folder(path)
     return path
 
 
 def find_folder(name: str) -> Path:
-    """Return the folder of an encoder: this one, or that of a name, which is fetched from the Hugging Face hub."""
+    """Return the folder of an encoder: this one, or that of a name, which is fetched from the Hugging Face hub.
+
+    The file of a model is returned, too.
+    """
     path = Path(name)
-    if path.is_dir():
+    if path.exists():
         return path
     if path.is_absolute() or name.startswith(".") or name.count("/") > 1:
         raise ConfigError("encoder.folder", f"there is no folder {name!r}")

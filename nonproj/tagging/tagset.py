@@ -49,6 +49,8 @@ class TagSet:
         The parts of tag ``t`` are ``units[unit_start[t]:unit_start[t + 1]]``, from 1.
     unit_attribute : ndarray, int32
         Beside ``units``: the morphological attribute, such as Case, of a part that is a single feature, or -1.
+    named : dict
+        The number of each part by its kind, ``upos``, ``xpos``, ``full`` or ``feature``, and its name.
     values : ndarray of shape (n_tags + 1, n_attributes), int32
         The number of each tag's value of each attribute, from 1; 0 where it has none.
 
@@ -87,6 +89,7 @@ class TagSet:
                 owners.setdefault(name, []).append(t)
         attributes: dict[str, int] = {}
         numbers: dict[tuple[Any, ...], int] = {}
+        self.named: dict[tuple[str, Any], int] = {}
         parts: list[list[tuple[int, int]]] = [[] for _ in self.tags]
         values: list[tuple[int, int, int]] = []
         counts: Counter[Any] = Counter()
@@ -103,6 +106,7 @@ class TagSet:
                 continue
             if kind == "feature" or known not in numbers:
                 numbers[known] = len(numbers) + 1
+            self.named[kind, self.tags[name] if kind == "full" else name] = numbers[known]
             for t in tags:
                 if (numbers[known], attribute) not in parts[t]:
                     parts[t].append((numbers[known], attribute))

@@ -52,6 +52,7 @@ class Bert(nn.Module):
     architecture : Architecture
     arrays : mapping of str to ndarray, float32
         Those of `nonproj.scoring.encoders.architecture.ARRAYS`.
+        With ``mix``, those of an encoder that has been fine-tuned.
     dropout : float
         Dropout rate after each part of a layer; none in its attention.
     """
@@ -66,8 +67,9 @@ class Bert(nn.Module):
         for name in ARRAYS:
             tensor = torch.from_numpy(np.array(arrays[name], np.float32))
             self.register_parameter(name, nn.Parameter(tensor, requires_grad=name not in FROZEN))
-        self.shares = nn.Parameter(torch.zeros(architecture.layers + 1))
-        self.factor = nn.Parameter(torch.ones(1))
+        mix = torch.from_numpy(np.array(arrays.get("mix", np.full(architecture.layers + 1, 1.0)), np.float32))
+        self.factor = nn.Parameter(mix.sum()[None] if "mix" in arrays else torch.ones(1))
+        self.shares = nn.Parameter((mix / mix.sum()).log())
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays, and the weights of the layers under ``mix``, as `Encoder` takes them."""

@@ -25,6 +25,7 @@ from nonproj.io.partial import allowed_arcs, is_partial
 from nonproj.learning.encoders import checkpoint
 from nonproj.learning.encoders.losses import difference, head_loss, likely_arcs, tree_loss
 from nonproj.learning.encoders.module import Bert, BiaffineModule, PaddedWindows, TagHead
+from nonproj.learning.encoders.start import TrainedLayers
 from nonproj.learning.label_numbers import number_labels
 from nonproj.learning.training_data import trees_of
 from nonproj.linear.state import State
@@ -58,10 +59,6 @@ MARGIN, STRUCTURES_WEIGHT = 1.0, 0.5
 
 STRUCTURES = "-structures"
 """Suffix of those values of ``encoder.losses`` that include the hinge loss of whole structures."""
-
-PIECES = 30_000
-"""Maximum number of word pieces that the model keeps: all that English has in MiniLM, an eighth of those of e5-small,
-whose other languages the treebank does not need (``research/results/accuracy.md``)."""
 
 ENCODER_DROPOUT = 0.1
 """Dropout rate of the encoder itself, as in its pretraining."""
@@ -113,12 +110,15 @@ class EncoderTask(NamedTuple):
     single_root : bool
     tags : TagSet or None
         Those of the tagger, if there is one.
+    layers : TrainedLayers
+        What the layers behind the encoder start from.
     """
 
     labels: Sequence[str]
     config: Config
     single_root: bool
     tags: TagSet | None = None
+    layers: TrainedLayers = TrainedLayers()
 
 
 def fine_tune(
@@ -150,11 +150,11 @@ def fine_tune(
     """
     config = task.config
     options = config.encoder
-    encoder = trimmed(folder, [sentence.forms for sentence in sentences], PIECES)
+    encoder = trimmed(folder, [sentence.forms for sentence in sentences], options.pieces)
     examples = list(examples_of(encoder, sentences, task))
     if len(examples) < len(sentences):
         log.warning("the encoder does not learn from %d long sentences", len(sentences) - len(examples))
-    bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
+    bert = Bert(encoder.architecture, folder.arrays | {"words": encoder.arrays["words"]}, ENCODER_DROPOUT)
     epochs = epochs_of(options, sentences)
     learner = EncoderLearner(bert, task, epochs)
     done = learner.restore(*unfinished) if unfinished else 0
@@ -215,6 +215,10 @@ class EncoderLearner:
         self.bert = bert.to(self.device)
         self.heads = BiaffineModule(hidden, len(task.labels), DROPOUT).to(self.device)
         self.tags = TagHead(hidden, task.tags, DROPOUT).to(self.device) if task.tags else None
+        if task.layers.heads:
+            fill(self.heads, task.layers.for_labels(task.labels))
+        if self.tags is not None and task.tags and task.layers.tags:
+            fill(self.tags, task.layers.for_tags(task.tags))
         self.rates = options.learning_rate, LAYER_RATE
         layers = [*self.heads.parameters(), *(self.tags.parameters() if self.tags is not None else ())]
         self.parameters = [[p for p in bert.parameters() if p.requires_grad], layers]
@@ -359,6 +363,13 @@ class EncoderLearner:
     def arrays_of(self, layers: torch.nn.Module) -> dict[str, np.ndarray]:
         """Return the parameters of some layers by name."""
         return {name: value.detach().cpu().numpy().copy() for name, value in layers.named_parameters()}
+
+
+def fill(layers: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
+    """Give layers the parameters of others by name."""
+    with torch.no_grad():
+        for name, parameter in layers.named_parameters():
+            parameter.copy_(torch.from_numpy(np.array(arrays[name])))
 
 
 def has_bfloat16(device: torch.device) -> bool:

@@ -100,6 +100,22 @@ def dequantise(table: np.ndarray, scale: np.ndarray, rows: np.ndarray) -> np.nda
     return (table[rows].astype(np.float32) - np.float32(ZERO)) * scale[rows]
 
 
+def floats_of(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays of an encoder as float32, whatever bits they have.
+
+    Examples
+    --------
+    >>> floats_of(quantise({"words": np.array([[1.0, -2.0]], np.float32)}))["words"].round(2)
+    array([[ 1.01, -2.  ]], dtype=float32)
+    """
+    found = {name: array for name, array in arrays.items() if not name.endswith(("_bytes", "_scale"))}
+    for name in MATRICES if is_quantised(arrays) else ():
+        table, scale = arrays[f"{name}_bytes"], arrays[f"{name}_scale"]
+        blocks = table.reshape(*scale.shape, -1).astype(np.float32) - np.float32(ZERO)
+        found[name] = (blocks * scale[..., None]).reshape(table.shape)
+    return found
+
+
 def is_quantised(arrays: Mapping[str, np.ndarray]) -> bool:
     """Return whether the matrices of an encoder have eight bits."""
     return "words_bytes" in arrays

@@ -28,6 +28,7 @@ def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = 
     texts : sequence of sequence of str
         The words of each sentence.
     limit : int
+        0: all are kept.
 
     Raises
     ------
@@ -38,6 +39,8 @@ def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = 
     pieces = Pieces(tokenizer)
     if pieces.size > architecture.pieces:
         raise ModelError(f"the tokenizer has {pieces.size} pieces, the encoder {architecture.pieces}")
+    if not limit:
+        return Encoder(architecture, arrays, tokenizer)
     smaller, kept = trim(tokenizer, {piece for cut in pieces.cut(texts) for piece in cut.ids.tolist()}, limit)
     arrays = {**arrays, "words": arrays["words"][kept]}
     return Encoder(architecture._replace(pieces=len(kept)), arrays, smaller)
