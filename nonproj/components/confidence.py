@@ -31,8 +31,10 @@ from nonproj.confidence.evidence import FEATURES, ConfidenceInput, Evidence
 from nonproj.evaluation.alignment import judge_text
 from nonproj.io.partial import given_words, is_partial
 from nonproj.learning.additive import GradedSentence, fit_classifier
+from nonproj.learning.encoders.start import learnt_before
 from nonproj.learning.memory import release_memory
 from nonproj.pipeline.parser import Parser
+from nonproj.scoring.encoders.scorer import numbers_of
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, TokenEncoder, Tokens
 from nonproj.tagging.analyzer import Analyzer
@@ -84,6 +86,10 @@ class ConfidenceComponent(Component):
             return context.start.loaded(Classifier)
         data, share = context.data, context.config.confidence.share
         out = held_out(len(sentences), share)
+        if context.files.encoder and (learnt := learnt_before(context.files.encoder)).size:
+            seen = np.isin(numbers_of(sentence.forms for sentence in sentences), learnt)
+            log.info("%d held-out sentences are left out: the encoder has learnt from them", int((out & seen).sum()))
+            out &= ~seen
         words = sum(int(given_words(s).sum()) for s, own in zip(sentences, out, strict=True) if own)
         if words < MIN_WORDS or out.all():
             if share:

@@ -19,11 +19,10 @@ from nonproj.components.continuing import history_of
 from nonproj.errors import ConfigError, DataError
 from nonproj.errors import needs as needs_package
 from nonproj.io.partial import given_words
-from nonproj.learning.encoders.start import TrainedLayers, read_model
+from nonproj.learning.encoders.start import read_start
 from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.options.sections import EncoderConfig
-from nonproj.scoring.encoders.architecture import read_folder
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.types import Sentence
 
@@ -60,7 +59,7 @@ class EncoderComponent(Component):
             half = dataclasses.replace(config.encoder, epochs=(epochs_of(config.encoder, used) + 1) // 2)
             config = dataclasses.replace(config, encoder=half)
         tagger, single_root = context.fitted["tagger"], context.data.decoding.single_root
-        start, folder, layers = read_model(path) if path.is_file() else (None, read_folder(path), TrainedLayers())
+        folder, layers, start = read_start(path)
         task = EncoderTask(context.data.labels, config, single_root, tagger.tags if tagger else None, layers)
         scorer = fine_tune(folder, used, task, context.progress, *context.unfinished, name=context.title(cls.name))
         figures = {"name": Path(str(config.encoder.folder)).name, "kind": folder.architecture.kind}
@@ -92,7 +91,7 @@ def encoder_folder(options: EncoderConfig) -> Path | None:
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise ConfigError("encoder.folder", needs_package("fine-tuning needs", missing[0], EXTRA))
-    read_model(path) if path.is_file() else read_folder(path)
+    read_start(path)
     return path
 
 

@@ -211,13 +211,6 @@ class EncoderConfig(Section, name="encoder"):
         ("words", "trees", "words-structures", "trees-structures"),
         advanced=True,
     )
-    pieces: int = integer(
-        30_000,
-        "most pieces of words that the model keeps: those of the treebank and others in the same characters; 0: all",
-        0,
-        10**7,
-        advanced=True,
-    )
     bits: int = choice(8, "bits of the encoder's weights in the model", (8, 32), advanced=True)
 
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.errors import ModelError
+from nonproj.errors import ModelError, one_line
+from nonproj.evaluation.card import record
 from nonproj.model.model import Model
-from nonproj.scoring.encoders.architecture import ARRAYS, EncoderFolder
+from nonproj.scoring.encoders.architecture import EncoderFolder, read_folder
 from nonproj.scoring.encoders.quantisation import floats_of
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.tagging.analyzer import Analyzer
@@ -33,12 +34,15 @@ class TrainedLayers(NamedTuple):
     of_tags : dict of str to ndarray
         Those of `nonproj.scoring.encoders.tags.TagLayer`; empty without one.
     tags : TagSet or None
+    learnt : ndarray of int64
+        The sentences that they have learnt from: see `nonproj.scoring.encoders.scorer.numbers_of`.
     """
 
     heads: Mapping[str, np.ndarray] = {}
     labels: Sequence[str] = ()
     of_tags: Mapping[str, np.ndarray] = {}
     tags: TagSet | None = None
+    learnt: np.ndarray = np.zeros(0, np.int64)
 
     def for_labels(self, labels: Sequence[str]) -> dict[str, np.ndarray]:
         """Return the arrays of `heads` for other labels: a new one is as that without a subtype, or as their mean."""
@@ -67,29 +71,32 @@ class TrainedLayers(NamedTuple):
         return found | {"tag_output": rows}
 
 
-def read_model(path: str | Path) -> tuple[Model, EncoderFolder, TrainedLayers]:
-    """Return a model, its encoder, and the layers behind it.
+def read_start(path: Path) -> tuple[EncoderFolder, TrainedLayers, Model | None]:
+    """Return the encoder in a folder, or in the file of a model with the layers behind it, and this model.
 
     Raises
     ------
     ModelError
-        It has no encoder, or is unsound.
+        There is no encoder, or it is unsound.
     """
+    if path.is_dir():
+        return read_folder(path), TrainedLayers(), None
+    model, scorer = _scorer_of(path)
+    analyzer, encoder = model.loaded(Analyzer), scorer.encoder
+    of_tags = (scorer.tags.arrays, analyzer.tags) if scorer.tags and analyzer else ({}, None)
+    layers = TrainedLayers(scorer.heads.arrays, model.labels, *of_tags, scorer.learnt)
+    licence = str(record(model.meta, "encoder").get("licence", ""))
+    return EncoderFolder(encoder.architecture, floats_of(encoder.arrays), encoder.tokenizer, licence), layers, model
+
+
+def learnt_before(path: Path) -> np.ndarray:
+    """Return the sentences that the encoder in a model has learnt from; none, if it is in a folder."""
+    return np.zeros(0, np.int64) if path.is_dir() else _scorer_of(path)[1].learnt
+
+
+def _scorer_of(path: Path) -> tuple[Model, EncoderScorer]:
     model = Model.load_trained(path)
     scorer = model.loaded(EncoderScorer, len(model.labels))
     if scorer is None:
-        raise ModelError(f"{path}: a model without a pretrained encoder")
-    encoder, analyzer = scorer.encoder, model.loaded(Analyzer)
-    arrays = floats_of(encoder.arrays)
-    folder = EncoderFolder(
-        encoder.architecture,
-        {name: arrays[name] for name in (*ARRAYS, "mix")},
-        encoder.tokenizer,
-        str(model.meta.get("encoder", {}).get("licence", "")),
-    )
-    tags = analyzer.tags if analyzer and scorer.tags else None
-    return (
-        model,
-        folder,
-        TrainedLayers(scorer.heads.arrays, model.labels, scorer.tags.arrays if scorer.tags and tags else {}, tags),
-    )
+        raise ModelError(f"{one_line(str(path))}: a model without a pretrained encoder")
+    return model, scorer

@@ -37,7 +37,7 @@ from nonproj.parts.space import part_space
 from nonproj.scoring.encoders import heads as runtime
 from nonproj.scoring.encoders.architecture import EncoderFolder
 from nonproj.scoring.encoders.quantisation import quantise
-from nonproj.scoring.encoders.scorer import LABEL_WEIGHT, TAG_WEIGHT, WEIGHT, EncoderScorer
+from nonproj.scoring.encoders.scorer import LABEL_WEIGHT, TAG_WEIGHT, WEIGHT, EncoderScorer, numbers_of
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.encoders.trimming import trimmed
@@ -59,6 +59,10 @@ MARGIN, STRUCTURES_WEIGHT = 1.0, 0.5
 
 STRUCTURES = "-structures"
 """Suffix of those values of ``encoder.losses`` that include the hinge loss of whole structures."""
+
+PIECES = 30_000
+"""Maximum number of word pieces that the model keeps: all that English has in MiniLM, an eighth of those of e5-small,
+whose other languages the treebank does not need (``research/results/accuracy.md``)."""
 
 ENCODER_DROPOUT = 0.1
 """Dropout rate of the encoder itself, as in its pretraining."""
@@ -150,7 +154,7 @@ def fine_tune(
     """
     config = task.config
     options = config.encoder
-    encoder = trimmed(folder, [sentence.forms for sentence in sentences], options.pieces)
+    encoder = trimmed(folder, [sentence.forms for sentence in sentences], PIECES)
     examples = list(examples_of(encoder, sentences, task))
     if len(examples) < len(sentences):
         log.warning("the encoder does not learn from %d long sentences", len(sentences) - len(examples))
@@ -168,7 +172,8 @@ def fine_tune(
     scales = WEIGHT * config.training.margin, LABEL_WEIGHT * LABEL_MARGIN
     layers = runtime.BiaffineLayers(learner.arrays_of(learner.heads))
     tags = TagLayer(learner.arrays_of(learner.tags), TAG_WEIGHT) if learner.tags is not None else None
-    return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), layers, *scales, tags)
+    learnt = np.union1d(task.layers.learnt, numbers_of(sentence.forms for sentence in sentences))
+    return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), layers, *scales, tags, learnt)
 
 
 def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence]) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,13 +35,15 @@ class EncoderScorer:
         Factors of the scores of parts and of labels where they are added to those of the linear models.
     tags : TagLayer or None
         Scores tags: see `nonproj.tagging.encoded`.
+    learnt : ndarray of int64, optional
+        The sentences that it has learnt from, as `numbers_of` numbers them: what it says of them is overconfident.
     """
 
     name: ClassVar[str] = "encoder"
     schema: ClassVar[Schema] = Schema(
         {"scale": float, "label_scale": float, "encoder": Encoder.schema, "heads": BiaffineLayers.schema},
         {},
-        (Schema({"tags": TagLayer.schema}, {}),),
+        (Schema({"tags": TagLayer.schema}, {}), Schema({}, {"learnt": ("int64", 1)})),
     )
 
     def __init__(
@@ -50,7 +53,9 @@ class EncoderScorer:
         scale: float = 1.0,
         label_scale: float = 1.0,
         tags: TagLayer | None = None,
+        learnt: np.ndarray | None = None,
     ):
+        self.learnt = np.zeros(0, np.int64) if learnt is None else learnt
         self.encoder, self.heads, self.scale, self.label_scale, self.tags = encoder, heads, scale, label_scale, tags
         self._recent: PerThread[dict[tuple[str, ...], np.ndarray]] = PerThread(dict)
 
@@ -84,7 +89,7 @@ class EncoderScorer:
         add_nested(values, arrays, "encoder", self.encoder.state())
         add_nested(values, arrays, "heads", self.heads.state())
         add_nested(values, arrays, "tags", None if self.tags is None else self.tags.state())
-        return values, arrays
+        return values, arrays | ({"learnt": self.learnt} if len(self.learnt) else {})
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray], n_labels: int) -> EncoderScorer:
@@ -102,4 +107,16 @@ class EncoderScorer:
         encoder, of_tags = Encoder.from_state(*of_encoder), nested(values, arrays, "tags")
         hidden = encoder.architecture.hidden
         tags = TagLayer.from_state(*of_tags, hidden) if of_tags else None
-        return cls(encoder, BiaffineLayers.from_state(*of_heads, n_labels, hidden), *scales, tags)
+        return cls(encoder, BiaffineLayers.from_state(*of_heads, n_labels, hidden), *scales, tags, arrays.get("learnt"))
+
+
+def numbers_of(texts: Iterable[Sequence[str]]) -> np.ndarray:
+    """Return a number for each sentence, given the forms of its words, int64; those of others differ.
+
+    Examples
+    --------
+    >>> numbers_of([["It", "rains"], ["It", "rains", "."]]).tolist()
+    [-891368912237996416, 1852899445501756300]
+    """
+    digests = (blake2b("\t".join(text).encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
+    return np.frombuffer(b"".join(digests), "<i8").astype(np.int64)

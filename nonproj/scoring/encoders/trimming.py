@@ -22,13 +22,15 @@ LIMIT = 30_000
 def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = LIMIT) -> Encoder:
     """Return the encoder of a folder with the pieces of some texts, and the most frequent others up to a limit.
 
+    Texts with more pieces than the limit are of many languages, and all pieces are kept: of those with other
+    characters, too.
+
     Parameters
     ----------
     folder : EncoderFolder
     texts : sequence of sequence of str
         The words of each sentence.
     limit : int
-        0: all are kept.
 
     Raises
     ------
@@ -39,9 +41,10 @@ def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = 
     pieces = Pieces(tokenizer)
     if pieces.size > architecture.pieces:
         raise ModelError(f"the tokenizer has {pieces.size} pieces, the encoder {architecture.pieces}")
-    if not limit:
+    used = {piece for cut in pieces.cut(texts) for piece in cut.ids.tolist()}
+    if len(used) > limit:
         return Encoder(architecture, arrays, tokenizer)
-    smaller, kept = trim(tokenizer, {piece for cut in pieces.cut(texts) for piece in cut.ids.tolist()}, limit)
+    smaller, kept = trim(tokenizer, used, limit)
     arrays = {**arrays, "words": arrays["words"][kept]}
     return Encoder(architecture._replace(pieces=len(kept)), arrays, smaller)
 

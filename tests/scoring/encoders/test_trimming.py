@@ -119,6 +119,13 @@ REFUSED = {
 }
 
 
+def test_all_pieces_are_kept_where_texts_have_more_than_the_limit(tmp_path):
+    folder = read_folder(encoders.write_folder(tmp_path))
+    found = trimmed(folder, TREEBANK, 2)
+    assert (found.architecture, found.tokenizer) == (folder.architecture, folder.tokenizer)
+    assert trimmed(folder, TREEBANK).architecture.pieces < folder.architecture.pieces
+
+
 @pytest.mark.parametrize("change", REFUSED)
 def test_a_folder_with_another_tokenizer_is_refused(change, tmp_path):
     folder = encoders.write_folder(tmp_path / "encoder")
