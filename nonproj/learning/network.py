@@ -1,14 +1,16 @@
 """Training of the network over arcs and labels, apart from the linear model.
 
-Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc.
-AdaGrad takes the steps, with one sum of squares for each row, or for each half of a row of words that consists of two
-vectors; the layers over words in context take those of Adam.  The candidate arcs are those of the jackknifed pruner.
-Dropout of hidden units and of attributes of words prevents overfitting (Srivastava et al. 2014).
+Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc. A
+step is on `BATCH` sentences: one of AdaGrad, with one sum of squares for each row, or for each half of a row of words
+that consists of two vectors, and one of Adam for the layers over words in context.  The candidate arcs are those of
+the jackknifed pruner.  Dropout of hidden units and of attributes of words prevents overfitting (Srivastava et al.
+2014).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -20,14 +22,17 @@ from nonproj.linear.weights import quantise, scale_of
 from nonproj.networks.context_learning import ContextLayers, ContextSteps, rounded_context
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
-from nonproj.networks.training import Dropout, HiddenGradient, HiddenLayers, NetworkInputs, softmax_loss
+from nonproj.networks.training import Dropout, HiddenGradient, HiddenLayers, NetworkInputs, draw_units, softmax_loss
 from nonproj.options.sections import NetworkConfig
-from nonproj.scoring.batch import whole
+from nonproj.scoring.batch import Batch, join
 from nonproj.scoring.network import POSITIONS, ArcWeights, Network, position_code
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, UNKNOWN, Tokens
 from nonproj.scoring.word_rows import IndexColumns, columns_for, word_rows
-from nonproj.types import ArcSpace, Float32s, Int32s, Int64s
+from nonproj.types import ArcSpace, Bools, Float32s, Int32s, Int64s
+
+BATCH = 8
+"""Sentences of a step: products of matrices with many rows take half of the time of those with few."""
 
 RARE = 2
 """Minimum count: rarer values of attributes have no row."""
@@ -68,6 +73,45 @@ class ArcExample(NamedTuple):
     heads: np.ndarray
     arcs: ArcSpace
     labels: np.ndarray
+
+
+class ArcBatch(NamedTuple):
+    """Some sentences to learn from together, with A candidate arcs into n words, G of which are those of the trees.
+
+    Attributes
+    ----------
+    tokens : Batch
+    head, modifier : ndarray of shape (A,), int32
+        Nodes of the batch.
+    from_root, given : ndarray of shape (A,), bool
+        Whether the head is a root, and whether the modifier's head is given.
+    first : ndarray of shape (n,), int64
+        The first arc into each word.
+    gold : ndarray of shape (G,), int64
+    labels : ndarray of shape (G,), int64
+        -1 for those that are not given.
+    """
+
+    tokens: Batch
+    head: np.ndarray
+    modifier: np.ndarray
+    from_root: np.ndarray
+    given: np.ndarray
+    first: np.ndarray
+    gold: np.ndarray
+    labels: np.ndarray
+
+    @classmethod
+    def of(cls, examples: Sequence[ArcExample]) -> ArcBatch:
+        """Return the batch of some sentences."""
+        tokens, pieces, done = join([example.tokens for example in examples]), [], 0
+        for (_, heads, arcs, labels), node in zip(examples, tokens.first, strict=True):
+            wanted = heads[arcs.modifier]
+            gold, first = np.flatnonzero(arcs.head == wanted), arcs.start[1:-1] + np.int64(done)
+            arrays = arcs.head + node, arcs.modifier + node, arcs.head == 0, wanted >= 0, first, gold + done
+            pieces.append((*arrays, labels[arcs.modifier[gold] - 1]))
+            done += len(wanted)
+        return cls(tokens, *map(np.concatenate, zip(*pieces, strict=True)))
 
 
 class NetworkLearner:
@@ -141,44 +185,44 @@ class NetworkLearner:
         wrong : int
             Words whose best head was not the gold one.
         """
-        loss, wrong, words = 0.0, 0, 0
-        for i in order:
-            example = examples[i]
-            one, missed = self.update(example)
-            loss, wrong, words = loss + one, wrong + missed, words + len(example.labels)
+        loss, wrong, words, rest = 0.0, 0, 0, iter(order)
+        while chosen := [examples[i] for i in islice(rest, BATCH)]:
+            one, missed = self.update(ArcBatch.of(chosen))
+            loss, wrong, words = loss + one, wrong + missed, words + sum(len(example.labels) for example in chosen)
         self._mean.add()
         return loss / max(words, 1), wrong
 
-    def update(self, example: ArcExample) -> tuple[float, int]:
-        """Make one step on one sentence; return its words' losses, in nats, and the number of wrong heads."""
-        n_nodes = example.tokens.n_nodes
+    def update(self, batch: ArcBatch) -> tuple[float, int]:
+        """Make one step on some sentences; return their words' losses, in nats, and the number of wrong heads."""
+        n_nodes, context = batch.tokens.n_nodes, self.layers.context
         left_out = (self.rng.random((n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
-        kept = 1.0 - DROPOUT
-        units = ((self.rng.random(self.options.size) < kept) / kept).astype(np.float32)
-        inputs = self.inputs(example, left_out)
-        dropout = Dropout(self.layers.context.draw() if self.layers.context else None, units)
-        loss, wrong, (hidden, output, labels) = self.gradient(example, inputs, dropout)
+        of_arc = np.searchsorted(batch.tokens.first, batch.head, side="right") - 1
+        units = draw_units(self.rng, (len(batch.tokens.first), self.options.size), DROPOUT)[of_arc]
+        of_node = np.searchsorted(batch.tokens.first, np.arange(n_nodes), side="right") - 1
+        dropout = Dropout(context.draw(len(batch.tokens.first))[:, of_node] if context else None, units)
+        inputs = self.inputs(batch, left_out)
+        loss, wrong, (hidden, output, labels) = self.gradient(batch, inputs, dropout)
         self.layers.follow(inputs, hidden.vectors, LEARNING_RATE, LEARNING_RATE)
-        tags = SparseRows.of_table(self._tags(example.tokens)[:, None])
+        tags = SparseRows.of_table(self._tags(batch.tokens)[:, None])
         self.steps[1].step(hidden.more[:n_nodes], LEARNING_RATE, tags)
         for steps, gradient in zip(self.steps[2:], (hidden.more[n_nodes:], output[None], labels), strict=True):
             steps.step(gradient, LEARNING_RATE)
         if self.context_steps and hidden.context:
-            self.context_steps.follow(hidden.context)
+            self.context_steps.follow(hidden.context, len(batch.tokens.first))
         return loss, wrong
 
-    def inputs(self, example: ArcExample, dropped: np.ndarray) -> NetworkInputs:
+    def inputs(self, batch: ArcBatch, dropped: np.ndarray) -> NetworkInputs:
         """Return what the network is given, without what is dropped: see `nonproj.scoring.word_rows.word_rows`."""
-        tokens, arcs = example.tokens, example.arcs
-        items = SparseRows(*_arc_rows(arcs.head, arcs.modifier, tokens.n_nodes))
+        tokens = batch.tokens
+        items = SparseRows(*_arc_rows(batch.head, batch.modifier, batch.from_root, tokens.n_nodes))
         words, vectors = word_rows(self.columns, self.index, tokens, dropped), None
         if self.layers.projection:
             numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.attribute[self._vector]]
             vectors = np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
-        return NetworkInputs(words, whole(tokens.n_nodes), items, vectors)
+        return NetworkInputs(words, (tokens.first, tokens.end), items, vectors)
 
     def gradient(
-        self, example: ArcExample, inputs: NetworkInputs, dropout: Dropout
+        self, batch: ArcBatch, inputs: NetworkInputs, dropout: Dropout
     ) -> tuple[float, int, tuple[HiddenGradient, np.ndarray, np.ndarray]]:
         """Return loss, number of wrong heads, and the gradient of minus the loss.
 
@@ -186,20 +230,19 @@ class NetworkLearner:
         float32[N, K], and of the positions, float32[POSITIONS, K]; of the output, float32[K]; and of the labels,
         float32[n_labels, K].
         """
-        tokens, heads, arcs, gold = example
         _, between, positions, output, labels = self.weights
-        more = np.concatenate([between[self._tags(tokens)], positions])
+        more = np.concatenate([between[self._tags(batch.tokens)], positions])
         layer, passed = self.layers.forward(inputs, dropout, more)
-        loss, wrong, delta = head_loss(arcs, heads, layer @ output)
+        loss, wrong, delta = head_loss(batch, layer @ output)
         of_layer, of_labels = delta[:, None] * output, np.zeros_like(labels)
         if len(labels) > 1:
-            chosen = np.flatnonzero(arcs.head == heads[arcs.modifier])
-            more_loss, _, of_scores = softmax_loss(layer[chosen] @ labels.T, gold[arcs.modifier[chosen] - 1])
-            loss, of_labels = loss + more_loss, of_scores.T @ layer[chosen]
-            of_layer[chosen] += of_scores @ labels
+            chosen = layer[batch.gold]
+            more_loss, _, of_scores = softmax_loss(chosen @ labels.T, batch.labels)
+            loss, of_labels = loss + more_loss, of_scores.T @ chosen
+            of_layer[batch.gold] += of_scores @ labels
         return loss, wrong, (self.layers.backward(of_layer, passed), delta @ layer, of_labels)
 
-    def _tags(self, tokens: Tokens) -> np.ndarray:
+    def _tags(self, tokens: Batch) -> np.ndarray:
         """Return the row of each word in the table of tags between head and modifier."""
         return tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
 
@@ -249,15 +292,12 @@ def extended_network(
     return values, {**arrays, "index": np.concatenate(pieces), "between": between, "labels": labels}
 
 
-def head_loss(arcs: ArcSpace, heads: np.ndarray, scores: np.ndarray) -> tuple[float, int, np.ndarray]:
+def head_loss(batch: ArcBatch, scores: np.ndarray) -> tuple[float, int, np.ndarray]:
     """Return minus the log-probability of the given heads, each among its word's candidates, and minus its gradient.
 
     Parameters
     ----------
-    arcs : ArcSpace
-        At least one into each word.
-    heads : ndarray of shape (N,), int32
-        -1 for those that are not given.
+    batch : ArcBatch
     scores : ndarray of shape (A,), float32
         Of the arcs.
 
@@ -269,19 +309,19 @@ def head_loss(arcs: ArcSpace, heads: np.ndarray, scores: np.ndarray) -> tuple[fl
     gradient : ndarray of shape (A,), float32
         Gold minus probability, of words whose heads are given.
     """
-    first, sizes = arcs.start[1:-1], np.diff(arcs.start[1:])
+    first, gold = batch.first, batch.gold
+    sizes = np.diff(first, append=len(scores))
     scores = scores - np.repeat(np.maximum.reduceat(scores, first), sizes)
     odds = np.exp(scores)
-    total, given = np.repeat(np.add.reduceat(odds, first), sizes), heads[arcs.modifier]
-    gold = np.flatnonzero(arcs.head == given)
+    total = np.repeat(np.add.reduceat(odds, first), sizes)
     loss, wrong = float((np.log(total[gold]) - scores[gold]).sum()), int(np.count_nonzero(scores[gold]))
-    delta = np.where(given < 0, np.float32(0.0), -odds / total)
+    delta = np.where(batch.given, -odds / total, np.float32(0.0))
     delta[gold] += 1.0
     return loss, wrong, delta
 
 
 @kernel
-def _arc_rows(head: Int32s, modifier: Int32s, n_nodes: int) -> tuple[Int64s, Int32s, Float32s]:
+def _arc_rows(head: Int32s, modifier: Int32s, from_root: Bools, n_nodes: int) -> tuple[Int64s, Int32s, Float32s]:
     """Return the `SparseRows` of which the hidden layer of each arc is the sum: see `NetworkInputs.items`.
 
     Each word adds one as head and one as modifier; then there is one for each word's tag, and one for each position.
@@ -292,7 +332,7 @@ def _arc_rows(head: Int32s, modifier: Int32s, n_nodes: int) -> tuple[Int64s, Int
     row = np.empty(start[-1], np.int32)
     for a in range(head.shape[0]):
         h, m, i = head[a], modifier[a], start[a]
-        row[i], row[i + 1], row[i + 2] = 2 * h, 2 * m + 1, 3 * n_nodes + position_code(h, m, h == 0)
+        row[i], row[i + 1], row[i + 2] = 2 * h, 2 * m + 1, 3 * n_nodes + position_code(h, m, from_root[a])
         for between in range(min(h, m) + 1, max(h, m)):
             row[i + 2 + between - min(h, m)] = 2 * n_nodes + between
     return start, row, np.ones(len(row), np.float32)

@@ -16,7 +16,6 @@ from nonproj.types import Float32s, Int32s
 DROPPED = 0.2
 """The share of the inputs of each layer that is left out."""
 
-_BATCH = 8
 _RATE, _LAST, _WARM_UP = 0.003, 0.1, 100
 _DEVIATION = 0.03
 
@@ -45,29 +44,6 @@ class ContextPass(NamedTuple):
     cells: list[np.ndarray]
     factors: np.ndarray
     vectors: np.ndarray
-
-
-class Contribution(NamedTuple):
-    """What some sentences contribute to the gradient of the tables.
-
-    Attributes
-    ----------
-    inputs : list of ndarray of shape (N, 3 * E), float32
-        Of each layer, and last the vectors that the output is multiplied with, of shape (N, E).
-    of_products : list of ndarray of shape (N, 3 * E), float32
-        The gradient of each layer's products, and last that of the sums.
-    """
-
-    inputs: list[np.ndarray]
-    of_products: list[np.ndarray]
-
-
-def gradients(contributions: Sequence[Contribution]) -> list[np.ndarray]:
-    """Return the gradient of `ContextLayers.tables`; one product for many sentences takes far less time than many."""
-    inputs = [np.concatenate(each) for each in zip(*(one.inputs for one in contributions), strict=True)]
-    of_products = [np.concatenate(each) for each in zip(*(one.of_products for one in contributions), strict=True)]
-    of_hidden = [each.T @ back for each, back in zip(inputs, of_products, strict=True)]
-    return [*of_hidden[:-1], *(back.sum(axis=0) for back in of_products[:-1]), of_hidden[-1]]
 
 
 class ContextLayers:
@@ -122,21 +98,22 @@ class ContextLayers:
                 kept.append(new)
         return vectors @ self.tables[-1], passed._replace(vectors=vectors)
 
-    def backward(self, gradient: np.ndarray, passed: ContextPass) -> tuple[np.ndarray, Contribution]:
-        """Return the gradient of the vectors, float32[N, E], given that of the sums, and what `gradients` needs."""
-        of_vectors, of_products = gradient @ self.tables[-1].T, [gradient]
+    def backward(self, gradient: np.ndarray, passed: ContextPass) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the gradients of the vectors, float32[N, E], and of the tables, given that of the sums."""
+        of_vectors, of_hidden, of_bias = gradient @ self.tables[-1].T, list[np.ndarray](), list[np.ndarray]()
         for layer in reversed(range(self._layers)):
             products = passed.products[layer]
             back = np.zeros_like(products)
             _differentiate(of_vectors, *passed.sentences, products, passed.gates[layer], passed.cells[layer], back)
-            of_products.append(back)
+            of_hidden.append(passed.inputs[layer].T @ back)
+            of_bias.append(back.sum(axis=0))
             of_inputs = _add_windows(back @ self.tables[layer].T, passed.sentences)
             of_vectors = of_vectors + of_inputs * passed.factors[layer]
-        return of_vectors, Contribution([*passed.inputs, passed.vectors], of_products[::-1])
+        return of_vectors, [*of_hidden[::-1], *of_bias[::-1], passed.vectors.T @ gradient]
 
 
 class ContextSteps:
-    """Steps of Adam on layers over words in context, each after some sentences.
+    """Steps of Adam on layers over words in context.
 
     Parameters
     ----------
@@ -147,19 +124,13 @@ class ContextSteps:
     """
 
     def __init__(self, tables: list[np.ndarray], sentences: int):
-        self._adam, self._sentences = Adam(tables), max(sentences, 1)
-        self._waiting: list[Contribution] = []
-        self._seen = 0
+        self._adam, self._sentences, self._steps, self._seen = Adam(tables), max(sentences, 1), 0, 0
 
-    def follow(self, contribution: Contribution) -> None:
-        """Count what a sentence contributes to the gradient; make a step after each `_BATCH` sentences."""
-        self._waiting.append(contribution)
-        self._seen += 1
-        if self._seen % _BATCH == 0:
-            number, share = self._seen // _BATCH, min(1.0, self._seen / self._sentences)
-            rate = _RATE * min(1.0, number / _WARM_UP) * (1.0 - (1.0 - _LAST) * share)
-            self._adam.step(gradients(self._waiting), rate)
-            self._waiting.clear()
+    def follow(self, gradient: Sequence[np.ndarray], sentences: int) -> None:
+        """Make a step along the gradient of some sentences."""
+        self._steps, self._seen = self._steps + 1, self._seen + sentences
+        rate = _RATE * min(1.0, self._steps / _WARM_UP)
+        self._adam.step(gradient, rate * (1.0 - (1.0 - _LAST) * min(1.0, self._seen / self._sentences)))
 
 
 def rounded_context(tables: list[np.ndarray], scale: float, scale_of_sums: float) -> ContextWeights:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.networks.context import Sentences
-from nonproj.networks.context_learning import ContextLayers, ContextPass, Contribution
+from nonproj.networks.context_learning import ContextLayers, ContextPass
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows, sum_rows
 
@@ -85,14 +85,14 @@ class HiddenGradient(NamedTuple):
         Of `HiddenLayers.alone`.
     more : ndarray, float32
         Of the rows that were given to `HiddenLayers.forward`.
-    context : Contribution or None
-        To the gradient of the layers over words in context.
+    context : list of ndarray
+        Of the tables of the layers over words in context; empty without such layers.
     """
 
     vectors: np.ndarray
     alone: np.ndarray | None
     more: np.ndarray
-    context: Contribution | None
+    context: list[np.ndarray]
 
 
 class HiddenLayers:
@@ -147,13 +147,13 @@ class HiddenLayers:
         n_alone = 0 if self.alone is None else len(vectors) * self.alone.shape[1] // active.shape[1]
         gradient *= active
         found = spread_rows(inputs.items, gradient, n_sums + n_alone + n_more)
-        of_vectors, contribution, of_alone = found[:n_sums].reshape(len(vectors), -1), None, None
+        of_vectors, of_context, of_alone = found[:n_sums].reshape(len(vectors), -1), list[np.ndarray](), None
         if self.context and passed:
-            of_vectors, contribution = self.context.backward(of_vectors, passed)
+            of_vectors, of_context = self.context.backward(of_vectors, passed)
         if self.alone is not None:
             back = found[n_sums : n_sums + n_alone].reshape(len(vectors), -1)
             of_vectors, of_alone = of_vectors + back @ self.alone.T, vectors.T @ back
-        return HiddenGradient(of_vectors, of_alone, found[n_sums + n_alone :], contribution)
+        return HiddenGradient(of_vectors, of_alone, found[n_sums + n_alone :], of_context)
 
     def follow(self, inputs: NetworkInputs, gradient: np.ndarray, rate: float, projection_rate: float) -> None:
         """Make a step of AdaGrad on the rows of each word and on the projection, given the gradient of the vectors."""

@@ -70,14 +70,14 @@ def columns_for(vocabularies: Mapping[str, Sequence[str]]) -> list[tuple[str, in
     ]
 
 
-def word_rows(columns: IndexColumns, index: np.ndarray, tokens: Tokens, dropped: np.ndarray) -> SparseRows:
+def word_rows(columns: IndexColumns, index: np.ndarray, tokens: Tokens | Batch, dropped: np.ndarray) -> SparseRows:
     """Return the rows of each word in training.
 
     Parameters
     ----------
     columns, index
         See `IndexColumns` and `Network`.
-    tokens : Tokens
+    tokens : Tokens or Batch
     dropped : ndarray of shape (N, C + 1), uint8
         Columns that are left out, the last one for all single morphological features.
     """

@@ -16,7 +16,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.kernels.threads import one_thread
 from nonproj.linear.optimisers import Adam, run_epochs
 from nonproj.linear.weights import quantise
-from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
+from nonproj.networks.context_learning import ContextLayers, rounded_context
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units, softmax_loss
@@ -179,9 +179,9 @@ class TagNetworkLearner:
         layer, passed = self.layers.forward(inputs, dropout, self.bias[None])
         loss, wrong, delta = softmax_loss(layer @ of_tags.T, tag)
         _spread(delta.T @ layer, self.tags.unit_start, self.tags.units, of_output)
-        of_vectors, of_alone, of_bias, contribution = self.layers.backward(delta @ of_tags, passed)
-        assert of_alone is not None and contribution is not None
-        return loss, wrong, [of_alone, of_bias, of_output, *gradients([contribution])], of_vectors
+        of_vectors, of_alone, of_bias, of_context = self.layers.backward(delta @ of_tags, passed)
+        assert of_alone is not None
+        return loss, wrong, [of_alone, of_bias, of_output, *of_context], of_vectors
 
     def network(self) -> TagNetwork:
         """Return the network, its rows in 16 bits."""

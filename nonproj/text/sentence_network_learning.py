@@ -16,7 +16,7 @@ import numpy as np
 from nonproj.kernels.threads import one_thread
 from nonproj.linear.optimisers import Adam, LaterMean
 from nonproj.linear.streams import Stream, generator
-from nonproj.networks.context_learning import ContextLayers, gradients, rounded_context
+from nonproj.networks.context_learning import ContextLayers, rounded_context
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights, spread_rows
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units
 from nonproj.text.layout import BROKEN, PARAGRAPH, WRAPPED
@@ -207,10 +207,9 @@ class SentenceNetworkLearner:
         layer, passed = self.layers.forward(inputs, dropout, self.states)
         scores, gold = layer @ self.output + self.bias, self.examples.gold[token]
         delta = gold - 1.0 / (1.0 + np.exp(-np.clip(scores, -30.0, 30.0)))
-        of_vectors, _, of_states, contribution = self.layers.backward(delta[:, None] * self.output, passed)
-        assert contribution is not None
+        of_vectors, _, of_states, of_context = self.layers.backward(delta[:, None] * self.output, passed)
         loss = float(np.logaddexp(0.0, np.where(gold, -scores, scores)).sum())
-        return loss, [of_states, delta @ layer, delta.sum(keepdims=True), *gradients([contribution])], of_vectors
+        return loss, [of_states, delta @ layer, delta.sum(keepdims=True), *of_context], of_vectors
 
     def network(self) -> SentenceNetwork:
         """Return the network, its layers in context with weights of 8 bits."""

@@ -16,12 +16,11 @@ from toy import draw_sentence, sentences
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.learning import network as network_learning
-from nonproj.learning.network import ArcExample, NetworkLearner, count_rows
+from nonproj.learning.network import ArcBatch, ArcExample, NetworkLearner, count_rows
 from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.networks import context as context_layers
 from nonproj.networks.context import CONTEXT, ContextWeights
-from nonproj.networks.context_learning import gradients
 from nonproj.networks.training import Dropout
 from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig
@@ -205,8 +204,9 @@ def test_gradients_are_those_of_the_loss(seed):
         return total
 
     tables = [table.astype(float) for table in (*learner.weights, *(learner.layers.context.tables if width else ()))]
-    inputs = learner.inputs(example, dropped)
-    loss, _, (hidden, of_output, of_labels) = learner.gradient(example, inputs, Dropout(units, np.float32(mask)))
+    batch = ArcBatch.of([example])
+    inputs = learner.inputs(batch, dropped)
+    loss, _, (hidden, of_output, of_labels) = learner.gradient(batch, inputs, Dropout(units, np.float32(mask)))
     of_tags, of_positions = np.split(hidden.more, [len(heads)])
     assert loss == pytest.approx(loss_at(tables), abs=1e-4)
     wanted = [np.zeros_like(table) for table in tables]
@@ -214,7 +214,7 @@ def test_gradients_are_those_of_the_loss(seed):
         for row in naive_network.rows_of(sentence, vocabularies, learner.index, node, None, dropped[node]):
             wanted[0][row] += hidden.vectors[node]
         wanted[1][example[0].atoms[3 + node, learner.columns.between]] += of_tags[node]
-    wanted[2:] = of_positions, of_output, of_labels, *(gradients([hidden.context]) if width else ())
+    wanted[2:] = of_positions, of_output, of_labels, *hidden.context
     rng, compared = np.random.default_rng(seed), 0
     for number, table in enumerate(tables):
         places = np.argwhere(wanted[number] != 0).tolist() + np.argwhere(wanted[number] == 0).tolist()[:3]
@@ -242,10 +242,11 @@ def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed, monkeypatch)
     for steps in learner.steps:
         steps.squares[:] = np.abs(rng.normal(size=steps.squares.shape))
     squares = [steps.squares.copy() for steps in learner.steps]
-    inputs = learner.inputs(example, nothing)
-    _, _, (hidden, of_output, of_labels) = learner.gradient(example, inputs, Dropout(None, np.ones(2, np.float32)))
+    batch = ArcBatch.of([example])
+    inputs = learner.inputs(batch, nothing)
+    _, _, (hidden, of_output, of_labels) = learner.gradient(batch, inputs, Dropout(None, np.ones(2, np.float32)))
     of_sums, (of_tags, of_positions) = hidden.vectors, np.split(hidden.more, [len(example[1])])
-    learner.update(example)
+    learner.update(batch)
 
     def step(table, square, piece, gradient):
         if np.any(gradient):
@@ -294,22 +295,47 @@ def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart(monkeyp
             assert arcs.head[into[scores[into].argmax()]] == heads[m]
 
 
-def test_the_layers_in_context_take_steps_of_adam_on_eight_sentences():
-    learner, example, *_ = draw_learner(2, context=2)
+@pytest.mark.parametrize("width", [0, 2])
+def test_the_gradient_of_a_batch_is_the_sum_of_those_of_its_sentences(width):
+    learner, example, *_ = draw_learner(3, context=width)
+    rng, n = np.random.default_rng(0), len(example.heads)
+    others = [
+        ArcExample(example.tokens, np.append(-1, rng.integers(-1, 1, n - 1)), full_arc_space(n - 1), example.labels),
+        example,
+        ArcExample(example.tokens, draw_tree(rng, n - 1), full_arc_space(n - 1), rng.integers(-1, 4, n - 1)),
+    ]
+
+    def gradient(examples):
+        batch = ArcBatch.of(examples)
+        units = learner.layers.context.draw() if width else None
+        dropout = Dropout(np.ones_like(units) if width else None, np.ones(3, np.float32))
+        inputs = learner.inputs(batch, np.zeros((batch.tokens.n_nodes, len(learner.names) + 1), np.uint8))
+        loss, wrong, (hidden, *rest) = learner.gradient(batch, inputs, dropout)
+        nodes = np.concatenate([np.arange(*pair) for pair in zip(batch.tokens.first, batch.tokens.end, strict=True)])
+        outside = np.setdiff1d(np.arange(batch.tokens.n_nodes), nodes)
+        assert not hidden.vectors[outside].any() and not hidden.more[outside].any()
+        of_nodes = [hidden.vectors[nodes], hidden.more[nodes]]
+        return of_nodes, [loss, wrong, hidden.more[-naive_network.POSITIONS :], *rest, *hidden.context]
+
+    alone = [gradient([each]) for each in others]
+    of_nodes, sums = gradient(others)
+    for found, wanted in zip(of_nodes, zip(*(each for each, _ in alone), strict=True), strict=True):
+        np.testing.assert_allclose(found, np.concatenate(wanted), rtol=1e-4, atol=1e-4)
+    for found, wanted in zip(sums, zip(*(each for _, each in alone), strict=True), strict=True):
+        np.testing.assert_allclose(found, sum(wanted), rtol=1e-4, atol=1e-4)
+
+
+def test_the_layers_in_context_take_steps_of_adam():
+    learner, *_ = draw_learner(2, context=2)
     context = learner.layers.context
-    before, total = [table.copy() for table in context.tables], 0.0
-    rng, sentences = np.random.default_rng(0), (np.array([0], np.int32), np.array([5], np.int32))
-    for _ in range(8):
-        for table, old in zip(context.tables, before, strict=True):
-            assert (table == old).all()
-        vectors, of_sums = (rng.normal(size=(5, n)).astype(np.float32) for n in (2, 6))
-        passed = context.forward(vectors, sentences, context.draw())[1]
-        contribution = context.backward(of_sums, passed)[1]
-        learner.context_steps.follow(contribution)
-        total = total + gradients([contribution])[0].astype(float)
+    before, rng = [table.copy() for table in context.tables], np.random.default_rng(0)
+    sentences = np.array([0], np.int32), np.array([5], np.int32)
+    vectors, of_sums = (rng.normal(size=(5, n)).astype(np.float32) for n in (2, 6))
+    gradient = context.backward(of_sums, context.forward(vectors, sentences, context.draw())[1])[1]
+    learner.context_steps.follow(gradient, 8)
     # The first step of Adam is the rate times the sign: the first of 100 steps of warming up, 8 of 10 sentences seen.
     rate = 0.003 * 0.01 * (1 - 0.9 * 0.8)
-    np.testing.assert_allclose(context.tables[0] - before[0], rate * np.sign(total), rtol=1e-2, atol=1e-7)
+    np.testing.assert_allclose(context.tables[0] - before[0], rate * np.sign(gradient[0]), rtol=1e-2, atol=1e-7)
 
 
 def test_rows_are_for_what_occurs_twice():
