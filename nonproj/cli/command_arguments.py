@@ -59,9 +59,9 @@ def add_configuration(add: Callable[..., Any]) -> None:
     add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
     add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
     add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
-    text = "pretrained encoder to fine-tune: a folder of Hugging Face, or a name to fetch"
+    text = "pretrained encoder to fine-tune: a folder of Hugging Face, a name to fetch, or a model that has one"
     text += " (needs nonproj[train-encoder])"
-    add("--encoder", metavar="FOLDER|NAME", help=text)
+    add("--encoder", metavar="FOLDER|NAME|MODEL", help=text)
     add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
     add("--seed", type=integer, metavar="N", help="seed of all random choices")
     text = "set a configuration option (repeatable)"

@@ -1,8 +1,8 @@
 """The confidence of heads, labels and trees: a classifier that learns from a second parser's mistakes.
 
 The second parser, with components of its own, learns from all but some blocks of sentences, from one copy of each and
-in half of the epochs, and parses these.  Strings that occur only there are unknown to it.  What is known about each of the
-words that it parses (`nonproj.confidence.evidence`), and whether head and label are right, is what the classifier
+in half of the epochs, and parses these.  Strings that occur only there are unknown to it.  What is known about each of
+the words that it parses (`nonproj.confidence.evidence`), and whether head and label are right, is what the classifier
 learns from: additive models by logistic regression (`nonproj.learning.additive`).  The price of a non-projective tree
 is chosen on the same sentences.
 """

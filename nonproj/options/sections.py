@@ -193,7 +193,9 @@ class NetworkConfig(Section, name="network"):
 class EncoderConfig(Section, name="encoder"):
     """A pretrained encoder whose scores are added to those of all parts, labels and tags."""
 
-    folder: str | None = path("pretrained encoder: a folder of Hugging Face, or a name to fetch; null: none")
+    folder: str | None = path(
+        "pretrained encoder: a folder of Hugging Face, a name to fetch, or a model that has one; null: none"
+    )
     epochs: int | str = option(
         "auto",
         "training epochs; auto: 12, or fewer in a large treebank, so that at most 1,250,000 words are seen",
