@@ -1,7 +1,7 @@
 """The confidence of heads, labels and trees: a classifier that learns from a second parser's mistakes.
 
 The second parser, with components of its own, learns from all but some blocks of sentences, from one copy of each and
-in half of the epochs, and parses these.  Strings that occur only there are unknown to it.  What is known about each of
+in fewer epochs, and parses these.  Strings that occur only there are unknown to it.  What is known about each of
 the words that it parses (`nonproj.confidence.evidence`), and whether head and label are right, is what the classifier
 learns from: additive models by logistic regression (`nonproj.learning.additive`).  The price of a non-projective tree
 is chosen on the same sentences.
@@ -47,7 +47,7 @@ from nonproj.workers.processes import run_apart
 BLOCK = 100
 """Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks."""
 
-EPOCHS = 4
+EPOCHS = 5
 """Epochs of the second parser's perceptron, independent of the first one's, so that a resumed training may have
 more."""
 
@@ -175,12 +175,10 @@ def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: Fi
 def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[Parser, dict[str, Any]]:
     """Train a parser on the chosen sentences; return it and its components, those of which the model has one."""
     config = context.config
-    tagger = dataclasses.replace(config.tagger, restarts=1, network_epochs=_half(config.tagger.network_epochs))
-    network, labeler = (
-        dataclasses.replace(each, epochs=_half(each.epochs)) for each in (config.network, config.labeler)
-    )
+    tagger = dataclasses.replace(config.tagger, restarts=1)
+    network = dataclasses.replace(config.network, epochs=(config.network.epochs + 1) // 2)
     training = dataclasses.replace(config.training, models=1, epochs=EPOCHS)
-    config = dataclasses.replace(config, tagger=tagger, network=network, labeler=labeler, training=training)
+    config = dataclasses.replace(config, tagger=tagger, network=network, training=training)  # which take less time
     apart = context.having(config=config, processes=None, meta={}, part_of="confidence", unfinished=UnfinishedFit())
     fitted: dict[str, Any] = {"clusters": context.files.clusters, "tagger": None, "segmenter": None}
     absent = {name for name in ("tagger", "segmenter") if not (context.fitted["tagger"] and context.fitted[name])}
@@ -200,10 +198,6 @@ def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[P
     )
     decoding = dataclasses.replace(config.decoding, nbest=1, full=False, constraints="none")
     return Parser(model, decoding, tags="none"), fitted
-
-
-def _half(epochs: int) -> int:
-    return (epochs + 1) // 2
 
 
 def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) -> dict[str, list[str]]:
