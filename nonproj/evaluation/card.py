@@ -123,7 +123,8 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
     yield "licence", data.get("licence") or UNKNOWN_LICENCE
     if encoder := training.get("encoder"):
         licence = encoder.get("licence") or "unknown"
-        yield "pretrained encoder", f"{encoder.get('name')} ({encoder.get('kind')}), licence: {licence}"
+        known = f"; fine-tuned on {encoder['treebanks']}: the strictest terms count" if encoder.get("treebanks") else ""
+        yield "pretrained encoder", f"{encoder.get('name')} ({encoder.get('kind')}), licence: {licence}{known}"
     if vectors := training.get("vectors"):
         terms = f"{_number(vectors.get('words'))} words; the terms of the vectors may restrict the use of the model"
         yield "word vectors", f"`{vectors.get('name')}`, {terms}"

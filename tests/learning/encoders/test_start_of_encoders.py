@@ -14,6 +14,7 @@ pytest.importorskip("onnxruntime")
 
 from nonproj.cli.main import main  # noqa: E402
 from nonproj.components.trainer import train  # noqa: E402
+from nonproj.evaluation.card import model_card  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.io.copies import with_rows  # noqa: E402
 from nonproj.learning.encoders.module import Bert  # noqa: E402
@@ -90,7 +91,9 @@ def test_what_was_learnt_is_where_fine_tuning_starts(folder, sentences, first, c
             found = train(sentences[30:], Config().with_overrides(OPTIONS | {"encoder.folder": str(place)}))
     untrained, trained = losses(caplog)
     assert trained < 0.5 * untrained
-    assert found.meta["encoder"]["treebanks"] and layers.tags.tags
+    card = model_card("a.nonproj", found.describe(), 1)
+    assert "first.nonproj (bert), licence: mit; fine-tuned on not named (licence unknown): the strictest" in card
+    assert layers.tags.tags
     learnt = found.loaded(EncoderScorer, len(found.labels)).learnt
     assert set(learnt.tolist()) == set(numbers_of(sentence.forms for sentence in sentences).tolist())
 
