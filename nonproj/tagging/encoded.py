@@ -54,6 +54,24 @@ class EncoderTagScorer:
                 found.append(np.zeros((len(text), TAG_UNITS), np.float32) if known is None else known)
         return np.concatenate(found)
 
+    def best(self, hidden: Float32s, lengths: Sequence[int], count: int) -> list[tuple[int, ...]]:
+        """Return the tags with the highest scores of each word of some sentences, in the order of their numbers.
+
+        Parameters
+        ----------
+        hidden : ndarray of shape (n_words, TAG_UNITS), float32
+            The result of `hidden`.
+        lengths : sequence of int
+            The numbers of words of the sentences.
+        count : int
+        """
+        found, least = list[tuple[int, ...]](), min(count, len(self.of_tags)) - 1
+        with one_thread:
+            for words in np.split(hidden, np.cumsum(lengths)[:-1]):  # one by one, as above
+                order = np.argpartition(-(words @ self.of_tags.T), least)[:, : least + 1]
+                found += map(tuple, np.sort(order).tolist())
+        return found
+
     def add(self, hidden: Float32s, words: FormTable, text: FormRows, factor: float, scores: Float64s) -> None:
         """Add a factor times the scores of all candidates of the words of some sentences.
 

@@ -22,7 +22,7 @@ from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import Chain, FormRows, make_chain
 from nonproj.tagging.decoding import GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.encoded import EncoderTagScorer
-from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, check_lexicon, form_keys
+from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, check_lexicon, find_forms, form_keys
 from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwork, check_network
 from nonproj.tagging.network_learning import TagCorpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
@@ -52,6 +52,9 @@ WITH_VECTORS = 2.0
 """Factor of the network's scores with word vectors, by which it knows more words than the chain does."""
 
 _NO_TAGS = np.empty(0, np.int32)
+
+_CANDIDATES = 8
+"""Tags that a pretrained encoder allows for words that are unknown."""
 
 EncodedWords: TypeAlias = tuple[EncoderTagScorer, np.ndarray]
 """What scores tags by a pretrained encoder, and the hidden layers of words."""
@@ -156,7 +159,7 @@ class Tagger:
         The difference is that of sequences of first order; it is infinite for words with one candidate.  ``encoded`` is
         as for `score`.
         """
-        forms, rows = self.look_up(keys)
+        forms, rows = self.look_up(self._with_candidates(keys, lengths, *encoded) if encoded else keys)
         text = FormRows(np.cumsum([0, *lengths], dtype=np.int64), rows)
         own = self.score(forms, text, encoded)
         found, margins = tag_text(self.chain, forms.words, own, text, self.weights, self.pruning)
@@ -176,6 +179,18 @@ class Tagger:
             tags.add(hidden, forms.words, text, self.margin, scores)
         return scores
 
+    def _with_candidates(
+        self, keys: list[Any], lengths: list[int], tags: EncoderTagScorer, hidden: np.ndarray
+    ) -> list[Any]:
+        """Return keys in which those of unknown words are a form and the tags that a pretrained encoder prefers.
+
+        A lexicon knows only what its languages have; an encoder also knows others.
+        """
+        plain = dict.fromkeys(key for key in keys if type(key) is str)
+        seen = find_forms(self.lexicon, form_keys(list(plain)))[:, :2].max(axis=1, initial=-1) >= 0
+        known, best = dict(zip(plain, seen.tolist(), strict=True)), tags.best(hidden, lengths, _CANDIDATES)
+        return [key if known.get(key, True) else (key, own) for key, own in zip(keys, best, strict=True)]
+
     def look_up(self, keys: list[Any]) -> tuple[FormCache, np.ndarray]:
         """Return tables of forms, and the row in them of each key, int32; see `tag`."""
         forms = self._forms.own
@@ -184,18 +199,27 @@ class Tagger:
         rows = list(map(forms.row.get, keys))
         if None in rows:
             new = [key for key in dict.fromkeys(keys) if key not in forms.row]
-            forms.add(new, *self._describe(new))
+            of_encoder = [key for key in new if type(key) is tuple and type(key[1]) is tuple]
+            for some in (of_encoder, [key for key in new if key not in set(of_encoder)]):
+                forms.add(some, *self._describe(some, some is of_encoder))
             rows = list(map(forms.row.get, keys))
         return forms, np.array(rows, np.int32)
 
-    def _describe(self, keys: list[Any]) -> tuple[FormTable, np.ndarray, FormLayers]:
-        """Return all that depends on the forms of some keys alone."""
+    def _describe(self, keys: list[Any], whole: bool) -> tuple[FormTable, np.ndarray, FormLayers]:
+        """Return all that depends on the forms of some keys alone; ``whole`` to keep all tags that they allow."""
         forms = [key if type(key) is str else key[0] for key in keys]
-        allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
-        made = make_words(self.lexicon, forms, self.tags, allowed, self.table)
+        allowed = [_NO_TAGS if type(key) is str else self._allowed(*key[1:]) for key in keys]
+        smoothing, threshold = (
+            (SMOOTHING._replace(threshold=0.0), np.inf) if whole else (SMOOTHING, _OWN * self.pruning.threshold)
+        )
+        made = make_words(self.lexicon, forms, self.tags, allowed, self.table, smoothing)
         scores = score_words(self.chain, made, self.weights)
         network = self.network.layers(forms) if self.network else _no_network(len(forms))
-        return *_drop(made, scores, _OWN * self.pruning.threshold), network
+        return *_drop(made, scores, threshold), network
+
+    def _allowed(self, *given: Any) -> np.ndarray:
+        """Return the tags that a key allows: those that it names, or those of given columns."""
+        return np.array(given[0], np.int32) if type(given[0]) is tuple else self.tags.allowed(given)
 
     @classmethod
     def fit(
