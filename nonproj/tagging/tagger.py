@@ -63,6 +63,13 @@ Progress: TypeAlias = Callable[..., Any]
 """``progress(iterable, description)``, which wraps the long loops."""
 
 
+class _UnknownWord(NamedTuple):
+    """The key of a word that the lexicon lacks, and its candidates."""
+
+    form: str
+    tags: tuple[int, ...]
+
+
 class FormCache:
     """The forms that a thread has met, and all that depends on a form alone.
 
@@ -182,14 +189,11 @@ class Tagger:
     def _with_candidates(
         self, keys: list[Any], lengths: list[int], tags: EncoderTagScorer, hidden: np.ndarray
     ) -> list[Any]:
-        """Return keys in which those of unknown words are a form and the tags that a pretrained encoder prefers.
-
-        A lexicon knows only what its languages have; an encoder also knows others.
-        """
+        """Return keys in which words that the lexicon lacks have the tags that a pretrained encoder prefers."""
         plain = dict.fromkeys(key for key in keys if type(key) is str)
         seen = find_forms(self.lexicon, form_keys(list(plain)))[:, :2].max(axis=1, initial=-1) >= 0
         known, best = dict(zip(plain, seen.tolist(), strict=True)), tags.best(hidden, lengths, _CANDIDATES)
-        return [key if known.get(key, True) else (key, own) for key, own in zip(keys, best, strict=True)]
+        return [key if known.get(key, True) else _UnknownWord(key, own) for key, own in zip(keys, best, strict=True)]
 
     def look_up(self, keys: list[Any]) -> tuple[FormCache, np.ndarray]:
         """Return tables of forms, and the row in them of each key, int32; see `tag`."""
@@ -199,27 +203,25 @@ class Tagger:
         rows = list(map(forms.row.get, keys))
         if None in rows:
             new = [key for key in dict.fromkeys(keys) if key not in forms.row]
-            of_encoder = [key for key in new if type(key) is tuple and type(key[1]) is tuple]
-            for some in (of_encoder, [key for key in new if key not in set(of_encoder)]):
-                forms.add(some, *self._describe(some, some is of_encoder))
+            for kept in (False, True):
+                if some := [key for key in new if isinstance(key, _UnknownWord) == kept]:
+                    forms.add(some, *self._describe(some, kept))
             rows = list(map(forms.row.get, keys))
         return forms, np.array(rows, np.int32)
 
-    def _describe(self, keys: list[Any], whole: bool) -> tuple[FormTable, np.ndarray, FormLayers]:
-        """Return all that depends on the forms of some keys alone; ``whole`` to keep all tags that they allow."""
+    def _describe(self, keys: list[Any], kept: bool) -> tuple[FormTable, np.ndarray, FormLayers]:
+        """Return all that depends on the forms of some keys alone; ``kept`` if all tags that they allow are kept."""
         forms = [key if type(key) is str else key[0] for key in keys]
-        allowed = [_NO_TAGS if type(key) is str else self._allowed(*key[1:]) for key in keys]
-        smoothing, threshold = (
-            (SMOOTHING._replace(threshold=0.0), np.inf) if whole else (SMOOTHING, _OWN * self.pruning.threshold)
-        )
+        if kept:
+            allowed = [np.array(key.tags, np.int32) for key in keys]
+            smoothing, threshold = SMOOTHING._replace(threshold=0.0), np.inf
+        else:
+            allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
+            smoothing, threshold = SMOOTHING, _OWN * self.pruning.threshold
         made = make_words(self.lexicon, forms, self.tags, allowed, self.table, smoothing)
         scores = score_words(self.chain, made, self.weights)
         network = self.network.layers(forms) if self.network else _no_network(len(forms))
         return *_drop(made, scores, threshold), network
-
-    def _allowed(self, *given: Any) -> np.ndarray:
-        """Return the tags that a key allows: those that it names, or those of given columns."""
-        return np.array(given[0], np.int32) if type(given[0]) is tuple else self.tags.allowed(given)
 
     @classmethod
     def fit(

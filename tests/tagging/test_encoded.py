@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import toy
@@ -90,8 +92,32 @@ def test_a_heavy_encoder_decides_alone(model, untagged):
     assert changed > 0
 
 
-def test_tags_do_not_depend_on_the_batch(model, untagged):
-    parser = Parser(model)
+def strange(sentences):
+    """The sentences with every other word in another script, which no lexicon has."""
+    script = str.maketrans("abcdefghijklmnopqrstuvwxyz", "αβγδεζηθικλμνξοπρστυφχψωϊϋ")
+    changed = [[row[1].translate(script) if i % 2 else row[1] for i, row in enumerate(s.rows)] for s in sentences]
+    return [
+        with_rows(s, [[row[0], form, *row[2:]] for row, form in zip(s.rows, forms, strict=True)])
+        for s, forms in zip(sentences, changed, strict=True)
+    ]
+
+
+def test_words_that_the_lexicon_lacks_have_the_tags_that_the_encoder_prefers(model, untagged):
+    parser, plain = Parser(model), Parser(model)
+    parser.pretrained.tags.scale = 1e6
+    tags, without = parser.analyzer.tags.tags, Counter()
+    for sentence, before in zip(parser.tag(strange(untagged)), plain.tag(strange(untagged)), strict=True):
+        hidden = parser.encoded_tags.hidden([sentence.forms])
+        for i in range(1, len(sentence), 2):
+            order = np.argsort(-(parser.encoded_tags.of_tags @ hidden[i]))
+            assert tuple(sentence.rows[i][3:6]) == tags[order[0]]
+            without[tuple(before.rows[i][3:6]) in [tags[k] for k in order[:8]]] += 1
+    assert set(without) == {True}, "with its usual weight, the others decide among its eight best"
+
+
+@pytest.mark.parametrize("change", [list, strange])
+def test_tags_do_not_depend_on_the_batch(model, untagged, change):
+    parser, untagged = Parser(model), change(untagged)
     together = [(sentence.rows, parse.labels) for sentence, parse in parser.parse_all(untagged)]
     for sentence, expected in zip(untagged, together, strict=True):
         [(found, parse)] = parser.parse_all([sentence])
