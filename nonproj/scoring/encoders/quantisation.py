@@ -109,7 +109,7 @@ def floats_of(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     array([[ 1.01, -2.  ]], dtype=float32)
     """
     found = {name: array for name, array in arrays.items() if not name.endswith(("_bytes", "_scale"))}
-    for name in MATRICES if is_quantised(arrays) else ():
+    for name in (name for name in MATRICES if f"{name}_bytes" in arrays):
         table, scale = arrays[f"{name}_bytes"], arrays[f"{name}_scale"]
         blocks = table.reshape(*scale.shape, -1).astype(np.float32) - np.float32(ZERO)
         found[name] = (blocks * scale[..., None]).reshape(table.shape)
