@@ -86,7 +86,7 @@ class ConfidenceComponent(Component):
             return context.start.loaded(Classifier)
         data, share = context.data, context.config.confidence.share
         out = held_out(len(sentences), share)
-        if context.files.encoder and (learnt := learnt_before(context.files.encoder)).size:
+        if share and context.files.encoder and (learnt := learnt_before(context.files.encoder)).size:
             seen = np.isin(numbers_of(sentence.forms for sentence in sentences), learnt)
             log.info("%d held-out sentences are left out: the encoder has learnt from them", int((out & seen).sum()))
             out &= ~seen

@@ -57,6 +57,8 @@ class EncoderTagScorer:
     def best(self, hidden: Float32s, lengths: Sequence[int], count: int) -> list[tuple[int, ...]]:
         """Return the tags with the highest scores of each word of some sentences, in the order of their numbers.
 
+        Words of sentences that are not encoded have none.
+
         Parameters
         ----------
         hidden : ndarray of shape (n_words, TAG_UNITS), float32
@@ -68,6 +70,9 @@ class EncoderTagScorer:
         found, least = list[tuple[int, ...]](), min(count, len(self.of_tags)) - 1
         with one_thread:
             for words in np.split(hidden, np.cumsum(lengths)[:-1]):  # one by one, as above
+                if len(words) > self.longest:
+                    found += [()] * len(words)
+                    continue
                 order = np.argpartition(-(words @ self.of_tags.T), least)[:, : least + 1]
                 found += map(tuple, np.sort(order).tolist())
         return found

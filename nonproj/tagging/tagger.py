@@ -193,7 +193,8 @@ class Tagger:
         plain = dict.fromkeys(key for key in keys if type(key) is str)
         seen = find_forms(self.lexicon, form_keys(list(plain)))[:, :2].max(axis=1, initial=-1) >= 0
         known, best = dict(zip(plain, seen.tolist(), strict=True)), tags.best(hidden, lengths, _CANDIDATES)
-        return [key if known.get(key, True) else _UnknownWord(key, own) for key, own in zip(keys, best, strict=True)]
+        pairs = zip(keys, best, strict=True)
+        return [_UnknownWord(key, own) if own and not known.get(key, True) else key for key, own in pairs]
 
     def look_up(self, keys: list[Any]) -> tuple[FormCache, np.ndarray]:
         """Return tables of forms, and the row in them of each key, int32; see `tag`."""

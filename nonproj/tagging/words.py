@@ -81,11 +81,11 @@ def make_words(
     tags: TagSet,
     allowed: list[np.ndarray],
     table: ChainTemplates,
-    smoothing: Smoothing | None = None,
+    smoothing: Smoothing = SMOOTHING,
 ) -> FormTable:
     """Return the tables of some forms, without the row for what is outside; see `list_candidates` for ``allowed``."""
     groups = tags.levels[:-1, 1] - 1
-    found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing or SMOOTHING)
+    found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing)
     best, counts = found.tag[:, 0], bin_counts(found.seen)
     atoms = np.column_stack([form_atoms(forms), found.group, tags.levels[best, 1], best + 1, counts + 1])
     atoms[:, :2][found.seen == 0] = _UNKNOWN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -113,6 +114,13 @@ def test_words_that_the_lexicon_lacks_have_the_tags_that_the_encoder_prefers(mod
             assert tuple(sentence.rows[i][3:6]) == tags[order[0]]
             without[tuple(before.rows[i][3:6]) in [tags[k] for k in order[:8]]] += 1
     assert set(without) == {True}, "with its usual weight, the others decide among its eight best"
+
+
+def test_unknown_words_of_sentences_that_are_not_encoded_are_tagged_as_without_an_encoder(model, untagged):
+    parser, plain = Parser(model), Parser(dataclasses.replace(model, components={**model.components}))
+    plain.model.components.pop("encoder")
+    parser.encoded_tags.longest = 1
+    assert [s.rows for s in parser.tag(strange(untagged))] == [s.rows for s in plain.tag(strange(untagged))]
 
 
 @pytest.mark.parametrize("change", [list, strange])

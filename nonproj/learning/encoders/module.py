@@ -68,6 +68,7 @@ class Bert(nn.Module):
             tensor = torch.from_numpy(np.array(arrays[name], np.float32))
             self.register_parameter(name, nn.Parameter(tensor, requires_grad=name not in FROZEN))
         mix = torch.from_numpy(np.array(arrays.get("mix", np.full(architecture.layers + 1, 1.0)), np.float32))
+        mix = mix.clamp(min=1e-12)  # those of a stranger's model may be zero or negative
         self.factor = nn.Parameter(mix.sum()[None] if "mix" in arrays else torch.ones(1))
         self.shares = nn.Parameter((mix / mix.sum()).log())
 

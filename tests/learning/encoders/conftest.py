@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
+
 import pytest
+from toy import treebank
+
+from nonproj.io import conll
+from nonproj.types import Sentence
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -16,3 +23,17 @@ def tiny_steps():
             patch.setattr(training, name, value)
         patch.setattr(training, "has_bfloat16", lambda device: False)
         yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a tiny encoder."""
+    from fine_tuning import write_tiny
+
+    return write_tiny(tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[Sentence]:
+    """Sentences of the toy language."""
+    return list(conll.read(io.StringIO(treebank(60))))

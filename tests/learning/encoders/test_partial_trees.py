@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 
 import numpy as np
 import pytest
-from fine_tuning import SMALL, examples, learner_of, write_tiny
+from fine_tuning import SMALL, examples, learner_of
 from naive_partial import log_likelihood, obeying
-from toy import treebank
 
 torch = pytest.importorskip("torch")
 
 from nonproj.components.trainer import train  # noqa: E402
-from nonproj.io import conll  # noqa: E402
 from nonproj.learning.encoders.losses import TAU, difference, head_loss, likely_arcs, tree_loss  # noqa: E402
 from nonproj.learning.partial import completion_of  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with a tiny encoder."""
-    return write_tiny(tmp_path_factory.mktemp("encoder"))
-
-
-@pytest.fixture(scope="module")
-def sentences():
-    """Sentences of the toy language."""
-    return list(conll.read(io.StringIO(treebank(60))))
-
 
 PARTIAL = [-1, 2, -1, -1, 3]
 """The heads of a partial tree of four words."""

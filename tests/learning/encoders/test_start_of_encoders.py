@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
-from fine_tuning import SMALL, write_tiny
+from fine_tuning import SMALL
 from toy import treebank
 
 pytest.importorskip("torch")
@@ -15,7 +13,6 @@ pytest.importorskip("onnxruntime")
 from nonproj.cli.main import main  # noqa: E402
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.evaluation.card import model_card  # noqa: E402
-from nonproj.io import conll  # noqa: E402
 from nonproj.io.copies import with_rows  # noqa: E402
 from nonproj.learning.encoders.module import Bert  # noqa: E402
 from nonproj.learning.encoders.start import TrainedLayers, read_start  # noqa: E402
@@ -25,18 +22,6 @@ from nonproj.scoring.encoders.scorer import EncoderScorer, numbers_of  # noqa: E
 from nonproj.tagging.tagset import TagSet  # noqa: E402
 
 OPTIONS = SMALL | {"tagger.epochs": 1, "tagger.network_epochs": 0, "tagger.folds": 2, "tagger.restarts": 1}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with a tiny encoder."""
-    return write_tiny(tmp_path_factory.mktemp("encoder"))
-
-
-@pytest.fixture(scope="module")
-def sentences():
-    """Sentences of the toy language."""
-    return list(conll.read(io.StringIO(treebank(60))))
 
 
 @pytest.fixture(scope="module")

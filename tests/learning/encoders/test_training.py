@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
-from fine_tuning import SMALL, examples, learner_of, write_tiny
+from fine_tuning import SMALL, examples, learner_of
 from naive_trees import arc_score, is_tree, log_partition
 from toy import noisy_sentences, treebank
 
@@ -29,18 +27,6 @@ from nonproj.scoring.encoders.session import Encoder  # noqa: E402
 from nonproj.scoring.encoders.tags import TagLayer  # noqa: E402
 from nonproj.tagging.network import sum_parts  # noqa: E402
 from nonproj.tagging.tagset import TagSet  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with a tiny encoder."""
-    return write_tiny(tmp_path_factory.mktemp("encoder"))
-
-
-@pytest.fixture(scope="module")
-def sentences():
-    """Sentences of the toy language."""
-    return list(conll.read(io.StringIO(treebank(60))))
 
 
 @pytest.fixture(scope="module")
