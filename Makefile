@@ -29,7 +29,7 @@ empty =
 blank = $(empty) $(empty)
 ifneq ($(TREEBANKS),)
 # Colons separate folders, whose names may have blanks.
-FOLDERS = $(subst |, ,$(subst $(blank),:,$(abspath $(subst :, ,$(subst $(blank),|,$(TREEBANKS))))))
+FOLDERS = $(subst |, ,$(subst $(blank),:,$(subst $(CURDIR),$(subst $(blank),|,$(CURDIR)),$(abspath $(subst :, ,$(subst $(blank),|,$(TREEBANKS)))))))
 export NONPROJ_TREEBANKS = $(FOLDERS)
 endif
 
@@ -57,7 +57,7 @@ FILE = models/$(subst $(blank),_,$(LANG))-$(PARTS)$(ENCODER:%=-%).nonproj
 PIP = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: $(CONSTRAINTS:%=--constraint "%")
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
 # Treebanks are fetched before anything is installed, so that a missing one is reported at once.
-FETCH_ONE = "$(firstword $(wildcard $(BIN)/python) $(PYTHON))" data_scripts/fetch.py "$(1)" --out "$(DATA)" \
+FETCH_ONE = "$(or $(wildcard $(BIN)/python),$(PYTHON))" data_scripts/fetch.py "$(1)" --out "$(DATA)" \
 	$(if $(TREEBANKS),--source "$(FOLDERS)")
 FETCH = $(call FETCH_ONE,$(LANG)) $(if $(ARCHIVE),--archive "$(ARCHIVE)")
 RELATED = $(foreach name,$(WITH),--related "$$($(call FETCH_ONE,$(name)) --paths | sed -n 1p)")

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -50,7 +51,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def shell(command: str, **options) -> subprocess.CompletedProcess:
     """Run a command of the shell, in which nonproj is the program."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    prefix = f'nonproj() {{ {sys.executable} -m nonproj "$@"; }}\n'
+    prefix = f'nonproj() {{ {shlex.quote(sys.executable)} -m nonproj "$@"; }}\n'
     shell = ["bash", "-c", prefix + command]
     return subprocess.run(shell, capture_output=True, env=environment, check=False, timeout=200, **options)
 
