@@ -41,9 +41,19 @@ ifneq ($(filter english English en,$(LANG)),)
 override LANG = english-ewt
 endif
 
-ENCODERS = minilm e5-small
+# The model of many languages, whose encoder others start from.
+MANY = models/multilingual-$(PARTS)-e5-small.nonproj
+ENCODERS = minilm e5-small multilingual
 ifneq ($(filter-out $(ENCODERS),$(ENCODER)),)
 $(error ENCODER=$(ENCODER) is not a known encoder; known: $(ENCODERS); others by ARGS='--encoder FOLDER')
+endif
+ifneq ($(filter train,$(MAKECMDGOALS)),)
+ifeq ($(LANG):$(ENCODER),multilingual:)
+$(error LANG=multilingual is for an encoder: make train LANG=multilingual ENCODER=e5-small)
+endif
+ifeq ($(ENCODER):$(wildcard $(MANY)),multilingual:)
+$(error there is no $(MANY); create it with: make train LANG=multilingual PARTS=$(PARTS) ENCODER=e5-small)
+endif
 endif
 
 BIN = $(VENV)/bin
@@ -59,10 +69,13 @@ SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
 # Treebanks are fetched before anything is installed, so that a missing one is reported at once.
 FETCH_ONE = "$(or $(wildcard $(BIN)/python),$(PYTHON))" data_scripts/fetch.py "$(1)" --out "$(DATA)" \
 	$(if $(TREEBANKS),--source "$(FOLDERS)")
-FETCH = $(call FETCH_ONE,$(LANG)) $(if $(ARCHIVE),--archive "$(ARCHIVE)")
-RELATED = $(foreach name,$(WITH),--related "$$($(call FETCH_ONE,$(name)) --paths | sed -n 1p)")
+FETCH = $(call FETCH_ONE,$(LANG)) $(if $(ARCHIVE),--archive "$(ARCHIVE)") $(JOINED:%="%")
+# Those that LANG=multilingual consists of, and those that are related to any other treebank.
+JOINED = $(if $(filter multilingual,$(LANG)),$(WITH))
+NEAR = $(if $(JOINED),,$(WITH))
+RELATED = $(foreach name,$(NEAR),--related "$$($(call FETCH_ONE,$(name)) --paths | sed -n 1p)")
 PATHS = paths=$$($(FETCH) --paths) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
-GET_ENCODER = $(if $(ENCODER),encoder=$$("$(BIN)/python" data_scripts/fetch_encoder.py $(ENCODER) --out "$(DATA)") &&)
+GET_ENCODER = $(if $(ENCODER),encoder=$(if $(filter multilingual,$(ENCODER)),"$(MANY)",$$("$(BIN)/python" data_scripts/fetch_encoder.py $(ENCODER) --out "$(DATA)")) &&)
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)$(ENCODER:%= ENCODER=%)" >&2; exit 2; }
 DECODE_TESTS = $(addprefix tests/,trees parts automata dual) $(addprefix nonproj/,trees automata dual)
 .PHONY: help help-all setup train evaluate parse test test-decode test-all lint docs dist clean
@@ -77,9 +90,10 @@ help: ## list these targets (the default)
 	@echo "make help-all lists the other targets, too: experiments, benchmarks, releases, the papers' other systems."
 	@echo "LANG is one of: $(LANGUAGES); or a language of Universal Dependencies, such as german, its code, or UD_German-GSD."
 	@echo "PARTS is one of: arc sibling grandparent third."
+	@echo "LANG=multilingual with ENCODER=e5-small learns from many treebanks (those that WITH names, else 28 small ones); ENCODER=multilingual starts from it."
 	@echo "WITH names related treebanks, separated by blanks, to learn from, too, as in: make train LANG=UD_Lithuanian-HSE WITH=UD_Lithuanian-ALKSNIS"
 	@echo "TREEBANKS names folders of treebanks, separated by colons; by default, ../shared/treebanks and ../shared/ud are searched."
-	@echo "ENCODER is a pretrained encoder: minilm (English) or e5-small (about 100 languages); training with it installs PyTorch, several gigabytes."
+	@echo "ENCODER is a pretrained encoder: minilm (English), e5-small (about 100 languages), or multilingual; training with it installs PyTorch, several gigabytes."
 	@echo "ARCHIVE is a treebank's source archive, for machines that cannot download it."
 	@echo "ARGS is passed to the program, as in: make train ARGS='--resume -v'"
 

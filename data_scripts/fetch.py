@@ -2,6 +2,7 @@
 
     python data_scripts/fetch.py danish --out data [--source FOLDERS] [--archive FILE] [--paths]
     python data_scripts/fetch.py german --out data      # of Universal Dependencies; --list names all languages
+    python data_scripts/fetch.py multilingual --out data [TREEBANK ...]      # many in one: see `multilingual`
 
 A name is that of a treebank in `treebanks`, one of its aliases, or else a language, its code, or a repository of
 Universal Dependencies, such as UD_German-GSD (`universal`).  Existing folders of treebanks (``--source``, else the
@@ -23,18 +24,21 @@ import urllib.error
 import urllib.request
 import venv
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import convert_ddt
 import convert_nltk
 import convert_ud
+import multilingual
 import universal
 from treebanks import ALIASES, TREEBANKS, TreebankError, sha256, write_file
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 DEFAULT_SOURCES = (SHARED / "treebanks", SHARED / "ud")
 TIMEOUT = 60.0  # seconds without an answer
+MANY = "multilingual"
+"""The name of many treebanks in one."""
 
 
 class DownloadError(TreebankError):
@@ -210,6 +214,19 @@ def fetch(language: str, out: Path, folders: Sequence[Path] = (), archive: Path 
     return make(language, out, archive)
 
 
+def fetch_many(
+    names: Sequence[str], out: Path, folders: Sequence[Path], report: Callable[[str], object]
+) -> tuple[Path, ...]:
+    """Return the training and test file of many treebanks in one: of those named, else of the usual ones."""
+    found = []
+    for name in names or multilingual.TREEBANKS:
+        try:
+            found.append(fetch(name, out, folders))
+        except TreebankError as error:
+            raise TreebankError(f"{name}: {error}; or name the treebanks that are to be joined") from None
+    return multilingual.join(found, out / MANY, report)
+
+
 def explanation(name: str) -> str:
     """Return a line that says which treebanks there are of a language, and which one is taken.
 
@@ -229,7 +246,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     known = ", ".join(sorted(TREEBANKS))
     text = f"{known}; or a language of Universal Dependencies, its code, or UD_German-GSD"
-    parser.add_argument("language", nargs="?", help=text)
+    parser.add_argument("language", nargs="?", help=f"{text}; or {MANY}")
+    parser.add_argument(
+        "treebanks",
+        nargs="*",
+        help=f"those that are joined as {MANY} (default: {len(multilingual.TREEBANKS)} small ones)",
+    )
     parser.add_argument("--list", action="store_true", help="print the treebanks of Universal Dependencies, and exit")
     parser.add_argument("--out", type=Path, default=Path("data"), help="folder to write to (default: data)")
     parser.add_argument("--source", metavar="FOLDERS", help="folders of treebanks (default: NONPROJ_TREEBANKS)")
@@ -241,10 +263,18 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if options.language is None:
         parser.error("name a treebank or a language")
+    many = options.language == MANY
+    if options.treebanks and not many:
+        parser.error(f"only {MANY} consists of several treebanks")
+    report = (lambda _: None) if options.paths else sys.stderr.write
     try:
-        if not options.paths:
-            sys.stderr.write(f"{options.language}: {explanation(options.language)}\n")
-        paths = fetch(options.language, options.out, treebank_folders(options.source), options.archive)
+        if not many:
+            report(f"{options.language}: {explanation(options.language)}\n")
+        folders = treebank_folders(options.source)
+        if many:
+            paths = fetch_many(options.treebanks, options.out, folders, report)
+        else:
+            paths = fetch(options.language, options.out, folders, options.archive)
     except (TreebankError, OSError) as error:
         sys.stderr.write(f"fetch {options.language}: {error}\n")
         return 2

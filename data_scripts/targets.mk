@@ -5,4 +5,4 @@
 treebank: ## fetch a treebank, or find it: LANG=turkish, or LANG=german, LANG=de, LANG=UD_German-GSD of Universal Dependencies
 	@$(CHECK_PYTHON)
 	@$(FETCH)
-	@$(foreach name,$(WITH),$(call FETCH_ONE,$(name)) &&) true
+	@$(foreach name,$(NEAR),$(call FETCH_ONE,$(name)) &&) true

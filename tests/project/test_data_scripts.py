@@ -36,7 +36,7 @@ def scripts(monkeypatch):
         "treebanks": treebanks,
         "universal": universal,
     }
-    for name in ("convert_ddt", "convert_nltk", "convert_ud", "fetch", "treebanks", "universal"):
+    for name in ("convert_ddt", "convert_nltk", "convert_ud", "fetch", "multilingual", "treebanks", "universal"):
         sys.modules.pop(name)
 
 

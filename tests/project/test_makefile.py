@@ -348,3 +348,27 @@ def test_related_treebanks_are_fetched_before_anything_is_installed():
     assert lines[train].count("--related") == 2 and fetched < train
     assert not any('nonproj" compile' in line for line in lines[:fetched])
     assert "--related" not in make("-n", "train", "LANG=wolof").stdout
+
+
+def test_an_encoder_that_learns_from_many_treebanks(tmp_path):
+    made = make("-n", "train", "LANG=multilingual", "ENCODER=e5-small", "WITH=tamil UD_Gothic-PROIEL").stdout
+    assert 'fetch.py "multilingual" --out "data"   "tamil" "UD_Gothic-PROIEL" --paths' in made
+    assert "--related" not in made and '--config "configs/multilingual.yaml"' in made
+    assert "-o models/multilingual-grandparent-e5-small.nonproj" in made
+    alone = make("-n", "train", "LANG=multilingual")
+    assert alone.returncode == 2 and "make train LANG=multilingual ENCODER=e5-small" in alone.stderr
+
+
+def test_an_encoder_that_has_learnt_from_many_treebanks(tmp_path):
+    for name in ("Makefile", "data_scripts", "configs", "pyproject.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    words = "train", "-n", "LANG=tamil", "ENCODER=multilingual"
+    missing = make(*words, folder=tmp_path)
+    assert missing.returncode == 2
+    assert "create it with: make train LANG=multilingual PARTS=grandparent ENCODER=e5-small" in missing.stderr
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/multilingual-grandparent-e5-small.nonproj").touch()
+    made = make(*words, folder=tmp_path).stdout
+    assert 'encoder="models/multilingual-grandparent-e5-small.nonproj"' in made and "fetch_encoder" not in made
+    assert "-o models/tamil-grandparent-multilingual.nonproj" in made
+    assert make("-n", "evaluate", "LANG=tamil", "ENCODER=multilingual", folder=tmp_path).returncode == 0

@@ -23,7 +23,7 @@ def scripts(monkeypatch):
     import universal
 
     yield fetch, universal, treebanks.TreebankError
-    for name in ("convert_ddt", "convert_nltk", "convert_ud", "fetch", "treebanks", "universal"):
+    for name in ("convert_ddt", "convert_nltk", "convert_ud", "fetch", "multilingual", "treebanks", "universal"):
         sys.modules.pop(name)
 
 
