@@ -33,8 +33,9 @@ def add_train(parser: Arguments) -> None:
     add_training(parser)
     group = parser.add_group("workers")
     add = group.add_argument
-    text = "number of processes that train the perceptrons of training.models in parallel"
-    text += " (default: 1; -1: one per core)"
+    text = (
+        "number of processes that train; the model is the same (default: 2, if there are two cores; -1: one per core)"
+    )
     add("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
     text = "number of shards of the treebank, trained in parallel (default: one per worker)"
@@ -84,7 +85,7 @@ def add_distil(parser: Arguments) -> None:
     add("--exclude", action="append", default=[], metavar="FILE", help=text)
     add("--most-words", type=positive, metavar="N", help="the most words of text to learn from (default: all)")
     add_training(parser)
-    text = "number of processes that parse, and that train the models of training.models (default: 1; -1: one per core)"
+    text = "number of processes that parse and train (default: 1 and 2; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_reading(parser)
 

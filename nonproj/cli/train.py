@@ -31,6 +31,7 @@ from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
+from nonproj.workers.processes import cores
 
 EXIT_INTERRUPTED = 130
 log = logging.getLogger("nonproj")
@@ -66,9 +67,10 @@ def _run(
     if silver:
         named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
         log.info("and on %d sentences, %d words, parsed automatically: %s", *named)
-    local = options.jobs not in (None, 1)
-    if local and (options.scheduler or options.shards or config.training.models == 1):
-        raise ConfigError("jobs", "--jobs needs training.models > 1 and excludes --scheduler and --shards")
+    spread = options.scheduler or options.shards
+    if options.jobs not in (None, 1) and spread:
+        raise ConfigError("jobs", "--jobs excludes --scheduler and --shards")
+    options = with_values(options, jobs=options.jobs or (1 if spread else min(2, cores())))
     words = sum(map(len, chain(sentences, silver, related)))
     with (
         worker_pool(options) as workers,
@@ -82,9 +84,9 @@ def _run(
             checkpoint=checkpoint,
             resume=options.resume,
             progress=progress,
-            workers=None if local else workers,
+            workers=workers if spread else None,
             shards=options.shards,
-            processes=workers if local else None,
+            processes=None if spread else workers,
             silver=silver,
             related=related,
             start=start,

@@ -23,12 +23,12 @@ _PRIOR = 0.1
 log = logging.getLogger("nonproj")
 
 
-def expected_times(config: Config, words: int) -> dict[str, float]:
+def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float]:
     """Return the seconds that each component is expected to take, in their order.
 
     The constants are milliseconds per word with default options on a processor that does other work, too, and no GPU;
     with those of the folds between a component and the one before.  Only their proportions matter once the first one is
-    trained.
+    trained.  ``jobs`` is the number of processes.
 
     Examples
     --------
@@ -47,6 +47,9 @@ def expected_times(config: Config, words: int) -> dict[str, float]:
     }
     if config.encoder.folder:
         times["encoder"] = 60.0
+    elif jobs > 1:  # the folds of tags and candidates are shared, and confidence is learnt beside network and parser
+        times["pruner"] *= 0.6
+        times["confidence"] = max(times.pop("confidence") - times["network"] - times["parser"], 0.0)
     return {name: time * words / 1000 for name, time in times.items()}
 
 
@@ -131,7 +134,7 @@ def training_progress(options: argparse.Namespace, config: Config, words: int) -
     if options.verbose or options.quiet or options.command != "train":
         yield progress_bar(options)
         return
-    shown = TrainingProgress(expected_times(config, words), sys.stderr)
+    shown = TrainingProgress(expected_times(config, words, options.jobs), sys.stderr)
     handlers = list(log.handlers)
     for handler in handlers:  # behind this one, which makes room for their messages
         log.removeHandler(handler)

@@ -29,6 +29,7 @@ from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.vectors import WordVectors
 from nonproj.types import Int16s, Sentence
+from nonproj.workers.copies import spread
 
 _LARGEST = 1e30
 """Maximum absolute value of a weight in a model file."""
@@ -76,7 +77,8 @@ class FitContext:
     shards : ShardWorkers or None
         Workers that train a parser by iterative parameter mixing; None for this process alone.
     processes : Processes or None
-        Worker processes that train the perceptrons of ``training.models`` in parallel, if there are no shards.
+        Worker processes that train the perceptrons of ``training.models`` in parallel, if there are no shards.  Folds
+        and components are then trained by as many processes, copies of this one.
     meta : dict
         The training history, stored with the model, to which a component adds its figures.
     unfinished : UnfinishedFit
@@ -101,6 +103,15 @@ class FitContext:
     def having(self, **changes: Any) -> FitContext:
         """Return a context in which some attributes have other values."""
         return dataclasses.replace(self, **changes)
+
+    @property
+    def jobs(self) -> int:
+        """The number of processes that train: one beside workers, and beside a pretrained encoder, which uses all."""
+        return self.processes.size if self.processes and not (self.shards or self.files.encoder) else 1
+
+    def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Return the results of some calls, which several processes make, if there are several."""
+        return spread(calls, self.jobs)
 
     def title(self, name: str) -> str:
         """Return the name of a component for log and progress bars."""
@@ -131,11 +142,14 @@ class Component(SentenceComponent):
         Of the result of `fit`, if it is another one.
     figures : tuple of str
         The names of the figures that it adds to the training history.
+    beside : bool
+        Whether it may be fitted in another process, beside those that come after it, because none of them needs it.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[Any] = None
     figures: ClassVar[tuple[str, ...]] = ()
+    beside: ClassVar[bool] = False
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Any:
@@ -251,13 +265,14 @@ def jackknife(
         batch = [sentences[i] for i in inside]
         return batch if fitted is None else fitted.apply(batch, **options)
 
-    return cross_fit(blocks(len(sentences), folds), fit, apply)
+    return cross_fit(blocks(len(sentences), folds), fit, apply, context.spread)
 
 
 def assemble(context: FitContext, rounded: bool = True) -> Model:
     """Return a model of all components that have been fitted; one with weights that are not rounded is a checkpoint."""
     data, tables = context.data, {name: each for name, each in context.fitted.items() if isinstance(each, WeightTable)}
-    weights, meta = {name: table.weights for name, table in tables.items()}, dict(context.meta)
+    weights = {name: table.weights for name, table in tables.items()}
+    meta = dict(sorted(context.meta.items()))  # whatever was learnt first: the same training makes the same file
     if rounded:
         pairs = {name: table.rounded() for name, table in tables.items()}
         weights = {name: table for name, (table, _) in pairs.items()}

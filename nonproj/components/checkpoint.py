@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -61,13 +60,13 @@ class Checkpoint:
             model.add_component(UNFINISHED, ({**unfinished[0], "component": name}, unfinished[1]))
         model.save(self.path)
 
-    def done(self, known: Sequence[type[Component]]) -> int:
-        """Return how many of the known components, the first ones, the checkpoint has."""
+    def of(self, component: type[Component]) -> Model | None:
+        """Return the checkpoint, if it has a component."""
         done = self.saved.meta.get(DONE) if self.saved else None
-        return len(list(takewhile(lambda each: type(done) is dict and each.name in done, known)))
+        return self.saved if type(done) is dict and component.name in done else None
 
     def unfinished_of(self, component: type[Component]) -> State | None:
-        """Return the unfinished state of a component, the first that is not done, if there is any."""
+        """Return the unfinished state of a component, if there is any."""
         state = self.saved.component(UNFINISHED) if self.saved else None
         return state if state and state[0].get("component") == component.name else None
 

@@ -42,7 +42,7 @@ from nonproj.tagging.encoded import encoded_tags
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
-from nonproj.workers.processes import run_apart
+from nonproj.workers.copies import run_apart
 
 BLOCK = 100
 """Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks."""
@@ -74,7 +74,7 @@ class ConfidenceComponent(Component):
     """The classifier, and the price of a non-projective tree."""
 
     name, kind = "confidence", Classifier
-    needs, figures = ("segmenter", "tagger", "pruner"), ("confidence", "crossing")
+    needs, figures, beside = ("segmenter", "tagger", "pruner"), ("confidence", "crossing"), True
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Classifier | None:

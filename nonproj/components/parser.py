@@ -118,7 +118,7 @@ class Perceptrons:
         start_epoch(epoch, several, context.config.training.average_from)
         orders = [data.order(epoch, Stream.PARSER, number) for number in range(len(several))]
         orders = [np.searchsorted(data.chosen, order) for order in orders]
-        if context.processes and not context.shards:
+        if context.processes and len(several) > 1 and not context.shards:
             return train_apart(context.processes, self.learner, several, orders, example_columns(data)) // len(several)
         missed, title = 0, context.title(f"epoch {epoch + 1}")
         for number, (perceptron, order) in enumerate(zip(several, orders, strict=True), 1):

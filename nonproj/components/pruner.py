@@ -70,7 +70,9 @@ class PrunerComponent(TableComponent):
         def apply(pruner: Pruner, inside: np.ndarray) -> list[TrainingArcs]:
             return [training_arcs(pruner, data, i, config) for i in inside.tolist()]
 
-        found = cross_fit(folds, fit, apply) + apply(own, np.arange(len(gold.chosen), len(data.sentences)))
+        found = cross_fit(folds, fit, apply, context.spread) + apply(
+            own, np.arange(len(gold.chosen), len(data.sentences))
+        )
         context.meta["pruning_training"] = pruning_figures("training", data.sentences, [each.arcs for each in found])
         return data._replace(
             spaces=ArcSpaces(each.with_gold for each in found), completed=[each.tree for each in found]

@@ -7,6 +7,7 @@ in a checkpoint.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -34,6 +35,7 @@ from nonproj.learning.mixing import ShardWorkers, check_shards
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
+from nonproj.workers.copies import Copy
 
 OF_TEXT: tuple[type[Component], ...] = (SegmenterComponent, ConventionsComponent, TaggerComponent)
 """The components that learn from the sentences as they are; those of users follow."""
@@ -91,7 +93,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
     shards : int, optional
         Number of shards; by default that of the checkpoint, or else one for each worker.
     processes : Processes, optional
-        Worker processes that train the perceptrons of ``training.models`` in parallel.
+        Worker processes that train the perceptrons of ``training.models`` in parallel.  Folds and confidence are then
+        trained by as many processes, where this one can be forked; the model is the same.
     components : sequence of Component, optional
         Components of your own that the model has, too, in this order; see `nonproj.components.base`.
     silver : sequence of Sentence, optional
@@ -159,23 +162,43 @@ def fit_all(
     """Fit components in their order, or take them from a checkpoint; return the context after the last one.
 
     A checkpoint is written after each but the last, which writes its own after each epoch: training can then be
-    continued for more epochs.
+    continued for more epochs.  Those that may be fitted beside later ones are, if there are processes for it.
     """
-    done = checkpoint.done(components)
-    for number, component in enumerate(components):
-        saved = checkpoint.saved if number < done else None
-        state = checkpoint.unfinished_of(component) if number == done else None
-        save = partial(checkpoint.save, components[:number], context, component.name)
-        context = context.having(unfinished=UnfinishedFit(state, save))
-        if saved or state:
-            context.meta.update(checkpoint.figures_of(component))
-            context = checkpoint.check(fit_component, component, sentences, context, saved)
-        else:
-            context = fit_component(component, sentences, context)
-        if not saved and component is not components[-1]:
-            checkpoint.save(components[: number + 1], context)
-        release_memory()
+    done: list[type[Component]] = []
+    with contextlib.ExitStack() as stack:
+        copies: dict[str, Copy[tuple[Any, dict[str, Any]]]] = {}
+        for component in components:
+            saved = checkpoint.of(component)
+            state = None if saved else checkpoint.unfinished_of(component)
+            save = partial(checkpoint.save, tuple(done), context, component.name)
+            context = context.having(unfinished=UnfinishedFit(state, save))
+            if saved or state:
+                context.meta.update(checkpoint.figures_of(component))
+                context = checkpoint.check(fit_component, component, sentences, context, saved)
+            elif component.beside and context.jobs > 1:
+                copies[component.name] = stack.enter_context(Copy(partial(_fit_beside, component, sentences, context)))
+                context = context.having(fitted={**context.fitted, component.name: None})
+                continue
+            else:
+                context = fit_component(component, sentences, context)
+            done.append(component)
+            if not saved and component is not components[-1]:
+                checkpoint.save(done, context)
+            release_memory()
+        for name, copy in copies.items() if not context.meta["interrupted"] else ():
+            fitted, figures = copy.result()
+            context = context.having(fitted={**context.fitted, name: fitted})
+            context.meta.update(figures)
     return context
+
+
+def _fit_beside(
+    component: type[Component], sentences: Sequence[Sentence], context: FitContext
+) -> tuple[Any, dict[str, Any]]:
+    """Fit a component in another process; return it, and the figures that it adds to the training history."""
+    context = context.having(processes=None, progress=lambda items, _: items, unfinished=UnfinishedFit())
+    fitted = fit_component(component, sentences, context).fitted[component.name]
+    return fitted, {name: context.meta[name] for name in component.figures if name in context.meta}
 
 
 def fit_component(

@@ -6,6 +6,7 @@ On its own training data a model is overconfident, so what another model learns 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,8 +26,15 @@ def blocks(count: int, folds: int, size: int = 20) -> np.ndarray:
     return np.arange(count) // max(1, min(size, count // folds)) % folds
 
 
+def _one_by_one(calls: list[Callable[[], _R]]) -> list[_R]:
+    return [call() for call in calls]
+
+
 def cross_fit(
-    fold: np.ndarray, fit: Callable[[np.ndarray], _M], apply: Callable[[_M, np.ndarray], Sequence[_R]]
+    fold: np.ndarray,
+    fit: Callable[[np.ndarray], _M],
+    apply: Callable[[_M, np.ndarray], Sequence[_R]],
+    run: Callable[[list[Callable[[], Sequence[_R]]]], list[Sequence[_R]]] = _one_by_one,
 ) -> list[_R]:
     """Return the prediction for each example by a model fitted on the examples of the other folds.
 
@@ -38,6 +46,8 @@ def cross_fit(
         Returns a model of the examples with these numbers, int64.
     apply : callable
         Returns a model's predictions for the examples with these numbers.
+    run : callable
+        Makes some calls, one for each fold, and returns their results: see `nonproj.workers.copies.spread`.
 
     Examples
     --------
@@ -46,10 +56,13 @@ def cross_fit(
     [np.float64(4.0), np.float64(1.0), np.float64(1.0)]
     """
     made: list[Any] = [None] * len(fold)
-    numbers = np.unique(fold)
-    for number in numbers:
-        inside = np.flatnonzero(fold == number)
-        rest = np.flatnonzero(fold != number) if len(numbers) > 1 else inside
-        for i, result in zip(inside.tolist(), apply(fit(rest), inside), strict=True):
+    folds = [np.flatnonzero(fold == number) for number in np.unique(fold)]
+
+    def predict(inside: np.ndarray) -> Sequence[_R]:
+        rest = np.setdiff1d(np.arange(len(fold)), inside) if len(folds) > 1 else inside
+        return apply(fit(rest), inside)
+
+    for inside, results in zip(folds, run([partial(predict, inside) for inside in folds]), strict=True):
+        for i, result in zip(inside.tolist(), results, strict=True):
             made[i] = result
     return made

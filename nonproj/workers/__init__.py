@@ -5,6 +5,7 @@ inputs are in the call (text), on disk (the model), or held by the scheduler (sh
 
 - `pool`: submits calls to workers and yields the results in order
 - `processes`: worker processes on this machine
+- `copies`: copies of this process, which have all that it has loaded
 - `cluster`: the workers of a Dask cluster
 - `parsing`: parallel parsing of a treebank or a text, piece by piece
 - `units`: parses sentences, with malformed ones in their place

@@ -24,7 +24,7 @@ from nonproj.linear.weights import quantise
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.types import Sentence
-from nonproj.workers.processes import can_fork, run_apart
+from nonproj.workers.copies import can_fork, run_apart
 
 SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "tagger.bits": 14, "pruner.folds": 0}
 SMALL |= {"training.epochs": 1, "labeler.epochs": 1, "tagger.epochs": 1, "tagger.restarts": 1, "network.epochs": 1}

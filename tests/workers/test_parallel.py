@@ -22,7 +22,7 @@ from toy import treebank
 from nonproj.cli.main import main
 from nonproj.errors import ClusterError, ModelError, NonprojError
 from nonproj.model.model import Model
-from nonproj.workers import parsing, pool, processes
+from nonproj.workers import copies, parsing, pool, processes
 
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 
@@ -206,7 +206,7 @@ def test_worker_options_exclude_each_other(capsys):
 
 
 def test_a_worker_that_nobody_listens_to_ends_without_a_word():
-    code = "from multiprocessing import Pipe; from nonproj.workers.processes import _send\n"
+    code = "from multiprocessing import Pipe; from nonproj.workers.copies import _send\n"
     code += "ours, theirs = Pipe()\ntheirs.close()\n_send(ours, b'reply')\nprint('still here')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -272,8 +272,8 @@ def test_workers_are_copies_of_a_process_that_has_parsed(here, monkeypatch):
     loaded, load = [], parsing._model
     monkeypatch.setattr(parsing, "_model", lambda reference: loaded.append(os.getpid()) or load(reference))
     monkeypatch.setattr(processes, "WorkerProcess", lambda: pytest.fail("a new interpreter"))
-    forked, fork = [], processes.ForkedProcess
-    monkeypatch.setattr(processes, "ForkedProcess", lambda: forked.append(fork()) or forked[-1])
+    forked, fork = [], copies.ForkedProcess
+    monkeypatch.setattr(copies, "ForkedProcess", lambda work: forked.append(fork(work)) or forked[-1])
     assert main(["parse", "toy.nonproj", "in.conll", "-o", "two.conll", "--stats-comments", "--jobs", "2"]) == 0
     assert (loaded, len(forked)) == ([os.getpid()], 2)
     assert Path("two.conll").read_bytes() == Path("one.conll").read_bytes()
@@ -310,7 +310,7 @@ def test_a_process_with_foreign_threads_is_not_copied():
     thread.start()
     with processes.Processes(2) as workers:
         assert workers.rehearse(abs, -1) == 1
-        assert not processes.can_fork()
+        assert not copies.can_fork()
         assert set(pool.in_order(workers, _command, [()] * 2)) == {b"-P"}
     stop.set()
     thread.join()

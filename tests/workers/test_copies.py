@@ -1,0 +1,154 @@
+"""Calls in copies of this process: results, errors, messages; copies that die, and processes that cannot be copied."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from nonproj.errors import ClusterError, ConfigError
+from nonproj.workers import copies
+from nonproj.workers.copies import Copy, run_apart, spread
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there are processes copied")
+
+
+@pytest.fixture(autouse=True)
+def forking(monkeypatch):
+    """Copy this process, whatever threads other tests have left."""
+    monkeypatch.setattr(copies, "can_fork", lambda: True)
+
+
+def gone(pid):
+    """Whether a process has ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_a_call_runs_beside_this_process():
+    started = time.monotonic()
+    with Copy(lambda: (time.sleep(0.2), os.getpid())[1]) as copy:
+        assert time.monotonic() - started < 0.2
+        assert copy.result() != os.getpid()
+
+
+def test_what_a_call_changes_is_lost():
+    found = []
+    assert run_apart(lambda: found.append(1) or len(found)) == 1
+    assert found == []
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 20])
+def test_calls_are_spread_over_processes(count):
+    made = spread([lambda k=k: (k, os.getpid()) for k in range(7)], count)
+    assert [k for k, _ in made] == list(range(7))
+    assert made[0][1] == os.getpid() and len({pid for _, pid in made}) == min(count, 7)
+
+
+def test_errors_are_those_of_the_call():
+    with Copy(lambda: 1 // 0) as copy, pytest.raises(ZeroDivisionError):
+        copy.result()
+
+    def refuse():
+        raise ConfigError("parts", "unknown")
+
+    with pytest.raises(ConfigError, match="parts"):
+        spread([lambda: 1, refuse], 2)
+
+    class Local(Exception):
+        """Cannot be pickled."""
+
+    def fail():
+        raise Local("why")
+
+    with pytest.raises(ClusterError, match="Local: why"):
+        run_apart(fail)
+
+
+def test_messages_are_logged_and_standard_error_is_lost(caplog, capfd):
+    def call():
+        log.info("%d of %s", 3, "four", extra={"component": "tagger"})
+        sys.stderr.write("a bar\n")
+        sys.stderr.flush()
+
+    log = logging.getLogger("nonproj")
+    with caplog.at_level(logging.INFO, "nonproj"), Copy(call) as copy:
+        log.info("meanwhile")
+        copy.result()
+    assert [record.getMessage() for record in caplog.records] == ["meanwhile", "3 of four"]
+    assert caplog.records[1].component == "tagger"
+    assert "a bar" not in capfd.readouterr().err
+
+
+def test_a_large_result_waits_until_it_is_asked_for():
+    with Copy(lambda: b"1" * (1 << 24)) as copy:
+        time.sleep(0.2)
+        assert len(copy.result()) == 1 << 24
+
+
+def test_the_call_of_a_copy_that_dies_is_made_here(caplog):
+    with caplog.at_level(logging.INFO, "nonproj"), Copy(lambda: (time.sleep(0.3), os.getpid())[1]) as copy:
+        os.kill(copy._process.pid, signal.SIGKILL)
+        assert copy.result() == os.getpid()
+    assert "a worker process died" in caplog.text
+
+
+def test_a_process_that_cannot_be_copied_makes_the_call_itself(monkeypatch):
+    monkeypatch.setattr(copies, "can_fork", lambda: False)
+    made = []
+    with Copy(lambda: made.append(os.getpid())) as copy:
+        assert made == []
+        copy.result()
+    assert made == [os.getpid()]
+    monkeypatch.undo()
+    thread = threading.Thread(target=(stop := threading.Event()).wait)
+    thread.start()
+    assert run_apart(os.getpid) == os.getpid()
+    stop.set()
+    thread.join()
+
+
+def test_copies_end_with_their_context():
+    with pytest.raises(KeyError), Copy(lambda: time.sleep(100)) as copy:
+        pid = copy._process.pid
+        raise KeyError
+    assert gone(pid)
+    pids = []
+
+    def fail():
+        raise KeyError
+
+    class Noted(Copy):
+        def __init__(self, call):
+            super().__init__(call)
+            pids.append(self._process.pid)
+
+    copies.Copy, kept = Noted, copies.Copy
+    try:
+        with pytest.raises(KeyError):
+            spread([fail, lambda: time.sleep(100)], 2)
+    finally:
+        copies.Copy = kept
+    assert pids and all(map(gone, pids))
+
+
+def test_a_copy_ends_with_this_process(tmp_path):
+    code = f"""
+import os, sys, time
+from nonproj.workers.copies import Copy
+copy = Copy(lambda: time.sleep(100))
+open({str(tmp_path / "pid")!r}, "w").write(str(copy._process.pid))
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    pid, end = int((tmp_path / "pid").read_text()), time.monotonic() + 10
+    while not gone(pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert gone(pid)
