@@ -56,7 +56,7 @@ TEST_SENTENCES = 20
 BLOCK = 100
 """Maximum size of the blocks of sentences of which every tenth is left out: those that `confidence.share` takes."""
 
-UPOS, XPOS, HEAD, DEPREL, DEPS = 3, 4, 6, 7, 8
+XPOS, DEPREL, DEPS = 4, 7, 8
 
 
 def sentences_of(path: Path) -> Iterator[list[list[str]]]:
@@ -94,6 +94,14 @@ def chosen_from(train: Path, unseen: set[tuple[str, ...]], rng: random.Random) -
     return found
 
 
+README = """Treebanks of Universal Dependencies, joined: {0}.
+
+=== Machine-readable metadata
+License: those of all treebanks, of which some exclude commercial use
+"""
+"""Its metadata are read by `nonproj train`."""
+
+
 def join(
     treebanks: Sequence[tuple[Path, ...]], folder: Path, report: Callable[[str], object] = lambda _: None
 ) -> tuple[Path, ...]:
@@ -119,4 +127,5 @@ def join(
     for path, sentences in zip(paths, (train, test), strict=True):
         lines = ("".join("\t".join(row) + "\n" for row in sentence) + "\n" for sentence in sentences)
         write_file(path, "".join(lines).encode())
+    write_file(folder / "README.md", README.format(", ".join(own.stem for own, *_ in treebanks)).encode())
     return paths

@@ -60,10 +60,15 @@ class Checkpoint:
             model.add_component(UNFINISHED, ({**unfinished[0], "component": name}, unfinished[1]))
         model.save(self.path)
 
-    def of(self, component: type[Component]) -> Model | None:
-        """Return the checkpoint, if it has a component."""
+    def done(self, known: Sequence[type[Component]]) -> set[str]:
+        """Return the names of the components that the checkpoint has, up to the first that it lacks.
+
+        One that is fitted beside later ones may be missing before these.
+        """
         done = self.saved.meta.get(DONE) if self.saved else None
-        return self.saved if type(done) is dict and component.name in done else None
+        names = set(done) if type(done) is dict else set[str]()
+        missing = (i for i, each in enumerate(known) if each.name not in names and not each.beside)
+        return names & {each.name for each in known[: next(missing, len(known))]}
 
     def unfinished_of(self, component: type[Component]) -> State | None:
         """Return the unfinished state of a component, if there is any."""

@@ -164,11 +164,11 @@ def fit_all(
     A checkpoint is written after each but the last, which writes its own after each epoch: training can then be
     continued for more epochs.  Those that may be fitted beside later ones are, if there are processes for it.
     """
-    done: list[type[Component]] = []
+    done, kept = list[type[Component]](), checkpoint.done(components)
     with contextlib.ExitStack() as stack:
         copies: dict[str, Copy[tuple[Any, dict[str, Any]]]] = {}
         for component in components:
-            saved = checkpoint.of(component)
+            saved = checkpoint.saved if component.name in kept else None
             state = None if saved else checkpoint.unfinished_of(component)
             save = partial(checkpoint.save, tuple(done), context, component.name)
             context = context.having(unfinished=UnfinishedFit(state, save))
