@@ -55,11 +55,11 @@ class EncoderComponent(Component):
             place = sentences[0].path, sentences[0].line
             raise DataError(*place, "no sentence has a head, from which a pretrained encoder could learn")
         used = [*own, *([] if context.part_of else context.data.annotated)]
-        if context.part_of:
-            half = dataclasses.replace(config.encoder, epochs=(epochs_of(config.encoder, used) + 1) // 2)
-            config = dataclasses.replace(config, encoder=half)
-        tagger, single_root = context.fitted["tagger"], context.data.decoding.single_root
         folder, layers, start = read_start(path)
+        if context.part_of:
+            epochs = epochs_of(config.encoder, used, bool(start))
+            config = dataclasses.replace(config, encoder=dataclasses.replace(config.encoder, epochs=(epochs + 1) // 2))
+        tagger, single_root = context.fitted["tagger"], context.data.decoding.single_root
         task = EncoderTask(context.data.labels, config, single_root, tagger.tags if tagger else None, layers)
         scorer = fine_tune(folder, used, task, context.progress, *context.unfinished, name=context.title(cls.name))
         figures = {"name": Path(str(config.encoder.folder)).name, "kind": folder.architecture.kind}

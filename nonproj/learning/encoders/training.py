@@ -45,8 +45,12 @@ from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.tagging.tagset import TagSet
 from nonproj.types import Bools, PartSpace, Sentence
 
-MAX_EPOCHS, MAX_WORDS = 12, 1_250_000
-"""Default maximum of epochs, and of training words over all epochs: a large treebank needs fewer epochs."""
+EPOCHS, CONTINUED_EPOCHS = 12, 6
+"""Epochs by default: of an encoder, and of one that a trained model has, which needs fewer."""
+
+MIN_WORDS, MAX_EPOCHS, MAX_WORDS = 20_000, 24, 1_250_000
+"""Training words over all epochs, by default: a small treebank is learnt in more epochs, up to this number, a large one
+in fewer."""
 
 BATCH = 200
 """Minimum number of words of a batch."""
@@ -159,7 +163,7 @@ def fine_tune(
     if len(examples) < len(sentences):
         log.warning("the encoder does not learn from %d long sentences", len(sentences) - len(examples))
     bert = Bert(encoder.architecture, folder.arrays | {"words": encoder.arrays["words"]}, ENCODER_DROPOUT)
-    epochs = epochs_of(options, sentences)
+    epochs = epochs_of(options, sentences, bool(task.layers.heads))
     learner = EncoderLearner(bert, task, epochs)
     done = learner.restore(*unfinished) if unfinished else 0
     for epoch in range(done, epochs):
@@ -176,11 +180,19 @@ def fine_tune(
     return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), layers, *scales, tags, learnt)
 
 
-def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence]) -> int:
-    """Return the number of epochs: by default fewer for large treebanks, so that time is bounded."""
+def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence], continued: bool) -> int:
+    """Return the number of epochs of an encoder; ``continued``: of one that a trained model has.
+
+    Examples
+    --------
+    >>> treebanks = [Sentence([["1", "x"]] * words) for words in (500, 10_000, 300_000)]
+    >>> [epochs_of(EncoderConfig(), [words], continued) for continued in (False, True) for words in treebanks]
+    [24, 12, 4, 24, 6, 4]
+    """
     if isinstance(options.epochs, int):
         return options.epochs
-    return max(1, min(MAX_EPOCHS, MAX_WORDS // sum(map(len, sentences))))
+    words, usual = sum(map(len, sentences)), CONTINUED_EPOCHS if continued else EPOCHS
+    return max(1, min(max(usual, min(MAX_EPOCHS, MIN_WORDS // words)), MAX_WORDS // words))
 
 
 def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: EncoderTask) -> Iterator[EncoderExample]:
@@ -209,7 +221,7 @@ class EncoderLearner:
         All of them, over which the learning rates fall.
     """
 
-    def __init__(self, bert: Bert, task: EncoderTask, epochs: int = MAX_EPOCHS):
+    def __init__(self, bert: Bert, task: EncoderTask, epochs: int = EPOCHS):
         options = task.config.encoder
         torch.manual_seed(task.config.seed)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
