@@ -87,6 +87,8 @@ def test_what_is_not_trained_takes_no_time():
     assert more.keys() == {*COMPONENTS, "confidence"} and less["pruner"] < more["pruner"]
     encoder = Config().with_overrides({"encoder.folder": "there"})
     assert sum(expected_times(encoder, 1000).values()) > 3 * sum(more.values())
+    two = expected_times(Config(), 1000, 2)
+    assert list(two)[-1] == "confidence" and sum(two.values()) < 0.8 * sum(more.values())
 
 
 @pytest.fixture(scope="module")
