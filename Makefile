@@ -48,7 +48,7 @@ ifneq ($(filter-out $(ENCODERS),$(ENCODER)),)
 $(error ENCODER=$(ENCODER) is not a known encoder; known: $(ENCODERS); others by ARGS='--encoder FOLDER')
 endif
 ifneq ($(filter train,$(MAKECMDGOALS)),)
-ifeq ($(LANG):$(ENCODER),multilingual:)
+ifneq ($(and $(filter multilingual,$(LANG)),$(filter-out e5-small,$(or $(ENCODER),none))),)
 $(error LANG=multilingual is for an encoder: make train LANG=multilingual ENCODER=e5-small)
 endif
 ifeq ($(ENCODER):$(wildcard $(MANY)),multilingual:)

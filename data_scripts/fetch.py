@@ -257,7 +257,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--source", metavar="FOLDERS", help="folders of treebanks (default: NONPROJ_TREEBANKS)")
     parser.add_argument("--archive", type=Path, help="the public source, downloaded by hand")
     parser.add_argument("--paths", action="store_true", help="print the paths: training, test, development")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     if options.list:
         sys.stdout.write(universal.table())
         return 0
@@ -266,6 +266,8 @@ def main(arguments: list[str] | None = None) -> int:
     many = options.language == MANY
     if options.treebanks and not many:
         parser.error(f"only {MANY} consists of several treebanks")
+    if many and options.archive:
+        parser.error(f"{MANY} is made from several archives; name folders that contain its treebanks: --source FOLDERS")
     report = (lambda _: None) if options.paths else sys.stderr.write
     try:
         if not many:

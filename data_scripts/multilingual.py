@@ -94,10 +94,10 @@ def chosen_from(train: Path, unseen: set[tuple[str, ...]], rng: random.Random) -
     return found
 
 
-README = """Treebanks of Universal Dependencies, joined: {0}.
+README = """Treebanks, joined: {0}.
 
 === Machine-readable metadata
-License: those of all treebanks, of which some exclude commercial use
+License: those of the treebanks named above
 """
 """Its metadata are read by `nonproj train`."""
 

@@ -44,11 +44,20 @@ def run(options: argparse.Namespace) -> int:
     files = {"train": options.train or config.treebank.train, "test": options.test or config.treebank.test}
     if not files["train"]:
         raise ConfigError("treebank.train", "no training file; name a treebank")
-    options = with_values(options, **files)
+    options = with_values(options, **files, jobs=_number_of_processes(options))
     output, checkpoint = outputs(options, config)
     record = f"{output}.log" if checkpoint and not options.quiet else None
     with reserved(output) if checkpoint else contextlib.nullcontext(), log_file(record, options.resume):
         return _run(options, config, output, checkpoint, start)
+
+
+def _number_of_processes(options: argparse.Namespace) -> int:
+    """Return the number of processes that train: by default two, if there are two cores and no other workers."""
+    if options.scheduler or options.shards:
+        if options.jobs not in (None, 1):
+            raise ConfigError("jobs", "--jobs excludes --scheduler and --shards")
+        return 1
+    return cores() if options.jobs == -1 else options.jobs or min(2, cores())
 
 
 def _run(
@@ -67,10 +76,6 @@ def _run(
     if silver:
         named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
         log.info("and on %d sentences, %d words, parsed automatically: %s", *named)
-    spread = options.scheduler or options.shards
-    if options.jobs not in (None, 1) and spread:
-        raise ConfigError("jobs", "--jobs excludes --scheduler and --shards")
-    options = with_values(options, jobs=options.jobs or (1 if spread else min(2, cores())))
     words = sum(map(len, chain(sentences, silver, related)))
     with (
         worker_pool(options) as workers,
@@ -84,9 +89,9 @@ def _run(
             checkpoint=checkpoint,
             resume=options.resume,
             progress=progress,
-            workers=workers if spread else None,
+            workers=None if options.jobs > 1 else workers,
             shards=options.shards,
-            processes=None if spread else workers,
+            processes=workers if options.jobs > 1 else None,
             silver=silver,
             related=related,
             start=start,

@@ -41,8 +41,8 @@ def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float
         "tagger": 1.7 * config.tagger.epochs / 5 * config.tagger.restarts / 3,
         "pruner": 3.0 * (0.1 if training.tags == "gold" else config.tagger.folds / 5),
         "labeler": 1.3 * config.labeler.epochs / 8,
-        "network": 3.0 * config.network.epochs / 10,
         "confidence": 5.9 * min(1.0, config.confidence.share * 10),
+        "network": 3.0 * config.network.epochs / 10,
         "parser": 2.6 * training.epochs * training.models / 10,
     }
     if config.encoder.folder:

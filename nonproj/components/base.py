@@ -106,12 +106,12 @@ class FitContext:
 
     @property
     def jobs(self) -> int:
-        """The number of processes that train: one beside workers, and beside a pretrained encoder, which uses all."""
+        """The number of processes; 1 with shards, or with a pretrained encoder, whose training uses all cores."""
         return self.processes.size if self.processes and not (self.shards or self.files.encoder) else 1
 
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         """Return the results of some calls, which several processes make, if there are several."""
-        return spread(calls, self.jobs)
+        return spread(calls, self.jobs, lambda items: self.progress(items, "folds"))
 
     def title(self, name: str) -> str:
         """Return the name of a component for log and progress bars."""

@@ -7,10 +7,9 @@ in a checkpoint.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from nonproj.components.vocabulary import ClusterComponent, VocabularyComponent
 from nonproj.errors import ConfigError
 from nonproj.learning.memory import release_memory
 from nonproj.learning.mixing import ShardWorkers, check_shards
+from nonproj.linear.state import State
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
@@ -45,8 +45,8 @@ OF_TREES: tuple[type[Component], ...] = (
     VocabularyComponent,
     PrunerComponent,
     LabelerComponent,
-    NetworkComponent,
     ConfidenceComponent,
+    NetworkComponent,
     EncoderComponent,
     ParserComponent,
 )
@@ -162,43 +162,93 @@ def fit_all(
     """Fit components in their order, or take them from a checkpoint; return the context after the last one.
 
     A checkpoint is written after each but the last, which writes its own after each epoch: training can then be
-    continued for more epochs.  Those that may be fitted beside later ones are, if there are processes for it.
+    continued for more epochs.
     """
     done, kept = list[type[Component]](), checkpoint.done(components)
-    with contextlib.ExitStack() as stack:
-        copies: dict[str, Copy[tuple[Any, dict[str, Any]]]] = {}
-        for component in components:
+    with Beside() as beside:
+        for number, component in enumerate(components):
             saved = checkpoint.saved if component.name in kept else None
             state = None if saved else checkpoint.unfinished_of(component)
-            save = partial(checkpoint.save, tuple(done), context, component.name)
+            save = partial(_save, checkpoint, done, context, beside, component.name)
             context = context.having(unfinished=UnfinishedFit(state, save))
             if saved or state:
                 context.meta.update(checkpoint.figures_of(component))
                 context = checkpoint.check(fit_component, component, sentences, context, saved)
-            elif component.beside and context.jobs > 1:
-                copies[component.name] = stack.enter_context(Copy(partial(_fit_beside, component, sentences, context)))
+            elif beside.begins(component, sentences, context):
                 context = context.having(fitted={**context.fitted, component.name: None})
                 continue
             else:
                 context = fit_component(component, sentences, context)
             done.append(component)
-            if not saved and component is not components[-1]:
-                checkpoint.save(done, context)
+            later = components[number + 1 :]
+            known = any(each.name in kept or checkpoint.unfinished_of(each) for each in later)
+            if not saved and later and not known:  # else what the checkpoint has would be lost
+                _save(checkpoint, done, context, beside)
             release_memory()
-        for name, copy in copies.items() if not context.meta["interrupted"] else ():
-            fitted, figures = copy.result()
-            context = context.having(fitted={**context.fitted, name: fitted})
-            context.meta.update(figures)
-    return context
+        return beside.gathered(context, wait=not context.meta["interrupted"])
+
+
+class Beside:
+    """Components that are fitted in copies of this process, beside those that come after them; a context manager.
+
+    None of these needs them, except that held-out sentences are parsed with the price of a non-projective tree.
+    """
+
+    def __init__(self) -> None:
+        self._copies: dict[type[Component], Copy[tuple[Any, dict[str, Any]]]] = {}
+        self.fitted: dict[type[Component], Any] = {}
+
+    def __enter__(self) -> Beside:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for copy in self._copies.values():
+            copy.end()
+
+    def begins(self, component: type[Component], sentences: Sequence[Sentence], context: FitContext) -> bool:
+        """Begin to fit a component; return False if it is to be fitted in its turn."""
+        if not component.beside or context.jobs == 1 or context.data.held_out:
+            return False
+        copy = Copy(partial(_fit_beside, component, sentences, context.having(processes=None)))
+        if copy.begun:
+            self._copies[component] = copy
+        return copy.begun
+
+    def gathered(self, context: FitContext, wait: bool = False) -> FitContext:
+        """Return a context with the components that are fitted, or, with ``wait``, with all of them."""
+        for component, copy in list(self._copies.items()):
+            if wait or copy.is_ready():
+                fitted, figures = copy.result(partial(_waiting, context, component))
+                copy.end()
+                del self._copies[component]
+                self.fitted[component] = fitted
+                context.meta.update(figures)
+        return context.having(fitted={**context.fitted, **{each.name: own for each, own in self.fitted.items()}})
+
+
+def _waiting(context: FitContext, component: type[Component], items: Iterable[None]) -> Iterable[None]:
+    return context.progress(items, component.name)
 
 
 def _fit_beside(
     component: type[Component], sentences: Sequence[Sentence], context: FitContext
 ) -> tuple[Any, dict[str, Any]]:
-    """Fit a component in another process; return it, and the figures that it adds to the training history."""
-    context = context.having(processes=None, progress=lambda items, _: items, unfinished=UnfinishedFit())
+    """Return a component that has been fitted, and the figures that it adds to the training history."""
     fitted = fit_component(component, sentences, context).fitted[component.name]
     return fitted, {name: context.meta[name] for name in component.figures if name in context.meta}
+
+
+def _save(
+    checkpoint: Checkpoint,
+    done: Sequence[type[Component]],
+    context: FitContext,
+    beside: Beside,
+    name: str = "",
+    unfinished: State | None = None,
+) -> None:
+    """Write a checkpoint, with the components that have been fitted meanwhile."""
+    context = beside.gathered(context)
+    checkpoint.save([*done, *beside.fitted], context, name, unfinished)
 
 
 def fit_component(

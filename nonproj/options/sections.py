@@ -198,7 +198,7 @@ class EncoderConfig(Section, name="encoder"):
     )
     epochs: int | str = option(
         "auto",
-        "training epochs; auto: 12, from a model 6, but up to 24 until 20,000 words are seen, and at most 1,250,000",
+        "training epochs; auto: 12, or 6 from the encoder of a model; more in a tiny treebank, fewer in a large",
         (int,),
         ("auto",),
         low=1,

@@ -16,8 +16,9 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, Generic, TypeVar
@@ -26,6 +27,9 @@ from nonproj.errors import ClusterError
 from nonproj.workers.pool import OWN_THREADS
 
 _LAST_DESCRIPTOR = 1 << 20
+
+_INTERVAL = 0.2
+"""Seconds between two looks at a copy."""
 
 _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
@@ -76,12 +80,17 @@ class Copy(Generic[_T]):
     """A call in a copy of this process, beside which this one goes on; a context manager, which ends the copy.
 
     Where this process cannot be forked, or the copy dies, this process makes the call when its result is asked for.
-    Messages of the call are logged then, and what it writes to standard error is lost.
+    Messages of the call are logged then; what it writes to standard error, such as its progress, is lost.
 
     Parameters
     ----------
     call : callable
         Its result can be pickled; what it changes in memory is lost.
+
+    Attributes
+    ----------
+    begun : bool
+        Whether there is a copy.
 
     Examples
     --------
@@ -93,17 +102,37 @@ class Copy(Generic[_T]):
     def __init__(self, call: Callable[[], _T]):
         self._call, self._process = call, None
         if can_fork() and "torch" not in sys.modules:  # whose threads may hold locks
-            (self._process,) = fork(1, partial(_answer, call))
+            with contextlib.suppress(OSError):  # too many processes, or too little memory
+                (self._process,) = fork(1, partial(_answer, call))
+        self.begun = self._process is not None
 
     def __enter__(self) -> Copy[_T]:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the copy."""
         if self._process:
             self._process.kill()
 
-    def result(self) -> _T:
-        """Wait for the result of the call, and return it, or raise the exception that the call has raised."""
+    def is_ready(self) -> bool:
+        """Return whether the result is there, or the copy has died."""
+        return self._process is not None and self._process.connection.poll()
+
+    def waits(self) -> Iterator[None]:
+        """Yield a few times a second until the result is there."""
+        while self._process and not self._process.connection.poll(_INTERVAL):
+            yield
+
+    def result(self, wrap: Callable[[Iterable[None]], Iterable[None]] = iter) -> _T:
+        """Wait for the result of the call, and return it, or raise the exception that the call has raised.
+
+        ``wrap(items)`` wraps the loop that waits, such as one that heeds signals.
+        """
+        for _ in wrap(self.waits()):
+            pass
         if self._process is None:
             return self._call()
         try:
@@ -131,8 +160,12 @@ def run_apart(function: Callable[..., _T], *arguments: Any) -> _T:
         return copy.result()
 
 
-def spread(calls: Sequence[Callable[[], _T]], count: int) -> list[_T]:
+def spread(
+    calls: Sequence[Callable[[], _T]], count: int, wrap: Callable[[Iterable[None]], Iterable[None]] = iter
+) -> list[_T]:
     """Return the results of some calls, made by this process and, at the same time, by ``count - 1`` copies of it.
+
+    ``wrap`` is as for `Copy.result`.
 
     Examples
     --------
@@ -142,7 +175,7 @@ def spread(calls: Sequence[Callable[[], _T]], count: int) -> list[_T]:
     shares = [calls[number::count] for number in range(min(count, len(calls)))]
     with contextlib.ExitStack() as stack:
         copies = [stack.enter_context(Copy(partial(_all, share))) for share in shares[1:]]
-        found = [_all(share) for share in shares[:1]] + [copy.result() for copy in copies]
+        found = [_all(share) for share in shares[:1]] + [copy.result(wrap) for copy in copies]
     return [found[number % count][number // count] for number in range(len(calls))]
 
 
@@ -260,6 +293,7 @@ def _receive(connection: Connection, calls: queue.SimpleQueue[bytes]) -> None:
 
 def _failure(error: Exception, *more: Any) -> bytes:
     """Return the reply of a failed call; an error that cannot be pickled is replaced by its text."""
+    error.add_note("".join(traceback.format_exception(error)))
     try:
         reply = pickle.dumps((False, error, *more))
         pickle.loads(reply)

@@ -154,10 +154,10 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
             for each in (
                 ("pruner 1", "segmenter conventions tagger clusters vocabulary"),
                 ("labeler 1", "segmenter conventions tagger clusters vocabulary pruner"),
-                ("network 1", "segmenter conventions tagger clusters vocabulary pruner labeler"),
+                ("network 1", "segmenter conventions tagger clusters vocabulary pruner labeler confidence"),
             )
         ),
-        ("epoch 1", "segmenter conventions tagger clusters vocabulary pruner labeler network confidence encoder"),
+        ("epoch 1", "segmenter conventions tagger clusters vocabulary pruner labeler confidence network encoder"),
     ],
 )
 def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkeypatch, loop, stages):

@@ -1,12 +1,15 @@
 """Training by several processes makes the same file as by one, also when it is interrupted and resumed."""
 
+import os
 import sys
+import time
 
 import pytest
 import toy
 
 from nonproj.components import confidence
 from nonproj.components.trainer import train
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers import copies
 from nonproj.workers.processes import Processes
@@ -54,33 +57,90 @@ def test_several_processes_make_the_same_model(whole, copied, count):
     assert len(copied) > 2, "folds of tags, folds of candidates, confidence"
 
 
-@pytest.mark.parametrize("later", [1, 2])
-def test_an_interrupted_training_goes_on(whole, tmp_path, later):
-    """In the parser's third epoch, when confidence is not complete."""
-    sentences, config, wanted = whole
-    path = tmp_path / "checkpoint"
+def interrupting(epoch, begun):
+    """A progress bar that presses Ctrl-C in an epoch of the parser, and notes the epochs that begin."""
 
-    def interrupt(items, name):
+    def progress(items, name):
+        begun.append(name)
         for number, item in enumerate(items):
-            if name == "epoch 3" and number == 3:
+            if name == epoch and number == 3:
                 raise KeyboardInterrupt
             yield item
 
-    with Processes(2) as processes:
-        stopped = train(sentences, config, checkpoint=path, progress=interrupt, processes=processes)
-    assert stopped.meta["interrupted"] and len(stopped.meta["log"]) == 2 and "confidence" not in stopped.meta
-    begun = []
-    with Processes(later) as processes:
-        resumed = train(
-            sentences,
-            config,
-            checkpoint=path,
-            resume=True,
-            progress=lambda items, name: begun.append(name) or items,
-            processes=processes,
+    return progress
+
+
+@pytest.mark.parametrize(
+    ("later", "slow"),
+    [(1, True), *(pytest.param(*each, marks=pytest.mark.thorough) for each in ((1, False), (2, True), (2, False)))],
+)
+def test_an_interrupted_training_goes_on(whole, tmp_path, monkeypatch, later, slow):
+    """Twice interrupted in the parser's epochs, when confidence is complete, or when it is not."""
+    sentences, config, wanted = whole
+    path, begun = tmp_path / "checkpoint", []
+    with monkeypatch.context() as patch, Processes(2) as processes:
+        patch.setattr(copies.Copy, "is_ready", lambda copy: not slow and not list(copy.waits()))
+        stopped = train(
+            sentences, config, checkpoint=path, progress=interrupting("epoch 3", begun), processes=processes
         )
+    assert stopped.meta["interrupted"] and len(stopped.meta["log"]) == 2
+    assert ("confidence" in stopped.meta) == (not slow) == ("confidence" in Model.load(path).meta["done"])
+    for epoch in ("epoch 3", ""):
+        begun.clear()
+        with Processes(later) as processes:
+            resumed = train(
+                sentences,
+                config,
+                checkpoint=path,
+                resume=True,
+                progress=interrupting(epoch, begun),
+                processes=processes,
+            )
+        assert [name for name in begun if name.startswith("epoch")] == ["epoch 3"]
+        assert "network 1" not in begun
     assert resumed.to_bytes() == wanted
-    assert [name for name in begun if name.startswith("epoch")] == ["epoch 3"]
+
+
+def test_held_out_sentences_are_parsed_as_by_one_process(whole, copied):
+    """With the price of a non-projective tree, which is learnt with confidence."""
+    sentences, config, _ = whole
+    held_out = toy.noisy_sentences(180)[160:]
+    alone = train(sentences, config, held_out=held_out)
+    with Processes(2) as processes:
+        assert train(sentences, config, held_out=held_out, processes=processes).to_bytes() == alone.to_bytes()
+
+
+def test_confidence_is_learnt_beside_network_and_parser(whole):
+    sentences, config, _ = whole
+    begun = []
+    with Processes(2) as processes:
+        train(sentences, config, progress=lambda items, name: begun.append(name) or items, processes=processes)
+    network, parser, waiting = (begun.index(name) for name in ("network 1", "epoch 1", "confidence"))
+    assert network < parser < waiting and not any(name.startswith("confidence: ") for name in begun)
+
+
+def test_a_signal_is_heeded_while_confidence_is_waited_for(whole, monkeypatch):
+    def interrupt(items, name):
+        for item in items:
+            if name == "confidence":
+                raise KeyboardInterrupt
+            yield item
+
+    sentences, config, _ = whole
+    monkeypatch.setattr(confidence, "second_parser", lambda *_: time.sleep(100))
+    with Processes(2) as processes, pytest.raises(KeyboardInterrupt):
+        train(sentences, config, progress=interrupt, processes=processes)
+
+
+@pytest.mark.parametrize("fault", [pytest.param("no copies", marks=pytest.mark.thorough), "dead"])
+def test_without_copies_one_process_trains(whole, monkeypatch, fault):
+    sentences, config, wanted = whole
+    if fault == "no copies":
+        monkeypatch.setattr(copies, "fork", lambda *_: (_ for _ in ()).throw(BlockingIOError(11, "none")))
+    else:
+        monkeypatch.setattr(copies, "_answer", lambda *_: os._exit(9))
+    with Processes(2) as processes:
+        assert train(sentences, config, processes=processes).to_bytes() == wanted
 
 
 def test_an_error_beside_is_that_of_the_training(whole, monkeypatch):

@@ -355,8 +355,9 @@ def test_an_encoder_that_learns_from_many_treebanks(tmp_path):
     assert 'fetch.py "multilingual" --out "data"   "tamil" "UD_Gothic-PROIEL" --paths' in made
     assert "--related" not in made and '--config "configs/multilingual.yaml"' in made
     assert "-o models/multilingual-grandparent-e5-small.nonproj" in made
-    alone = make("-n", "train", "LANG=multilingual")
-    assert alone.returncode == 2 and "make train LANG=multilingual ENCODER=e5-small" in alone.stderr
+    for encoder in ("", "ENCODER=minilm", "ENCODER=multilingual"):
+        other = make("-n", "train", "LANG=multilingual", encoder or "JOBS=1")
+        assert other.returncode == 2 and "make train LANG=multilingual ENCODER=e5-small" in other.stderr
 
 
 def test_an_encoder_that_has_learnt_from_many_treebanks(tmp_path):

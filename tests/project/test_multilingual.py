@@ -40,7 +40,8 @@ def folder(tmp_path):
 
 def joined(folder, *names):
     """Join treebanks; return the sentences to learn from and to test on, and the messages."""
-    command = [sys.executable, SCRIPT, "multilingual", *names, "--source", folder, "--out", folder / "out", "--paths"]
+    options = ["--source", folder, "--out", folder / "out"]  # in the order of the Makefile
+    command = [sys.executable, SCRIPT, "multilingual", *options, *names, "--paths"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     return *(conll.read_all(path) for path in result.stdout.splitlines()), result.stderr
 
@@ -72,5 +73,9 @@ def test_a_missing_treebank_is_named(folder):
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2 and result.stderr.startswith("fetch multilingual: klingon: no treebank is known")
     assert result.stderr.count("\n") == 1
-    result = subprocess.run([sys.executable, SCRIPT, "tamil", "wolof"], capture_output=True, text=True, check=False)
-    assert result.returncode == 2 and "only multilingual consists of several treebanks" in result.stderr
+    for words, message in (
+        (["tamil", "wolof"], "only multilingual consists of several treebanks"),
+        (["multilingual", "--archive", "there.tar.gz"], "multilingual is made from several archives"),
+    ):
+        result = subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False)
+        assert result.returncode == 2 and message in result.stderr
