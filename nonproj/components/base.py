@@ -142,14 +142,14 @@ class Component(SentenceComponent):
         Of the result of `fit`, if it is another one.
     figures : tuple of str
         The names of the figures that it adds to the training history.
-    beside : bool
-        Whether it may be fitted in another process, beside those that come after it, because none of them needs it.
+    parallel : bool
+        Whether it may be fitted in another process while later ones are, because none of these needs it.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[Any] = None
     figures: ClassVar[tuple[str, ...]] = ()
-    beside: ClassVar[bool] = False
+    parallel: ClassVar[bool] = False
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Any:

@@ -63,11 +63,11 @@ class Checkpoint:
     def done(self, known: Sequence[type[Component]]) -> set[str]:
         """Return the names of the components that the checkpoint has, up to the first that it lacks.
 
-        One that is fitted beside later ones may be missing before these.
+        One that is fitted while later ones are may be missing before these.
         """
         done = self.saved.meta.get(DONE) if self.saved else None
         names = set(done) if type(done) is dict else set[str]()
-        missing = (i for i, each in enumerate(known) if each.name not in names and not each.beside)
+        missing = (i for i, each in enumerate(known) if each.name not in names and not each.parallel)
         return names & {each.name for each in known[: next(missing, len(known))]}
 
     def unfinished_of(self, component: type[Component]) -> State | None:

@@ -74,7 +74,7 @@ class ConfidenceComponent(Component):
     """The classifier, and the price of a non-projective tree."""
 
     name, kind = "confidence", Classifier
-    needs, figures, beside = ("segmenter", "tagger", "pruner"), ("confidence", "crossing"), True
+    needs, figures, parallel = ("segmenter", "tagger", "pruner"), ("confidence", "crossing"), True
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Classifier | None:

@@ -165,16 +165,16 @@ def fit_all(
     continued for more epochs.
     """
     done, kept = list[type[Component]](), checkpoint.done(components)
-    with Beside() as beside:
+    with ParallelFits() as fits:
         for number, component in enumerate(components):
             saved = checkpoint.saved if component.name in kept else None
             state = None if saved else checkpoint.unfinished_of(component)
-            save = partial(_save, checkpoint, done, context, beside, component.name)
+            save = partial(_save, checkpoint, done, context, fits, component.name)
             context = context.having(unfinished=UnfinishedFit(state, save))
             if saved or state:
                 context.meta.update(checkpoint.figures_of(component))
                 context = checkpoint.check(fit_component, component, sentences, context, saved)
-            elif beside.begins(component, sentences, context):
+            elif fits.begins(component, sentences, context):
                 context = context.having(fitted={**context.fitted, component.name: None})
                 continue
             else:
@@ -183,13 +183,13 @@ def fit_all(
             later = components[number + 1 :]
             known = any(each.name in kept or checkpoint.unfinished_of(each) for each in later)
             if not saved and later and not known:  # else what the checkpoint has would be lost
-                _save(checkpoint, done, context, beside)
+                _save(checkpoint, done, context, fits)
             release_memory()
-        return beside.gathered(context, wait=not context.meta["interrupted"])
+        return fits.gathered(context, wait=not context.meta["interrupted"])
 
 
-class Beside:
-    """Components that are fitted in copies of this process, beside those that come after them; a context manager.
+class ParallelFits:
+    """Components that are fitted in copies of this process while later ones are fitted here; a context manager.
 
     None of these needs them, except that held-out sentences are parsed with the price of a non-projective tree.
     """
@@ -198,7 +198,7 @@ class Beside:
         self._copies: dict[type[Component], Copy[tuple[Any, dict[str, Any]]]] = {}
         self.fitted: dict[type[Component], Any] = {}
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> ParallelFits:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -207,9 +207,9 @@ class Beside:
 
     def begins(self, component: type[Component], sentences: Sequence[Sentence], context: FitContext) -> bool:
         """Begin to fit a component; return False if it is to be fitted in its turn."""
-        if not component.beside or context.jobs == 1 or context.data.held_out:
+        if not component.parallel or context.jobs == 1 or context.data.held_out:
             return False
-        copy = Copy(partial(_fit_beside, component, sentences, context.having(processes=None)))
+        copy = Copy(partial(_fit_apart, component, sentences, context.having(processes=None)))
         if copy.begun:
             self._copies[component] = copy
         return copy.begun
@@ -230,7 +230,7 @@ def _waiting(context: FitContext, component: type[Component], items: Iterable[No
     return context.progress(items, component.name)
 
 
-def _fit_beside(
+def _fit_apart(
     component: type[Component], sentences: Sequence[Sentence], context: FitContext
 ) -> tuple[Any, dict[str, Any]]:
     """Return a component that has been fitted, and the figures that it adds to the training history."""
@@ -242,13 +242,13 @@ def _save(
     checkpoint: Checkpoint,
     done: Sequence[type[Component]],
     context: FitContext,
-    beside: Beside,
+    fits: ParallelFits,
     name: str = "",
     unfinished: State | None = None,
 ) -> None:
     """Write a checkpoint, with the components that have been fitted meanwhile."""
-    context = beside.gathered(context)
-    checkpoint.save([*done, *beside.fitted], context, name, unfinished)
+    context = fits.gathered(context)
+    checkpoint.save([*done, *fits.fitted], context, name, unfinished)
 
 
 def fit_component(
