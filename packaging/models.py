@@ -95,7 +95,7 @@ class Job(NamedTuple):
 def command(job: Job, more: list[str]) -> list[str]:
     """Return the command that trains and evaluates a model, or continues it."""
     language, _, parts = job.name.rpartition("-")
-    configs = [ROOT / "configs" / f"{name}.yaml" for name in (job.name, language, f"universal-{parts}", "universal")]
+    configs = [ROOT / "configs" / f"{name}.yaml" for name in (language, "universal")]
     config = next((["--config", str(path)] for path in configs if path.is_file()), [])
     treebank = TREEBANKS[language]
     words = python("-m", "nonproj", "train", str(job.train), "--test", str(job.test), *config)

@@ -179,7 +179,10 @@ def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[P
     network = dataclasses.replace(config.network, epochs=(config.network.epochs + 1) // 2)
     training = dataclasses.replace(config.training, models=1, epochs=EPOCHS)
     config = dataclasses.replace(config, tagger=tagger, network=network, training=training)  # which take less time
-    apart = context.having(config=config, processes=None, meta={}, part_of="confidence", unfinished=UnfinishedFit())
+    data, unfinished = context.data._replace(held_out=()), UnfinishedFit()
+    apart = context.having(
+        config=config, data=data, processes=None, meta={}, part_of="confidence", unfinished=unfinished
+    )
     fitted: dict[str, Any] = {"clusters": context.files.clusters, "tagger": None, "segmenter": None}
     absent = {name for name in ("tagger", "segmenter") if not (context.fitted["tagger"] and context.fitted[name])}
     for component in SECOND:
@@ -187,7 +190,6 @@ def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[P
             resumable = apart.having(unfinished=context.unfinished) if component is EncoderComponent else apart
             fitted[component.name] = component.fit(sentences, resumable.having(fitted=dict(fitted)))
             release_memory()
-    data = context.data
     strings = known_strings(data.encoder.vocabularies, [data.tokens[i] for i in data.chosen])
     model = assemble(
         apart.having(

@@ -11,6 +11,9 @@ from nonproj.networks.context_learning import ContextLayers, ContextPass
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows, sum_rows
 
+LEAST = 1e-9
+"""Smaller probabilities count as 0: products with them would become denormal numbers, which take ten times as long."""
+
 
 class NetworkInputs(NamedTuple):
     """The inputs of a network with K hidden units, for some sentences.
@@ -189,6 +192,7 @@ def softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, int, np.n
     scores = scores - scores.max(axis=1, keepdims=True)
     odds = np.exp(scores)
     total = odds.sum(axis=1, keepdims=True)
+    odds[odds < LEAST] = 0.0
     loss = float((np.log(total[places, 0]) - scores[places, gold[places]]).sum())
     wrong = int((scores.argmax(axis=1) != gold).sum())
     odds /= -total

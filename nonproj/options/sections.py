@@ -78,7 +78,7 @@ class PrunerConfig(Section, name="pruner"):
     epochs: int = integer(2, "training epochs", 1, advanced=True)
     bits: int = integer(20, "log2 of the size of the weight table", 10, 28, advanced=True)
     threshold: float = number(
-        1e-4,
+        2e-3,
         "minimum marginal of a candidate arc in training, relative to the word's best head",
         low=0,
         high=1,
@@ -95,7 +95,7 @@ class PrunerConfig(Section, name="pruner"):
 class TrainingConfig(Section, name="training"):
     """The averaged perceptron."""
 
-    epochs: int = integer(10, "training epochs", 1)
+    epochs: int = integer(4, "training epochs", 1)
     decoder: str = choice("relaxed", "relaxed: head automata only; dual: trees", ("relaxed", "dual"), advanced=True)
     margin: float = number(300.0, "required margin of the gold tree, per wrong arc", low=0, advanced=True)
     models: int = integer(1, "number of perceptrons, trained with different sentence orders and averaged", 1, 64)
@@ -163,7 +163,7 @@ class DecodingConfig(Section, name="decoding"):
 class LabelerConfig(Section, name="labeler"):
     """The model that labels the arcs of a tree."""
 
-    epochs: int = integer(8, "training epochs; 0: one label for all arcs", 0, advanced=True)
+    epochs: int = integer(4, "training epochs; 0: one label for all arcs", 0, advanced=True)
     bits: int = integer(22, "log2 of the size of the weight table", 12, 28, advanced=True)
     joint: bool = flag(True, "score labels together with the arcs; needs templates in labelled_arc.yaml", advanced=True)
 

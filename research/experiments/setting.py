@@ -190,7 +190,7 @@ def configuration(setting: Setting, language: str, parts: str) -> Config:
     """Return the configuration that ``make train`` uses."""
     margin, parts = not parts.endswith(PLAIN), parts.removesuffix(PLAIN)
     name = TREEBANKS.get(language, language)
-    names = (f"{name}-{parts}", name, f"universal-{parts}", "universal")
+    names = (f"{name}-{parts}", name, "universal")
     files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
     path = setting.config or (files[0] if files else None)
     config = Config.load(path) if path else Config()

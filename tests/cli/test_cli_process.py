@@ -182,6 +182,3 @@ def test_built_in_configurations():
     for language in set(files) & set(TREEBANKS):
         named, treebank_ = files[language].treebank, TREEBANKS[language]
         assert (named.train, named.test) == (f"data/{treebank_.train}", f"data/{treebank_.test}")
-        third = files[f"{language}-third"]
-        assert third.parts == Config(parts="third").parts
-        assert third.treebank == named

@@ -12,7 +12,7 @@ from naive_network import in_training
 from nonproj.networks.context_learning import ContextLayers
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows
-from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, softmax_loss
+from nonproj.networks.training import LEAST, Dropout, HiddenLayers, NetworkInputs, softmax_loss
 
 UNITS = 2
 
@@ -121,5 +121,6 @@ def test_the_loss_of_classes_is_minus_the_log_probability_of_the_gold_ones(seed)
         expected -= math.log(odds[number] / sum(odds)) if number >= 0 else 0.0
         differences = [(number == k) - x / sum(odds) if number >= 0 else 0.0 for k, x in enumerate(odds)]
         np.testing.assert_allclose(found, differences, atol=1e-6)
+    assert not ((gradient != 0) & (abs(gradient) < LEAST)).any()
     assert loss == pytest.approx(expected, rel=1e-5)
     assert wrong == sum(int(row.argmax()) != number for row, number in zip(scores, gold, strict=True))
