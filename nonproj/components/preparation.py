@@ -43,7 +43,7 @@ left out, because it depends on the version of PyTorch and the processor, too.""
 PROJECTIVE_BELOW = 0.001
 """Parsers return projective trees by default if a smaller share of the training arcs is non-projective.
 
-Chosen on held-out sentences (``research/results/accuracy.md``): UAS rises with a share of 0 and falls from 0.18 % on.
+Chosen on held-out sentences (``research/history.md``): UAS rises with a share of 0 and falls from 0.18 % on.
 """
 
 WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
@@ -51,7 +51,7 @@ WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES),
 
 VECTOR_WORDS = 50_000
 """Words of a file of vectors that a model keeps, beside those of the treebank; the figures in
-``research/results/features.md`` are with as many."""
+``research/history.md`` are with as many."""
 
 log = logging.getLogger("nonproj")
 

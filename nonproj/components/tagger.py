@@ -148,7 +148,7 @@ def further_for_tagger(
     """Return random further sentences for a tagger, about as many words as those that it learns from.
 
     Empty if they lack a column of the treebank, or if it has `TAGGED_ALONE` words or more, whose own tags teach more:
-    see ``research/results/features.md``.
+    see ``research/history.md``.
     """
     words, further = sum(map(len, learnt)), [sentence for sentence in further if is_tagged(sentence)]
     if words >= TAGGED_ALONE or missing_column(further, sentences):

@@ -2,7 +2,7 @@
 
 Accuracy hardly depends on the low bits of weights, nor on small weights.  Each large table is rounded to multiples of
 a step in proportion to the size of its weights, and weights below `DEAD` steps become zero; its type and shape remain,
-so kernels do not change.  ``research/results/rounding.md`` has sizes and accuracy by step.
+so kernels do not change.  ``research/history.md`` has sizes and accuracy by step.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ MOST = 6
 
 LABEL_MARGIN = 40.0
 """The margin of the labeler, and of labels that are scored with the arcs: the unit in which other models' scores of
-labels are added.  A margin of 100 gained nothing (``research/results/accuracy.md``)."""
+labels are added.  A margin of 100 gained nothing (``research/history.md``)."""
 
 BEAM = 3.0
 """Beam: candidate labels score less than the best one by at most this multiple of the labeler's margin."""

@@ -28,11 +28,11 @@ MISSED = 0.1
 
 LEARNING_RATE = 0.1
 """That of the linear models, times a factor for sentences; half and twice as large ones were no better there
-(``research/results/features.md``)."""
+(``research/history.md``)."""
 
 COPIES = 1
 """Copies of the training text with varied line breaks, beside the text as it is; three were no better
-(``research/results/features.md``)."""
+(``research/history.md``)."""
 
 _CASE_BITS = 16
 

@@ -27,10 +27,9 @@ from nonproj_workbench.audit.suspicions import Suspicion, find_suspicions
 from research.experiments.__main__ import run_program
 from research.experiments.layout import percent, table
 from research.experiments.neural import known
-from research.experiments.neural_training import development
 from research.experiments.planting import KINDS, Planted, Usage, plant
 from research.experiments.provenance import script, stamp
-from research.experiments.setting import Setting, configuration, model_file, treebank
+from research.experiments.setting import Setting, configuration, development, model_file, treebank
 from research.experiments.store import Row, write_rows
 from research.experiments.text import LANGUAGES, PARTS, made, parse_arguments
 

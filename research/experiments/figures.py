@@ -19,10 +19,10 @@ from research.experiments.provenance import EXPERIMENTS, is_current, sections
 from research.experiments.setting import ROOT
 from research.experiments.text import NOTE
 
-MODULES = ("text", "rounding", "audit", "proofs", "all_arcs", "annotating")
+MODULES = ("text", "audit", "proofs", "all_arcs", "annotating")
 """Modules of `research.experiments` that each make the page of the same name, cheapest first."""
 
-ENCODERS = ("neural", "neural_training", "neural_confidence", "neural_weights")
+ENCODERS = ("neural",)
 """Modules that do so, and fine-tune encoders."""
 
 

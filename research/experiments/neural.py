@@ -136,7 +136,7 @@ def encoder_of(language: str) -> str:
     return ENCODERS.get(language, OTHERS)
 
 
-def encoder_model(setting: Setting, language: str, changes: Mapping[str, object] = NO_CHANGES, way: str = "") -> Path:
+def encoder_model(setting: Setting, language: str, changes: Mapping[str, object] = NO_CHANGES) -> Path:
     """Return the file of a model with an encoder; if it is missing, fine-tune the encoder and add it to the linear one.
 
     Encoder and linear model learn independently, so this is the model of ``nonproj train --encoder``, but for the
@@ -148,10 +148,8 @@ def encoder_model(setting: Setting, language: str, changes: Mapping[str, object]
     language : str
     changes : mapping of str to value
         Options of the encoder, ``encoder.NAME``, that are not the default ones.
-    way : str
-        What the name of the file says of them.
     """
-    path = setting.models / f"{language}-{encoder_of(language)}{way}.nonproj"
+    path = setting.models / f"{language}-{encoder_of(language)}.nonproj"
     if path.exists():
         check_encoder(path, changes)
         return path

@@ -1,8 +1,8 @@
 """What the figures of each page of results depend on, recorded on the page when it is made.
 
-    python -m research.experiments.provenance          # list the records that differ from this version
-    python -m research.experiments.provenance --mark   # mark these pages
-    python -m research.experiments.provenance joint    # record this version on a page written by hand
+    python -m research.experiments.provenance               # list the records that differ from this version
+    python -m research.experiments.provenance --mark        # mark these pages
+    python -m research.experiments.provenance joint-tags    # record this version on a page written by hand
 
 A record is a paragraph below the title of a page, or of one of its sections.  Nothing but the repository is read, and
 nothing trained, so `research/tests/test_provenance.py` finds stale pages at once.  Of the code, only the number
@@ -232,20 +232,13 @@ def _grandparents(*languages: str, text: bool = False, **changes: object) -> Cal
 _UNIVERSAL = (*script("treebanks").RELEASED, "greek", "english-ewt")
 
 PAGES: dict[str, Callable[[], Ingredients]] = {
-    "accuracy": _grandparents("danish", "basque", "dutch", "english"),
-    "features": _grandparents("danish", "basque", "dutch", "greek", "english"),
     "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
     "text": _grandparents(*_UNIVERSAL, text=True),
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
-    "neural-training": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
-    "neural-confidence": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
-    "neural-weights": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
-    "distilling": _grandparents("english-ewt", text=True),
     "annotating": _annotating,
     "audit": _grandparents("english-ewt", "greek", "afrikaans"),
     "proofs": _small("proofs"),
     "all-arcs": _small("all_arcs"),
-    "rounding": _grandparents("english-ewt", "greek", "afrikaans", "vietnamese", "tamil", text=True),
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""
 

@@ -141,11 +141,26 @@ def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
     """Return the training and test files of a language; fetch them if they are missing."""
     if language in setting.files:
         return setting.files[language]
+    train_file, test_file = _fetched(setting, language)[:2]
+    return train_file, test_file
+
+
+def development(setting: Setting, language: str) -> Path:
+    """Return the development file of a treebank, the test file of one in ``files``; fetch it if it is missing."""
+    if language in setting.files:
+        return setting.files[language][1]
+    files = _fetched(setting, language)
+    if len(files) < 3:
+        raise SystemExit(f"{language} has no development file; choose another treebank")
+    return files[2]
+
+
+def _fetched(setting: Setting, language: str) -> list[Path]:
+    """Return the training and test files of a known treebank, and its development file if it has one."""
     name = TREEBANKS.get(language, language)
     command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), name, "--out", str(setting.data), "--paths"]
     output = subprocess.run(command, stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
-    train_file, test_file = output.splitlines()[:2]
-    return Path(train_file), Path(test_file)
+    return [Path(line) for line in output.splitlines()]
 
 
 def model_file(setting: Setting, language: str, parts: str) -> Path:

@@ -15,9 +15,8 @@ from encoders import write_folder  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
-from research.experiments import neural, neural_training, text  # noqa: E402
+from research.experiments import neural, text  # noqa: E402
 from research.experiments.setting import Setting  # noqa: E402
-from research.experiments.store import read_rows  # noqa: E402
 
 
 @pytest.fixture
@@ -44,18 +43,3 @@ def test_a_missing_model_is_trained(setting):
     assert neural.encoder_model(setting, "tamil", {"encoder.epochs": 1}) == path and path.stat().st_mtime_ns == made
     with pytest.raises(ModelError, match="the options of its encoder are not today's"):
         neural.encoder_model(setting, "tamil")
-
-
-def test_ways_to_train_are_compared(setting, monkeypatch):
-    ways = {name: (title, changes | {"encoder.epochs": 1}) for name, (title, changes) in neural_training.WAYS.items()}
-    monkeypatch.setattr(neural_training, "WAYS", ways)
-    neural_training.measure(setting, ["tamil"])
-    rows = read_rows(setting.results / neural_training.FILE)
-    assert [(row["way"], row["method"]) for row in rows] == [
-        (way, method) for way in ways for method in neural_training.SHOWN
-    ]
-    by_way = {way: {row["method"]: row for row in rows if row["way"] == way} for way in ways}
-    for way in ("words", "trees"):  # without structures, siblings and grandparents score nothing
-        assert by_way[way]["exact"]["uas"] == by_way[way]["arborescence"]["uas"]
-    page = (setting.results / "neural-training.md").read_text(encoding="utf-8")
-    assert [f"| {title} |" in page for title, _ in ways.values()] == [True] * len(ways)

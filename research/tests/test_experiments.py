@@ -28,7 +28,7 @@ from nonproj.errors import ModelError  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from research.experiments import __main__ as program  # noqa: E402
 from research.experiments import confidence, layout, methods, runner, store, table2, table3  # noqa: E402
-from research.experiments.setting import RANDOM, Setting  # noqa: E402
+from research.experiments.setting import RANDOM, Setting, development, treebank  # noqa: E402
 
 
 def scrambled(count: int, seed: int) -> str:
@@ -435,3 +435,16 @@ def test_make_has_a_target_for_each():
 def test_the_confidence_experiment_leaves_out_models_of_the_classifier():
     parser = SimpleNamespace(classifier=Classifier(0.5, "given", "tagged", "text"))
     assert confidence._with_classifier(parser, tagged=None, text=None).classifier == Classifier(0.5, "given")
+
+
+def test_the_development_file_is_the_third_one_that_is_fetched(setting, monkeypatch):
+    """Of a treebank in ``files``, it is the test file."""
+    language = next(iter(setting.files))
+    assert development(setting, language) == setting.files[language][1]
+    fetched = SimpleNamespace(stdout="a-train.conllu\na-test.conllu\na-dev.conllu\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: fetched)
+    assert development(setting, "a") == Path("a-dev.conllu")
+    assert treebank(setting, "a") == (Path("a-train.conllu"), Path("a-test.conllu"))
+    fetched.stdout = "a-train.conllu\na-test.conllu\n"
+    with pytest.raises(SystemExit, match="a has no development file"):
+        development(setting, "a")

@@ -21,13 +21,12 @@ pytest.importorskip("udtools")
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
 
-from classifiers import add_classifier  # noqa: E402
 from encoders import random_scorer, write_folder  # noqa: E402
 
 from nonproj.io import conll  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
-from research.experiments import neural, neural_confidence, neural_trees, neural_weights, text, untagged  # noqa: E402
+from research.experiments import neural, neural_trees, text, untagged  # noqa: E402
 from research.experiments.provenance import recorded, sections  # noqa: E402
 from research.experiments.setting import Setting, model_file, treebank  # noqa: E402
 from research.experiments.store import read_rows, write_rows  # noqa: E402
@@ -130,44 +129,3 @@ def test_danish_without_tags_has_a_section(setting, tmp_path):
     page = (tmp_path / "neural.md").read_text(encoding="utf-8")
     line = f"| linear | {100 * found['without_punctuation']['uas']:.2f} |"
     assert page.index("## From raw text") < page.index(line) < page.index("## What exact trees are worth")
-
-
-def test_weights_are_compared(setting, tmp_path, monkeypatch):
-    """A model with other weights scores as one that was trained with them."""
-    path = neural.encoder_model(setting, "tamil")
-    changed = neural_weights.with_weights(Model.load(path), (1.4, 0.35, 2.0))
-    before, after = (Parser(model).pretrained for model in (Model.load(path), changed))
-    assert (after.scale / before.scale, after.label_scale / before.label_scale) == pytest.approx((2.0, 0.5))
-    assert after.tags.scale / before.tags.scale == pytest.approx(2.0)
-    assert Parser(Model.load(path)).pretrained.scale == before.scale
-    monkeypatch.setattr(neural_weights, "settings", lambda: [neural_weights.DEFAULTS, (2.0, 0.7, 1.0)])
-    neural_weights.measure(dataclasses.replace(setting, results=tmp_path), ["tamil"])
-    page = (tmp_path / "neural-weights.md").read_text(encoding="utf-8")
-    assert "|  | 2 | 0.7 | 1 |" in page and len(read_rows(tmp_path / neural_weights.FILE)) == 2
-
-
-def test_confidence_and_k_best_trees_are_judged(setting, tmp_path):
-    """The figures are those of ``evaluate --calibration``; more trees are never worse."""
-    model = Model.load(neural.encoder_model(setting, "tamil"))
-    add_classifier(model)
-    own = dataclasses.replace(setting, results=tmp_path, models=tmp_path)
-    path = neural_confidence.model_of(dataclasses.replace(own, models=save(model, tmp_path)), "tamil")
-    neural_confidence.measure(own, ["tamil"])
-    rows = read_rows(tmp_path / neural_confidence.FILE)
-    command = ["evaluate", "-q", "-m", str(path), "--tag", "--calibration", "--json", str(treebank(own, "tamil")[1])]
-    found = json.loads(subprocess.check_output([sys.executable, "-m", "nonproj", *command], cwd=ROOT))
-    for row in rows:
-        if row["input"] == "predicted tags":
-            assert row["calibration_error"] == pytest.approx(found[row["about"]]["calibration_error"], abs=1e-6)
-    best = [row for row in rows if row["input"] == "k best"]
-    assert [row["about"] for row in best] == list(neural_confidence.K)
-    assert sorted(row["uas"] for row in best) == [row["uas"] for row in best]
-    assert best[0]["uas"] == pytest.approx(rows[0]["right"]) and best[0]["certified"] > 0
-    page = (tmp_path / "neural-confidence.md").read_text(encoding="utf-8")
-    assert page.count("| UD Tamil TTB 2.12 |") == len(rows) == 6 + len(best)
-
-
-def save(model, folder):
-    """Save a model under the name of one with a classifier; return the folder."""
-    model.save(folder / "tamil-e5-small-confidence.nonproj")
-    return folder

@@ -122,20 +122,20 @@ def test_an_experiments_own_settings_change_its_record(monkeypatch):
 
 
 def test_the_command_lists_marks_and_records(tmp_path, capsys):
-    path = tmp_path / "research" / "results" / "features.md"
+    path = tmp_path / "research" / "results" / "confidence.md"
     path.parent.mkdir(parents=True)
     path.write_text("# Joint\n\nText.\n", encoding="utf-8")
-    now = SECTIONS["features"][2]()
-    stamp(path, "features", now._replace(templates="other"))
+    now = SECTIONS["confidence"][2]()
+    stamp(path, "confidence", now._replace(templates="other"))
     assert f"{EARLIER}: templates.\n" in path.read_text(encoding="utf-8")
     path.write_text(re.sub(re.escape(EARLIER) + ".*\n", "", path.read_text(encoding="utf-8")), encoding="utf-8")
     assert provenance.main(["--root", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "features (research/results/features.md): templates\n"
+    assert capsys.readouterr().out == "confidence (research/results/confidence.md): templates\n"
     assert EARLIER not in path.read_text(encoding="utf-8")
     provenance.main(["--root", str(tmp_path), "--mark"])
     assert f"{EARLIER}: templates.\n\nText.\n" in path.read_text(encoding="utf-8")
     capsys.readouterr()
-    assert provenance.main(["--root", str(tmp_path), "features"]) == 0
+    assert provenance.main(["--root", str(tmp_path), "confidence"]) == 0
     assert capsys.readouterr().out == ""
     assert recorded(path.read_text(encoding="utf-8")) == now
     assert path.read_text(encoding="utf-8").endswith("learning " + str(LEARNING) + ".\n\nText.\n")
@@ -185,14 +185,15 @@ def test_options_that_change_nothing_do_not_count():
 
 def test_pages_of_an_earlier_version_are_made_again_and_others_are_not(monkeypatch, capsys):
     ran = []
-    monkeypatch.setattr(figures, "is_stale", lambda name: name in ("table2", "proofs", "accuracy"))
+    monkeypatch.setattr(figures, "is_stale", lambda name: name in ("table2", "proofs", "joint-tags"))
     done = SimpleNamespace(returncode=0)
     monkeypatch.setattr(figures.subprocess, "run", lambda command, **_: ran.append(command) or done)
     assert figures.main(["--data", "somewhere"]) == 0
     commands = [[part for part in command if part.startswith("research") or part == "table2"] for command in ran]
     assert commands == [["research.experiments.proofs"], ["research.experiments", "table2"]]
     assert all(command[-2:] == ["--data", "somewhere"] for command in ran)
-    assert "accuracy: of an earlier version, written by hand: research/results/accuracy.md" in capsys.readouterr().out
+    written = "joint-tags: of an earlier version, written by hand: systems/results/joint-tags.md"
+    assert written in capsys.readouterr().out
 
 
 def test_a_command_that_fails_ends_the_run(monkeypatch):

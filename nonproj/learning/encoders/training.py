@@ -66,7 +66,7 @@ STRUCTURES = "-structures"
 
 PIECES = 30_000
 """Maximum number of word pieces that the model keeps: all that English has in MiniLM, an eighth of those of e5-small,
-whose other languages the treebank does not need (``research/results/accuracy.md``)."""
+whose other languages the treebank does not need (``research/history.md``)."""
 
 ENCODER_DROPOUT = 0.1
 """Dropout rate of the encoder itself, as in its pretraining."""

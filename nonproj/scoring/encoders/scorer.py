@@ -18,7 +18,7 @@ from nonproj.scoring.vocabulary import Tokens
 
 WEIGHT, LABEL_WEIGHT, TAG_WEIGHT = 0.7, 0.7, 1.0
 """Factors of an encoder's scores of parts, labels and tags, in margins of the linear models.  None of eleven others was
-significantly better (``research/results/neural-weights.md``)."""
+significantly better (``research/history.md``)."""
 
 _MOST_KEPT = 256
 """Maximum number of sentences whose vectors a thread keeps."""
