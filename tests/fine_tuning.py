@@ -27,7 +27,6 @@ SMALL = {
     "segmenter.epochs": 0,
     "confidence.share": 0,
     "training.epochs": 1,
-    "training.models": 1,
     "labeler.epochs": 1,
     "pruner.epochs": 1,
     "features.bits": 12,

@@ -78,7 +78,7 @@ def _run(
         log.info("and on %d sentences, %d words, parsed automatically: %s", *named)
     words = sum(map(len, chain(sentences, silver, related)))
     with (
-        worker_pool(options) as workers,
+        worker_pool(with_values(options, jobs=None)) as workers,
         resumable(checkpoint, options.resume),
         training_progress(options, config, words) as progress,
     ):
@@ -89,9 +89,9 @@ def _run(
             checkpoint=checkpoint,
             resume=options.resume,
             progress=progress,
-            workers=None if options.jobs > 1 else workers,
+            workers=workers,
             shards=options.shards,
-            processes=workers if options.jobs > 1 else None,
+            jobs=options.jobs,
             silver=silver,
             related=related,
             start=start,

@@ -43,7 +43,7 @@ def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float
         "labeler": 1.3 * config.labeler.epochs / 8,
         "confidence": 5.9 * min(1.0, config.confidence.share * 10),
         "network": 3.0 * config.network.epochs / 10,
-        "parser": 2.6 * training.epochs * training.models / 10,
+        "parser": 2.6 * training.epochs / 10,
     }
     if config.encoder.folder:
         times["encoder"] = 60.0

@@ -76,9 +76,8 @@ class FitContext:
     files : TrainingFiles
     shards : ShardWorkers or None
         Workers that train a parser by iterative parameter mixing; None for this process alone.
-    processes : Processes or None
-        Worker processes that train the perceptrons of ``training.models`` in parallel, if there are no shards.  Folds
-        and components are then trained by as many processes, copies of this one.
+    processes : int
+        The number of processes, copies of this one, that train folds and components; see `jobs`.
     meta : dict
         The training history, stored with the model, to which a component adds its figures.
     unfinished : UnfinishedFit
@@ -94,7 +93,7 @@ class FitContext:
     data: TrainingData = TrainingData()
     files: TrainingFiles = TrainingFiles()
     shards: ShardWorkers | None = None
-    processes: Any = None
+    processes: int = 1
     meta: dict[str, Any] = dataclasses.field(default_factory=dict)
     unfinished: UnfinishedFit = UnfinishedFit()
     part_of: str = ""
@@ -107,7 +106,7 @@ class FitContext:
     @property
     def jobs(self) -> int:
         """The number of processes; 1 with shards, or with a pretrained encoder, whose training uses all cores."""
-        return self.processes.size if self.processes and not (self.shards or self.files.encoder) else 1
+        return 1 if self.shards or self.files.encoder else self.processes
 
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         """Return the results of some calls, which several processes make, if there are several."""

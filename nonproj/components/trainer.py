@@ -65,7 +65,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
     progress: Callable[..., Any] | None = None,
     workers: Any = None,
     shards: int | None = None,
-    processes: Any = None,
+    jobs: int = 1,
     components: Sequence[type[Component]] = (),
     silver: Sequence[Sentence] = (),
     related: Sequence[Sentence] = (),
@@ -92,9 +92,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
         Workers that train the parser by iterative parameter mixing; see `nonproj.workers.pool`.
     shards : int, optional
         Number of shards; by default that of the checkpoint, or else one for each worker.
-    processes : Processes, optional
-        Worker processes that train the perceptrons of ``training.models`` in parallel.  Folds and confidence are then
-        trained by as many processes, where this one can be forked; the model is the same.
+    jobs : int
+        Number of processes that train folds and confidence, where this one can be forked; the model is the same.
     components : sequence of Component, optional
         Components of your own that the model has, too, in this order; see `nonproj.components.base`.
     silver : sequence of Sentence, optional
@@ -149,9 +148,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
     files = context.files
     digest = training_digest(context.data.sentences, config, files.templates, shards, files.vectors, start)
     pool = ShardWorkers(workers, shards) if workers and shards else None
-    context = fit_all(
-        order, treebank, context.having(shards=pool, processes=processes), Checkpoint(path, digest, saved)
-    )
+    context = fit_all(order, treebank, context.having(shards=pool, processes=jobs), Checkpoint(path, digest, saved))
     log.info("training took %.1f s", time.perf_counter() - began)
     return assemble(context)
 
@@ -209,7 +206,7 @@ class ParallelFits:
         """Begin to fit a component; return False if it is to be fitted in its turn."""
         if not component.parallel or context.jobs == 1 or context.data.held_out:
             return False
-        copy = Copy(partial(_fit_apart, component, sentences, context.having(processes=None)))
+        copy = Copy(partial(_fit_apart, component, sentences, context.having(processes=1)))
         if copy.begun:
             self._copies[component] = copy
         return copy.begun

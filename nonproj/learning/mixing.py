@@ -30,7 +30,7 @@ from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace, Bools
 from nonproj.workers.cluster import RESUBMISSIONS
-from nonproj.workers.pool import LostError, SharingWorkers, Workers, in_order
+from nonproj.workers.pool import LostError, SharingWorkers, in_order
 
 Columns: TypeAlias = Sequence[Sequence[Any]]
 """What `make_examples` takes of each sentence."""
@@ -132,47 +132,6 @@ def train_shard(
     perceptron.step = step
     missed = sum(perceptron.update(shard[i]) for i in order)
     return ShardUpdate(sparse(perceptron.weights, before), sparse(perceptron.total), len(order), missed)
-
-
-def train_apart(
-    workers: Workers,
-    learner: PerceptronArguments,
-    perceptrons: Sequence[Perceptron],
-    orders: Sequence[np.ndarray],
-    columns: Columns,
-) -> int:
-    """Train perceptrons one epoch each, on all sentences, in worker processes; the results are those of this process.
-
-    Parameters
-    ----------
-    workers : Processes
-    learner : PerceptronArguments
-    perceptrons : list of Perceptron
-        Changed in place.
-    orders : list of ndarray of int
-        The order of the sentences for each perceptron.
-    columns : Columns
-
-    Returns
-    -------
-    int
-        Number of words whose gold arc was missed, of all perceptrons.
-    """
-    pairs = zip(perceptrons, orders, strict=True)
-    tasks = ((learner, sparse(p.weights), p.step, columns, order) for p, order in pairs)
-    missed = 0
-    updates = in_order(workers, train_everything, tasks)
-    for perceptron, update in zip(perceptrons, updates, strict=True):
-        mix(perceptron, [update])
-        missed += update.missed
-    return missed
-
-
-def train_everything(
-    learner: PerceptronArguments, weights: SparseEntries, step: int, columns: Columns, order: np.ndarray
-) -> ShardUpdate:
-    """Train one epoch on all sentences, in a process that keeps nothing; see `train_apart` and `train_shard`."""
-    return train_shard(learner, weights, step, make_examples(learner.parts, *columns), order)
 
 
 def check_shards(shards: int, sentences: int) -> None:

@@ -197,10 +197,9 @@ class TrainingData(NamedTuple):
         numbers, first, counts = np.unique(own // self.copies, return_index=True, return_counts=True)
         return np.append(own[first + (numbers + turn) % counts], self.chosen[len(own) :])
 
-    def order(self, epoch: int, stream: Stream, model: int = 0) -> np.ndarray:
+    def order(self, epoch: int, stream: Stream) -> np.ndarray:
         """Return the order of the chosen sentences: it follows from arguments and seed, so a resumed run repeats it."""
-        numbers = [model] if model else []
-        order = generator(self.seed, stream, epoch, *numbers).permutation(len(self.sentences))
+        order = generator(self.seed, stream, epoch).permutation(len(self.sentences))
         found: np.ndarray = order[np.isin(order, self.chosen) & self.in_epoch(epoch)[order]]
         return found
 

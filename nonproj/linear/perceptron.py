@@ -63,56 +63,42 @@ class AveragedWeights:
 
     def mean(self) -> Float32s:
         """Return the mean of the weights over all steps since the average was started, float32."""
-        return mean_of([self])
+        mean = np.empty_like(self.weights)
+        for part in _pieces(mean):
+            mean[part] = self._mean_of(part)
+        return mean
 
+    def start_epoch(self, epoch: int, average_from: int) -> None:
+        """Restart the average before epoch ``average_from``, counted from 1; ``epoch`` is the coming one, from 0."""
+        if epoch + 1 == average_from:
+            self.total[:], self.step = 0.0, 1
 
-def mean_of(several: Sequence[AveragedWeights]) -> Float32s:
-    """Return the mean of the averaged weights of some perceptrons, float32; features have the same places in each."""
-    mean = np.zeros_like(several[0].weights)
-    for part in _pieces(mean):
-        mean[part] = _mean_of(several, part)
-    return mean
+    def rounded_mean(self) -> tuple[Int16s, float]:
+        """Return what `nonproj.linear.weights.quantise` returns of the mean, which is not in memory as a whole.
 
+        Examples
+        --------
+        >>> averaged = AveragedWeights(4)
+        >>> averaged.weights[:2] = 1.0, -0.5
+        >>> table, scale = averaged.rounded_mean()
+        >>> np.round(table[:3] * scale, 3).tolist()
+        [1.0, -0.5, 0.0]
+        """
+        scale = scale_for(max(largest(self._mean_of(part)) for part in _pieces(self.weights)))
+        rounded = np.empty(self.weights.shape, np.int16)
+        for part in _pieces(self.weights):
+            rounded[part] = quantise(self._mean_of(part), scale)[0]
+        return rounded, scale
 
-def rounded_mean(several: Sequence[AveragedWeights]) -> tuple[Int16s, float]:
-    """Return what `nonproj.linear.weights.quantise` returns of `mean_of`, which is not in memory as a whole.
-
-    Examples
-    --------
-    >>> averaged = AveragedWeights(4)
-    >>> averaged.weights[:2] = 1.0, -0.5
-    >>> table, scale = rounded_mean([averaged])
-    >>> np.round(table[:3] * scale, 3).tolist()
-    [1.0, -0.5, 0.0]
-    """
-    weights = several[0].weights
-    scale = scale_for(max(largest(_mean_of(several, part)) for part in _pieces(weights)))
-    rounded = np.empty(weights.shape, np.int16)
-    for part in _pieces(weights):
-        rounded[part] = quantise(_mean_of(several, part), scale)[0]
-    return rounded, scale
+    def _mean_of(self, part: slice) -> Float32s:
+        """Return a part of the mean, float32."""
+        mean: Float32s = (self.weights[part] - self.total[part] / self.step).astype(np.float32)
+        return mean
 
 
 def _pieces(table: np.ndarray) -> Iterator[slice]:
     """Yield the parts of a table that are computed at a time."""
     return (slice(begin, begin + _AT_ONCE) for begin in range(0, len(table), _AT_ONCE))
-
-
-def _mean_of(several: Sequence[AveragedWeights], part: slice) -> Float32s:
-    """Return a part of the mean of the averaged weights, float32."""
-    mean: Float32s = np.zeros_like(several[0].weights[part])
-    for each in several:
-        mean += (each.weights[part] - each.total[part] / each.step).astype(np.float32)
-    if len(several) > 1:
-        mean /= np.float32(len(several))
-    return mean
-
-
-def start_epoch(epoch: int, several: Sequence[AveragedWeights], average_from: int) -> None:
-    """Restart the averages before epoch ``average_from``, counted from 1; ``epoch`` is the coming one, from 0."""
-    if epoch + 1 == average_from:
-        for each in several:
-            each.total[:], each.step = 0.0, 1
 
 
 @kernel

@@ -195,6 +195,9 @@ def _model(contents: container.Contents, path: str) -> Model:
         raise ModelError(f"{path}: a model for {header['kind']}, not for parsing")
     if any(type(header.get(name)) is not kind for name, kind in _FIELDS.items()):
         raise ModelError(f"{path}: not a model: the header lacks one of {', '.join(_FIELDS)}")
+    training = header["config"].get("training")
+    if isinstance(training, dict):
+        training.pop("models", None)  # of earlier versions: the number of perceptrons whose mean the weights are
     try:
         config = Config.from_dict(header["config"])
     except ConfigError as error:

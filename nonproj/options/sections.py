@@ -98,7 +98,6 @@ class TrainingConfig(Section, name="training"):
     epochs: int = integer(4, "training epochs", 1)
     decoder: str = choice("relaxed", "relaxed: head automata only; dual: trees", ("relaxed", "dual"), advanced=True)
     margin: float = number(300.0, "required margin of the gold tree, per wrong arc", low=0, advanced=True)
-    models: int = integer(1, "number of perceptrons, trained with different sentence orders and averaged", 1, 64)
     average_from: int = integer(
         3, "first epoch of averaging; if training has fewer epochs, all are averaged", 1, advanced=True
     )

@@ -50,7 +50,6 @@ LEARNT = {"danish": (100, 1000), "greek": (100, 0)}
 
 COMMON = {
     "training.tags": "gold",
-    "training.models": 1,
     "training.epochs": 6,
     "confidence.share": 0.0,
     "segmenter.epochs": 0,

@@ -44,7 +44,7 @@ from nonproj_systems.tsp.sparse import NO_CUTS
 from nonproj_systems.tsp.sparse import make_graph as sparse_graph
 
 SMALL = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits", "tagger.bits"), 12)
-SMALL |= dict.fromkeys(("training.epochs", "pruner.epochs", "tagger.epochs", "training.models"), 1)
+SMALL |= dict.fromkeys(("training.epochs", "pruner.epochs", "tagger.epochs"), 1)
 SMALL |= dict.fromkeys(("pruner.folds", "network.epochs", "tagger.network_epochs", "segmenter.epochs"), 0)
 
 TREES = [

@@ -10,7 +10,7 @@ from nonproj.cli.main import main
 from nonproj.io import conll
 from nonproj.model.model import Model
 
-SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
+SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16"]
 SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
 SMALL += ["tagger.restarts=1", "tagger.folds=2"]
 OPTIONS = ["--epochs", "2", *(f"--set={option}" for option in SMALL)]

@@ -18,7 +18,7 @@ from nonproj.io import conll
 from nonproj.model import catalogue
 from nonproj.model.model import Model
 
-SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16", "training.models=1"]
+SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16"]
 SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
 SMALL += ["tagger.restarts=1", "tagger.folds=2"]
 SMALL += ["treebank.name=Toy", "treebank.licence=CC0"]

@@ -14,7 +14,7 @@ from nonproj.cli.main import main
 from nonproj.components.base import WeightTable, assemble
 from nonproj.components.labeler import LabelerComponent
 from nonproj.components.network import NetworkComponent
-from nonproj.components.parser import Perceptrons
+from nonproj.components.parser import ParserTraining
 from nonproj.components.pruner import new_pruner
 from nonproj.components.tagger import TaggerComponent
 from nonproj.components.trainer import fit_component, train
@@ -168,7 +168,7 @@ def test_without_a_step_a_model_parses_as_before(start):
     context = context_of(few(10), config, start=dataclasses.replace(start, config=config))
     for component in (LabelerComponent, NetworkComponent):
         context = fit_component(component, few(10), context)
-    table, pruner = Perceptrons(context).mean(), WeightTable(new_pruner(context).weights)
+    table, pruner = ParserTraining(context).mean(), WeightTable(new_pruner(context).weights)
     np.testing.assert_array_equal(table.weights, start.weights["parser"])
     model = assemble(context.having(fitted={**context.fitted, "parser": table, "pruner": pruner}))
     assert "advcl" in model.labels and model.labels[: len(start.labels)] == start.labels

@@ -242,7 +242,7 @@ def test_sentences_that_are_tested_on_are_left_out(tmp_path, capsys):
     options = [
         f"--set={key}={value}" for key, value in (toy.QUICK | {"segmenter.epochs": 0, "confidence.share": 0}).items()
     ]
-    options += ["--epochs=1", "--set=training.models=1", "--set=pruner.folds=0", "--set=tagger.epochs=1"]
+    options += ["--epochs=1", "--set=pruner.folds=0", "--set=tagger.epochs=1"]
     options += [f"--set={name}.bits=14" for name in ("features", "pruner", "labeler", "tagger")]
     arguments = [
         "train",

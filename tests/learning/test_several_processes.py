@@ -12,7 +12,6 @@ from nonproj.components.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers import copies
-from nonproj.workers.processes import Processes
 
 OPTIONS = toy.QUICK | {
     "features.bits": 14,
@@ -52,8 +51,7 @@ def whole():
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.thorough)])
 def test_several_processes_make_the_same_model(whole, copied, count):
     sentences, config, wanted = whole
-    with Processes(count) as processes:
-        assert train(sentences, config, processes=processes).to_bytes() == wanted
+    assert train(sentences, config, jobs=count).to_bytes() == wanted
     assert len(copied) > 2, "folds of tags, folds of candidates, confidence"
 
 
@@ -78,24 +76,15 @@ def test_an_interrupted_training_goes_on(whole, tmp_path, monkeypatch, later, sl
     """Twice interrupted in the parser's epochs, when confidence is complete, or when it is not."""
     sentences, config, wanted = whole
     path, begun = tmp_path / "checkpoint", []
-    with monkeypatch.context() as patch, Processes(2) as processes:
+    with monkeypatch.context() as patch:
         patch.setattr(copies.Copy, "is_ready", lambda copy: not slow and not list(copy.waits()))
-        stopped = train(
-            sentences, config, checkpoint=path, progress=interrupting("epoch 3", begun), processes=processes
-        )
+        stopped = train(sentences, config, checkpoint=path, progress=interrupting("epoch 3", begun), jobs=2)
     assert stopped.meta["interrupted"] and len(stopped.meta["log"]) == 2
     assert ("confidence" in stopped.meta) == (not slow) == ("confidence" in Model.load(path).meta["done"])
     for epoch in ("epoch 3", ""):
         begun.clear()
-        with Processes(later) as processes:
-            resumed = train(
-                sentences,
-                config,
-                checkpoint=path,
-                resume=True,
-                progress=interrupting(epoch, begun),
-                processes=processes,
-            )
+        progress = interrupting(epoch, begun)
+        resumed = train(sentences, config, checkpoint=path, resume=True, progress=progress, jobs=later)
         assert [name for name in begun if name.startswith("epoch")] == ["epoch 3"]
         assert "network 1" not in begun
     assert resumed.to_bytes() == wanted
@@ -106,15 +95,13 @@ def test_held_out_sentences_are_parsed_as_by_one_process(whole, copied):
     sentences, config, _ = whole
     held_out = toy.noisy_sentences(180)[160:]
     alone = train(sentences, config, held_out=held_out)
-    with Processes(2) as processes:
-        assert train(sentences, config, held_out=held_out, processes=processes).to_bytes() == alone.to_bytes()
+    assert train(sentences, config, held_out=held_out, jobs=2).to_bytes() == alone.to_bytes()
 
 
 def test_confidence_is_learnt_beside_network_and_parser(whole):
     sentences, config, _ = whole
     begun = []
-    with Processes(2) as processes:
-        train(sentences, config, progress=lambda items, name: begun.append(name) or items, processes=processes)
+    train(sentences, config, progress=lambda items, name: begun.append(name) or items, jobs=2)
     network, parser, waiting = (begun.index(name) for name in ("network 1", "epoch 1", "confidence"))
     assert network < parser < waiting and not any(name.startswith("confidence: ") for name in begun)
 
@@ -128,8 +115,8 @@ def test_a_signal_is_heeded_while_confidence_is_waited_for(whole, monkeypatch):
 
     sentences, config, _ = whole
     monkeypatch.setattr(confidence, "second_parser", lambda *_: time.sleep(100))
-    with Processes(2) as processes, pytest.raises(KeyboardInterrupt):
-        train(sentences, config, progress=interrupt, processes=processes)
+    with pytest.raises(KeyboardInterrupt):
+        train(sentences, config, progress=interrupt, jobs=2)
 
 
 @pytest.mark.parametrize("fault", [pytest.param("no copies", marks=pytest.mark.thorough), "dead"])
@@ -139,8 +126,7 @@ def test_without_copies_one_process_trains(whole, monkeypatch, fault):
         monkeypatch.setattr(copies, "fork", lambda *_: (_ for _ in ()).throw(BlockingIOError(11, "none")))
     else:
         monkeypatch.setattr(copies, "_answer", lambda *_: os._exit(9))
-    with Processes(2) as processes:
-        assert train(sentences, config, processes=processes).to_bytes() == wanted
+    assert train(sentences, config, jobs=2).to_bytes() == wanted
 
 
 def test_an_error_beside_is_that_of_the_training(whole, monkeypatch):
@@ -149,5 +135,5 @@ def test_an_error_beside_is_that_of_the_training(whole, monkeypatch):
 
     sentences, config, _ = whole
     monkeypatch.setattr(confidence, "second_parser", fail)
-    with Processes(2) as processes, pytest.raises(MemoryError, match="none left"):
-        train(sentences, config, processes=processes)
+    with pytest.raises(MemoryError, match="none left"):
+        train(sentences, config, jobs=2)

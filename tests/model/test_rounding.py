@@ -18,7 +18,7 @@ from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "tagger.bits": 16, "training.epochs": 3}
-SMALL |= {"training.models": 1, "network.epochs": 2, "tagger.network_epochs": 1, "tagger.epochs": 2}
+SMALL |= {"network.epochs": 2, "tagger.network_epochs": 1, "tagger.epochs": 2}
 
 
 @pytest.fixture(scope="module")

@@ -152,7 +152,7 @@ def test_real_text(treebanks, tmp_path):
     gold = list(itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-train.conllu"), 60))
     options = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 16)
     options |= {"training.epochs": 1, "segmenter.epochs": 2, "tagger.epochs": 1, "pruner.folds": 0}
-    options |= {"training.models": 1, "network.epochs": 1, "labeler.epochs": 1, "tagger.network_epochs": 1}
+    options |= {"network.epochs": 1, "labeler.epochs": 1, "tagger.network_epochs": 1}
     train(gold, Config().with_overrides(options)).save(tmp_path / "greek.nonproj")
     test = itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-test.conllu"), 40)
     texts = [line.removeprefix("# text = ").strip() for s in test for line in s.lines if line.startswith("# text = ")]

@@ -124,7 +124,7 @@ def test_a_real_treebank(treebanks, tmp_path):
     if not folder.is_dir():
         pytest.skip(f"no treebank in {folder}")
     options = SMALL | {"parts": "sibling", "features.bits": 16, "tagger.folds": 2}
-    options |= {"network.epochs": 1, "tagger.restarts": 1, "training.models": 1, "confidence.share": 0.4}
+    options |= {"network.epochs": 1, "tagger.restarts": 1, "confidence.share": 0.4}
     options |= {"decoding.threshold": 1e-3}
     sentences = list(conll.read(folder / "ta_ttb-ud-train.conllu"))[:120]
     train(sentences, Config().with_overrides(options)).save(tmp_path / "m")

@@ -243,7 +243,7 @@ def accuracies(output: str) -> list[float]:
     return [float(accuracy) for _, accuracy, _ in figures]
 
 
-QUICKER = ("tagger.epochs=0", "network.epochs=0", "confidence.share=0", "training.models=1", "pruner.folds=0")
+QUICKER = ("tagger.epochs=0", "network.epochs=0", "confidence.share=0", "pruner.folds=0")
 """Options without which `examples/valency.py` trains what needs no part types."""
 
 

@@ -36,7 +36,6 @@ from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
-from nonproj.workers.pool import InProcess
 
 BITS, LABELS = 14, 3
 FILES = load_templates(parts="third", labelled=True)
@@ -292,54 +291,3 @@ def test_lines_that_do_not_fit_the_tags_are_refused(model, shape):
     forged = dataclasses.replace(model, weights=model.weights | {"label_lines": bad})
     with pytest.raises(ModelError, match="the lines of labels do not fit the tags"):
         Model.from_bytes(forged.to_bytes())
-
-
-# -- the mean of several models
-
-
-@pytest.mark.parametrize("joint", [False, True])
-def test_the_mean_of_models_is_that_of_perceptrons_trained_apart(joint, monkeypatch):
-    options = SMALL | {"labeler.joint": joint, "training.models": 2, "training.epochs": 2}
-    sentences, seen = toy.sentences(12), {}
-    update = Perceptron.update
-
-    def recorded(self, example):
-        seen.setdefault(id(self), (self, []))[1].append(example)
-        return update(self, example)
-
-    monkeypatch.setattr(Perceptron, "update", recorded)
-    mean = train(sentences, Config().with_overrides(options))
-    monkeypatch.undo()
-    (one, order), (other, shuffled) = seen.values()
-    learnt, again = ([id(e.tokens) for e in each] for each in (order, shuffled))
-    assert learnt != again and sorted(learnt) == sorted(again)
-    apart = []
-    for trained, examples in ((one, order), (other, shuffled)):
-        perceptron = Perceptron(trained.scorer, 16, 300.0, trained.options, True, trained.label_margin)
-        for example in examples:
-            perceptron.update(example)
-        apart.append(perceptron.mean())
-    expected = (apart[0] + apart[1]) / 2
-    found = mean.weights["parser"] * mean.meta["scale"]["parser"]
-    np.testing.assert_allclose(found, expected, atol=mean.meta["scale"]["parser"])
-
-
-@pytest.mark.thorough
-def test_several_models_resume_where_they_stopped(tmp_path):
-    options = SMALL | {"training.models": 2}
-    sentences, checkpoint = toy.sentences(12), tmp_path / "checkpoint"
-    whole = train(sentences, Config().with_overrides(options))
-    train(sentences, Config().with_overrides(options | {"training.epochs": 1}), checkpoint=checkpoint)
-    resumed = train(sentences, Config().with_overrides(options), checkpoint=checkpoint, resume=True)
-    assert len(resumed.meta["log"]) == 3
-    for name, weights in whole.weights.items():
-        assert resumed.weights[name].tobytes() == weights.tobytes()
-
-
-def test_models_trained_in_worker_processes_are_those_trained_here():
-    options = Config().with_overrides(SMALL | {"training.models": 2, "training.epochs": 2})
-    here = train(toy.sentences(12), options)
-    apart = train(toy.sentences(12), options, processes=InProcess())
-    for name, weights in here.weights.items():
-        assert apart.weights[name].tobytes() == weights.tobytes()
-    assert [e["mistakes"] for e in apart.meta["log"]] == [e["mistakes"] for e in here.meta["log"]]

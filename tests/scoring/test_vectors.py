@@ -168,7 +168,7 @@ def test_words_with_vectors_have_rows():
     assert naive_network.rows_of(sentence, encoder.vocabularies, network.index, 1).count(rows[0]) == 1
 
 
-SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "training.models": 1}
+SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0}
 SMALL |= {"segmenter.epochs": 0, "training.epochs": 1, "confidence.share": 0.2}
 SMALL |= {"network.epochs": 2, "network.size": 8, "tagger.epochs": 1, "tagger.restarts": 1, "tagger.network_epochs": 2}
 SMALL |= {"tagger.bits": 14, "tagger.folds": 2}

@@ -27,7 +27,7 @@ from nonproj.tagging.chain import FormRows  # noqa: E402
 
 SMALL = {"features.bits": 12, "pruner.bits": 12, "labeler.bits": 12, "pruner.folds": 0, "labeler.epochs": 1}
 SMALL |= {"training.epochs": 1, "tagger.epochs": 1, "tagger.bits": 14, "tagger.network_epochs": 1, "network.epochs": 0}
-SMALL |= {"segmenter.epochs": 0, "confidence.share": 0, "training.models": 1}
+SMALL |= {"segmenter.epochs": 0, "confidence.share": 0}
 
 
 def ambiguous(sentences):

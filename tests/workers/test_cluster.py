@@ -210,7 +210,7 @@ def test_one_interrupt_of_training_with_a_cluster_is_enough(here, cluster):
     Path("long.conll").write_text(treebank(3000), encoding="utf-8")
     words = ["train", "long.conll", "-o", "a.nonproj", *SMALL, "--parts", "arc", "--epochs", "100000"]
     unneeded = ("pruner.epochs=1", "pruner.folds=0", "labeler.epochs=0", "network.epochs=0", "tagger.epochs=0")
-    for option in (*unneeded, "confidence.share=0", "training.models=1", "segmenter.epochs=0"):
+    for option in (*unneeded, "confidence.share=0", "segmenter.epochs=0"):
         words += ["--set", option]
     process = start(*words, "--scheduler", cluster.scheduler_address)
     wait_until(lambda: has_epoch("a.nonproj.checkpoint"), process)
