@@ -23,13 +23,17 @@ _EPOCHS = ("pruner.epochs", "labeler.epochs", "tagger.epochs", "tagger.restarts"
 FREE = ("seed", "treebank", "training", "decoding", *_EPOCHS)
 """The options, or sections of options, that may differ from those of the model."""
 
+EPOCHS = 10
+"""Epochs of the perceptron, by default: few sentences are learnt beside a network that stays."""
+
 KEPT = ("coarse_tags", "crossing", "confidence", "vectors")
 """What the training history of the model says of what stays."""
 
 
 def continued_config(start: Model) -> Config:
-    """Return the options of a model, but for those about its treebank."""
-    return dataclasses.replace(start.config, treebank=TreebankConfig(root=start.config.treebank.root))
+    """Return the options of a model, but for those about its treebank, and the epochs."""
+    config, treebank = start.config, TreebankConfig(root=start.config.treebank.root)
+    return dataclasses.replace(config, treebank=treebank, training=dataclasses.replace(config.training, epochs=EPOCHS))
 
 
 def check_continued(start: Model, config: Config) -> None:
