@@ -26,27 +26,27 @@ log = logging.getLogger("nonproj")
 def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float]:
     """Return the seconds that each component is expected to take, in their order.
 
-    The constants are milliseconds per word with default options on a processor that does other work, too, and no GPU;
-    with those of the folds between a component and the one before.  Only their proportions matter once the first one is
-    trained.  ``jobs`` is the number of processes.
+    The constants are milliseconds per word with default options on an idle processor, and no GPU; with those of the
+    folds between a component and the one before.  Only their proportions matter once the first one is trained.
+    ``jobs`` is the number of processes.
 
     Examples
     --------
     >>> expected_times(Config(), 1000)["labeler"]
-    1.3
+    0.25
     """
     training = config.training
     times = {
-        "segmenter": 0.4 * config.segmenter.epochs / 6,
-        "tagger": 1.7 * config.tagger.epochs / 5 * config.tagger.restarts / 3,
-        "pruner": 3.0 * (0.1 if training.tags == "gold" else config.tagger.folds / 5),
-        "labeler": 1.3 * config.labeler.epochs / 8,
-        "confidence": 5.9 * min(1.0, config.confidence.share * 10),
-        "network": 3.0 * config.network.epochs / 10,
-        "parser": 2.6 * training.epochs / 10,
+        "segmenter": 0.2 * config.segmenter.epochs / 6,
+        "tagger": 0.7 * config.tagger.epochs / 5 * config.tagger.restarts / 3,
+        "pruner": 1.6 * (0.1 if training.tags == "gold" else config.tagger.folds / 5),
+        "labeler": 0.25 * config.labeler.epochs / 4,
+        "confidence": 1.3 * min(1.0, config.confidence.share * 10),
+        "network": 0.6 * config.network.epochs / 10,
+        "parser": 0.35 * training.epochs / 4,
     }
     if config.encoder.folder:
-        times["encoder"] = 60.0
+        times["encoder"] = 20.0
     elif jobs > 1:  # the folds of tags and candidates are shared, and confidence is learnt beside network and parser
         times["pruner"] *= 0.6
         times["confidence"] = max(times.pop("confidence") - times["network"] - times["parser"], 0.0)

@@ -47,7 +47,7 @@ from nonproj.workers.copies import run_apart
 BLOCK = 100
 """Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks."""
 
-EPOCHS = 5
+EPOCHS = 3
 """Epochs of the second parser's perceptron, independent of the first one's, so that a resumed training may have
 more."""
 

@@ -81,7 +81,7 @@ def test_elsewhere_there_is_a_line_for_each_component(clock):
 
 
 def test_what_is_not_trained_takes_no_time():
-    options = {"training.tags": "gold", "network.epochs": 0, "confidence.share": 0.0, "training.epochs": 5}
+    options = {"training.tags": "gold", "network.epochs": 0, "confidence.share": 0.0, "training.epochs": 2}
     less, more = expected_times(Config().with_overrides(options), 1000), expected_times(Config(), 1000)
     assert less["network"] == less["confidence"] == 0.0 and less["parser"] == more["parser"] / 2
     assert more.keys() == {*COMPONENTS, "confidence"} and less["pruner"] < more["pruner"]
