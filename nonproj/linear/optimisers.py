@@ -105,7 +105,7 @@ def _adam(
         g = gradient[i]
         mean[i] = first * mean[i] + (one - first) * g
         square[i] = second * square[i] + (one - second) * g * g
-        table[i] += scale * mean[i] / (np.sqrt(square[i]) + least)
+        table[i] += np.divide(scale * mean[i], np.sqrt(square[i]) + least)  # a test for zero would not be vectorised
 
 
 @kernel
