@@ -176,11 +176,7 @@ def add_workers(parser: Arguments) -> None:
     group = parser.add_group("workers")
     add = group.add_alternatives().add_argument
     add("-j", "--jobs", type=jobs, metavar="N", help="number of processes (default: 1; -1: one per core)")
-    add_scheduler(group, add, "use the workers of the Dask cluster at tcp://HOST:8786")
-
-
-def add_scheduler(group: Group, add: Callable[..., Any], text: str) -> None:
-    """Add the options for a Dask cluster; ``add`` adds an argument that excludes ``--jobs``."""
+    text = "use the workers of the Dask cluster at tcp://HOST:8786"
     add("--scheduler", type=address, metavar="ADDRESS", help=text)
     text = "time to wait for the scheduler and its first worker (default: 10)"
     group.add_argument("--scheduler-timeout", type=seconds, default=10.0, metavar="SECONDS", help=text)

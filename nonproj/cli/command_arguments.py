@@ -12,7 +12,6 @@ from nonproj.cli.arguments import (
     add_parsing,
     add_plain_text,
     add_reading,
-    add_scheduler,
     add_tagging,
     add_text_forms,
     add_workers,
@@ -31,15 +30,10 @@ def add_train(parser: Arguments) -> None:
     text = "model to continue on TRAIN, by its options but for those of training, instead of learning from nothing"
     add("--from", dest="start", metavar="MODEL", help=text)
     add_training(parser)
-    group = parser.add_group("workers")
-    add = group.add_argument
     text = (
         "number of processes that train; the model is the same (default: 2, if there are two cores; -1: one per core)"
     )
-    add("-j", "--jobs", type=jobs, metavar="N", help=text)
-    add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
-    text = "number of shards of the treebank, trained in parallel (default: one per worker)"
-    add("--shards", type=positive, metavar="N", help=text)
+    parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_on_error(parser)
     add_reading(parser)
 

@@ -25,7 +25,7 @@ from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.compiling import compile_for_parsing
-from nonproj.workers.pool import InProcess, Workers
+from nonproj.workers.pool import Workers
 
 
 def load_model(path: str, treebank: str, *, confidence: bool = False) -> Model:
@@ -99,8 +99,6 @@ def worker_pool(options: argparse.Namespace) -> AbstractContextManager[Workers |
         from nonproj.workers.cluster import Cluster  # imports asyncio, which other commands do not need
 
         return Cluster(options.scheduler, options.scheduler_timeout, heed)
-    if getattr(options, "shards", None):
-        return InProcess()
     if getattr(options, "jobs", None) in (None, 1):
         return nullcontext()
     from nonproj.workers.processes import Processes  # imports multiprocessing

@@ -39,8 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if not (options.resume and Path(silver).exists()):
         with reserved(Path(options.output)):
             write_silver(options, known, silver)
-    own = {"set": [*options.set, f"treebank.silver={silver}"], "scheduler": None, "shards": None}
-    code = train.run(with_values(options, **own))
+    code = train.run(with_values(options, set=[*options.set, f"treebank.silver={silver}"]))
     if not code:
         log.info("the trees of the text are in %s, which is no longer needed", one_line(silver))
     return code

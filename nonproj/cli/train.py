@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.cli.arguments import with_values
-from nonproj.cli.common import check_outputs, progress_bar, worker_pool
+from nonproj.cli.common import check_outputs, progress_bar
 from nonproj.cli.provenance import digest, name_and_licence, provenance
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.training_progress import log_file, training_progress
@@ -52,11 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _number_of_processes(options: argparse.Namespace) -> int:
-    """Return the number of processes that train: by default two, if there are two cores and no other workers."""
-    if options.scheduler or options.shards:
-        if options.jobs not in (None, 1):
-            raise ConfigError("jobs", "--jobs excludes --scheduler and --shards")
-        return 1
+    """Return the number of processes that train: by default two, if there are two cores."""
     return cores() if options.jobs == -1 else options.jobs or min(2, cores())
 
 
@@ -78,7 +74,6 @@ def _run(
         log.info("and on %d sentences, %d words, parsed automatically: %s", *named)
     words = sum(map(len, chain(sentences, silver, related)))
     with (
-        worker_pool(with_values(options, jobs=None)) as workers,
         resumable(checkpoint, options.resume),
         training_progress(options, config, words) as progress,
     ):
@@ -89,8 +84,6 @@ def _run(
             checkpoint=checkpoint,
             resume=options.resume,
             progress=progress,
-            workers=workers,
-            shards=options.shards,
             jobs=options.jobs,
             silver=silver,
             related=related,

@@ -17,7 +17,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.learning.mixing import ShardWorkers
 from nonproj.learning.training_data import TrainingData
 from nonproj.linear.folds import blocks, cross_fit
 from nonproj.linear.perceptron import CONTINUED_STEP
@@ -74,8 +73,6 @@ class FitContext:
     data : TrainingData
         The sentences as the components before have prepared them: with predicted tags, as numbers, with candidate arcs.
     files : TrainingFiles
-    shards : ShardWorkers or None
-        Workers that train a parser by iterative parameter mixing; None for this process alone.
     processes : int
         The number of processes, copies of this one, that train folds and components; see `jobs`.
     meta : dict
@@ -92,7 +89,6 @@ class FitContext:
     fitted: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     data: TrainingData = TrainingData()
     files: TrainingFiles = TrainingFiles()
-    shards: ShardWorkers | None = None
     processes: int = 1
     meta: dict[str, Any] = dataclasses.field(default_factory=dict)
     unfinished: UnfinishedFit = UnfinishedFit()
@@ -105,8 +101,8 @@ class FitContext:
 
     @property
     def jobs(self) -> int:
-        """The number of processes; 1 with shards, or with a pretrained encoder, whose training uses all cores."""
-        return 1 if self.shards or self.files.encoder else self.processes
+        """The number of processes; 1 with a pretrained encoder, whose training uses all cores."""
+        return 1 if self.files.encoder else self.processes
 
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         """Return the results of some calls, which several processes make, if there are several."""

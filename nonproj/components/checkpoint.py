@@ -96,12 +96,6 @@ def load_checkpoint(path: Path | None) -> Model | None:
     return Model.load(path)
 
 
-def shards_of(saved: Model) -> int | None:
-    """Return the number of shards of the training that a checkpoint is of; None if it was serial."""
-    shards = saved.meta.get("shards")
-    return shards if type(shards) is int and shards > 0 else None
-
-
 def averaged_epochs(done: int, first: int) -> int:
     """Return how many epochs an average comprises after ``done`` epochs, if it is restarted before epoch ``first``.
 
@@ -126,19 +120,16 @@ def training_digest(
     sentences: Sequence[Sentence],
     config: Config,
     templates: Mapping[str, Mapping[str, Any]],
-    shards: int | None,
     vectors: WordVectors | None,
     start: Model | None = None,
 ) -> str:
     """Return a digest of all that determines training, other than the number of epochs, which resuming may change."""
     options = config.as_dict()
     options["training"].pop("epochs")
-    known = repr((sorted(options.items()), templates)), f"{shards} shards" if shards else ""
-    points = ("\n".join(vectors.words), vectors.table.tobytes()) if vectors else ()
-    points += (start.to_bytes(),) if start else ()
-    digest = hashlib.blake2b(digest_size=16)
-    for text in (*known, *points):
-        digest.update(text.encode() if isinstance(text, str) else text)
+    digest = hashlib.blake2b(repr((sorted(options.items()), templates)).encode(), digest_size=16)
+    points = ("\n".join(vectors.words).encode(), vectors.table.tobytes()) if vectors else ()
+    for data in (*points, *([start.to_bytes()] if start else [])):
+        digest.update(data)
     for sentence in sentences:
         digest.update("\n".join("\t".join(row) for row in sentence.rows).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

@@ -2,8 +2,8 @@
 
 The templates of each part type score the parts over the candidate arcs.  Inference is over the relaxed set Z, in which
 each head chooses for itself, or over trees, by dual decomposition (``training.decoder``); the loss is a hinge, whose
-subgradient is predicted minus gold parts (`nonproj.learning.perceptron`).  It learns in this process, or by
-workers with shards (`nonproj.learning.mixing`), and is evaluated on held-out sentences after each epoch.
+subgradient is predicted minus gold parts (`nonproj.learning.perceptron`).  It is evaluated on held-out
+sentences after each epoch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,12 @@ from nonproj.components.checkpoint import check_history
 from nonproj.components.network import kept_network
 from nonproj.components.pruner import pruning_figures
 from nonproj.evaluation.parsing import evaluate_parser, tested_tags
-from nonproj.learning.mixing import (
-    ParameterMixing,
-    SerialTraining,
-    learner_of,
-    training_on,
-)
+from nonproj.learning.perceptron import Perceptron, examples_of
 from nonproj.linear.state import State
 from nonproj.linear.streams import Stream
 from nonproj.pipeline.parser import Parser
+from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.types import ArcSpace, Sentence
 
 log = logging.getLogger("nonproj")
@@ -97,25 +93,22 @@ class ParserTraining:
     """
 
     def __init__(self, context: FitContext):
-        files, network = context.files.templates, kept_network(context)
-        self.context, self.learner = context, learner_of(context.data, context.config, files, network, context.step)
-        self.perceptron = self.learner.perceptron()
+        data, config, options = context.data, context.config, context.config.training
+        network, templates = kept_network(context), context.files.templates
+        scorer = Scorer(templates, data.encoder.attributes, config.parts, len(data.labels), data.lines, network)
+        # Margins are in units of a step, as the network's scores are.
+        margins, relaxed = np.array([options.margin, LABEL_MARGIN]) / context.step, options.decoder == "relaxed"
+        self.perceptron = Perceptron(scorer, config.features.bits, margins[0], data.decoding, relaxed, margins[1])
         context.begin(ParserComponent.name, self.perceptron.weights, context.step)
-
-    @cached_property
-    def training(self) -> ParameterMixing | SerialTraining:
-        """What trains the perceptron."""
-        return training_on(self.context.data, self.learner, self.context.shards)
+        self.context, self.examples = context, examples_of(data, config.parts)
 
     def run(self, epoch: int) -> int:
         """Train for the epoch with this number, from 0; return the number of words whose gold arc was missed."""
         context, data = self.context, self.context.data
         self.perceptron.start_epoch(epoch, context.config.training.average_from)
-        order, title = (
-            np.searchsorted(data.chosen, data.order(epoch, Stream.PARSER)),
-            context.title(f"epoch {epoch + 1}"),
-        )
-        return self.training.epoch(self.perceptron, order, lambda items: context.progress(items, title))
+        order = np.searchsorted(data.chosen, data.order(epoch, Stream.PARSER))
+        numbers = context.progress(order, context.title(f"epoch {epoch + 1}"))
+        return sum(self.perceptron.update(self.examples[i]) for i in numbers)
 
     def mean(self) -> WeightTable:
         """Return the averaged weights, rounded as in a model."""
@@ -128,10 +121,9 @@ class ParserTraining:
 
     def resume(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], history: object) -> None:
         """Continue from a state after some epochs; raise `ModelError` if it is unsound."""
-        context, shards = self.context, self.context.shards.number if self.context.shards else 1
-        mask, bits = context.data.in_epoch(0), self.learner.bits
-        steps = max(int(mask[k::shards].sum()) for k in range(shards))
-        check_history(history, values.get("step"), steps, context.config.training.average_from)
+        config, steps = self.context.config, int(self.context.data.in_epoch(0).sum())
+        check_history(history, values.get("step"), steps, config.training.average_from)
+        bits = config.features.bits
         self.perceptron.weights = np.array(resumed_table(arrays, "weights", bits))
         self.perceptron.total = np.array(resumed_table(arrays, "total", bits, "float64"))
         self.perceptron.step = values["step"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble, check_order, register
-from nonproj.components.checkpoint import Checkpoint, load_checkpoint, shards_of, training_digest
+from nonproj.components.checkpoint import Checkpoint, load_checkpoint, training_digest
 from nonproj.components.confidence import ConfidenceComponent
 from nonproj.components.continuing import continued_config
 from nonproj.components.conventions import ConventionsComponent
@@ -28,9 +28,7 @@ from nonproj.components.pruner import PrunerComponent
 from nonproj.components.segmenter import SegmenterComponent
 from nonproj.components.tagger import TaggerComponent
 from nonproj.components.vocabulary import ClusterComponent, VocabularyComponent
-from nonproj.errors import ConfigError
 from nonproj.learning.memory import release_memory
-from nonproj.learning.mixing import ShardWorkers, check_shards
 from nonproj.linear.state import State
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -63,8 +61,6 @@ def train(  # noqa: PLR0913 (options by name, for users)
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: Callable[..., Any] | None = None,
-    workers: Any = None,
-    shards: int | None = None,
     jobs: int = 1,
     components: Sequence[type[Component]] = (),
     silver: Sequence[Sentence] = (),
@@ -88,21 +84,17 @@ def train(  # noqa: PLR0913 (options by name, for users)
         may differ.
     progress : callable, optional
         ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
-    workers : InProcess or Cluster, optional
-        Workers that train the parser by iterative parameter mixing; see `nonproj.workers.pool`.
-    shards : int, optional
-        Number of shards; by default that of the checkpoint, or else one for each worker.
     jobs : int
         Number of processes that train folds and confidence, where this one can be forked; the model is the same.
     components : sequence of Component, optional
         Components of your own that the model has, too, in this order; see `nonproj.components.base`.
     silver : sequence of Sentence, optional
         Automatically parsed sentences, from which tagger, labeler, network and parser learn, too; an epoch takes as
-        many as ``treebank.silver_share`` says.  Not for ``workers``.
+        many as ``treebank.silver_share`` says.
     related : sequence of Sentence, optional
         With gold trees, of other treebanks of the same language or of a similar one, from which tagger, pruner,
         labeler, network and parser learn, too, in the conventions of ``sentences``: see
-        `nonproj.learning.conventions`.  Neither for ``workers`` nor beside ``silver``.
+        `nonproj.learning.conventions`.  Not beside ``silver``.
     start : Model, optional
         A trained model to continue on these sentences: see `nonproj.components.continuing`.  Its options stay, but for
         those of training and decoding.  Neither with ``silver`` nor with ``related``.
@@ -121,8 +113,6 @@ def train(  # noqa: PLR0913 (options by name, for users)
         If there is nothing to train on, or the checkpoint is of other sentences or options.
     ModelError
         If the checkpoint is damaged, or training cannot continue from what it holds.
-    ClusterError
-        If workers cannot be reached; the checkpoint is that of the last complete epoch.
 
     Examples
     --------
@@ -137,18 +127,9 @@ def train(  # noqa: PLR0913 (options by name, for users)
         register(component)
     path = None if checkpoint is None else Path(checkpoint)
     saved = load_checkpoint(path) if resume else None
-    if workers and shards is None:
-        shards = (shards_of(saved) if saved else None) or min(workers.size, len(treebank))
-    if shards:
-        if context.data.further:
-            name = "related treebanks" if context.data.related else "treebank.silver"
-            raise ConfigError(name, "excludes training by workers with shards")
-        check_shards(shards, len(treebank))
-        context.meta["shards"] = shards
     files = context.files
-    digest = training_digest(context.data.sentences, config, files.templates, shards, files.vectors, start)
-    pool = ShardWorkers(workers, shards) if workers and shards else None
-    context = fit_all(order, treebank, context.having(shards=pool, processes=jobs), Checkpoint(path, digest, saved))
+    digest = training_digest(context.data.sentences, config, files.templates, files.vectors, start)
+    context = fit_all(order, treebank, context.having(processes=jobs), Checkpoint(path, digest, saved))
     log.info("training took %.1f s", time.perf_counter() - began)
     return assemble(context)
 

@@ -183,8 +183,6 @@ def _training(training: dict[str, Any], description: dict[str, Any], size: int) 
     """Yield the facts about training, and the size of the model."""
     yield "seed", str(description["config"]["seed"])
     yield "epochs", str(len(training.get("log", [])))
-    if training.get("shards"):
-        yield "shards", str(training["shards"])
     if training.get("interrupted"):
         yield "interrupted", "yes; the model is that of the last complete epoch"
     for name, version in record(training, "software").items():

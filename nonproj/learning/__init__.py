@@ -11,6 +11,5 @@
 - `encoders`: fine-tuning a pretrained encoder, with PyTorch
 - `additive`: additive models by logistic regression, and the classifier of confidence, which consists of them
 - `perceptron`: the averaged perceptron over parts
-- `mixing`: the perceptron trained by many workers (iterative parameter mixing)
 - `memory`: returning freed memory to the system
 """

@@ -8,6 +8,7 @@ The margin is symmetric: over Z an arc can be missing or wrong, so wrong arcs ga
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +16,11 @@ import numpy as np
 from nonproj.automata.relaxed import relaxed_indicators
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
-from nonproj.learning.partial import Completion
+from nonproj.learning.partial import Completion, completion_of
+from nonproj.learning.training_data import LazyList, TrainingData
 from nonproj.linear.perceptron import AveragedWeights
-from nonproj.parts.space import tree_indicators
+from nonproj.parts.registry import part_set
+from nonproj.parts.space import part_space, tree_indicators
 from nonproj.scoring.scorer import Features, Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import PartSpace
@@ -38,6 +41,22 @@ class PartExample(NamedTuple):
     parts: PartSpace
     labels: np.ndarray | None = None
     completion: Completion | None = None
+
+
+def examples_of(data: TrainingData, parts: tuple[str, ...]) -> Sequence[PartExample]:
+    """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time.
+
+    What completes a partial tree is kept.
+    """
+    types, trees = part_set(parts), data.trees
+
+    def example(i: int) -> PartExample:
+        space, allowed = part_space(data.spaces[i], types), data.allowed[i]
+        completion = None if allowed is None else completion_of(space, allowed)
+        return PartExample(data.tokens[i], trees[i], space, data.gold[i], completion)
+
+    kept = {i: example(i) for i in data.chosen.tolist() if data.allowed[i] is not None}
+    return LazyList(lambda i: kept[i] if i in kept else example(i), data.chosen)
 
 
 class Perceptron(AveragedWeights):

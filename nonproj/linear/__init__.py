@@ -2,7 +2,7 @@
 
 - `hashing`: the hash of features and strings
 - `templates`: from templates to what is hashed
-- `perceptron`: the averaged perceptron: lazy averages, mixing, means of several
+- `perceptron`: the averaged perceptron: lazy averages
 - `optimisers`: AdaGrad, Adam, the mean of later epochs, and the loop over epochs
 - `concatenation`: concatenation of large arrays
 - `logistic`: logistic regression with two classes

@@ -1,13 +1,12 @@
-"""The averaged perceptron (Collins 2002): its weights, lazy averages, means of several, and mixing.
+"""The averaged perceptron (Collins 2002): its weights, and lazy averages.
 
 What is scored, by which inference, and how gold and predicted structures differ is up to its users: an update moves
-weights by `move`, or by a kernel that calls it.
+weights by a kernel that calls `change_weight`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -108,52 +107,3 @@ def change_weight(
     """Change one weight in update ``step``."""
     weights[place] += np.float32(change)
     total[place] += step * change
-
-
-class SparseEntries(NamedTuple):
-    """Entries of a weight table: their places, int64[K], ascending, and their values."""
-
-    places: np.ndarray
-    values: np.ndarray
-
-
-def sparse(table: np.ndarray, other: np.ndarray | float = 0.0) -> SparseEntries:
-    """Return the entries of a table that differ from those of another.
-
-    Examples
-    --------
-    >>> sparse(np.array([0.0, 2.0, 0.0, 3.0]))
-    SparseEntries(places=array([1, 3]), values=array([2., 3.]))
-    """
-    places = np.flatnonzero(table != other)
-    return SparseEntries(places, table[places])
-
-
-class ShardUpdate(NamedTuple):
-    """The result of one epoch on one shard.
-
-    Attributes
-    ----------
-    weights : SparseEntries
-        float32: the weights that have changed.
-    total : SparseEntries
-        float64: what to add to the running total.
-    steps, missed : int
-        Sentences, and mistakes.
-    """
-
-    weights: SparseEntries
-    total: SparseEntries
-    steps: int
-    missed: int
-
-
-def mix(averaged: AveragedWeights, updates: Sequence[ShardUpdate]) -> None:
-    """Update a perceptron by the uniform mean of the shards' updates, in the order of the shards."""
-    change = np.zeros(len(averaged.weights))
-    for update in updates:
-        places, values = update.weights
-        change[places] += values.astype(np.float64) - averaged.weights[places]
-        averaged.total[update.total.places] += update.total.values / len(updates)
-    averaged.weights[:] = averaged.weights + change / len(updates)
-    averaged.advance(max(update.steps for update in updates))

@@ -1,7 +1,7 @@
 """Parallel work by local processes or a Dask cluster.
 
 Workers receive text and return text, and errors as data; the caller only splits files.  They may die at any time: their
-inputs are in the call (text), on disk (the model), or held by the scheduler (shards of a treebank).
+inputs are in the call (text) or on disk (the model).
 
 - `pool`: submits calls to workers and yields the results in order
 - `processes`: worker processes on this machine

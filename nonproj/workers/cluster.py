@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from nonproj import __version__
 from nonproj.errors import ClusterError, NonprojError, needs
-from nonproj.workers.pool import LostError
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to wait for a scheduler to answer and for a worker to register."""
@@ -146,8 +145,7 @@ class Cluster:
         except (OSError, CancelledError, ClosedClientError, RuntimeError) as error:  # the last: something is closed
             if isinstance(error, TimeoutError) or (future is not None and future.status == "error"):
                 raise
-            text = "lost the connection to the scheduler, or all workers holding some data"
-            raise LostError(f"{self.address}: {text}") from None
+            raise ClusterError(f"{self.address}: lost the connection to the scheduler") from None
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(Exception):  # there may be no scheduler left to answer
@@ -162,7 +160,7 @@ class Cluster:
         return self._size
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Submit a call and return its future; arguments may be futures."""
+        """Submit a call and return its future."""
         with self._translating():
             return self.client.submit(_call, __version__, function, *arguments, pure=False, retries=2)
 
@@ -178,21 +176,6 @@ class Cluster:
                     log.info("workers died; resubmitting their call")
                     future = self.submit(function, *arguments)
         raise ClusterError(f"{self.address}: one call kills every worker that runs it")
-
-    def keep(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Have a worker call a function and keep the result for later calls; return its future.
-
-        The scheduler keeps the arguments, so that another worker can recompute the result.
-        """
-        return self.submit(function, *arguments)
-
-    def share(self, value: Any) -> Any:
-        """Send a value to every worker and return its future, which may be an argument of calls."""
-        try:
-            with self._translating():
-                return self.client.scatter([value], broadcast=True, hash=False)[0]
-        except TimeoutError:
-            raise LostError(f"{self.address}: there are no workers to send data to") from None
 
     def _result(self, future: Any) -> Any:
         """Wait while there are workers; translate errors."""

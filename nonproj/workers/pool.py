@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from nonproj.errors import ClusterError, NonprojError
+from nonproj.errors import NonprojError
 
 AHEAD = 4
 """Number of calls submitted per worker at a time: enough to keep workers busy, and a bound on memory."""
@@ -35,16 +35,6 @@ class Workers(Protocol):
 
     def result(self, future: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """Return the result of a call that was submitted with the same function and arguments."""
-
-
-class SharingWorkers(Workers, Protocol):
-    """Workers that keep data from one call to the next: `Cluster`, `InProcess`."""
-
-    def keep(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Let a worker call a function and keep the result; return a reference to it for the arguments of calls."""
-
-    def share(self, value: Any) -> Any:
-        """Send a value to all workers; return a reference to it for the arguments of calls."""
 
 
 class InProcess:
@@ -69,18 +59,6 @@ class InProcess:
     def result(self, future: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """Run the deferred call."""
         return function(*arguments)
-
-    def keep(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function and return its result."""
-        return function(*arguments)
-
-    def share(self, value: Any) -> Any:
-        """Return the value itself, which can be an argument of calls."""
-        return value
-
-
-class LostError(ClusterError):
-    """Data held by workers is lost with them, or the scheduler is gone."""
 
 
 def in_order(

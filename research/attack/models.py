@@ -47,24 +47,24 @@ class Models(Lane):
             path = material.train(folder / "base.nonproj", "--parts", parts, *small)
             self.models.append(path.read_bytes())
         self.sentences = list(conll.read(stream_of(material.toy_treebank(6, 3).encode()), require_heads=True))
-        self.checkpoints = [self._checkpoint(parts, shards) for parts in TRAININGS for shards in (None, 2)]
+        self.checkpoints = [self._checkpoint(parts) for parts in TRAININGS]
         self.path = folder / "forged.nonproj"
 
-    def _checkpoint(self, parts: str, shards: int | None) -> tuple[Config, int | None, bytes]:
+    def _checkpoint(self, parts: str) -> tuple[Config, bytes]:
         """Return the options of a training and its checkpoint after the first of two epochs."""
         path = self.folder / f"{parts}.checkpoint"
-        train(self.sentences, _options(parts, 1), checkpoint=path, **_shards(shards))
-        return _options(parts, 2), shards, path.read_bytes()
+        train(self.sentences, _options(parts, 1), checkpoint=path)
+        return _options(parts, 2), path.read_bytes()
 
     def case(self, rng: random.Random, number: int) -> str:
         """Damage one model or checkpoint, and use it."""
         resumed = rng.random() < 0.2
         chosen = rng.choice(self.checkpoints if resumed else self.models)
-        data = self._forged(rng, chosen[2] if resumed else chosen, "a.checkpoint" if resumed else "model.nonproj")
+        data = self._forged(rng, chosen[1] if resumed else chosen, "a.checkpoint" if resumed else "model.nonproj")
         began = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a NaN or an overflow in the arithmetic of arrays
-            outcome = self._resume(*chosen[:2]) if resumed else self._load(rng, data)
+            outcome = self._resume(chosen[0]) if resumed else self._load(rng, data)
         seconds = time.process_time() - began
         require(seconds < SECONDS, f"it takes {seconds:.1f} s")
         return outcome
@@ -96,10 +96,10 @@ class Models(Lane):
             require(f"max_words is {parser.max_words}" in str(error), str(error))
         return "model accepted"
 
-    def _resume(self, config: Config, shards: int | None) -> str:
+    def _resume(self, config: Config) -> str:
         """Resume a training from a forged checkpoint."""
         try:
-            model = train(self.sentences, config, checkpoint=self.path, resume=True, **_shards(shards))
+            model = train(self.sentences, config, checkpoint=self.path, resume=True)
             again = Model.from_bytes(model.to_bytes())
             check_parsing(_TEXT.encode(), Parser(again), 64)
         except NonprojError as error:
@@ -114,9 +114,3 @@ def _options(parts: str, epochs: int) -> Config:
     changes = {"parts": parts, "features.bits": 10, "pruner.bits": 10, "labeler.bits": 12}
     changes |= {"training.epochs": epochs, "pruner.epochs": 1, "labeler.epochs": 1, "pruner.folds": 0}
     return config.with_overrides(changes | TRAININGS[parts])
-
-
-def _shards(shards: int | None) -> dict:
-    from nonproj.workers.pool import InProcess
-
-    return {"workers": InProcess(), "shards": shards} if shards else {}

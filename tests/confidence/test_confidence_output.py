@@ -27,7 +27,6 @@ from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.formats import TextInput
-from nonproj.workers.pool import InProcess
 
 SMALL = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2, "labeler.epochs": 2}
 SMALL |= {"tagger.epochs": 0, "segmenter.epochs": 0, "pruner.folds": 0, "network.epochs": 2}
@@ -344,7 +343,7 @@ def test_probabilities_are_learnt_from_a_treebank(danish):
     assert text.getvalue().count("\n\n") == 3
 
 
-# -- training that is resumed, or done in shards
+# -- training that is resumed
 
 NOISY = SMALL | {"confidence.share": 0.5, "training.tags": "gold"}
 
@@ -378,15 +377,3 @@ def test_a_resumed_training_keeps_the_classifier(noisy, tmp_path, caplog):
     assert "confidence" not in caplog.text  # it is not learnt again
     check_same_classifier(resumed, whole)
     assert resumed.weights["parser"].tobytes() == whole.weights["parser"].tobytes()
-
-
-@pytest.mark.thorough
-def test_one_shard_learns_the_same_classifier_and_several_learn_another(noisy):
-    sentences, whole = noisy
-    config = Config().with_overrides(NOISY)
-    check_same_classifier(train(sentences, config, workers=InProcess(), shards=1), whole)
-    several = train(sentences, config, workers=InProcess(), shards=3)
-    assert several.meta["confidence"]["words"] == whole.meta["confidence"]["words"]
-    for model in (whole, several):
-        heads = judge(Parser(model, tags="none").parse_all(sentences))["heads"]
-        assert heads.area() > 0.8

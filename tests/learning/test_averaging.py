@@ -10,7 +10,6 @@ from nonproj.errors import ModelError
 from nonproj.learning.perceptron import Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.workers.pool import InProcess
 
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "pruner.epochs": 1}
 SMALL |= {"labeler.epochs": 1, "tagger.epochs": 0, "segmenter.epochs": 0, "training.tags": "gold"}
@@ -56,18 +55,6 @@ def test_resuming_before_at_and_after_the_restart_changes_nothing(stopped, tmp_p
     resumed = train(SENTENCES, config(epochs=4, average_from=3), checkpoint=checkpoint, resume=True)
     for name, weights in whole.weights.items():
         assert resumed.weights[name].tobytes() == weights.tobytes(), name
-
-
-def test_shards_restart_the_average_too(tmp_path):
-    options, checkpoint = config(epochs=4, average_from=3), tmp_path / "checkpoint"
-    serial = train(SENTENCES, options)
-    one_shard = train(SENTENCES, options, workers=InProcess(), shards=1)
-    assert one_shard.weights["parser"].tobytes() == serial.weights["parser"].tobytes()
-    whole = train(SENTENCES, options, workers=InProcess(), shards=2)
-    fewer = config(epochs=3, average_from=3)
-    train(SENTENCES, fewer, checkpoint=checkpoint, workers=InProcess(), shards=2)
-    resumed = train(SENTENCES, options, checkpoint=checkpoint, resume=True, workers=InProcess())
-    assert resumed.weights["parser"].tobytes() == whole.weights["parser"].tobytes()
 
 
 @pytest.mark.parametrize(("epochs", "first"), [(2, 3), (3, 3), (4, 3), (4, 1)])

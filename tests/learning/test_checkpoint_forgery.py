@@ -12,10 +12,9 @@ import toy
 import nonproj
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
-from nonproj.errors import ConfigError, ModelError
+from nonproj.errors import ModelError
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.workers.pool import InProcess
 
 SMALL = {"parts": "sibling", "features.bits": 10, "pruner.bits": 10, "labeler.bits": 12, "training.epochs": 2}
 OPTIONS = Config().with_overrides(toy.QUICK | SMALL | {"pruner.folds": 0, "labeler.epochs": 1})
@@ -114,29 +113,6 @@ def test_forgeries_are_refused_in_one_line(checkpoint, forge, message):
         train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True)
     assert str(caught.value).startswith(f"{checkpoint}: cannot be resumed from: {message}")
     assert str(caught.value).isprintable() and len(str(caught.value)) < 500
-
-
-@pytest.fixture(scope="module")
-def of_shards(tmp_path_factory):
-    """The path of a checkpoint of a training in two shards."""
-    path = tmp_path_factory.mktemp("shards") / "a.checkpoint"
-    first = OPTIONS.with_overrides({"training.epochs": 1})
-    train(SENTENCES, first, checkpoint=path, workers=InProcess(), shards=2)
-    return path
-
-
-@pytest.mark.parametrize("shards", [0, -1, 1.5, "2", 1 << 70, [], None])
-def test_forged_shards_are_refused(of_shards, tmp_path, shards):
-    checkpoint = shutil.copy(of_shards, tmp_path / "a.checkpoint")
-    saved = Model.load(checkpoint, mmap=False)
-    saved.meta["shards"] = shards
-    try:
-        saved.save(checkpoint)
-        train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True, workers=InProcess())
-    except (ConfigError, ModelError) as error:
-        assert str(error).isprintable() and len(str(error)) < 500
-    else:
-        pytest.fail("accepted")
 
 
 def test_a_checkpoint_is_described_but_parses_nothing(checkpoint, capsys):

@@ -29,7 +29,6 @@ from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.lexicon import Counter, form_keys, joined
 from nonproj.tagging.tagset import TagSet
-from nonproj.workers.pool import InProcess
 
 NAMES = ("Case=Nom", "Case=Acc", "Case=Gen", "Number=Sing", "Number=Plur", "Def")
 
@@ -255,13 +254,6 @@ def test_options_that_a_model_has_learnt_with_stay(start):
         with pytest.raises(ConfigError, match=f"{named}: the model that is continued has"):
             train(few(5), small(**change), start=start)
     train(few(2), small(training__epochs=1, seed=3), start=start)
-
-
-def test_workers_continue_a_model(start):
-    alone, shared = (
-        train(few(4), start=start, workers=workers, shards=1 if workers else None) for workers in (None, InProcess())
-    )
-    np.testing.assert_array_equal(alone.weights["parser"], shared.weights["parser"])
 
 
 def test_tables_of_other_sizes_are_found(start):

@@ -16,7 +16,7 @@ from nonproj.components.trainer import train
 from nonproj.io import conll
 from nonproj.io.copies import with_rows
 from nonproj.learning.candidate_arcs import pack_arcs
-from nonproj.learning.mixing import examples_of, make_examples
+from nonproj.learning.perceptron import examples_of
 from nonproj.learning.training_data import ArcSpaces, LazyList
 from nonproj.linear.concatenation import concatenated
 from nonproj.linear.perceptron import AveragedWeights
@@ -90,32 +90,13 @@ def material_of(sentences, **options):
 PARTS = Config().parts
 
 
-def test_examples_are_those_that_were_made_at_once():
-    material = material_of(toy.sentences(12), **{"training.tags": "gold", "confidence.share": 0.0})
-    material = material._replace(chosen=np.array([7, 3, 3, 0]))
-    found = examples_of(material, PARTS)
-    columns = (material.tokens, material.trees, material.spaces, material.gold, material.allowed)
-    tokens, heads, spaces, gold, allowed = ([column[i] for i in material.chosen] for column in columns)
-    for example, wanted in zip(found, make_examples(PARTS, tokens, heads, spaces, gold, allowed), strict=True):
-        assert example.tokens is wanted.tokens and example.labels is wanted.labels
-        assert example.heads.tolist() == wanted.heads.tolist() and example.completion is wanted.completion is None
-        assert example.parts.offsets == wanted.parts.offsets
-        for start, same in zip(example.parts.starts, wanted.parts.starts, strict=True):
-            assert start.tolist() == same.tolist()
-
-
 def test_bytes_of_training_data_for_each_word():
     """Candidate arcs and what the parser learns from, beside the sentences: fewer bytes than lists of arrays took."""
     material = material_of(toy.sentences(60), **{"confidence.share": 0.0})
     words = sum(map(len, material.sentences))
     arcs = sum(len(each.head) for each in material.spaces)
     assert size_of(lambda: (ArcSpaces(material.spaces), examples_of(material, PARTS))) < 12 * arcs + 60 * words
-    assert size_of(lambda: make_examples(*_columns(material))) > 12 * arcs + 60 * words
-
-
-def _columns(material):
-    spaces = [type(arcs)(*map(np.copy, arcs)) for arcs in material.spaces]
-    return PARTS, list(material.tokens), material.trees, spaces, list(material.gold), None
+    assert size_of(lambda: list(examples_of(material, PARTS))) > 12 * arcs + 60 * words
 
 
 # -- sentences

@@ -35,7 +35,6 @@ from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import TokenEncoder
-from nonproj.workers import pool
 
 BITS = 12
 FILES = load_templates(parts="third")
@@ -266,19 +265,15 @@ def test_sentences_without_a_head_change_nothing_in_the_parser(monkeypatch):
     assert alone == both
 
 
-@pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.thorough), 3])
-def test_shards_and_resuming_give_the_same_model(tmp_path, shards):
+def test_resuming_gives_the_same_model(tmp_path):
     sentences, checkpoint = hidden(toy.sentences(31), 0.4), tmp_path / "c"
     for i in (4, 10):
         sentences[i].rows = [[*row[:6], "_", "_", *row[8:]] for row in sentences[i].rows]
         sentences[i].tree = None
-    options = {"workers": pool.InProcess(), "shards": shards}
-    whole = train(sentences, small(), **options)
-    train(sentences, small(training__epochs=1), checkpoint=checkpoint, **options)
-    again = train(sentences, small(), checkpoint=checkpoint, resume=True, **options)
+    whole = train(sentences, small())
+    train(sentences, small(training__epochs=1), checkpoint=checkpoint)
+    again = train(sentences, small(), checkpoint=checkpoint, resume=True)
     assert trained_weights(whole) == trained_weights(again)
-    if shards == 1:
-        assert trained_weights(whole) == trained_weights(train(sentences, small()))
 
 
 def test_a_forged_checkpoint_is_refused(tmp_path):

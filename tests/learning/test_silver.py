@@ -16,7 +16,6 @@ from nonproj.io.copies import with_rows
 from nonproj.linear.streams import Stream
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
-from nonproj.workers.pool import InProcess
 
 
 def material_of(treebank, silver, **changes):
@@ -142,8 +141,6 @@ def test_what_cannot_be_learnt_from_is_refused():
         train(treebank, small(), silver=[dataclasses.replace(silver[0], tree=None)])
     with pytest.raises(ConfigError, match="no sentence to train on"):
         train([], small(), silver=silver)
-    with pytest.raises(ConfigError, match="excludes training by workers with shards"):
-        train(treebank, small(), silver=silver, workers=InProcess(), shards=2)
 
 
 def test_text_without_tags_is_tagged(caplog):
