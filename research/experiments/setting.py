@@ -38,8 +38,9 @@ SETS = ("arc", "sibling", "grandparent")
 GRANDPARENTS = "grandparents"
 """One set more: arcs and grandparents without siblings (Riedel et al. 2012)."""
 
-PRICED = {"parts": ["arc", "grandparent"], "labeler.joint": False, "network.epochs": 0}
-"""Options that price and cut requires in that set's models, overriding the configuration."""
+PRICED = {"parts": ["arc", "grandparent"], "labeler.joint": False, "network.epochs": 0, "training.epochs": 6}
+PRICED |= {"pruner.threshold": 1e-300, "pruner.max_heads": 30, "pruner.folds": 0}
+"""Options of the models of price and cut, which parses over all arcs, so there is almost no pruning in training."""
 
 PLAIN = "-plain"
 """Suffix of a set whose model is trained without a margin, as Koo et al. (2010) train theirs."""
@@ -205,8 +206,7 @@ def configuration(setting: Setting, language: str, parts: str) -> Config:
     """Return the configuration that ``make train`` uses."""
     margin, parts = not parts.endswith(PLAIN), parts.removesuffix(PLAIN)
     name = TREEBANKS.get(language, language)
-    names = (f"{name}-{parts}", name, "universal")
-    files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
+    files = [path for each in (name, "universal") if (path := ROOT / "configs" / f"{each}.yaml").exists()]
     path = setting.config or (files[0] if files else None)
     config = Config.load(path) if path else Config()
     changes: dict[str, object] = {"parts": parts}
