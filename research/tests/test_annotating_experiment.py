@@ -23,6 +23,7 @@ SMALL = {
     "tagger.epochs": 0,
     "segmenter.epochs": 0,
     "confidence.share": 0.0,
+    "pruner.threshold": 1e-4,
 }
 
 
