@@ -73,8 +73,8 @@ class FitContext:
     data : TrainingData
         The sentences as the components before have prepared them: with predicted tags, as numbers, with candidate arcs.
     files : TrainingFiles
-    processes : int
-        The number of processes, copies of this one, that train folds and components; see `jobs`.
+    jobs : int
+        The number of processes, copies of this one, that train folds and components.
     meta : dict
         The training history, stored with the model, to which a component adds its figures.
     unfinished : UnfinishedFit
@@ -89,7 +89,7 @@ class FitContext:
     fitted: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     data: TrainingData = TrainingData()
     files: TrainingFiles = TrainingFiles()
-    processes: int = 1
+    jobs: int = 1
     meta: dict[str, Any] = dataclasses.field(default_factory=dict)
     unfinished: UnfinishedFit = UnfinishedFit()
     part_of: str = ""
@@ -98,11 +98,6 @@ class FitContext:
     def having(self, **changes: Any) -> FitContext:
         """Return a context in which some attributes have other values."""
         return dataclasses.replace(self, **changes)
-
-    @property
-    def jobs(self) -> int:
-        """The number of processes; 1 with a pretrained encoder, whose training uses all cores."""
-        return 1 if self.files.encoder else self.processes
 
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         """Return the results of some calls, which several processes make, if there are several."""

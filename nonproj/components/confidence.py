@@ -180,7 +180,7 @@ def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[P
     training = dataclasses.replace(config.training, epochs=EPOCHS)
     config = dataclasses.replace(config, tagger=tagger, network=network, training=training)  # which take less time
     data, unfinished = context.data._replace(held_out=()), UnfinishedFit()
-    apart = context.having(config=config, data=data, processes=1, meta={}, part_of="confidence", unfinished=unfinished)
+    apart = context.having(config=config, data=data, jobs=1, meta={}, part_of="confidence", unfinished=unfinished)
     fitted: dict[str, Any] = {"clusters": context.files.clusters, "tagger": None, "segmenter": None}
     absent = {name for name in ("tagger", "segmenter") if not (context.fitted["tagger"] and context.fitted[name])}
     for component in SECOND:

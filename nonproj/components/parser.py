@@ -97,8 +97,9 @@ class ParserTraining:
         network, templates = kept_network(context), context.files.templates
         scorer = Scorer(templates, data.encoder.attributes, config.parts, len(data.labels), data.lines, network)
         # Margins are in units of a step, as the network's scores are.
-        margins, relaxed = np.array([options.margin, LABEL_MARGIN]) / context.step, options.decoder == "relaxed"
-        self.perceptron = Perceptron(scorer, config.features.bits, margins[0], data.decoding, relaxed, margins[1])
+        margin, label_margin = options.margin / context.step, LABEL_MARGIN / context.step
+        relaxed = options.decoder == "relaxed"
+        self.perceptron = Perceptron(scorer, config.features.bits, margin, data.decoding, relaxed, label_margin)
         context.begin(ParserComponent.name, self.perceptron.weights, context.step)
         self.context, self.examples = context, examples_of(data, config.parts)
 

@@ -129,7 +129,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
     saved = load_checkpoint(path) if resume else None
     files = context.files
     digest = training_digest(context.data.sentences, config, files.templates, files.vectors, start)
-    context = fit_all(order, treebank, context.having(processes=jobs), Checkpoint(path, digest, saved))
+    jobs = 1 if files.encoder else jobs  # whose training uses all cores
+    context = fit_all(order, treebank, context.having(jobs=jobs), Checkpoint(path, digest, saved))
     log.info("training took %.1f s", time.perf_counter() - began)
     return assemble(context)
 
@@ -187,7 +188,7 @@ class ParallelFits:
         """Begin to fit a component; return False if it is to be fitted in its turn."""
         if not component.parallel or context.jobs == 1 or context.data.held_out:
             return False
-        copy = Copy(partial(_fit_apart, component, sentences, context.having(processes=1)))
+        copy = Copy(partial(_fit_apart, component, sentences, context.having(jobs=1)))
         if copy.begun:
             self._copies[component] = copy
         return copy.begun

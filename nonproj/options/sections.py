@@ -87,7 +87,12 @@ class PrunerConfig(Section, name="pruner"):
     )
     max_heads: int = integer(10, "maximum number of candidate heads per word", 1, 10**9, advanced=True)
     folds: int = option(
-        5, "number of folds for cross-fitted pruning of the training data; 0: none", (int,), (0,), low=2, advanced=True
+        5,
+        "number of folds for cross-fitted pruning of the training data; 0: none, which needs a lower pruner.threshold",
+        (int,),
+        (0,),
+        low=2,
+        advanced=True,
     )
 
 
