@@ -173,13 +173,18 @@ def model_file(setting: Setting, language: str, parts: str) -> Path:
         The model was trained by another version, or with other options.
     """
     path = setting.models / f"{language}-{parts}.nonproj"
+    return trained_file(path, setting, language, configuration(setting, language, parts))
+
+
+def trained_file(path: Path, setting: Setting, language: str, config: Config) -> Path:
+    """Return the file of a model of a language with some options, as `model_file` does."""
     if path.exists():
-        check_model(path, os.path.getmtime(path), configuration(setting, language, parts))
+        check_model(path, os.path.getmtime(path), config)
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         log.info("training %s", path.name)
         sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
-        trained = train(sentences, configuration(setting, language, parts))
+        trained = train(sentences, config, jobs=2)
         if trained.meta["interrupted"]:
             raise KeyboardInterrupt  # the trainer returns the last complete epoch, which is useless here
         trained.save(path)
@@ -195,7 +200,8 @@ def check_model(path: Path, _: float, config: Config) -> None:
     model = Model.load_trained(path)
     templates = load_features(config, labelled=len(model.labels) > 1)[0]
     ignored = dict.fromkeys(["treebank", *([] if config.encoder.folder else ["encoder"])])
-    trained = [each.as_dict() | ignored for each in (model.config, config)]
+    moved = [each.with_overrides({"encoder.folder": None}) for each in (model.config, config)]
+    trained = [each.as_dict() | ignored for each in moved]
     current = trained[0] == trained[1], model.templates == templates, model.meta.get("learning") == LEARNING
     for name, same in zip(("the options", "the templates", "the version of learning"), current, strict=True):
         if not same:

@@ -124,20 +124,31 @@ def made(setting: Setting, language: str) -> str:
 
 def figures_table(setting: Setting, rows: Sequence[Row], languages: Sequence[str]) -> str:
     """Return the table of some treebanks, with published figures below ours, and means over several."""
-    titles, lines, marked = script("treebanks").TREEBANKS, [], False
+    lines, marked = [], False
     for language in languages:
         row = next((row for row in rows if row["language"] == language), None)
         cells = [percent(row[metric]) for metric in METRICS] if row else NOT_MEASURED
         earlier = row is not None and row["made"] != made(setting, language)
         marked |= earlier
-        title = titles[language].title if language in titles else f"{language.replace('_', ' ').replace('-', ' ')} 2.12"
-        lines.append([title, "nonproj" + f" {EARLIER}" * earlier, *cells])
+        lines.append([title_of(language), "nonproj" + f" {EARLIER}" * earlier, *cells])
         lines += published([language])
     lines += means(rows, RELEASED, f"mean of the first {len(RELEASED)}")
     if len(languages) > len(LANGUAGES):
         lines += means(rows, languages, f"mean of all {len(languages)}")
     text = table(["", "", *METRICS], lines)
     return f"{text}\n\n{NOTE}" if marked else text
+
+
+def title_of(language: str) -> str:
+    """Return the name of a treebank with its release.
+
+    Examples
+    --------
+    >>> title_of("tamil"), title_of("UD_Ancient_Hebrew-PTNK")
+    ('UD Tamil TTB 2.12', 'UD Ancient Hebrew PTNK 2.12')
+    """
+    known = script("treebanks").TREEBANKS
+    return known[language].title if language in known else f"{language.replace('_', ' ').replace('-', ' ')} 2.12"
 
 
 def published(languages: Sequence[str]) -> list[list[str]]:

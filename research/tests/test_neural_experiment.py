@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import subprocess
-import sys
-from pathlib import Path
 
 import naive_trees
 import numpy as np
 import pytest
 from toy import raw_treebank
-
-ROOT = Path(__file__).resolve().parents[2]
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("highspy")
@@ -26,10 +20,10 @@ from encoders import random_scorer, write_folder  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
-from research.experiments import neural, neural_trees, text, untagged  # noqa: E402
+from research.experiments import neural, neural_trees, text  # noqa: E402
 from research.experiments.provenance import recorded, sections  # noqa: E402
-from research.experiments.setting import Setting, model_file, treebank  # noqa: E402
-from research.experiments.store import read_rows, write_rows  # noqa: E402
+from research.experiments.setting import Setting, configuration, model_file, treebank  # noqa: E402
+from research.experiments.store import read_rows  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +35,16 @@ def setting(tmp_path_factory) -> Setting:
         for path, count, number in zip(files[language], (40, 25), (seed, seed + 10), strict=True):
             path.write_text(raw_treebank(count, number), encoding="utf-8")
     setting = Setting(folder / "results", folder / "models", files=files, config=text.SHORT)
+    encoder = write_folder(folder / "encoder")
     for language in files:
         linear = Model.load(model_file(setting, language, neural.PARTS))
-        units = Parser(linear).analyzer.tags.n_units
-        scorer = random_scorer(write_folder(folder / "encoder"), len(linear.labels), units)
-        neural.with_encoder(linear, scorer.state(), linear.config).save(setting.models / f"{language}-e5-small.nonproj")
+        (setting.models / neural.MULTILINGUAL).touch()
+        scorer = random_scorer(encoder, len(linear.labels), Parser(linear).analyzer.tags.n_units)
+        options = {"encoder.folder": str(encoder), "confidence.share": 0.0}
+        config = configuration(setting, language, neural.PARTS).with_overrides(options)
+        model = dataclasses.replace(linear, config=config)
+        model.add_component("encoder", scorer.state())
+        model.save(setting.models / f"{language}-multilingual.nonproj")
     return setting
 
 
@@ -100,7 +99,7 @@ def test_the_page_has_every_treebank_and_keeps_what_was_measured(setting, monkey
     row = read_rows(setting.results / "neural.csv")[0]
     lines = [line for line in page.splitlines() if line.startswith("| UD Tamil")]
     assert len(lines) == 3  # from raw text, by ways to decode, and their search
-    assert f"| with e5-small | {' | '.join(f'{100 * row[name]:.2f}' for name in neural.COMPARED)} |" in page
+    assert f"| with an encoder | {' | '.join(f'{100 * row[name]:.2f}' for name in neural.COMPARED)} |" in page
     assert page.count("best head of each word") == 1 and "mean of the first" not in page
     assert recorded(page) == sections()["neural"][2]()
     monkeypatch.setattr(neural, "scores_of", lambda *_: dict.fromkeys(text.METRICS, 0.5))
@@ -108,24 +107,3 @@ def test_the_page_has_every_treebank_and_keeps_what_was_measured(setting, monkey
     kept = read_rows(setting.results / "neural.csv")
     assert [each["language"] for each in kept] == ["latin", "tamil"] and kept[1] == row
     assert len(read_rows(setting.results / "neural-trees.csv")) == 2 * len(neural_trees.METHODS)
-
-
-def test_danish_without_tags_has_a_section(setting, tmp_path):
-    """Figures are those of the command line, and the page keeps them."""
-    own = dataclasses.replace(setting, results=tmp_path, config=text.SHORT)
-    test = treebank(own, "tamil")[1]
-    files = {**own.files, "danish": own.files["tamil"]}
-    own = dataclasses.replace(own, files=files)
-    linear = model_file(untagged.own_setting(own), "danish", neural.PARTS)
-    rows = untagged.untagged_rows(own, {"linear": linear, "again": linear}, test)
-    command = ["evaluate", "-q", "-m", str(linear), "--tag", "--json", str(test)]
-    found = json.loads(subprocess.check_output([sys.executable, "-m", "nonproj", *command], cwd=ROOT))
-    for row in rows:
-        assert row["uas"] == pytest.approx(found["without_punctuation"]["uas"])
-        assert row["all_las"] == pytest.approx(found["with_punctuation"]["las"])
-    assert "p_uas" not in rows[0] and rows[1]["p_uas"] == 1.0
-    write_rows(tmp_path / neural.UNTAGGED, rows)
-    neural.write_page(own)
-    page = (tmp_path / "neural.md").read_text(encoding="utf-8")
-    line = f"| linear | {100 * found['without_punctuation']['uas']:.2f} |"
-    assert page.index("## From raw text") < page.index(line) < page.index("## What exact trees are worth")
