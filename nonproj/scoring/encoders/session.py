@@ -22,7 +22,15 @@ from nonproj.linear.state import Schema, State
 from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, LARGEST_NUMBER, MATRICES, Architecture, check_sizes
 from nonproj.scoring.encoders.graph import INPUT, write_graph
 from nonproj.scoring.encoders.pieces import Pieces, SentencePieces
-from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, check_scales, dequantise, is_quantised
+from nonproj.scoring.encoders.quantisation import (
+    BYTES,
+    FLOATS,
+    HALVES,
+    WORDS,
+    check_matrices,
+    embeddings_of,
+    shape_of,
+)
 from nonproj.scoring.encoders.windows import windows
 from nonproj.types import Float32s
 
@@ -76,7 +84,7 @@ class Encoder:
         _SIZES,
         {name: ("float32", " ".join(shape)) for name, shape in ARRAYS.items() if name not in MATRICES}
         | {"mix": ("float32", 1), "tokenizer": ("uint8", 1)},
-        (Schema({}, FLOATS), Schema({}, BYTES)),
+        (Schema({}, FLOATS), Schema({}, BYTES), Schema({}, WORDS), Schema({}, HALVES)),
     )
 
     def __init__(self, architecture: Architecture, arrays: Mapping[str, np.ndarray], tokenizer: str):
@@ -144,12 +152,7 @@ class Encoder:
 
     def _embeddings(self, ids: np.ndarray) -> Float32s:
         """Return the embeddings of pieces, float32[pieces, D]."""
-        arrays = self.arrays
-        if is_quantised(arrays):
-            words = dequantise(arrays["words_bytes"], arrays["words_scale"], ids)
-        else:
-            words = arrays["words"][ids]
-        found: Float32s = words + arrays["positions"][: len(ids)]
+        found: Float32s = embeddings_of(self.arrays, ids) + self.arrays["positions"][: len(ids)]
         return found
 
     @LoadedOnce
@@ -191,16 +194,13 @@ class Encoder:
         """
         architecture = Architecture(**values)
         check_sizes(architecture, "the encoder")
-        if ("words" in arrays) == ("words_bytes" in arrays):
-            raise ModelError("the encoder has matrices of both kinds, or none")
+        check_matrices(arrays)
         for name in ARRAYS:
-            stored = arrays[name if name in arrays else f"{name}_bytes"]
-            if stored.shape != architecture.shape(name):
+            found = shape_of(arrays, name)
+            if found != architecture.shape(name):
                 raise ModelError(
-                    f"the encoder's array '{name}' has the shape {stored.shape}, {architecture.shape(name)} is expected"
+                    f"the encoder's array '{name}' has the shape {found}, {architecture.shape(name)} is expected"
                 )
-        if is_quantised(arrays):
-            check_scales(arrays)
         if arrays["mix"].shape != (architecture.layers + 1,):
             raise ModelError(f"the encoder's array 'mix' is not of size {architecture.layers + 1}")
         for name, array in arrays.items():

@@ -19,8 +19,11 @@ from nonproj.errors import DependencyError, ModelError, needs
 from nonproj.linear.state import load
 from nonproj.model import container
 from nonproj.scoring.encoders.architecture import read_folder
-from nonproj.scoring.encoders.quantisation import quantise
+from nonproj.scoring.encoders.quantisation import WORDS, floats_of, quantise
 from nonproj.scoring.encoders.session import Encoder
+
+KINDS = [(False, False), (True, False), (True, True)]
+"""Matrices of 32 and of eight bits, and embeddings of four bits beside the latter."""
 
 
 @pytest.fixture(scope="module", params=["wordpiece", "unigram"])
@@ -33,10 +36,15 @@ def small(tmp_path_factory):
     return encoders.write_folder(tmp_path_factory.mktemp("encoder"))
 
 
-def make(folder, rounded=False, mix=None):
-    """The encoder in a folder."""
+def make(folder, rounded=False, mix=None, halves=False):
+    """The encoder in a folder; ``halves``: with embeddings of four bits, other ones."""
     read = read_folder(folder)
-    arrays = quantise(read.arrays) if rounded else read.arrays
+    arrays = dict(read.arrays)
+    if halves:
+        rng = np.random.default_rng(1)
+        integers, scale = rng.integers(-8, 8, arrays["words"].shape), np.float16([[0.013], [0.25]])
+        arrays["words"] = (integers * scale[rng.integers(0, 2, len(integers))]).astype(np.float32)
+    arrays = quantise(arrays) if rounded else arrays
     if mix is not None:
         arrays = {**arrays, "mix": np.array(mix, np.float32)}
     return Encoder(read.architecture, arrays, read.tokenizer)
@@ -149,9 +157,9 @@ def test_processes_compute_the_same(small):
     assert all(map(np.array_equal, pickle.loads(pickle.dumps(encoder)).vectors(encoders.SENTENCES), wanted))
 
 
-@pytest.mark.parametrize("rounded", [False, True])
-def test_states_keep_everything(small, tmp_path, rounded):
-    encoder = make(small, rounded, mix=(0.1, 0.2, 0.7))
+@pytest.mark.parametrize(("rounded", "halves"), KINDS)
+def test_states_keep_everything(small, tmp_path, rounded, halves):
+    encoder = make(small, rounded, (0.1, 0.2, 0.7), halves)
     container.write(tmp_path / "model", *encoder.state())
     again = load(Encoder, container.read(tmp_path / "model"))
     wanted, found = encoder.vectors(encoders.SENTENCES), again.vectors(encoders.SENTENCES)
@@ -161,12 +169,49 @@ def test_states_keep_everything(small, tmp_path, rounded):
 # States that are damaged or a stranger's
 
 
-@pytest.mark.parametrize("rounded", [False, True])
-def test_states_without_an_array_or_value_are_refused(small, rounded):
-    values, arrays = make(small, rounded).state()
+def test_embeddings_of_four_bits_lose_nothing(small):
+    """Beside the same numbers in 32 bits, and other matrices of eight bits."""
+    encoder = make(small, rounded=True, halves=True)
+    words = make(small, halves=True).arrays["words"]
+    assert encoder.arrays["words_halves"].nbytes == words.size / 2 and "words_bytes" not in encoder.arrays
+    assert np.array_equal(floats_of(encoder.arrays)["words"], words)
+    full = quantise({name: array for name, array in read_folder(small).arrays.items() if name != "words"})
+    wanted = Encoder(encoder.architecture, full | {"words": words}, encoder.tokenizer)
+    some = np.array([2, 0, 2])
+    assert np.array_equal(encoder._embeddings(some), wanted._embeddings(some))
+    assert "words_bytes" in make(small, rounded=True).arrays  # these have no steps
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "fault"),
+    [
+        ("words_half_scale", lambda scale: np.concatenate([scale, scale], axis=1), "is for 2 blocks of 32"),
+        ("words_half_scale", lambda scale: np.full_like(scale, 31 << 10), "values that are not finite"),
+        ("words_halves", lambda halves: halves[:, :8], r"is for 1 blocks of 32"),
+        ("words_halves", lambda halves: halves[1:], "half_blocks|shape"),
+    ],
+)
+def test_faulty_embeddings_of_four_bits_are_refused(small, name, changed, fault):
+    values, arrays = make(small, rounded=True, halves=True).state()
+    with pytest.raises(ModelError, match=fault):
+        load(Encoder, (values, arrays | {name: changed(arrays[name])}))
+
+
+def test_two_kinds_of_matrices_are_refused(small):
+    values, halves = make(small, rounded=True, halves=True).state()
+    _, rounded = make(small, rounded=True).state()
+    _, full = make(small).state()
+    for other in (rounded, full, {"words": full["words"]}, {name: rounded[name] for name in WORDS}):
+        with pytest.raises(ModelError, match="matrices of several kinds|has no array"):
+            load(Encoder, (values, halves | other))
+
+
+@pytest.mark.parametrize(("rounded", "halves"), KINDS)
+def test_states_without_an_array_or_value_are_refused(small, rounded, halves):
+    values, arrays = make(small, rounded, halves=halves).state()
     for name in arrays:
         with pytest.raises(
-            ModelError, match=f"the component 'encoder' has no array '({name}|words|words_bytes)'|not one"
+            ModelError, match=f"the component 'encoder' has no array '({name}|inner|words)|several kinds"
         ):
             load(Encoder, (values, {key: array for key, array in arrays.items() if key != name}))
     for name in values:
@@ -174,9 +219,9 @@ def test_states_without_an_array_or_value_are_refused(small, rounded):
             load(Encoder, ({key: value for key, value in values.items() if key != name}, arrays))
 
 
-@pytest.mark.parametrize("rounded", [False, True])
-def test_arrays_of_other_shapes_and_types_are_refused(small, rounded):
-    values, arrays = make(small, rounded).state()
+@pytest.mark.parametrize(("rounded", "halves"), KINDS)
+def test_arrays_of_other_shapes_and_types_are_refused(small, rounded, halves):
+    values, arrays = make(small, rounded, halves=halves).state()
     for name, array in arrays.items():
         changed = [array[..., None], array.astype(np.float64)]
         if name != "tokenizer":
@@ -251,15 +296,6 @@ def test_arrays_may_be_read_only(small):
             array.flags.writeable = False
         found = load(Encoder, (values, frozen)).vectors(encoders.SENTENCES)
         assert all(map(np.array_equal, found, encoder.vectors(encoders.SENTENCES)))
-
-
-def test_states_with_both_kinds_of_matrices_are_refused(small):
-    values, arrays = make(small).state()
-    with pytest.raises(ModelError, match="the encoder has matrices of both kinds, or none"):
-        load(Encoder, (values, {**arrays, **make(small, rounded=True).state()[1]}))
-    floats = ("words", "attention", "attention_output", "inner", "outer")
-    with pytest.raises(ModelError, match="the encoder has matrices of both kinds, or none"):
-        load(Encoder, (values, {name: array for name, array in arrays.items() if name not in floats}))
 
 
 def test_scales_for_blocks_of_other_sizes_are_refused(small):
