@@ -43,11 +43,13 @@ def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float
         "labeler": 0.25 * config.labeler.epochs / 4,
         "confidence": 1.3 * min(1.0, config.confidence.share * 10),
         "network": 0.6 * config.network.epochs / 10,
-        "parser": 0.35 * training.epochs / 4,
     }
-    if config.encoder.folder:
-        times["encoder"] = 20.0
-    elif jobs > 1:  # the folds of tags and candidates are shared, and confidence is learnt beside network and parser
+    if config.encoder.folder:  # of 12 layers, on two cores
+        epochs = config.encoder.epochs
+        times["encoder"] = 2.5 * (epochs if isinstance(epochs, int) else 8)
+        times["confidence"] += 0.5 * times["encoder"] * min(1.0, config.confidence.share * 10)
+    times["parser"] = 0.35 * training.epochs / 4
+    if jobs > 1 and not config.encoder.folder:  # folds are shared, and confidence is learnt beside network and parser
         times["pruner"] *= 0.6
         times["confidence"] = max(times.pop("confidence") - times["network"] - times["parser"], 0.0)
     return {name: time * words / 1000 for name, time in times.items()}
