@@ -31,6 +31,7 @@ from research.experiments.text import (
     EARLIER,
     LANGUAGES,
     METRICS,
+    NOTE,
     PARTS,
     RELEASED,
     SHORT,
@@ -247,7 +248,7 @@ def write_page(setting: Setting) -> None:
     parts = [INTRODUCTION, text_table(setting), ahead(setting)]
     parts += [EXACTNESS, trees_table(setting), SEARCH, search_table(setting)]
     if any(_mark(setting, row) for row in known(setting, TEXT)):
-        parts.insert(2, f"{EARLIER} measured on an earlier version; see [{TEXT}]({TEXT}) for the inputs of each row.")
+        parts.insert(2, f"{NOTE}; see [{TEXT}]({TEXT}) for the inputs of each row.")
     with replacing(path) as temporary:
         temporary.write_text("\n\n".join(part.strip("\n") for part in parts) + "\n", encoding="utf-8")
     stamp(path, "neural")

@@ -59,7 +59,7 @@ tested on the files of release 2.12, ours on those of `data_scripts/treebanks.py
 evaluate --ud --errors` shows the errors behind a row by kind.
 """
 EARLIER = "†"
-NOTE = f"{EARLIER} measured on an earlier version; see [text.csv](text.csv) for the inputs of each row."
+NOTE = f"{EARLIER} measured on an earlier version"
 NOT_MEASURED = ["not measured", *[""] * (len(METRICS) - 1)]
 
 log = logging.getLogger("experiments")
@@ -136,7 +136,7 @@ def figures_table(setting: Setting, rows: Sequence[Row], languages: Sequence[str
     if len(languages) > len(LANGUAGES):
         lines += means(rows, languages, f"mean of all {len(languages)}")
     text = table(["", "", *METRICS], lines)
-    return f"{text}\n\n{NOTE}" if marked else text
+    return f"{text}\n\n{NOTE}; see [text.csv](text.csv) for the inputs of each row." if marked else text
 
 
 def title_of(language: str) -> str:
