@@ -94,7 +94,7 @@ def test_rows_of_an_earlier_version_are_marked(setting):
     page = text.figures_table(setting, rows, text.LANGUAGES)
     assert lines_of(page, "UD Latin Perseus 2.12")[0][0] == f"nonproj {text.EARLIER}"
     assert lines_of(page, "UD Tamil TTB 2.12")[0][0] == "nonproj"
-    assert page.endswith(text.NOTE)
+    assert page.endswith(f"{text.NOTE}; see [text.csv](text.csv) for the inputs of each row.")
 
 
 def test_means_are_over_the_release_and_only_complete(setting):
