@@ -31,7 +31,7 @@ ZERO = 128
 
 _LARGEST = 127
 
-HALF_BLOCK, LEAST, MOST = 32, -8, 7
+_HALF_BLOCK, _LEAST, _MOST = 32, -8, 7
 """The size of a block of weights of four bits, and their smallest and largest integer."""
 
 _AT_ONCE = 4096
@@ -114,26 +114,27 @@ def four_bits(table: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     >>> four_bits(np.linspace(0, 1, 32, dtype=np.float32)[None]) is None
     True
     """
-    if table.shape[1] % HALF_BLOCK:
+    if table.shape[1] % _HALF_BLOCK:
         return None
     found, scales = [], []
     for begin in range(0, len(table), _AT_ONCE):
-        blocks = table[begin : begin + _AT_ONCE].reshape(-1, table.shape[1] // HALF_BLOCK, HALF_BLOCK)
-        place = np.abs(blocks).argmax(axis=-1)[..., None]
-        largest, scale = np.take_along_axis(blocks, place, -1)[..., 0], np.zeros(place.shape[:2], np.float16)
-        for integer in range(LEAST, 0):  # that of the largest weight
-            tried = np.where(largest != 0, largest / np.float32(integer), 1).astype(np.float16)
-            quotient = blocks / np.where(tried != 0, tried, 1).astype(np.float32)[..., None]
-            whole = ((quotient == np.rint(quotient)) & (quotient >= LEAST) & (quotient <= MOST)).all(axis=-1)
-            scale = np.where((scale == 0) & whole, tried, scale)
-            if scale.all():
+        blocks = table[begin : begin + _AT_ONCE].reshape(-1, table.shape[1] // _HALF_BLOCK, _HALF_BLOCK)
+        largest = np.take_along_axis(blocks, np.abs(blocks).argmax(axis=-1)[..., None], axis=-1)
+        integers, scale, exact = np.zeros_like(blocks), np.zeros_like(largest), np.zeros(largest.shape, np.bool_)
+        for integer in range(_LEAST, 0):  # that of the largest weight
+            with np.errstate(over="ignore", invalid="ignore"):
+                tried = (largest / np.float32(integer)).astype(np.float16).astype(np.float32)
+                rounded = np.rint(blocks / np.where(tried == 0, 1, tried)).clip(_LEAST, _MOST)
+                fits = (rounded * tried == blocks).all(axis=-1, keepdims=True) & ~exact
+            integers, scale = np.where(fits, rounded, integers), np.where(fits, tried, scale)
+            exact |= fits
+            if exact.all():
                 break
-        if not scale.all():
+        if not exact.all():
             return None
-        integers = np.rint(blocks / scale.astype(np.float32)[..., None]).reshape(len(blocks), 2, -1)
-        lower, upper = (integers - LEAST).astype(np.uint8).transpose(1, 0, 2)
+        lower, upper = (integers - _LEAST).astype(np.uint8).reshape(len(blocks), 2, -1).transpose(1, 0, 2)
         found.append(lower | upper << 4)
-        scales.append(scale.view(np.int16))
+        scales.append(scale[..., 0].astype(np.float16).view(np.int16))
     return np.concatenate(found), np.concatenate(scales)
 
 
@@ -153,8 +154,8 @@ def embeddings_of(arrays: Mapping[str, np.ndarray], rows: np.ndarray | slice) ->
         return (arrays["words_bytes"][rows].astype(np.float32) - np.float32(ZERO)) * arrays["words_scale"][rows]
     halves = arrays["words_halves"][rows]
     scale = arrays["words_half_scale"][rows].view(np.float16).astype(np.float32)
-    integers = np.concatenate([halves & 15, halves >> 4], axis=-1).astype(np.float32) + np.float32(LEAST)
-    return (integers.reshape(*scale.shape, HALF_BLOCK) * scale[..., None]).reshape(integers.shape)
+    integers = np.concatenate([halves & 15, halves >> 4], axis=-1).astype(np.float32) + np.float32(_LEAST)
+    return (integers.reshape(*scale.shape, _HALF_BLOCK) * scale[..., None]).reshape(integers.shape)
 
 
 def floats_of(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -190,16 +191,12 @@ def shape_of(arrays: Mapping[str, np.ndarray], name: str) -> tuple[int, ...]:
 def check_matrices(arrays: Mapping[str, np.ndarray]) -> None:
     """Raise `ModelError` unless there is one table of embeddings, the other matrices are like it, and scales fit."""
     tables = [name for name in ("words", "words_bytes", "words_halves") if name in arrays]
-    if (
-        len(tables) != 1
-        or is_quantised(arrays) != ("inner_bytes" in arrays)
-        or ("words" in arrays) != ("inner" in arrays)
-    ):
+    if len(tables) != 1 or is_quantised(arrays) != ("inner_bytes" in arrays):
         raise ModelError("the encoder has matrices of several kinds, or none")
     if "words_halves" in arrays:
         (_, columns), scale = shape_of(arrays, "words"), arrays["words_half_scale"]
-        if scale.shape[1] * HALF_BLOCK != columns:
-            raise ModelError(f"the encoder's array 'words_half_scale' is for {scale.shape[1]} blocks of {HALF_BLOCK}")
+        if scale.shape[1] * _HALF_BLOCK != columns:
+            raise ModelError(f"the encoder's array 'words_half_scale' is for {scale.shape[1]} blocks of {_HALF_BLOCK}")
         if not np.isfinite(scale.view(np.float16)).all():
             raise ModelError("the encoder's array 'words_half_scale' has values that are not finite")
     for name in SCALES if is_quantised(arrays) else ():

@@ -19,7 +19,7 @@ from nonproj.errors import DependencyError, ModelError, needs
 from nonproj.linear.state import load
 from nonproj.model import container
 from nonproj.scoring.encoders.architecture import read_folder
-from nonproj.scoring.encoders.quantisation import WORDS, floats_of, quantise
+from nonproj.scoring.encoders.quantisation import WORDS, embeddings_of, floats_of, four_bits, quantise
 from nonproj.scoring.encoders.session import Encoder
 
 KINDS = [(False, False), (True, False), (True, True)]
@@ -180,6 +180,22 @@ def test_embeddings_of_four_bits_lose_nothing(small):
     some = np.array([2, 0, 2])
     assert np.array_equal(encoder._embeddings(some), wanted._embeddings(some))
     assert "words_bytes" in make(small, rounded=True).arrays  # these have no steps
+
+
+@pytest.mark.parametrize("number", [np.nextafter(np.float32(0.75), 1), 1e6, 1e-9, 2.25, np.inf, np.nan])
+def test_a_table_that_four_bits_would_change_keeps_eight(number):
+    """One number that is no step from the others: a neighbour of one, too large, too small."""
+    table = (np.arange(64).reshape(2, 32) % 16 - 8).astype(np.float32) / 4
+    assert four_bits(table) is not None
+    table[1, 5] = number
+    assert four_bits(table) is None
+
+
+def test_blocks_of_zeros_and_of_one_size_have_four_bits():
+    table = np.repeat(np.array([[0.0], [-0.5], [7.0], [65504.0]], np.float32), 32, axis=1)
+    halves, scale = four_bits(table)
+    found = embeddings_of({"words_halves": halves, "words_half_scale": scale}, slice(None))
+    assert np.array_equal(found, table) and four_bits(np.full((1, 32), 1e6, np.float32)) is None
 
 
 @pytest.mark.parametrize(
