@@ -108,8 +108,9 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     k : int
         Number of trees per sentence, best first.
     work_per_word : int
-        Maximum work of the search, in Viterbi transitions per word (and tree): by default 100 million, which take
-        about 50 milliseconds; 0: dual decomposition only.  See `nonproj.dual.options.SearchOptions`.
+        Maximum work of the search, in Viterbi transitions per word (and tree), half of it for each word after the
+        first 50: by default 100 million, which take about 50 milliseconds; 0: dual decomposition only.  See
+        `nonproj.dual.options.SearchOptions`.
     proofs : bool
         Whether to return proofs, which anyone can check: see `nonproj.dual.check_proofs`.
 

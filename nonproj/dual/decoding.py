@@ -195,7 +195,7 @@ def k_best(
     options : DualOptions
         For all trees; smaller sets of trees have ``search.node_iterations``.
     search : SearchOptions
-        ``work_per_word`` is for each word and tree.
+        The work is that for each tree.
 
     Returns
     -------

@@ -8,12 +8,17 @@ from nonproj.automata.workspace import PartStarts
 from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Float64s, Int32s, Int64s
 
+NO_ARC = np.int64(-1)
+
+ARC_WORK = 4
+"""Work of looking at an arc, in the time of Viterbi transitions."""
+
 
 @kernel
 def improve_tree(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, single_root: bool, least: float, heads: Int32s
 ) -> int:
-    """Improve a tree by at least so much with each word that moves; return how many candidates were looked at.
+    """Improve a tree by at least so much with each word that moves; return the work.
 
     With a single root, the word below the root stays there.
     """
@@ -41,28 +46,37 @@ def _move_word(
     heads: Int32s,
     m: int,
 ) -> int:
-    """Give a word its best head, if that is better than its own; return the size of the automata looked at."""
-    current, old, above, count = entering[m], heads[m], starts.grandparent.shape[0] > 0, 0
+    """Give a word its best head, if that is better than its own; return the work."""
+    current, old, above = entering[m], heads[m], starts.grandparent.shape[0] > 0
     if single_root and old == 0:
-        return count
-    best, most, own = current, least, _head_value(arcs, starts, scores, entering, m) if above else 0.0
-    with_it = _head_value(arcs, starts, scores, entering, old)
+        return 0
+    best, most, count = current, least, 2 * _size(arcs, old)
+    lost = _head_value(arcs, starts, scores, entering, old)
+    if above:
+        lost += _head_value(arcs, starts, scores, entering, m)
+    entering[m] = NO_ARC
+    lost -= _head_value(arcs, starts, scores, entering, old)
     for a in range(arcs.start[m], arcs.start[m + 1]):
         h = arcs.head[a]
         if a == current or (single_root and h == 0) or _is_below(heads, h, m):
             continue
-        gain = -own - with_it - _head_value(arcs, starts, scores, entering, h)
+        gain = -lost - _head_value(arcs, starts, scores, entering, h)
         entering[m] = a
         if above:
             gain += _head_value(arcs, starts, scores, entering, m)
-        gain += _head_value(arcs, starts, scores, entering, old)
         gain += _head_value(arcs, starts, scores, entering, h)
-        entering[m] = current
-        count += 4 * (arcs.out_start[2 * h + 2] - arcs.out_start[2 * h]) + 16
+        entering[m] = NO_ARC
+        count += 2 * _size(arcs, h) + _size(arcs, m)
         if gain > most:
             best, most = a, gain
     entering[m], heads[m] = best, arcs.head[best]
-    return count
+    return ARC_WORK * count
+
+
+@kernel
+def _size(arcs: ArcSpace, h: int) -> int:
+    """Return the number of arcs from a head, and one."""
+    return arcs.out_start[2 * h + 2] - arcs.out_start[2 * h] + 1
 
 
 @kernel

@@ -71,7 +71,8 @@ class SearchOptions(NamedTuple):
     Attributes
     ----------
     work_per_word : int
-        Limit of the work for each word of the sentence, the root node included.  Work is counted, not timed, so that
+        Limit of the work for each word of the sentence, the root node included; half of it for each word after the
+        first 50, because searches for the trees of long sentences seldom end.  Work is counted, not timed, so that
         results are reproducible; its unit is a Viterbi transition, and other work is charged in these units.  A million
         take about half a millisecond.  When the work is used up, the incumbent is returned with the lowest bound
         proved.  0: dual decomposition alone, without a limit.
@@ -85,6 +86,21 @@ class SearchOptions(NamedTuple):
     node_iterations: int = 30
     search: bool = True
 
+    def budget(self, n_words: int, k: int) -> int:
+        """Return the limit of the work for the k best trees of a sentence.
+
+        Examples
+        --------
+        >>> limits = SearchOptions(work_per_word=1000)
+        >>> limits.budget(20, 1), limits.budget(60, 1), limits.budget(60, 2)
+        (20000, 55000, 110000)
+        """
+        later = max(0, n_words - FULL_WORDS)
+        return k * (self.work_per_word * n_words - self.work_per_word * later // 2) or UNLIMITED
+
+
+FULL_WORDS = 50
+"""Words of a sentence that have the whole work for a word."""
 
 MAX_WORK = 10**14
 """Limit of the work for each word, because the work of a sentence is counted in 64 bits."""

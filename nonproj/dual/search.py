@@ -31,7 +31,7 @@ import numpy as np
 
 from nonproj.automata.compiled import score_tree
 from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Certificate, Effort, Node, RankedTree
-from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions
+from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
 from nonproj.trees.checks import check_status
@@ -88,7 +88,7 @@ def search(
     options : DualOptions
         For the whole problem, with its scale; other nodes have ``limits.node_iterations``.
     limits : SearchOptions
-        ``work_per_word`` is for each word and tree.
+        The work is that for each tree.
     k : int
     price : float
     trace : Trace
@@ -107,7 +107,7 @@ def search(
     ValueError
         If there is no tree.
     """
-    budget = limits.work_per_word * (problem.n_nodes - 1) * k or UNLIMITED
+    budget = limits.budget(problem.n_nodes - 1, k)
     first = problem.whole(options, budget, trace)
     outcome, price = first.descent.outcome, 0.0 if options.projective else price
     if outcome < 0:
@@ -225,6 +225,7 @@ class _Search:
         self.known, self.fathomed, self.ranked = _KnownTrees(k), -np.inf, list[RankedTree]()
         self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
         self.agreed = False
+        self.improved = set[bytes]()  # trees at either end of a local search
 
     def run(self, first: NodeResult, branch: Branch | None) -> list[Decoded]:
         """Search until the trees are found, no node is open, or the limit is hit; ``first`` is the whole problem's.
@@ -355,8 +356,7 @@ class _Search:
         included, options, problem = bounded.included, self.options, self.problem
         tree = (bounded.tree if included is None else included.tree).copy()
         if problem.of_second_order and not options.projective and tree[0] < 0:  # else there is none
-            self.spent += problem.improve(tree, options)
-            self.add_tree(tree, problem.score(tree))
+            self.improve(tree)
         threshold, keep = self.known.threshold(), node.keep
         gap = node.bound - threshold
         if included is not None and gap < np.inf:
@@ -367,6 +367,15 @@ class _Search:
         fewer = np.count_nonzero(node.keep) < NARROWED * np.count_nonzero(keep)
         again = fewer or before - node.bound > FALLING * gap
         self.child(node, node.keep, node.bound, node.branch, self.limits.node_iterations if again else 0)
+
+    def improve(self, tree: Int32s) -> None:
+        """Add what local search makes of a tree, unless that is known."""
+        if tree.tobytes() in self.improved:
+            return
+        self.improved.add(tree.tobytes())
+        self.spent += self.problem.improve(tree, self.options)
+        self.improved.add(tree.tobytes())
+        self.add_tree(tree, self.problem.score(tree))
 
     def leave_out(self, node: Node, bounded: NodeResult, threshold: float) -> Node:
         """Return a node without the arcs that no tree above a threshold has."""

@@ -98,7 +98,7 @@ def mark_addresses(codes: Uint32s, kind: Uint8s, first: int, last: int, fixed: U
             found |= _NAME * (begin < end)
         if begin < end:
             fixed[begin : end - 1] = 1
-            address_end = end
+            address_end = max(address_end, end)
     return found
 
 

@@ -25,7 +25,7 @@ from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
-from nonproj.text import layout, rules
+from nonproj.text import addresses, layout, rules
 from nonproj.text.characters import characters
 from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text
@@ -62,6 +62,18 @@ def test_a_hash_does_not_read_all_of_a_long_chunk(unit, monkeypatch):
     hashing.hash_codes.py_func(codes, 5, len(codes), layout.MAX_HASHED)
     assert 1 <= kind.looks <= layout.MAX_SHAPE and 1 <= run.looks <= layout.MAX_SHAPE
     assert codes.looks == layout.MAX_HASHED
+
+
+@pytest.mark.parametrize("name", PATHOLOGICAL)
+def test_addresses_are_found_in_one_pass(name, monkeypatch):
+    """The end of an address, with names that have an ``@`` in it, is looked for once."""
+    for each in vars(addresses).copy().values():
+        if hasattr(each, "py_func"):
+            monkeypatch.setattr(addresses, each.py_func.__name__, each.py_func)
+    text = characters(PATHOLOGICAL[name](4000).replace(" ", ""))
+    codes, kind = Counted(text.lower.tolist()), Counted(text.kind.tolist())
+    addresses.mark_addresses(codes, kind, 0, len(kind), np.zeros(len(kind), np.uint8))
+    assert codes.looks + kind.looks <= 50 * len(kind)
 
 
 @pytest.mark.parametrize("name", PATHOLOGICAL)
@@ -161,7 +173,7 @@ def test_the_limit_of_work_holds_for_equal_words(single_root, monkeypatch):
     limit, options = SearchOptions(work_per_word=50_000), DEFAULTS._replace(single_root=single_root)
     [found] = decode_trusted(parts, scores, options, limit, 1, 3.0)
     assert found.bound >= found.score
-    assert sum(spent) <= 120 * limit.work_per_word + 4 * max(most)
+    assert sum(spent) <= limit.budget(120, 1) + 4 * max(most)
     assert len(spent) > 1
 
 
