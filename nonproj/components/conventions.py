@@ -1,5 +1,8 @@
 """Related treebanks in the conventions of the treebank, so that later components learn from them, too.
 
+Held-out sentences decide whether their tags and their labels are learnt, too (`nonproj.learning.together`); heads
+always are.
+
 A tagger that has learnt from the treebank alone says which of their tags to change (`nonproj.learning.conventions`).
 Nothing of this component is stored in the model.
 """
@@ -13,10 +16,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from nonproj.components.base import Component, FitContext
+from nonproj.components.labeler import LabelerComponent
 from nonproj.components.tagger import TaggerComponent, pack_tags, unpack_tags
-from nonproj.io.conll import FEATS, UPOS
+from nonproj.components.vocabulary import VocabularyComponent
+from nonproj.evaluation.card import record
+from nonproj.io.conll import DEPREL, FEATS, UPOS
 from nonproj.io.copies import with_rows
 from nonproj.learning.conventions import with_conventions
+from nonproj.learning.together import Together
 from nonproj.learning.training_data import TrainingData
 from nonproj.model.model import Model
 from nonproj.tagging.analyzer import quick
@@ -25,13 +32,16 @@ from nonproj.types import Sentence
 RELATED_TAGS = "related_tags"
 """The array of a checkpoint that holds the tags of related treebanks."""
 
+TAGS_TOGETHER, LABELS_TOGETHER = "tags_together", "labels_together"
+"""The figures of `nonproj.learning.together.Together`, in the training history."""
+
 log = logging.getLogger("nonproj")
 
 
 class ConventionsComponent(Component):
     """The conventions of the treebank."""
 
-    name = "conventions"
+    name, figures = "conventions", (TAGS_TOGETHER, LABELS_TOGETHER)
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> None:
@@ -51,7 +61,12 @@ class ConventionsComponent(Component):
         related = data.further_sentences
         untagged = [with_rows(s, [[*row[:UPOS], "_", "_", "_", *row[FEATS + 1 :]] for row in s.rows]) for s in related]
         found = with_conventions(related, analyzer.annotate(untagged), sentences)
-        return data.with_further(found)._replace(annotated=found)
+        together = alone.having(data=data.with_further(found), part_of="")
+        if tags := TaggerComponent.compare(sentences, together, alone):
+            context.meta[TAGS_TOGETHER] = tags._asdict() | {"helps": tags.helps}
+        if labels := compare_labels(sentences, found, context):
+            context.meta[LABELS_TOGETHER] = labels._asdict() | {"helps": labels.helps}
+        return as_learnt(data, found, context)
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
@@ -65,4 +80,28 @@ class ConventionsComponent(Component):
         if not data.related:
             return data
         found = unpack_tags(saved.weights.get(RELATED_TAGS), data.further_sentences)
-        return data.with_further(found)._replace(annotated=found)
+        return as_learnt(data, found, context)
+
+
+def compare_labels(sentences: Sequence[Sentence], related: Sequence[Sentence], context: FitContext) -> Together | None:
+    """Return what related treebanks are worth for labels, by whole trees; None if there is nothing to compare."""
+    own, further = (
+        [s for s in each if s.tree is not None and (s.tree[1:] >= 0).all()] for each in (sentences, related)
+    )
+    if min(len(own), context.config.pruner.folds) < 2 or not further or not context.config.labeler.epochs:
+        return None
+    count = len(further)
+    data = context.data._replace(sentences=[*own, *further], further=count, further_in_epoch=count)
+    data = VocabularyComponent.cross_predict(own, context.having(data=data))
+    if len(data.labels) < 2:
+        return None
+    context = context.having(data=data._replace(completed=data.trees), fitted={}, part_of="conventions")
+    return LabelerComponent.compare(context)
+
+
+def as_learnt(data: TrainingData, related: Sequence[Sentence], context: FitContext) -> TrainingData:
+    """Return the training data with related treebanks as they are learnt from: without labels if these do not help."""
+    tags, labels = (record(context.meta, name).get("helps", True) for name in (TAGS_TOGETHER, LABELS_TOGETHER))
+    if not labels:
+        related = [with_rows(s, [[*row[:DEPREL], "_", *row[DEPREL + 1 :]] for row in s.rows]) for s in related]
+    return data.with_further(related)._replace(annotated=related, tagged_alone=not tags)

@@ -26,6 +26,7 @@ from nonproj.errors import ModelError
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.io.partial import is_partial
+from nonproj.learning.together import Together, compare
 from nonproj.learning.training_data import TrainingData, taken
 from nonproj.linear.streams import Stream, generator
 from nonproj.model.model import Model
@@ -55,7 +56,8 @@ class TaggerComponent(Component):
             sentences = completed([sentence for sentence in sentences if is_tagged(sentence)], start)
         if not config.tagger.epochs or not _are_tagged(sentences) or (context.start and not start):
             return start
-        further = [] if context.part_of else context.data.further_sentences
+        alone = context.part_of or context.data.tagged_alone
+        further = [] if alone else context.data.further_sentences
         learnt = where(sentences, ~np.array(lack_tags(sentences)))
         if further and (missing := missing_column(further, sentences)):
             text = "the %s sentences have no %s; the tagger does not learn from them"
@@ -73,7 +75,8 @@ class TaggerComponent(Component):
             return data
         options = dataclasses.replace(config, tagger=quick(config.tagger))
         lacking, further = np.array(lack_tags(sentences)), data.further_sentences
-        beside = data if data.related and not missing_column(further, sentences) else TrainingData()
+        together = data.related and not data.tagged_alone and not missing_column(further, sentences)
+        beside = data if together else TrainingData()
         apart = context.having(config=options, data=beside, fitted={})
         if lacking.any():
             log.info("%d sentences lack tags, which are predicted", lacking.sum())
@@ -94,11 +97,25 @@ class TaggerComponent(Component):
             config.training.tags == "gold" and all(map(is_tagged, further)) and not missing_column(further, sentences)
         )
         if further and not given:
-            if further_for_tagger(further, sentences, learnt, config.seed):  # their tagger has not seen them
+            seen = not data.tagged_alone and further_for_tagger(further, sentences, learnt, config.seed)
+            if seen:  # their tagger has not seen them
                 analyzer = cls.fit(sentences, apart.having(data=TrainingData())) or analyzer
             rows = analyzer.annotate(further, overwrite=True)
             further = [with_rows(*pair) for pair in zip(further, rows, strict=True)]
         return data._replace(sentences=predicted, copies=len(versions), further=0).with_further(further)
+
+    @classmethod
+    def compare(cls, sentences: Sequence[Sentence], together: FitContext, alone: FitContext) -> Together | None:
+        """Return what related treebanks are worth, by taggers that have not seen a sentence; None without these."""
+        sentences, further = where(sentences, ~np.array(lack_tags(sentences))), together.data.further_sentences
+        folds, seed = min(together.config.tagger.folds, len(sentences)), together.config.seed
+        if folds < 2 or not further_for_tagger(further, sentences, sentences, seed):
+            return None
+        right = []
+        for context in (alone, together):
+            found = jackknife(cls, sentences, context, folds, overwrite=True)
+            right.append(np.array([_right_tags(*pair) for pair in zip(sentences, found, strict=True)], np.int64))
+        return compare("tags", np.array([len(sentence) for sentence in sentences], np.int64), *right)
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
@@ -114,6 +131,12 @@ class TaggerComponent(Component):
         repeated = [sentence for sentence in sentences for _ in range(copies)]
         tagged = unpack_tags(saved.weights.get(TAG_COLUMNS), [*repeated, *context.data.further_sentences])
         return context.data._replace(sentences=tagged, copies=copies)
+
+
+def _right_tags(gold: Sentence, found: Sentence) -> int:
+    """Return how many words have the right UPOS, XPOS and features."""
+    pairs = zip(gold.rows, found.rows, strict=True)
+    return sum(own[UPOS : FEATS + 1] == other[UPOS : FEATS + 1] for own, other in pairs)
 
 
 def where(sentences: Sequence[Sentence], mask: np.ndarray) -> list[Sentence]:

@@ -2,6 +2,7 @@
 
 - `training_data`: the training data of components: sentences, their tags, and both as numbers
 - `conventions`: tags and labels of related treebanks as a treebank would have them
+- `together`: whether a treebank learns together with related ones
 - `partial`: learning from partial trees, of which only some heads are given
 - `label_numbers`: numbering of labels, such that few are scored for each arc
 - `labeler`: the averaged perceptron over labels

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ConfigError
-from nonproj.io.partial import given_words, is_partial
+from nonproj.io.partial import given_words
 from nonproj.learning.training_data import trees_of
 from nonproj.scoring.labels import LINE, TAG, AllowedLabels
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC
@@ -38,15 +38,14 @@ def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[
 
 
 def label_set(sentences: Sequence[Sentence]) -> list[str]:
-    """Return the labels of sentences, sorted; ``_`` in a partial tree is none, unless there are no others.
+    """Return the labels of sentences, sorted; ``_`` is none, unless there are no others.
 
     Examples
     --------
     >>> label_set([Sentence([["1", "Ja", *"______"], ["2", ".", *"_____p"]], np.array([-1, -1, 1]))])
     ['p']
     """
-    labels = {label for sentence in sentences for label in sentence.labels if label != "_" or not is_partial(sentence)}
-    return sorted(labels or {"_"})
+    return sorted({label for sentence in sentences for label in sentence.labels} - {"_"} or {"_"})
 
 
 def arranged(

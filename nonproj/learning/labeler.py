@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from nonproj.linear.perceptron import AveragedWeights
-from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.hashing import WordHashes, hash_tokens
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.network import Network
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.tree_labels import label_tree
 from nonproj.scoring.vocabulary import Tokens
+from nonproj.types import PartRows
 
 _FORBIDDEN = 1e9
 """The penalty of a label other than the given one."""
@@ -61,18 +62,13 @@ class Labeler(AveragedWeights):
     def update(self, tokens: Tokens, heads: np.ndarray, gold: np.ndarray) -> int:
         """Train on one sentence; return the number of wrong labels.  Those that are not given are -1, and latent."""
         hashed, parts = hash_tokens(tokens, self.table, len(self.weights)), label_parts(heads)
-        scores = label_scores(hashed, parts, self.n_labels, self.weights)
-        if self.network:
-            scores += self.network.label_scores(self.network.layer(tokens), parts.nodes[:, 0], parts.nodes[:, 1])
+        scores = self._scores(tokens, hashed, parts)
         latent = gold < 0
         if latent.any():
             gold = self._complete(tokens, heads, scores, gold)
         given = np.flatnonzero(~latent)
         scores[given, gold[given]] -= self.margin
-        if self.pairs is None:
-            predicted = scores.argmax(axis=1)
-        else:
-            predicted = label_tree(self.pairs, tokens, heads, scores, (self.weights, 1.0), self.margin, gold)
+        predicted = self._best(tokens, heads, scores, gold)
         if (predicted != gold).any():
             add_labels(hashed, parts, gold, predicted, float(self.step), self.weights, self.total)
             if self.pairs is not None:
@@ -81,12 +77,30 @@ class Labeler(AveragedWeights):
         self.advance()
         return int((predicted != gold)[given].sum())
 
+    def predict(self, tokens: Tokens, heads: np.ndarray) -> np.ndarray:
+        """Return the best labels of a tree, int64[n], by the weights as they are."""
+        hashed, parts = hash_tokens(tokens, self.table, len(self.weights)), label_parts(heads)
+        return self._best(tokens, heads, self._scores(tokens, hashed, parts))
+
+    def _scores(self, tokens: Tokens, hashed: WordHashes, parts: PartRows) -> np.ndarray:
+        """Return the score of each label of each arc, float64[n, n_labels]."""
+        scores = label_scores(hashed, parts, self.n_labels, self.weights)
+        if self.network:
+            scores += self.network.label_scores(self.network.layer(tokens), parts.nodes[:, 0], parts.nodes[:, 1])
+        return scores
+
     def _complete(self, tokens: Tokens, heads: np.ndarray, scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """Return the best labels of a tree among those with the given ones, int64[n]; the arguments are unchanged."""
         given = np.flatnonzero(gold >= 0)
         scores, own = scores.copy(), scores[given, gold[given]]
         scores[given] = -_FORBIDDEN
         scores[given, gold[given]] = own
+        return self._best(tokens, heads, scores)
+
+    def _best(
+        self, tokens: Tokens, heads: np.ndarray, scores: np.ndarray, gold: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the best labels of a tree, int64[n]."""
         if self.pairs is None:
             return scores.argmax(axis=1)
-        return label_tree(self.pairs, tokens, heads, scores, (self.weights, 1.0), self.margin)
+        return label_tree(self.pairs, tokens, heads, scores, (self.weights, 1.0), self.margin, gold)

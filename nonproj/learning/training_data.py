@@ -140,6 +140,8 @@ class TrainingData(NamedTuple):
     annotated : sequence of Sentence
         Those of related treebanks, as people have annotated them, in the conventions of the treebank: in ``sentences``,
         the tagger replaces their tags by predicted ones.
+    tagged_alone : bool
+        Whether the tagger learns from the treebank alone.
     """
 
     sentences: Sequence[Sentence] = ()
@@ -161,6 +163,7 @@ class TrainingData(NamedTuple):
     completed: Sequence[Int32s] = ()
     copies: int = 1
     annotated: Sequence[Sentence] = ()
+    tagged_alone: bool = False
 
     @property
     def trees(self) -> list[Int32s]:
