@@ -137,8 +137,7 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
         teacher = f"by `{silver['teacher']}`" if silver.get("teacher") else "automatically"
         terms = "the terms of the text may restrict the use of the model"
         yield "and on", f"{_size(silver)}{named}, parsed {teacher}; {terms}"
-    if related := training.get("related"):
-        yield "and on", f"{_size(related)} of related treebanks: {related.get('treebanks', 'not named')}"
+    yield from _related(training)
     if continued := record(training, "continued"):
         yield "continues", _file(continued.get("model"), continued.get("sha256"))
         text = f"{_size(continued)} of {continued.get('treebanks')}; the strictest terms count"
@@ -203,6 +202,17 @@ def _changed(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
                     yield f"`{name}.{key}`", _number(inner)
         elif name != "seed" and value != defaults[name]:
             yield f"`{name}`", ", ".join(value) if isinstance(value, list | tuple) else _number(value)
+
+
+def _related(training: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what the related treebanks are, and what is learnt from them."""
+    if related := training.get("related"):
+        yield "and on", f"{_size(related)} of related treebanks: {related.get('treebanks', 'not named')}"
+    for what in ("tags", "labels"):
+        if figures := record(training, f"{what}_together"):
+            alone, together = (_percent(figures.get(name)) for name in ("alone", "together"))
+            verb = "learnt" if figures.get("helps") else "not learnt"
+            yield f"{what} of these", f"{verb}: of held-out words {alone} are right alone, {together} together"
 
 
 def record(training: dict[str, Any], key: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import statistics
 from collections import Counter
 
 import numpy as np
@@ -11,10 +12,12 @@ from further import Interrupt, accuracy, blank, renamed, small
 from models import context_of
 
 from nonproj.cli.main import main
+from nonproj.components import conventions
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.copies import with_rows
 from nonproj.learning.conventions import TagConventions, with_known_labels
+from nonproj.learning.together import compare
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
@@ -154,6 +157,66 @@ def test_words_that_only_the_related_treebank_has_are_learnt_and_its_conventions
         values = {row[column] for s in tagged for row in s.rows}
         assert values <= {row[column] for s in treebank for row in s.rows}
     assert set(both.labels) == {label for s in treebank for label in s.labels}
+
+
+def rotated(sentences, column):
+    """The sentences in another convention: each tag or label stands for another one."""
+    values = sorted({row[column] for s in sentences for row in s.rows})
+    other = dict(zip(values, [*values[1:], values[0]], strict=True))
+    rows = ([[*row[:column], other[row[column]], *row[column + 1 :]] for row in s.rows] for s in sentences)
+    return [with_rows(*pair) for pair in zip(sentences, rows, strict=True)]
+
+
+def labelled(model, sentences):
+    """The share of labels that are right, of all words."""
+    parses = zip(sentences, Parser(model, tags="all").parse_all(blank(sentences)), strict=True)
+    return np.mean(
+        [own == other for s, (_, parse) in parses for own, other in zip(s.labels, parse.labels, strict=True)]
+    )
+
+
+def test_labels_of_another_convention_are_not_learnt_but_their_trees_are(monkeypatch):
+    treebank, related, test = toy.sentences(8), toy.sentences(100, seed=1), toy.sentences(40, seed=2)
+    same, other, alone = (train(treebank, small(), related=each) for each in (related, rotated(related, 7), ()))
+    assert same.meta["labels_together"]["helps"] and not other.meta["labels_together"]["helps"]
+    assert other.meta["labels_together"]["together"] < other.meta["labels_together"]["alone"]
+    assert (other.weights["parser"] != alone.weights["parser"]).any()
+    monkeypatch.setattr(conventions, "compare_labels", lambda *_: None)
+    learnt = train(treebank, small(), related=rotated(related, 7))
+    assert labelled(other, test) > 0.95 > labelled(learnt, test)
+
+
+def test_tags_at_random_are_not_learnt():
+    treebank, related = toy.sentences(5), toy.sentences(100, seed=1)
+    rng, known = np.random.default_rng(0), [row[3:6] for s in treebank for row in s.rows]
+    chosen = ([[*row[:3], *known[rng.integers(len(known))], *row[6:]] for row in s.rows] for s in related)
+    wrong = [with_rows(*pair) for pair in zip(related, chosen, strict=True)]
+    data = [context_of(treebank, small(), related=each).data for each in (related, wrong)]
+    assert [each.tagged_alone for each in data] == [False, True]
+
+
+def test_a_training_without_the_labels_of_related_treebanks_goes_on_to_the_same_weights(tmp_path):
+    treebank, related = toy.sentences(20), rotated(toy.sentences(60, seed=1), 7)
+    whole = train(treebank, small(), related=related)
+    assert not whole.meta["labels_together"]["helps"]
+    with contextlib.suppress(KeyboardInterrupt):
+        train(treebank, small(), related=related, checkpoint=tmp_path / "c", progress=Interrupt("epoch 2, model 1"))
+    resumed = train(treebank, small(), related=related, checkpoint=tmp_path / "c", resume=True)
+    assert resumed.meta["labels_together"] == whole.meta["labels_together"]
+    for name, table in whole.weights.items():
+        np.testing.assert_array_equal(table, resumed.weights[name])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_together_needs_a_gain_of_more_than_its_standard_error(seed):
+    """The error is that of the mean of the sentences' gains, if all are as long as each other."""
+    rng = np.random.default_rng(seed)
+    alone, together = rng.integers(0, 11, (2, 30))
+    found = compare("heads", np.full(30, 10), alone, together)
+    gains = [(b - a) / 10 for a, b in zip(alone.tolist(), together.tolist(), strict=True)]
+    assert found.error == pytest.approx(statistics.stdev(gains) / 30**0.5)
+    assert found.helps == (statistics.mean(gains) > found.error)
+    assert not compare("heads", np.full(30, 10), alone, alone).helps
 
 
 def test_an_epoch_takes_the_whole_of_the_related_treebanks():
