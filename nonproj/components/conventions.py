@@ -18,7 +18,7 @@ import numpy as np
 from nonproj.components.base import Component, FitContext
 from nonproj.components.labeler import LabelerComponent
 from nonproj.components.tagger import TaggerComponent, pack_tags, unpack_tags
-from nonproj.components.vocabulary import VocabularyComponent
+from nonproj.components.vocabulary import as_numbers
 from nonproj.evaluation.card import record
 from nonproj.io.conll import DEPREL, FEATS, UPOS
 from nonproj.io.copies import with_rows
@@ -92,7 +92,7 @@ def compare_labels(sentences: Sequence[Sentence], related: Sequence[Sentence], c
         return None
     count = len(further)
     data = context.data._replace(sentences=[*own, *further], further=count, further_in_epoch=count)
-    data = VocabularyComponent.cross_predict(own, context.having(data=data))
+    data = as_numbers(context.having(data=data))
     if len(data.labels) < 2:
         return None
     context = context.having(data=data._replace(completed=data.trees), fitted={}, part_of="conventions")

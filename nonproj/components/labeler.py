@@ -40,7 +40,7 @@ class LabelerComponent(TableComponent):
 
         They label gold trees, and learn in half of the epochs.
         """
-        data, epochs = context.data, max(1, context.config.labeler.epochs // 2)
+        data, epochs = context.data, (context.config.labeler.epochs + 1) // 2
         own, further = np.arange(data.n_own), np.arange(data.n_own, len(data.sentences))
         folds = blocks(len(own), min(context.config.pruner.folds, len(own)))
         given = np.array([int((gold >= 0).sum()) for gold in data.gold[: len(own)]], np.int64)

@@ -48,28 +48,33 @@ class VocabularyComponent(Component):
     @classmethod
     def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
         """Return the sentences as numbers, with the tags that the parser learns from."""
-        data, config, (templates, clusters, vectors, _) = context.data, context.config, context.files
-        own, words = data.sentences, vectors.words if vectors else ()
-        attributes, coarse, known = attributes_of(templates), data.encoder.coarse, None
-        if context.start:
-            words, known = data.encoder.vocabularies.get(VECTOR, ()), (data.labels, data.lines)
-        encoder = TokenEncoder.from_sentences(
-            own, attributes, MIN_COUNT, clusters, coarse, words, data.encoder if context.start else None
-        )
-        tokens = [encoder.encode(sentence) for sentence in own]
-        labels, gold, lines = arranged(templates, encoder, own, tokens, known)
-        return data._replace(
-            chosen=np.arange(len(own)),
-            labels=labels,
-            encoder=encoder,
-            lines=lines,
-            tokens=tokens,
-            gold=gold,
-            allowed=allowed_by(own, config.treebank.partial, data.decoding.single_root),
-            bare=np.array([i for i, sentence in enumerate(own) if not given_words(sentence).any()], np.int64),
-        )
+        return as_numbers(context)
 
     @classmethod
     def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
         """Return the same sentences as numbers."""
-        return cls.cross_predict(sentences, context)
+        return as_numbers(context)
+
+
+def as_numbers(context: FitContext) -> TrainingData:
+    """Return the training data with its sentences as numbers."""
+    data, config, (templates, clusters, vectors, _) = context.data, context.config, context.files
+    own, words = data.sentences, vectors.words if vectors else ()
+    attributes, coarse, known = attributes_of(templates), data.encoder.coarse, None
+    if context.start:
+        words, known = data.encoder.vocabularies.get(VECTOR, ()), (data.labels, data.lines)
+    encoder = TokenEncoder.from_sentences(
+        own, attributes, MIN_COUNT, clusters, coarse, words, data.encoder if context.start else None
+    )
+    tokens = [encoder.encode(sentence) for sentence in own]
+    labels, gold, lines = arranged(templates, encoder, own, tokens, known)
+    return data._replace(
+        chosen=np.arange(len(own)),
+        labels=labels,
+        encoder=encoder,
+        lines=lines,
+        tokens=tokens,
+        gold=gold,
+        allowed=allowed_by(own, config.treebank.partial, data.decoding.single_root),
+        bare=np.array([i for i, sentence in enumerate(own) if not given_words(sentence).any()], np.int64),
+    )

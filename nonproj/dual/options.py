@@ -86,21 +86,9 @@ class SearchOptions(NamedTuple):
     node_iterations: int = 30
     search: bool = True
 
-    def budget(self, n_words: int, k: int) -> int:
-        """Return the limit of the work for the k best trees of a sentence.
-
-        Examples
-        --------
-        >>> limits = SearchOptions(work_per_word=1000)
-        >>> limits.budget(20, 1), limits.budget(60, 1), limits.budget(60, 2)
-        (20000, 55000, 110000)
-        """
-        later = max(0, n_words - FULL_WORDS)
-        return k * (self.work_per_word * n_words - self.work_per_word * later // 2) or UNLIMITED
-
 
 FULL_WORDS = 50
-"""Words of a sentence that have the whole work for a word."""
+"""Words of a sentence that have the whole work for a word; later ones have half."""
 
 MAX_WORK = 10**14
 """Limit of the work for each word, because the work of a sentence is counted in 64 bits."""

@@ -31,7 +31,7 @@ import numpy as np
 
 from nonproj.automata.compiled import score_tree
 from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Certificate, Effort, Node, RankedTree
-from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.dual.options import FULL_WORDS, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
 from nonproj.trees.checks import check_status
@@ -107,7 +107,8 @@ def search(
     ValueError
         If there is no tree.
     """
-    budget = limits.budget(problem.n_nodes - 1, k)
+    words = problem.n_nodes - 1
+    budget = k * limits.work_per_word * (words + min(words, FULL_WORDS)) // 2 or UNLIMITED
     first = problem.whole(options, budget, trace)
     outcome, price = first.descent.outcome, 0.0 if options.projective else price
     if outcome < 0:

@@ -173,7 +173,7 @@ def test_the_limit_of_work_holds_for_equal_words(single_root, monkeypatch):
     limit, options = SearchOptions(work_per_word=50_000), DEFAULTS._replace(single_root=single_root)
     [found] = decode_trusted(parts, scores, options, limit, 1, 3.0)
     assert found.bound >= found.score
-    assert sum(spent) <= limit.budget(120, 1) + 4 * max(most)
+    assert sum(spent) <= (50 + 70 // 2) * limit.work_per_word + 4 * max(most)
     assert len(spent) > 1
 
 
