@@ -50,23 +50,24 @@ class ConventionsComponent(Component):
     @classmethod
     def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
         """Return the training data, in which the related treebanks have tags as the treebank would have them."""
-        data = context.data
+        data, related = context.data, context.data.further_sentences
+        if not data.related:
+            return data
         options = dataclasses.replace(context.config, tagger=quick(context.config.tagger))
         alone = context.having(config=options, data=TrainingData(), fitted={}, part_of=cls.name)
-        analyzer = TaggerComponent.fit(sentences, alone) if data.related else None
+        analyzer = TaggerComponent.fit(sentences, alone)
         if analyzer is None or not analyzer.tag_columns:
-            if data.related:
-                log.warning("no tagger is trained, so the tags of related treebanks stay as they are")
-            return data._replace(annotated=data.further_sentences if data.related else ())
-        related = data.further_sentences
-        untagged = [with_rows(s, [[*row[:UPOS], "_", "_", "_", *row[FEATS + 1 :]] for row in s.rows]) for s in related]
-        found = with_conventions(related, analyzer.annotate(untagged), sentences)
-        together = alone.having(data=data.with_further(found), part_of="")
-        if tags := TaggerComponent.compare(sentences, together, alone):
-            context.meta[TAGS_TOGETHER] = tags._asdict() | {"helps": tags.helps}
-        if labels := compare_labels(sentences, found, context):
+            log.warning("no tagger is trained, so the tags of related treebanks stay as they are")
+        else:
+            rows = ([[*row[:UPOS], "_", "_", "_", *row[FEATS + 1 :]] for row in s.rows] for s in related)
+            untagged = [with_rows(*pair) for pair in zip(related, rows, strict=True)]
+            related = with_conventions(related, analyzer.annotate(untagged), sentences)
+            together = alone.having(data=data.with_further(related), part_of="")
+            if tags := TaggerComponent.compare(sentences, together, alone):
+                context.meta[TAGS_TOGETHER] = tags._asdict() | {"helps": tags.helps}
+        if labels := compare_labels(sentences, related, context):
             context.meta[LABELS_TOGETHER] = labels._asdict() | {"helps": labels.helps}
-        return as_learnt(data, found, context)
+        return as_learnt(data, related, context)
 
     @classmethod
     def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
@@ -95,7 +96,7 @@ def compare_labels(sentences: Sequence[Sentence], related: Sequence[Sentence], c
     data = as_numbers(context.having(data=data))
     if len(data.labels) < 2:
         return None
-    context = context.having(data=data._replace(completed=data.trees), fitted={}, part_of="conventions")
+    context = context.having(data=data._replace(completed=data.trees), fitted={}, part_of=ConventionsComponent.name)
     return LabelerComponent.compare(context)
 
 

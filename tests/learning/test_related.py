@@ -282,6 +282,7 @@ def test_without_a_tagger_tags_stay(caplog):
         found = train(toy.sentences(10), small(tagger__epochs=0, training__epochs=1), related=toy.sentences(10, seed=1))
     assert found.meta["related"]["sentences"] == 10
     assert "no tagger is trained, so the tags of related treebanks stay as they are" in caplog.messages
+    assert "tags_together" not in found.meta and 0 < found.meta["labels_together"]["alone"] <= 1
 
 
 def test_there_is_a_treebank():
