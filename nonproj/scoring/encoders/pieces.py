@@ -93,6 +93,13 @@ class Pieces:
             found.append(SentencePieces(np.array([piece for part in parts for piece in part], np.int64), lengths))
         return found
 
+    def unknown_share(self, sentences: Sequence[Sequence[str]]) -> float:
+        """Return the share of words with an unknown piece, as have those of a script that the encoder does not know."""
+        words = [word for words in sentences for word in words]
+        [cut] = self.cut([words])
+        unknown = np.repeat(np.arange(len(words)), cut.lengths)[cut.ids == self.special.unknown]
+        return len(np.unique(unknown)) / max(1, len(words))
+
     def _pieces(self, words: list[str]) -> dict[str, tuple[int, ...]]:
         with _errors():
             found = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)

@@ -16,6 +16,7 @@ from nonproj.components.trainer import train  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.calibration import judge  # noqa: E402
 from nonproj.io import conll  # noqa: E402
+from nonproj.io.copies import with_rows  # noqa: E402
 from nonproj.learning.encoders.losses import difference, tree_loss  # noqa: E402
 from nonproj.learning.encoders.module import BiaffineModule, TagHead  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
@@ -205,6 +206,16 @@ def test_confidence_is_learnt_with_a_second_encoder(folder, caplog):
     heads = judge(Parser(model).parse_all(noisy_sentences(800)[400:]))["heads"]
     assert heads.calibration_error() < 0.1
     assert heads.area() > 0.8
+
+
+def test_a_script_that_the_encoder_does_not_know_is_warned_of(folder, caplog):
+    for form, warned in (("\u2c80\u2c83", True), ("hund", False)):
+        sentences = [with_rows(s, [[row[0], form, *row[2:]] for row in s.rows]) for s in noisy_sentences(10)]
+        options = {"confidence.share": 0.0, "encoder.folder": str(folder), "encoder.epochs": 1}
+        with caplog.at_level("WARNING", "nonproj"):
+            train(sentences, Config().with_overrides(SMALL | options))
+        assert ("does not know the characters of 100 % of the words" in caplog.text) is warned
+        caplog.clear()
 
 
 def test_the_state_of_another_encoder_is_refused(folder):

@@ -33,6 +33,14 @@ def test_pieces_are_those_of_each_word_by_itself(name):
         assert ids.tolist() == [piece for each in expected for piece in each]
 
 
+@pytest.mark.parametrize("name", ["wordpiece", "unigram"])
+def test_words_with_an_unknown_piece_are_counted(name):
+    pieces = Pieces(encoders.TOKENIZERS[name]())
+    assert pieces.unknown_share([["dogs", "the"], ["dog"]]) == 0.0
+    assert pieces.unknown_share([["dogs", "\u2c80\u2c83"], [], ["\u2c80", "dog\u2c80", "dog", "dog"]]) == 0.5
+    assert pieces.unknown_share([]) == 0.0
+
+
 def test_byte_pairs_follow_a_blank():
     """As in the training of RoBERTa, where all words but the first follow one."""
     text = encoders.byte_pairs()
