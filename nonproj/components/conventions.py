@@ -89,7 +89,8 @@ def compare_labels(sentences: Sequence[Sentence], related: Sequence[Sentence], c
     own, further = (
         [s for s in each if s.tree is not None and (s.tree[1:] >= 0).all()] for each in (sentences, related)
     )
-    if min(len(own), context.config.pruner.folds) < 2 or not further or not context.config.labeler.epochs:
+    labelled = any(set(sentence.labels) - {"_"} for sentence in further)
+    if min(len(own), context.config.pruner.folds) < 2 or not labelled or not context.config.labeler.epochs:
         return None
     count = len(further)
     data = context.data._replace(sentences=[*own, *further], further=count, further_in_epoch=count)

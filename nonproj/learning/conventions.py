@@ -127,7 +127,7 @@ def with_known_labels(related: Sequence[Sentence], sentences: Sequence[Sentence]
     """Return sentences of related treebanks whose labels are those of a treebank.
 
     A label that the treebank lacks becomes the one without a subtype, the most frequent one with another subtype, or
-    else the most frequent one of words with the same UPOS, below the root or below words.
+    else the most frequent one of words with the same UPOS, below the root or below words.  ``_``, for none, stays.
     """
     words = [(row, label) for s in sentences for row, label in zip(s.rows, s.labels, strict=True) if label != "_"]
     labels = {label for _, label in words} or {"_"}
@@ -139,8 +139,10 @@ def with_known_labels(related: Sequence[Sentence], sentences: Sequence[Sentence]
     def known(row: list[str]) -> str:
         """Return the label of a word."""
         label, base = row[DEPREL], _base(row[DEPREL])
-        if label in labels or base in labels:
-            return label if label in labels else base
+        if label in labels or label == "_":
+            return label
+        if base in labels:
+            return base
         kind = next((kind for kind in (base, *_kinds(row)) if kind in usual), None)
         return (usual[kind] if kind else sum(usual.values(), Counter[str]())).most_common(1)[0][0]
 
