@@ -33,7 +33,7 @@ RELATED_TAGS = "related_tags"
 """The array of a checkpoint that holds the tags of related treebanks."""
 
 TAGS_TOGETHER, LABELS_TOGETHER = "tags_together", "labels_together"
-"""The figures of `nonproj.learning.together.Together`, in the training history."""
+"""The names, in the training history, of what related treebanks are worth for tags and for labels."""
 
 log = logging.getLogger("nonproj")
 

@@ -195,7 +195,7 @@ def k_best(
     options : DualOptions
         For all trees; smaller sets of trees have ``search.node_iterations``.
     search : SearchOptions
-        The work is that for each tree.
+        ``work_per_word`` is for each of the k trees.
 
     Returns
     -------

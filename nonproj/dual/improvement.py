@@ -9,6 +9,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Float64s, Int32s, Int64s
 
 NO_ARC = np.int64(-1)
+"""Instead of the arc into a word that has been taken out of the tree."""
 
 ARC_WORK = 4
 """Work of looking at an arc, in the time of Viterbi transitions."""
@@ -75,7 +76,7 @@ def _move_word(
 
 @kernel
 def _size(arcs: ArcSpace, h: int) -> int:
-    """Return the number of arcs from a head, and one."""
+    """Return the number of arcs from a head, plus one."""
     return arcs.out_start[2 * h + 2] - arcs.out_start[2 * h] + 1
 
 

@@ -88,7 +88,7 @@ def search(
     options : DualOptions
         For the whole problem, with its scale; other nodes have ``limits.node_iterations``.
     limits : SearchOptions
-        The work is that for each tree.
+        ``work_per_word`` is for each of the k trees.
     k : int
     price : float
     trace : Trace

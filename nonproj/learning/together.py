@@ -39,7 +39,7 @@ class Together(NamedTuple):
 
 
 def compare(what: str, words: Int64s, alone: Int64s, together: Int64s) -> Together:
-    """Return, and log, what related treebanks are worth.
+    """Return what related treebanks are worth, and log it.
 
     Parameters
     ----------
