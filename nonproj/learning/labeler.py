@@ -61,6 +61,9 @@ class Labeler(AveragedWeights):
 
     def update(self, tokens: Tokens, heads: np.ndarray, gold: np.ndarray) -> int:
         """Train on one sentence; return the number of wrong labels.  Those that are not given are -1, and latent."""
+        if (gold < 0).all():  # the best labels are right, so nothing is learnt
+            self.advance()
+            return 0
         hashed, parts = hash_tokens(tokens, self.table, len(self.weights)), label_parts(heads)
         scores = self._scores(tokens, hashed, parts)
         latent = gold < 0
