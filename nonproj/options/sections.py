@@ -120,7 +120,7 @@ class DecodingConfig(Section, name="decoding"):
     max_iterations: int = integer(250, "iteration limit of the subgradient method", 1, 10**9, advanced=True)
     exact: bool = flag(True, "close remaining duality gaps by branch and bound")
     search_limit: int = integer(600_000, "maximum work, in Viterbi transitions per word", 0, 10**12, advanced=True)
-    full: bool = flag(False, "decode over all arcs, without pruning; ten times slower")
+    full: bool = flag(False, "decode over all arcs, without pruning; six times slower")
     step: str = choice(
         "polyak", "step size rule; paper: the rule of Koo et al. 2010", ("polyak", "paper"), advanced=True
     )
