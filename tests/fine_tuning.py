@@ -13,8 +13,9 @@ from toy import ADJECTIVES, NOUNS, PARTICIPLES, VERBS
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
+from nonproj.learning.encoders.examples import EncoderExample, EncoderTask  # noqa: E402
 from nonproj.learning.encoders.module import Bert  # noqa: E402
-from nonproj.learning.encoders.training import EncoderExample, EncoderLearner, EncoderTask  # noqa: E402
+from nonproj.learning.encoders.training import EncoderLearner  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.scoring.encoders.architecture import read_folder  # noqa: E402
 from nonproj.scoring.encoders.session import Encoder  # noqa: E402

@@ -48,7 +48,8 @@ class EncoderComponent(Component):
         path, config = context.files.encoder, context.config
         if path is None:
             return None
-        from nonproj.learning.encoders.training import EncoderTask, epochs_of, fine_tune  # needs PyTorch
+        from nonproj.learning.encoders.examples import EncoderTask
+        from nonproj.learning.encoders.training import epochs_of, fine_tune  # needs PyTorch
 
         own = [sentence for sentence in sentences if given_words(sentence).any()]
         if not own:

@@ -17,6 +17,7 @@ from nonproj.automata.general import general_automata, restrict_automata
 from nonproj.automata.workspace import NO_PARTS, PartStarts, first_copies
 from nonproj.dual.exclusion import InclusionBounds, exclusion_bounds, inclusion_bounds
 from nonproj.dual.improvement import improve_tree
+from nonproj.dual.nodes import Certificate, Effort
 from nonproj.dual.options import DualOptions
 from nonproj.dual.subgradient import AGREED, STOPPED, Descent, DescentResult, Trace, descend
 from nonproj.dual.subproblems import Instance
@@ -26,7 +27,7 @@ from nonproj.parts.space import restrict
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
 from nonproj.trees.rounding import rounding_error
-from nonproj.types import ArcSpace, Bools, Float64s, Int32s, Int64s, PartSpace
+from nonproj.types import ArcSpace, Bools, Decoded, Float64s, Int32s, Int64s, PartSpace
 
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
 
@@ -192,6 +193,25 @@ class Problem(ABC):
         """Improve a tree by local search, in a problem of second order; return the work."""
         (arcs, starts, scores), least = self.instance, options.tolerance * options.scale
         return int(improve_tree(arcs, starts, scores, bool(options.single_root), least, tree))
+
+    def as_decoded(self, tree: Int32s, certificate: Certificate, effort: Effort, paid: float = 0.0) -> Decoded:
+        """Return a tree with its certificate, its score and bound under the problem's own scores.
+
+        ``paid`` is what was subtracted from its score.
+        """
+        own, (score, bound, agreed, certified) = self.own, certificate
+        if own is not None and score == -np.inf:  # automata have rejected every tree
+            bound += own.constant
+        elif own is not None:
+            gap, largest, (arcs, starts, _) = bound - score, max(abs(bound), abs(score)), self.instance
+            score, exact = score_tree(arcs, starts, own.scores, tree)
+            bound, score = score - paid + gap, score - paid
+            # Relative scores of this tree and of any other may be rounded, and so may be each of these sums.
+            bound += 2.0 * own.roundoff * (own.most + 2.0 * largest)
+            if gap > 0.0 or paid > 0.0 or not exact or own.roundoff:
+                bound += 2.0 * math.ulp(max(abs(score) + paid, abs(bound)))
+        share = effort.decoded / max(1, effort.iterations * self.n_nodes)
+        return Decoded(tree, score, bound, agreed, certified, effort.iterations, share, effort.nodes)
 
 
 def _force(copies: Float64s, part: Restriction, n_arcs: int) -> None:

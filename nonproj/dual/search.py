@@ -21,7 +21,6 @@ Open nodes take memory.  Once they take `OPEN_BYTES`, the search is depth-first.
 
 from __future__ import annotations
 
-import bisect
 import heapq
 import math
 from collections.abc import Iterable
@@ -29,8 +28,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from nonproj.automata.compiled import score_tree
-from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Certificate, Effort, Node, RankedTree
+from nonproj.dual.nodes import (
+    ALL,
+    CROSSING,
+    CROSSINGS,
+    PROJECTIVE,
+    Branch,
+    Certificate,
+    Effort,
+    KnownTrees,
+    Node,
+    RankedTree,
+)
 from nonproj.dual.options import FULL_WORDS, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
@@ -120,7 +129,7 @@ def search(
         _, iterations, score, bound, decoded, _ = first.descent
         agreed = outcome == AGREED
         certificate = Certificate(score, max(bound, score), agreed, agreed or options.closes(bound, score))
-        ranked = [_as_decoded(problem, first.tree, certificate, Effort(iterations, decoded, 0))]
+        ranked = [problem.as_decoded(first.tree, certificate, Effort(iterations, decoded, 0))]
     else:
         ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first, branch)
     if problem.own is not None:  # the tree's copies sum to its own score
@@ -131,26 +140,6 @@ def search(
 def _must_pay(tree: Int32s | None, price: float) -> bool:
     """Return whether a tree has to pay a price."""
     return price > 0.0 and tree is not None and not is_projective(tree)
-
-
-def _as_decoded(problem: Problem, tree: Int32s, certificate: Certificate, effort: Effort, paid: float = 0.0) -> Decoded:
-    """Return a tree with its certificate, its score and bound under the problem's own scores.
-
-    ``paid`` is what was subtracted from its score.
-    """
-    own, (score, bound, agreed, certified) = problem.own, certificate
-    if own is not None and score == -np.inf:  # automata have rejected every tree
-        bound += own.constant
-    elif own is not None:
-        gap, largest, (arcs, starts, _) = bound - score, max(abs(bound), abs(score)), problem.instance
-        score, exact = score_tree(arcs, starts, own.scores, tree)
-        bound, score = score - paid + gap, score - paid
-        # Relative scores of this tree and of any other may be rounded, and so may be each of these sums.
-        bound += 2.0 * own.roundoff * (own.most + 2.0 * largest)
-        if gap > 0.0 or paid > 0.0 or not exact or own.roundoff:
-            bound += 2.0 * math.ulp(max(abs(score) + paid, abs(bound)))
-    share = effort.decoded / max(1, effort.iterations * problem.n_nodes)
-    return Decoded(tree, score, bound, agreed, certified, effort.iterations, share, effort.nodes)
 
 
 def _in_order(trees: list[Decoded]) -> list[Decoded]:
@@ -178,37 +167,6 @@ def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> Sea
     return SearchResult([best, *others][: len(found)], found.problem, found.copies, found.branch)
 
 
-class _KnownTrees:
-    """The known trees by their values: those that are ranked, and those that may be."""
-
-    def __init__(self, k: int):
-        self.k = k
-        self.seen: set[bytes] = set()
-        self.ordered: list[float] = []
-        self.heap: list[tuple[float, int, Int32s]] = []
-
-    def add(self, tree: Int32s, value: float) -> None:
-        """Add a tree, unless it is known."""
-        if tree.tobytes() in self.seen:
-            return
-        self.seen.add(tree.tobytes())
-        bisect.insort(self.ordered, value)
-        heapq.heappush(self.heap, (-value, len(self.seen), tree))
-
-    def threshold(self) -> float:
-        """Return the k-th best value, minus infinity if there are fewer."""
-        return self.ordered[-self.k] if len(self.ordered) >= self.k else -np.inf
-
-    def best(self) -> float:
-        """Return the highest value of those that are not ranked, minus infinity if there is none."""
-        return -self.heap[0][0] if self.heap else -np.inf
-
-    def pop(self) -> tuple[Int32s, float]:
-        """Rank the best of those that are not ranked; return it and its value."""
-        value, _, tree = heapq.heappop(self.heap)
-        return tree, -value
-
-
 class _Search:
     """The state of one search: the open nodes, the known trees, and the highest bound of the fathomed nodes.
 
@@ -223,7 +181,7 @@ class _Search:
         self.open: list[tuple[float, int, Node]] = []
         self.deep: list[Node] = []
         self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * max(1, len(problem.head))))
-        self.known, self.fathomed, self.ranked = _KnownTrees(k), -np.inf, list[RankedTree]()
+        self.known, self.fathomed, self.ranked = KnownTrees(k), -np.inf, list[RankedTree]()
         self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
         self.agreed = False
         self.improved = set[bytes]()  # trees at either end of a local search
@@ -270,7 +228,7 @@ class _Search:
             bound = math.nextafter(bound, math.inf)
         certificate = Certificate(float(ranked.score), float(bound), bool(agreed), bool(certified))
         paid = self.price if _must_pay(ranked.tree, self.price) else 0.0
-        return _as_decoded(self.problem, ranked.tree, certificate, ranked.effort, paid)
+        return self.problem.as_decoded(ranked.tree, certificate, ranked.effort, paid)
 
     def root(self, first: NodeResult, branch: Branch | None) -> Node:
         """Return the node of all trees."""

@@ -16,7 +16,7 @@ from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import sentence_features
 from nonproj.text.alternatives import Alternatives
-from nonproj.text.characters import IDEOGRAPH, KINDS, LETTER, LOWER, NEWLINE, UPPER, WORD_KINDS
+from nonproj.text.characters import IDEOGRAPH, KINDS, LETTER, LETTERS, LOWER, NEWLINE, UPPER, WORD_KINDS
 from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.layout import MAX_HASHED, Text
 from nonproj.text.sentence_network import NETWORK, check_network
@@ -43,6 +43,10 @@ _KNOWN_BITS, _LEXICON_BITS = 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.2
 """Share of the places between two kinds of characters where tokens end, above which the model decides.  Between letters
 and digits it is higher: these places are rare, and from few of them the model would learn to cut unknown codes."""
+
+_MIN_SHARE_OF_LETTERS, _ENDS_OF_LETTERS = 0.01, 20
+"""The same share between two letters, if tokens end at so many such places: a treebank whose tokens are parts of words,
+such as the web treebank of Turkish, ends them at 5 % of the places between two letters, others at 0.1 % at most."""
 
 
 _TABLES = {"known": ("uint8", 1), "tokens": ("float32", 1), **dict.fromkeys(Usage._fields, ("uint8", 1))}
@@ -175,6 +179,8 @@ def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
     word = np.isin(np.arange(KINDS), WORD_KINDS)
     unseen = (pairs == 0) & ~(word[:, None] & word)
     least = np.where(word[:, None] & word, _MIN_SHARE_IN_WORDS, _MIN_SHARE)
+    letter = np.isin(np.arange(KINDS), LETTERS)
+    least[letter[:, None] & letter & (separated >= _ENDS_OF_LETTERS)] = _MIN_SHARE_OF_LETTERS
     found = np.where(unseen | (separated > least * pairs), np.uint8(SOMETIMES), np.uint8(NEVER))
     alike = [kind for kind in (LOWER, LETTER, IDEOGRAPH) if pairs[kind, kind] >= _LEAST_PAIRS]
     alike = [kind for kind in alike if separated[kind, kind] > _MIN_SEPARATED * pairs[kind, kind]]

@@ -54,6 +54,31 @@ def forms(segmenter: Segmenter, text: str) -> list[list[str]]:
     return [sentence.forms for sentence in segmenter.segment(text)]
 
 
+def test_tokens_that_are_parts_of_words_are_learnt():
+    """As in the web treebank of Turkish: few places between two letters end a token, but those can be learnt."""
+    chance, text, ends = random.Random(5), "", 0
+    stems = ["".join(chance.choice("bdfgmnprst") + chance.choice("aeiou") for _ in range(5)) for _ in range(80)]
+    for _ in range(200):
+        number = 0
+        for stem in chance.sample(stems, 6):
+            parts = [stem, chance.choice(["ler", "dan"])] if chance.random() < 0.25 else [stem]
+            ends += len(parts) - 1
+            for part in parts:
+                number += 1
+                glued = "SpaceAfter=No" if part is not parts[-1] else "_"
+                text += f"{number}\t{part}" + "\t_" * 7 + f"\t{glued}\n"
+        text += "\n"
+    letters = sum(len(line.split("\t")[1]) for line in text.splitlines() if line)
+    assert ends < 0.05 * letters  # fewer than there are between letters and digits where the model decides
+    segmenter = Segmenter.fit(list(conll.read(io.StringIO(text))), SegmenterConfig(bits=16))
+    found = [
+        form
+        for sentence in segmenter.segment(f"{stems[0]}ler {stems[1]} bagumifodidan {stems[2]}")
+        for form in sentence.forms
+    ]
+    assert found == [stems[0], "ler", stems[1], "bagumifodi", "dan", stems[2]]
+
+
 # -- the model against its twin ----------------------------------------------------------------------------------------
 
 

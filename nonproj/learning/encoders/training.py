@@ -12,25 +12,20 @@ fall to 0 by the end.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nonproj.io.conll import FEATS, UPOS, XPOS
-from nonproj.io.partial import allowed_arcs, is_partial
 from nonproj.learning.encoders import checkpoint
+from nonproj.learning.encoders.examples import EncoderExample, EncoderTask, examples_of
 from nonproj.learning.encoders.losses import difference, head_loss, likely_arcs, tree_loss
 from nonproj.learning.encoders.module import Bert, BiaffineModule, PaddedWindows, TagHead
-from nonproj.learning.encoders.start import TrainedLayers
-from nonproj.learning.label_numbers import number_labels
-from nonproj.learning.training_data import trees_of
 from nonproj.linear.state import State
 from nonproj.linear.streams import Stream, generator
-from nonproj.options.config import Config
 from nonproj.options.sections import EncoderConfig
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
@@ -42,8 +37,7 @@ from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.encoders.trimming import trimmed
 from nonproj.scoring.tree_labels import LABEL_MARGIN
-from nonproj.tagging.tagset import TagSet
-from nonproj.types import Bools, PartSpace, Sentence
+from nonproj.types import PartSpace, Sentence
 
 EPOCHS, CONTINUED_EPOCHS = 12, 6
 """Epochs by default: of an encoder, and of one that a trained model has, which needs fewer."""
@@ -85,52 +79,6 @@ LONGEST_NORM = 5.0
 """Maximum norm of a gradient; longer ones are scaled down."""
 
 log = logging.getLogger("nonproj")
-
-
-class EncoderExample(NamedTuple):
-    """A sentence to learn from.
-
-    Attributes
-    ----------
-    numbers, words : ndarray of shape (T,), int64
-        Its pieces, special ones included, and the node of each, -1 for none.
-    heads : ndarray of shape (N,), int32
-    labels : ndarray of shape (n,), int64
-        Heads and labels of a partial tree are -1 where they are not given.
-    tags : ndarray of shape (n,), int64
-        -1 for those that are not learnt.
-    allowed : ndarray of shape (N, N), bool, or None
-        The arcs that can be in a partial tree.
-    """
-
-    numbers: np.ndarray
-    words: np.ndarray
-    heads: np.ndarray
-    labels: np.ndarray
-    tags: np.ndarray
-    allowed: Bools | None = None
-
-
-class EncoderTask(NamedTuple):
-    """The task that an encoder is fine-tuned for.
-
-    Attributes
-    ----------
-    labels : sequence of str
-        In the order of their numbers.
-    config : Config
-    single_root : bool
-    tags : TagSet or None
-        Those of the tagger, if there is one.
-    layers : TrainedLayers
-        What the layers behind the encoder start from.
-    """
-
-    labels: Sequence[str]
-    config: Config
-    single_root: bool
-    tags: TagSet | None = None
-    layers: TrainedLayers = TrainedLayers()
 
 
 def fine_tune(
@@ -202,21 +150,6 @@ def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence], continued: 
         return options.epochs
     words, usual = sum(map(len, sentences)), CONTINUED_EPOCHS if continued else EPOCHS
     return max(1, min(max(usual, min(MAX_EPOCHS, MIN_WORDS // words)), MAX_WORDS // words))
-
-
-def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: EncoderTask) -> Iterator[EncoderExample]:
-    """Yield the sentences as pieces, but for those that are longer than a window."""
-    special, source = encoder.pieces.special, task.config.treebank.partial
-    of_tag = task.tags.number if task.tags else {}
-    pieces = encoder.pieces.cut([sentence.forms for sentence in sentences])
-    gold = zip(trees_of(sentences), number_labels(sentences, task.labels), strict=True)
-    for cut, sentence, (heads, labels) in zip(pieces, sentences, gold, strict=True):
-        if len(cut.ids) <= encoder.limit:
-            numbers = np.concatenate([[special.first], cut.ids, [special.last]])
-            words = np.concatenate([[0], np.repeat(np.arange(1, len(heads)), cut.lengths), [-1]])
-            tags = [of_tag.get((row[UPOS], row[XPOS], row[FEATS]), -1) for row in sentence.rows]
-            allowed = allowed_arcs(sentence, source) if is_partial(sentence) else None
-            yield EncoderExample(numbers, words, heads, labels, np.array(tags, np.int64), allowed)
 
 
 class EncoderLearner:
