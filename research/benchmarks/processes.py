@@ -230,7 +230,7 @@ def train(model: Path, treebank: Path, epochs: int) -> Mapping[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         settings, target = Path(folder) / "config.yaml", Path(folder) / "new.nonproj"
         settings.write_text(yaml.safe_dump(config | {"treebank": {"train": str(treebank.absolute())}}))
-        child = run(["train", "--config", settings, "--epochs", str(epochs), "-o", target])
+        child = run(["train", "-v", "--config", settings, "--epochs", str(epochs), "-o", target])
     epochs_took = re.findall(r"^epoch \d+: ([\d.]+) s", child.messages, re.MULTILINE)
     return {"epoch": min(map(float, epochs_took)), "all": child.seconds.wall, "memory": child.peak}
 
