@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
-import heapq
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -117,34 +115,3 @@ class RankedTree(NamedTuple):
     tree: Int32s
     score: float
     effort: Effort
-
-
-class KnownTrees:
-    """The known trees by their values: those that are ranked, and those that may be."""
-
-    def __init__(self, k: int):
-        self.k = k
-        self.seen: set[bytes] = set()
-        self.ordered: list[float] = []
-        self.heap: list[tuple[float, int, Int32s]] = []
-
-    def add(self, tree: Int32s, value: float) -> None:
-        """Add a tree, unless it is known."""
-        if tree.tobytes() in self.seen:
-            return
-        self.seen.add(tree.tobytes())
-        bisect.insort(self.ordered, value)
-        heapq.heappush(self.heap, (-value, len(self.seen), tree))
-
-    def threshold(self) -> float:
-        """Return the k-th best value, minus infinity if there are fewer."""
-        return self.ordered[-self.k] if len(self.ordered) >= self.k else -np.inf
-
-    def best(self) -> float:
-        """Return the highest value of those that are not ranked, minus infinity if there is none."""
-        return -self.heap[0][0] if self.heap else -np.inf
-
-    def pop(self) -> tuple[Int32s, float]:
-        """Rank the best of those that are not ranked; return it and its value."""
-        value, _, tree = heapq.heappop(self.heap)
-        return tree, -value

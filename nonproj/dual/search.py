@@ -21,6 +21,7 @@ Open nodes take memory.  Once they take `OPEN_BYTES`, the search is depth-first.
 
 from __future__ import annotations
 
+import bisect
 import heapq
 import math
 from collections.abc import Iterable
@@ -28,18 +29,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nonproj.dual.nodes import (
-    ALL,
-    CROSSING,
-    CROSSINGS,
-    PROJECTIVE,
-    Branch,
-    Certificate,
-    Effort,
-    KnownTrees,
-    Node,
-    RankedTree,
-)
+from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Certificate, Effort, Node, RankedTree
 from nonproj.dual.options import FULL_WORDS, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
@@ -167,6 +157,37 @@ def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> Sea
     return SearchResult([best, *others][: len(found)], found.problem, found.copies, found.branch)
 
 
+class _KnownTrees:
+    """The known trees by their values: those that are ranked, and those that may be."""
+
+    def __init__(self, k: int):
+        self.k = k
+        self.seen: set[bytes] = set()
+        self.ordered: list[float] = []
+        self.heap: list[tuple[float, int, Int32s]] = []
+
+    def add(self, tree: Int32s, value: float) -> None:
+        """Add a tree, unless it is known."""
+        if tree.tobytes() in self.seen:
+            return
+        self.seen.add(tree.tobytes())
+        bisect.insort(self.ordered, value)
+        heapq.heappush(self.heap, (-value, len(self.seen), tree))
+
+    def threshold(self) -> float:
+        """Return the k-th best value, minus infinity if there are fewer."""
+        return self.ordered[-self.k] if len(self.ordered) >= self.k else -np.inf
+
+    def best(self) -> float:
+        """Return the highest value of those that are not ranked, minus infinity if there is none."""
+        return -self.heap[0][0] if self.heap else -np.inf
+
+    def pop(self) -> tuple[Int32s, float]:
+        """Rank the best of those that are not ranked; return it and its value."""
+        value, _, tree = heapq.heappop(self.heap)
+        return tree, -value
+
+
 class _Search:
     """The state of one search: the open nodes, the known trees, and the highest bound of the fathomed nodes.
 
@@ -181,7 +202,7 @@ class _Search:
         self.open: list[tuple[float, int, Node]] = []
         self.deep: list[Node] = []
         self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * max(1, len(problem.head))))
-        self.known, self.fathomed, self.ranked = KnownTrees(k), -np.inf, list[RankedTree]()
+        self.known, self.fathomed, self.ranked = _KnownTrees(k), -np.inf, list[RankedTree]()
         self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
         self.agreed = False
         self.improved = set[bytes]()  # trees at either end of a local search
