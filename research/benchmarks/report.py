@@ -60,18 +60,19 @@ class Figures:
 
 
 def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table.
+    """Return a table, without the columns that were not measured in any row.
 
     Examples
     --------
-    >>> print(markdown(["stage", "time"], [["read", "1.5"]]))
+    >>> print(markdown(["stage", "time", "ratio"], [["read", "1.5", "–"]]))
     | stage | time |
     |---|---|
     | read | 1.5 |
     """
-    lines = [heads, *rows]
-    text = ["| " + " | ".join(line) + " |" for line in lines]
-    return "\n".join([text[0], "|" + "---|" * len(heads), *text[1:]])
+    rows = list(rows)
+    kept = [k for k in range(len(heads)) if not rows or any(row[k] != "–" for row in rows)]
+    text = ["| " + " | ".join(line[k] for k in kept) + " |" for line in [heads, *rows]]
+    return "\n".join([text[0], "|" + "---|" * len(kept), *text[1:]])
 
 
 def _name(key: Key) -> str:
