@@ -49,13 +49,13 @@ excluded.
 """
 
 CONCLUSION = """
-With exact scores the bound leaves 4 and 7 % of the pruned arcs, fewer than automata that decide over all arcs. So scores
-are what it costs. Bounds that are functions of two words of a part leave four to five times as many, even with the best
-third word of the sentence. With exact scores of the parts that join a pruned arc with a candidate, 1.7 times as many are
-left as with all scores; but scoring these parts and the arcs takes longer than a whole parse with pruning ([what did not
-help](../history.md#what-did-not-help)). For less, arcs have to be bounded before they are scored, too. On the
-Danish test file `--full` takes about 260 microseconds a word, where parsing with pruning takes 43 (in turns, busy machine,
-start-up not counted).
+With exact scores the bound leaves 4 and 7 % of the pruned arcs, fewer than automata that decide over all arcs. So
+scores are what it costs. Bounds that are functions of two words of a part leave four to five times as many, even with
+the best third word of the sentence. With exact scores of the parts that join a pruned arc with a candidate, 1.7 times
+as many are left as with all scores; but scoring these parts and the arcs takes longer than a whole parse with pruning
+([what did not help](../history.md#what-did-not-help)). For less, arcs have to be bounded before they are scored, too.
+On the Danish test file `--full` takes about 260 microseconds a word, where parsing with pruning takes 43 (in turns,
+busy machine, start-up not counted).
 """
 
 log = logging.getLogger("experiments")
