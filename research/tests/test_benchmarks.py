@@ -282,6 +282,11 @@ def test_peak_memory_excludes_the_parent_process():
     assert processes.run(["--help"]).peak < held.nbytes / 2**20 / 2
 
 
+def test_training_is_timed_by_epoch_and_as_a_whole(subject):
+    found = processes.train(subject.model, subject.train, 1)
+    assert 0 <= found["epoch"] < found["all"] and found["memory"] > 50
+
+
 def test_a_failed_process_reports_its_error():
     with pytest.raises(RuntimeError, match="there is no file|no such file|No such file"):
         processes.run(["parse", "-m", "nowhere.nonproj"])
