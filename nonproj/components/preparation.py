@@ -16,7 +16,7 @@ from nonproj.components.continuing import KEPT, check_continued, history_of, num
 from nonproj.components.encoder import encoder_folder
 from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError, DataError, one_line
-from nonproj.evaluation.scores import nonprojective
+from nonproj.evaluation.scores import is_punctuation, nonprojective
 from nonproj.io.batches import check_length
 from nonproj.io.conll import DEPREL, FEATS, UPOS, XPOS
 from nonproj.io.masking import HINT, MASK, MOSTLY, NOTABLE, masked_share
@@ -45,6 +45,10 @@ PROJECTIVE_BELOW = 0.001
 
 Chosen on held-out sentences (``research/history.md``): UAS rises with a share of 0 and falls from 0.18 % on.
 """
+
+PUNCTUATED_FROM = 0.05
+"""If a smaller share of the training sentences ends with punctuation, trees decide between doubtful sentences of plain
+text by default (`nonproj.text.alternatives`)."""
 
 WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
 """The columns that models write, but for lemmas, which are made by edit scripts."""
@@ -106,6 +110,8 @@ def prepare(
         "interrupted": False,
         "log": [],
     }
+    if np.mean([is_punctuation(sentence.forms[-1]) for sentence in treebank]) < PUNCTUATED_FROM:
+        meta["unpunctuated"] = True
     meta |= {name: known[name] for name in KEPT if name in known}
     meta |= {"continued": history_of(start)} if start else {}
     if files.vectors:
@@ -113,6 +119,8 @@ def prepare(
     if silver:
         meta["related" if kind == RELATED else "silver"] = {"sentences": len(silver), "words": sum(map(len, silver))}
     log.info("%.2f %% of the training arcs are non-projective", 100 * share)
+    if "unpunctuated" in meta and config.decoding.sentences_by_trees == "auto":
+        log.info("sentences do not end with punctuation: trees will decide between doubtful ones in plain text")
     data = TrainingData(
         [*treebank, *silver],
         len(silver),

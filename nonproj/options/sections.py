@@ -152,7 +152,13 @@ class DecodingConfig(Section, name="decoding"):
         ("none", "misc", "head"),
     )
     confidence: bool = flag(True, "estimate the probability that heads, labels and trees are correct")
-    sentences_by_trees: bool = flag(False, "plain text: decide between doubtful sentences by the scores of their trees")
+    sentences_by_trees: str | bool = option(
+        "auto",
+        "plain text: decide between doubtful sentences by the scores of their trees; auto: if under 5 % of training "
+        "sentences end with punctuation",
+        (bool,),
+        ("auto",),
+    )
     max_words: int = integer(5000, "maximum sentence length in words; longer sentences are an error", 1, 10_000)
     cut_words: int = integer(
         128,

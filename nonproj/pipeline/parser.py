@@ -87,7 +87,9 @@ class Parser(LoadedModel):
     def segmenter(self) -> Segmenter:
         """The segmenter for plain text: the model's, or else one by rules."""
         with_margins = self.classifier is not None and self.classifier.text is not None
-        tree_scores = self.tree_scores if self.decoding.sentences_by_trees else None
+        by_trees = self.decoding.sentences_by_trees
+        by_trees = self.model.meta.get("unpunctuated", False) if by_trees == "auto" else by_trees
+        tree_scores = self.tree_scores if by_trees else None
         return (self.model.loaded(Segmenter) or Segmenter.unicode()).using(with_margins, tree_scores)
 
     def with_nbest(self, k: int) -> Parser:

@@ -165,6 +165,8 @@ def _options(config: dict[str, Any], text: bool) -> dict[str, Any]:
     for section, (values, names) in _WITHOUT.items():
         if all(config[section][key] == value for key, value in values.items()):
             config[section] = {key: value for key, value in config[section].items() if key not in names}
+    if not text:
+        config["decoding"]["sentences_by_trees"] = False  # it decides only in plain text
     used = {"segmenter": text, "encoder": config["encoder"]["folder"] is not None}
     return {name: section for name, section in config.items() if used.get(name, True)}
 

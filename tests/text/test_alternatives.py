@@ -11,6 +11,7 @@ import pytest
 from instances import seeds
 from toy import raw_treebank, read
 
+from nonproj.components.preparation import prepare
 from nonproj.components.trainer import train
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -107,6 +108,24 @@ def model():
     options |= {"training.epochs": 2, "tagger.epochs": 2, "segmenter.epochs": 1, "segmenter.network_share": 0.0}
     options |= {"confidence.share": 0}
     return train(read(raw_treebank(40).replace(".", "x")), Config().with_overrides(options))
+
+
+def test_trees_decide_by_default_without_punctuation(model):
+    """A treebank whose sentences do not end with punctuation says so in its model, and the option overrides it."""
+    assert model.meta["unpunctuated"] and model.config.decoding.sentences_by_trees == "auto"
+    assert Parser(model).segmenter.tree_scores is not None
+    decoding = dataclasses.replace(model.config.decoding, sentences_by_trees=False)
+    assert Parser(model, decoding).segmenter.tree_scores is None
+    punctuated = dataclasses.replace(model, meta={**model.meta, "unpunctuated": False})
+    assert Parser(punctuated).segmenter.tree_scores is None
+
+
+@pytest.mark.parametrize(("ends", "expected"), [(0, True), (1, True), (2, False), (40, False)])
+def test_hardly_any_sentence_ends_with_punctuation(ends, expected):
+    """Fewer than 5 % of 40 sentences is one."""
+    text = raw_treebank(ends) + raw_treebank(40 - ends, 1).replace(".", "x")
+    _, context = prepare(read(text), Config(), (), (), lambda items, *_: items)
+    assert context.meta.get("unpunctuated", False) is expected
 
 
 def test_trees_decide_between_doubtful_sentences_of_text(model, monkeypatch):
