@@ -332,8 +332,8 @@ def fill(layers: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Return whether a device multiplies matrices of 16 bits fast; with AVX-512 alone, those of 32 bits are faster."""
+    """Return whether a device multiplies matrices of 16 bits faster than those of 32: processors need instructions."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
     known: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # since PyTorch 2.11
-    return bool(known.get("amx_bf16"))
+    return bool(known.get("amx_bf16") or known.get("avx512_bf16"))
