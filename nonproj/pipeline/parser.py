@@ -89,7 +89,7 @@ class Parser(LoadedModel):
         with_margins = self.classifier is not None and self.classifier.text is not None
         by_trees = self.decoding.sentences_by_trees
         by_trees = self.model.meta.get("unpunctuated", False) if by_trees == "auto" else by_trees
-        tree_scores = self.tree_scores if by_trees else None
+        tree_scores = self.without_encoder().tree_scores if by_trees else None
         return (self.model.loaded(Segmenter) or Segmenter.unicode()).using(with_margins, tree_scores)
 
     def with_nbest(self, k: int) -> Parser:
@@ -109,6 +109,12 @@ class Parser(LoadedModel):
         """Return the same parser for another price of non-projective trees, as `with_nbest` does."""
         found = self._shared()
         found.price = price
+        return found
+
+    def without_encoder(self) -> Parser:
+        """Return the same parser without its pretrained encoder, as `with_nbest` does."""
+        found = self._shared()
+        found.pretrained = found.encoded_tags = None
         return found
 
     def _shared(self) -> Parser:

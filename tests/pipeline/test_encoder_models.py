@@ -80,6 +80,16 @@ def test_scores_are_added_to_those_of_the_linear_model(parser):
     np.testing.assert_allclose(added, 2.0 * heads.labels(hidden, tree), atol=1e-9)
 
 
+def test_trees_of_doubtful_sentences_are_scored_without_the_encoder(parser, monkeypatch):
+    """It would have to read each alternative."""
+    linear, given = Parser(Model.load(GOLDEN)), sentences_of(20, 5)
+    expected, apart = linear.tree_scores(given), parser.without_encoder()
+    assert trees(map(apart.parse, given)) == trees(map(linear.parse, given)) != trees(map(parser.parse, given))
+    by_trees = Parser(parser.model, replace(parser.decoding, sentences_by_trees=True))
+    monkeypatch.setattr(EncoderScorer, "vectors", lambda *_: pytest.fail("the encoder reads"))
+    np.testing.assert_array_equal(by_trees.segmenter.tree_scores(given), expected)
+
+
 def test_a_batch_changes_nothing(parser):
     given = sentences_of(60)
     together = [parse for _, parse in parser.parse_all(given)]
