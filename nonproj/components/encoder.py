@@ -55,7 +55,8 @@ class EncoderComponent(Component):
         if not own:
             place = sentences[0].path, sentences[0].line
             raise DataError(*place, "no sentence has a head, from which a pretrained encoder could learn")
-        used = [*own, *([] if context.part_of else context.data.annotated)]
+        related = [] if context.part_of else context.data.annotated
+        used = [*own, *(sentence for sentence in related if given_words(sentence).any())]
         folder, layers, start = read_start(path)
         if context.part_of:
             epochs = epochs_of(config.encoder, used, bool(start))

@@ -20,13 +20,22 @@ from nonproj.components.checkpoint import check_history
 from nonproj.components.network import kept_network
 from nonproj.components.pruner import pruning_figures
 from nonproj.evaluation.parsing import evaluate_parser, tested_tags
-from nonproj.learning.perceptron import Perceptron, examples_of
+from nonproj.learning.perceptron import PartExample, Perceptron, examples_of
+from nonproj.learning.together import Together, compare
+from nonproj.linear.folds import blocks, cross_fit
 from nonproj.linear.state import State
 from nonproj.linear.streams import Stream
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.templates import LABELLED_ARC
 from nonproj.scoring.tree_labels import LABEL_MARGIN
+from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.types import ArcSpace, Sentence
+
+COMPARED_EPOCHS, COMPARED_BITS = 2, 20
+"""Training epochs of the parsers that are compared, and log2 of the sizes of their weight tables."""
 
 log = logging.getLogger("nonproj")
 
@@ -67,6 +76,53 @@ class ParserComponent(TableComponent):
             context.meta["interrupted"] = True
         assert table is not None
         return table
+
+    @classmethod
+    def compare(cls, context: FitContext) -> Together:
+        """Return what related treebanks are worth for heads, by parsers that have not seen a sentence.
+
+        They score arcs only, without labels and without pruning.
+        """
+        data, margin = context.data, context.config.training.margin
+        templates = {name: each for name, each in context.files.templates.items() if name != LABELLED_ARC}
+        scorer = Scorer(templates, data.encoder.attributes, "arc")
+        trees, own = data.trees, np.arange(data.n_own)
+        further = np.arange(len(own), len(trees))
+        folds = blocks(len(own), min(context.config.pruner.folds, len(own)))
+
+        def example(i: int) -> PartExample:
+            return PartExample(data.tokens[i], trees[i], part_space(full_arc_space(len(trees[i]) - 1), "arc"))
+
+        def right_with(others: np.ndarray) -> np.ndarray:
+            """Return how many heads of each sentence are right, learnt from the other folds and other sentences."""
+
+            def fit(rest: np.ndarray) -> np.ndarray:
+                learner = Perceptron(scorer, COMPARED_BITS, margin, data.decoding)
+                learnt = data.subset(np.append(rest, others))
+                for epoch in range(COMPARED_EPOCHS):
+                    learner.start_epoch(epoch, COMPARED_EPOCHS)
+                    for i in learnt.order(epoch, Stream.PARSER):
+                        learner.update(example(i))
+                return learner.mean()
+
+            def apply(weights: np.ndarray, inside: np.ndarray) -> list[int]:
+                found = ((i, best_tree(scorer, example(i), weights, data.decoding.single_root)) for i in inside)
+                return [int((tree[1:] == trees[i][1:]).sum()) for i, tree in found]
+
+            return np.array(cross_fit(folds, fit, apply, context.spread), np.int64)
+
+        return compare(
+            "heads", np.array([len(trees[i]) - 1 for i in own]), right_with(further[:0]), right_with(further)
+        )
+
+
+def best_tree(scorer: Scorer, example: PartExample, weights: np.ndarray, single_root: bool) -> np.ndarray:
+    """Return the heads of the maximum arborescence over all arcs, int32[N]."""
+    arcs, size = example.parts.arcs, example.tokens.n_nodes
+    scores = np.full((size, size), -np.inf)
+    features = scorer.features(example.tokens, example.parts, len(weights))
+    scores[arcs.head, arcs.modifier] = scorer.score_unlabelled(features, weights)
+    return maximum_arborescence(scores, single_root)
 
 
 def evaluate(context: FitContext, table: WeightTable) -> dict[str, Any]:

@@ -208,7 +208,7 @@ def _related(training: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what the related treebanks are, and what is learnt from them."""
     if related := training.get("related"):
         yield "and on", f"{_size(related)} of related treebanks: {related.get('treebanks', 'not named')}"
-    for what in ("tags", "labels"):
+    for what in ("tags", "heads", "labels"):
         if figures := record(training, f"{what}_together"):
             alone, together = (_percent(figures.get(name)) for name in ("alone", "together"))
             verb = "learnt" if figures.get("helps") else "not learnt"

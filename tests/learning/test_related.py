@@ -14,11 +14,13 @@ from models import context_of
 
 from nonproj.cli.main import main
 from nonproj.components import conventions
+from nonproj.components.conventions import with_whole_trees
+from nonproj.components.parser import ParserComponent
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.copies import with_rows
 from nonproj.learning.conventions import TagConventions, with_known_labels
-from nonproj.learning.together import compare
+from nonproj.learning.together import Together, compare
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
@@ -187,6 +189,39 @@ def test_labels_of_another_convention_are_not_learnt_but_their_trees_are(monkeyp
     assert labelled(other, test) > 0.95 > labelled(learnt, test)
 
 
+def chains(sentences):
+    """The sentences with trees in which each word depends on the one before it."""
+    rows = ([[*row[:6], str(i), *row[7:]] for i, row in enumerate(s.rows)] for s in sentences)
+    found = [with_rows(*pair) for pair in zip(sentences, rows, strict=True)]
+    return [dataclasses.replace(s, tree=np.arange(-1, len(s), dtype=np.int32)) for s in found]
+
+
+def test_trees_of_another_convention_are_not_learnt(monkeypatch):
+    """Neither heads nor labels are, but tags may be."""
+    treebank, related, test = toy.sentences(20), chains(toy.sentences(100, seed=1)), toy.sentences(40, seed=2)
+    alone, found = train(treebank, small()), train(treebank, small(), related=related)
+    heads = found.meta["heads_together"]
+    assert heads["together"] < heads["alone"] and not heads["helps"] and "labels_together" not in found.meta
+    data = context_of(treebank, small(), related=related).data
+    assert data.further == 100 and not any((s.tree[1:] >= 0).any() for s in data.further_sentences)
+    assert {label for s in data.further_sentences for label in s.labels} == {"_"}
+    monkeypatch.setattr(ParserComponent, "compare", lambda _: Together(0.0, 1.0, 0.0))
+    learnt = train(treebank, small(), related=related)
+    assert accuracy(found, test) >= accuracy(alone, test) - 0.01 > accuracy(learnt, test) + 0.1
+
+
+def test_heads_that_the_related_sentences_show_are_right():
+    """Parsers that have learnt from copies of the held-out sentences know their random trees, others do not."""
+    rng, text = np.random.default_rng(0), ""
+    for number in range(12):
+        heads = [0, *(int(rng.integers(1, i)) for i in range(2, 9))]
+        rows = (f"{i}\tw{number}.{i}\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for i, head in enumerate(heads, 1))
+        text += "".join(rows) + "\n"
+    treebank = toy.read(text)
+    found = ParserComponent.compare(with_whole_trees(treebank, treebank, context_of(treebank, small())))
+    assert found.alone < 0.6 < 0.9 < found.together
+
+
 def test_tags_at_random_are_not_learnt():
     treebank, related = toy.sentences(5), toy.sentences(100, seed=1)
     rng, known = np.random.default_rng(0), [row[3:6] for s in treebank for row in s.rows]
@@ -197,7 +232,7 @@ def test_tags_at_random_are_not_learnt():
 
 
 def test_a_training_without_the_labels_of_related_treebanks_goes_on_to_the_same_weights(tmp_path):
-    treebank, related = toy.sentences(20), rotated(toy.sentences(60, seed=1), 7)
+    treebank, related = toy.sentences(8), rotated(toy.sentences(100, seed=1), 7)
     whole = train(treebank, small(), related=related)
     assert not whole.meta["labels_together"]["helps"]
     with contextlib.suppress(KeyboardInterrupt):
@@ -283,7 +318,7 @@ def test_without_a_tagger_tags_stay(caplog):
         found = train(toy.sentences(10), small(tagger__epochs=0, training__epochs=1), related=toy.sentences(10, seed=1))
     assert found.meta["related"]["sentences"] == 10
     assert "no tagger is trained, so the tags of related treebanks stay as they are" in caplog.messages
-    assert "tags_together" not in found.meta and 0 < found.meta["labels_together"]["alone"] <= 1
+    assert "tags_together" not in found.meta and 0 < found.meta["heads_together"]["alone"] <= 1
 
 
 def test_there_is_a_treebank():
