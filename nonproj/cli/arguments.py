@@ -230,7 +230,7 @@ def add_decoding(parser: Arguments) -> None:
     add("--search-limit", type=integer, metavar="N", help="work limit, in Viterbi transitions per word")
     text = "decode over all arcs, without pruning, so certificates hold for the whole model"
     add("--full", action=optional, help=text)
-    text = "in plain text, decide between doubtful sentences by their trees (default: without punctuation)"
+    text = "in plain text, let trees decide between doubtful sentences (default: if the treebank has no punctuation)"
     add("--sentences-by-trees", action=optional, help=text)
 
 

@@ -26,7 +26,7 @@ FREE = ("seed", "treebank", "training", "decoding", *_EPOCHS)
 EPOCHS = 10
 """Epochs of the perceptron, by default: few sentences are learnt beside a network that stays."""
 
-KEPT = ("coarse_tags", "crossing", "confidence", "vectors")
+KEPT = ("coarse_tags", "crossing", "confidence", "unpunctuated", "vectors")
 """What the training history of the model says of what stays."""
 
 

@@ -19,6 +19,7 @@ from nonproj.components.base import FitContext, TableComponent, WeightTable, ass
 from nonproj.components.checkpoint import check_history
 from nonproj.components.network import kept_network
 from nonproj.components.pruner import pruning_figures
+from nonproj.dual.decoding import dual_decomposition
 from nonproj.evaluation.parsing import evaluate_parser, tested_tags
 from nonproj.learning.perceptron import PartExample, Perceptron, examples_of
 from nonproj.learning.together import Together, compare
@@ -31,7 +32,6 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC
 from nonproj.scoring.tree_labels import LABEL_MARGIN
-from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.types import ArcSpace, Sentence
 
 COMPARED_EPOCHS, COMPARED_BITS = 2, 20
@@ -101,28 +101,23 @@ class ParserComponent(TableComponent):
                 learnt = data.subset(np.append(rest, others))
                 for epoch in range(COMPARED_EPOCHS):
                     learner.start_epoch(epoch, COMPARED_EPOCHS)
-                    for i in learnt.order(epoch, Stream.PARSER):
+                    numbers = context.progress(learnt.order(epoch, Stream.PARSER), context.title(f"epoch {epoch + 1}"))
+                    for i in numbers:
                         learner.update(example(i))
                 return learner.mean()
 
             def apply(weights: np.ndarray, inside: np.ndarray) -> list[int]:
-                found = ((i, best_tree(scorer, example(i), weights, data.decoding.single_root)) for i in inside)
-                return [int((tree[1:] == trees[i][1:]).sum()) for i, tree in found]
+                right = []
+                for each in map(example, inside):
+                    scores = scorer.score_unlabelled(scorer.features(each.tokens, each.parts, len(weights)), weights)
+                    tree = dual_decomposition(each.parts, scores, data.decoding).tree
+                    right.append(int((tree[1:] == each.heads[1:]).sum()))
+                return right
 
             return np.array(cross_fit(folds, fit, apply, context.spread), np.int64)
 
-        return compare(
-            "heads", np.array([len(trees[i]) - 1 for i in own]), right_with(further[:0]), right_with(further)
-        )
-
-
-def best_tree(scorer: Scorer, example: PartExample, weights: np.ndarray, single_root: bool) -> np.ndarray:
-    """Return the heads of the maximum arborescence over all arcs, int32[N]."""
-    arcs, size = example.parts.arcs, example.tokens.n_nodes
-    scores = np.full((size, size), -np.inf)
-    features = scorer.features(example.tokens, example.parts, len(weights))
-    scores[arcs.head, arcs.modifier] = scorer.score_unlabelled(features, weights)
-    return maximum_arborescence(scores, single_root)
+        words = np.array([len(trees[i]) - 1 for i in own])
+        return compare("heads", words, right_with(further[:0]), right_with(further))
 
 
 def evaluate(context: FitContext, table: WeightTable) -> dict[str, Any]:

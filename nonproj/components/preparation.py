@@ -110,7 +110,7 @@ def prepare(
         "interrupted": False,
         "log": [],
     }
-    if np.mean([is_punctuation(sentence.forms[-1]) for sentence in treebank]) < PUNCTUATED_FROM:
+    if not start and np.mean([is_punctuation(s.forms[-1]) for s in treebank]) < PUNCTUATED_FROM:
         meta["unpunctuated"] = True
     meta |= {name: known[name] for name in KEPT if name in known}
     meta |= {"continued": history_of(start)} if start else {}

@@ -120,9 +120,14 @@ def test_trees_decide_by_default_without_punctuation(model):
     assert Parser(punctuated).segmenter.tree_scores is None
 
 
+def test_a_continued_model_splits_text_as_before(model):
+    """Its segmenter stays."""
+    assert train(read(raw_treebank(8, 3)), start=model).meta["unpunctuated"]
+
+
 @pytest.mark.parametrize(("ends", "expected"), [(0, True), (1, True), (2, False), (40, False)])
 def test_hardly_any_sentence_ends_with_punctuation(ends, expected):
-    """Fewer than 5 % of 40 sentences is one."""
+    """One of 40 sentences is less than 5 %, two are not."""
     text = raw_treebank(ends) + raw_treebank(40 - ends, 1).replace(".", "x")
     _, context = prepare(read(text), Config(), (), (), lambda items, *_: items)
     assert context.meta.get("unpunctuated", False) is expected

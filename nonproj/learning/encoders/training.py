@@ -332,7 +332,7 @@ def fill(layers: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Return whether a device multiplies matrices of 16 bits faster than those of 32: processors need instructions."""
+    """Return whether a device multiplies matrices of 16 bits faster: a processor needs instructions for them."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
     known: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # since PyTorch 2.11
