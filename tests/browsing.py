@@ -15,10 +15,7 @@ from nonproj.pictures.pages import policy
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,900"
 
-NAMES_OF_REPORTS = (
-    *("state", "search", "sentences", "update", "compileSearch", "findMatches", "EXPORTS", "NONE"),
-    *("Regex", "RegexError", "Query", "QueryError", "SearchTree"),
-)
+NAMES_OF_REPORTS = ("state", "sentences", "update", "EXPORTS")
 """What tests use of the module of a report."""
 
 
@@ -65,21 +62,15 @@ def open_report(browser, folder: Path, fragment: str = "") -> None:
     browser.get(f"file://{folder / 'report.html'}{fragment}")
 
 
-def type_into(page, name: str, text: str) -> None:
-    """Replace the text of a field of a report, and wait until the page has heeded it."""
+def found(page, text: str) -> list[int]:
+    """Type into the filter of a report by word or lemma, and return the numbers of the sentences that it shows."""
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import WebDriverWait
 
-    field = page.find_element("id", name)
+    field = page.find_element("id", "text")
     field.send_keys(Keys.CONTROL, "a")
     field.send_keys(text or Keys.DELETE)
-    key = {"search": "query", "by": "by"}[name]
-    WebDriverWait(page, 10).until(lambda page: page.execute_script(f"return state.{key}") == text)
-
-
-def found(page, query: str) -> list[int]:
-    """Return the numbers of the sentences that a report shows for a query."""
-    type_into(page, "search", query)
+    WebDriverWait(page, 10).until(lambda page: page.execute_script("return state.text") == text)
     return shown(page)
 
 

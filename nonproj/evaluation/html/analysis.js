@@ -29,7 +29,7 @@ function cellOf(value, column) {
     link.title = "show the sentences";
     link.addEventListener("click", () => {
       view("sentences");
-      showOnly({wrong: state.beside >= 0, [column.kind]: value});
+      showOnly({differs: state.beside >= 0 ? "any" : "", [column.kind]: value});
     });
     cell.append(link);
   } else cell.textContent = visible(value);
@@ -75,7 +75,7 @@ export function view(name) {
     find(`tab-${each}`).setAttribute("aria-selected", String(each === name));
     find(`tab-${each}`).tabIndex = each === name ? 0 : -1;
   }
-  for (const id of ["controls", "errors"]) find(id).hidden = name !== "sentences";
+  find("controls").hidden = name !== "sentences";
   if (name === "analysis" && !find("tables").childElementCount) buildTables();
   scrollTo(0, 0);
 }

@@ -28,7 +28,7 @@ function fillControls() {
   fillSelect(find("label"), data.labels, labels);
   fillSelect(find("tag"), data.tags, tags);
   const compared = data.trees.length > 1, known = sentences.some((s) => s.s), sure = sentences.some((s) => s.c || s.q !== undefined);
-  find("only-wrong").hidden = !compared;
+  find("differs").hidden = !compared;
   find("only-uncertified").hidden = !known;
   for (const [order, wanted] of [["wrong", compared], ["certificate", known], ["unsure", sure], ["confident", compared && sure]]) find("sort").querySelector(`[value=${order}]`).hidden = !wanted;
   data.pairs.forEach(([above, beside], i) => {
@@ -73,6 +73,13 @@ function toggle(name) {
   update();
 }
 
+function toggleDiffering() {
+  if (find("differs").hidden) return;
+  state.differs = state.differs ? "" : "any";
+  syncControls();
+  update();
+}
+
 function go(step) {
   if (!list.shown.length) return;
   if (list.current < 0) {
@@ -90,8 +97,8 @@ function nextOrder() {
 }
 
 const KEYS = {
-  j: () => go(1), k: () => go(-1), "/": () => find("search").focus(), "?": () => find("help").showModal(),
-  w: () => toggle("wrong"), c: () => toggle("crossing"), n: () => toggle("uncertified"), s: nextOrder, t: nextTheme,
+  j: () => go(1), k: () => go(-1), "/": () => find("text").focus(), "?": () => find("help").showModal(),
+  w: toggleDiffering, c: () => toggle("crossing"), n: () => toggle("uncertified"), s: nextOrder, t: nextTheme,
   f: () => {
     state.fit = !state.fit;
     for (const item of items.values()) if (item.drawn) item.size.choose(state.fit);
@@ -101,13 +108,11 @@ const KEYS = {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || find("help").open) return;
-  const typing = event.target.matches("input[type=search], input[type=text], select, summary");
+  const typing = event.target.matches("input[type=search], select, summary");
   if (event.key === "Escape") find("export").open = false;
   if (event.key === "Escape" && typing) {
-    const name = {search: "query", by: "by"}[event.target.id];
-    if (name && event.target.value) {
-      event.target.value = state[name] = "";
-      state.pick = null;
+    if (event.target.id === "text" && state.text) {
+      event.target.value = state.text = "";
       update();
     }
     event.target.blur();
@@ -118,22 +123,17 @@ document.addEventListener("keydown", (event) => {
 });
 
 let waiting = 0;
-for (const [id, name] of [["search", "query"], ["by", "by"]]) {
-  find(id).addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => { state[name] = find(id).value; state.pick = null; update(); }, 150);
-  });
-}
+find("text").addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => { state.text = find("text").value; update(); }, 150);
+});
 for (const button of document.querySelectorAll("#export button[data-export]")) {
   button.addEventListener("click", () => { EXPORTS[button.dataset.export](); find("export").open = false; });
 }
 document.addEventListener("click", (event) => { if (!find("export").contains(event.target)) find("export").open = false; });
 find("copy-link").addEventListener("click", () => copy(addressOf(list.current < 0 ? -1 : list.shown[list.current]), find("copy-link")));
-for (const example of document.querySelectorAll("#help button[data-query]")) {
-  example.addEventListener("click", () => { find("help").close(); showOnly({query: example.dataset.query}); });
-}
-for (const name of ["label", "tag", "sort"]) find(name).addEventListener("change", (event) => { state[name] = event.target.value; update(); });
-for (const name of ["wrong", "crossing", "uncertified"]) find(`only-${name}`).addEventListener("click", () => toggle(name));
+for (const name of ["differs", "label", "tag", "sort"]) find(name).addEventListener("change", (event) => { state[name] = event.target.value; update(); });
+for (const name of ["crossing", "uncertified"]) find(`only-${name}`).addEventListener("click", () => toggle(name));
 find("pair").addEventListener("change", (event) => {
   [state.above, state.beside] = data.pairs[Number(event.target.value)];
   legend(true, sentences.some((s) => s.c));

@@ -5,7 +5,6 @@ import {coveredArcs, showCertificate} from "../../pictures/certificate.js";
 import {data, items, list, make, sentences, several, state} from "./page.js";
 import {writeFragment} from "./links.js";
 import {arcsOf, factsOf} from "./sentences.js";
-import {search, wordsOf} from "./finding.js";
 import {courseOf} from "./course.js";
 import {copy, textOf} from "./export.js";
 
@@ -95,7 +94,7 @@ export function draw(n) {
     if (part) choose(item, sentence, Number(part.dataset.word) - 1);
   });
   mark(item, sentence);
-  if (sentence.r && !sentence.found?.length) scroll.scrollLeft = scroll.scrollWidth;
+  if (sentence.r && !sentence.found.length) scroll.scrollLeft = scroll.scrollWidth;
 }
 
 /* What an audit says of the words of a sentence. */
@@ -116,23 +115,10 @@ function plainText(sentence) {
   return line;
 }
 
-/* Mark the first word of each match, the others that play a part in it, and the arcs between them. */
+/* Mark the words that the filters find. */
 export function mark(item, sentence) {
-  const first = new Set(sentence.chosenWords), parts = new Set(), arcs = new Set(), heads = wordsOf(sentence).tree.heads;
-  for (const match of (sentence.found || []).slice(0, 100)) {
-    const words = search.query.witnesses(wordsOf(sentence), match);
-    first.add(match[0]);
-    for (const word of words) {
-      parts.add(word);
-      if (words.has(heads[word])) arcs.add(word);
-    }
-  }
-  for (const word of item.svg.querySelectorAll(".word")) {
-    word.classList.toggle("hit", first.has(Number(word.dataset.word)));
-    word.classList.toggle("part", parts.has(Number(word.dataset.word)) && !first.has(Number(word.dataset.word)));
-  }
-  for (const arc of item.svg.querySelectorAll(".arc:not(.other), .label:not(.other)")) arc.classList.toggle("found", arcs.has(Number(arc.dataset.word)));
-  if (sentence.found?.length) scrollToWord(item, sentence.found[0][0] - 1);
+  for (const word of item.svg.querySelectorAll(".word")) word.classList.toggle("hit", sentence.found.includes(Number(word.dataset.word) - 1));
+  if (sentence.found.length) scrollToWord(item, sentence.found[0]);
 }
 
 /* Scroll a wide tree to a word, counted from 0. */

@@ -1,8 +1,7 @@
-/* Out of the page: links, CoNLL-U, tables, and sentences as text. */
+/* Out of the page: CoNLL-U, tables, and sentences as text. */
 
-import {parseFields} from "./syntax.js";
 import {data, list, make, sentences, state} from "./page.js";
-import {columnIn, search, valuesOf} from "./finding.js";
+import {columnIn} from "./finding.js";
 
 export async function copy(text, button) {
   const old = button.textContent;
@@ -55,37 +54,20 @@ export function textOf(sentence) {
   return text.trim();
 }
 
-function matchText(match) {
-  return [match[0], ...search.query.names.map((name, i) => `${name}=${match[i + 1]}`)].join(" ");
-}
+const COLUMNS = ["line", "sent_id", "id", "form", "lemma", "upos", "deprel", "head", "text"];
 
-/* A sentence of CoNLL-U, with a comment that names the words of each match. */
-function conllOf(sentence) {
-  const lines = linesOf(sentence);
-  if (search.query && state.query.trim() && sentence.found.length) {
-    const comment = `# nonproj matches = ${sentence.found.map(matchText).join("; ")}`, old = lines.findIndex((line) => /^# *nonproj matches *=/.test(line));
-    if (old >= 0) lines[old] = comment;
-    else lines.splice(lines.findIndex((line) => /^[0-9]/.test(line)), 0, comment);
-  }
-  return `${lines.join("\n")}\n\n`;
-}
-
-/* A row for each match, or without a query for each sentence, with tabs between columns. */
+/* A row for each word that the filters find, or for each sentence if they choose no words, with tabs between columns. */
 function tableOf() {
-  const rows = [], {query} = search;
-  if (!query) {
-    rows.push(["line", "sent_id", "words", "text"]);
-    for (const n of list.shown) rows.push([sentences[n].p, sentences[n].i || "", sentences[n].w.length, textOf(sentences[n])]);
-  } else {
-    const fields = search.fields.length ? search.fields : parseFields(["form", "lemma", "upos", "deprel", "head.form", ...query.names.map((name) => `${name}.form`)].join(","), query.names);
-    rows.push(["line", "sent_id", "id", ...query.names, ...fields.map((field) => field.text), "text"]);
-    for (const n of list.shown) {
-      const sentence = sentences[n], text = textOf(sentence), key = (match) => valuesOf(sentence, match, search.fields).join("\t");
-      const matches = state.pick !== null && search.fields.length ? search.matches[n].filter((match) => key(match) === state.pick) : search.matches[n];
-      for (const match of matches) rows.push([sentence.p, sentence.i || "", ...match, ...valuesOf(sentence, match, fields), text]);
+  const chosen = list.shown.map((n) => sentences[n]), rows = [];
+  for (const sentence of chosen) {
+    const start = [sentence.p, sentence.i || ""], text = textOf(sentence), heads = sentence.h[state.above];
+    if (!sentence.found.length) rows.push([...start, "", "", "", "", "", "", text]);
+    for (const i of sentence.found) {
+      const columns = ["form", "lemma", "upos"].map((key) => columnIn(sentence, key, i)), label = data.labels[sentence.l[state.above][i]] || "_";
+      rows.push([...start, i + 1, ...columns, label, heads[i] < 0 ? "_" : heads[i], text]);
     }
   }
-  return rows.map((row) => `${row.map((cell) => String(cell).replace(/[\t\r\n]/g, " ")).join("\t")}\n`).join("");
+  return [COLUMNS, ...rows].map((row) => `${row.map((cell) => String(cell).replace(/[\t\r\n]/g, " ")).join("\t")}\n`).join("");
 }
 
 function save(name, parts, type) {
@@ -97,7 +79,7 @@ function save(name, parts, type) {
 }
 
 export const EXPORTS = {
-  conllu: () => save("found.conllu", list.shown.map((n) => conllOf(sentences[n])), "text/plain"),
+  conllu: () => save("found.conllu", list.shown.map((n) => `${linesOf(sentences[n]).join("\n")}\n\n`), "text/plain"),
   table: () => save("found.tsv", [tableOf()], "text/tab-separated-values"),
   text: () => save("found.txt", list.shown.map((n) => `${textOf(sentences[n])}\n`), "text/plain"),
 };

@@ -2,14 +2,14 @@
 
 import {data, find, list, NONE, state} from "./page.js";
 
-const SWITCHES = ["wrong", "crossing", "uncertified"];
+const SWITCHES = ["crossing", "uncertified"], CHOICES = ["differs", "label", "tag", "sort"];
 
 /* The state as the fragment of the page's address; `n` is the number of a sentence, from 0, or -1. */
 function fragmentOf(n) {
   const parts = new URLSearchParams(), only = SWITCHES.filter((name) => state[name]).join(",");
   const pair = data.pairs.findIndex(([above, beside]) => above === state.above && beside === state.beside);
-  const values = {q: state.query, by: state.by, pick: state.pick, label: state.label, tag: state.tag, only, sort: state.sort === "file" ? "" : state.sort, pair: pair > 0 ? pair : "", s: n < 0 ? "" : n + 1};
-  for (const [name, value] of Object.entries(values)) if (value !== "" && value !== null) parts.set(name, value);
+  const values = {text: state.text, differs: state.differs, label: state.label, tag: state.tag, only, sort: state.sort === "file" ? "" : state.sort, pair: pair > 0 ? pair : "", s: n < 0 ? "" : n + 1};
+  for (const [name, value] of Object.entries(values)) if (value !== "") parts.set(name, value);
   return parts.toString();
 }
 
@@ -27,11 +27,9 @@ export function readFragment() {
   const plain = /^#s([0-9]+)$/.exec(location.hash);
   const parts = new URLSearchParams(plain ? `s=${plain[1]}` : location.hash.slice(1)), get = (name) => parts.get(name) || "";
   const only = get("only").split(","), pair = data.pairs[Number(get("pair"))] || data.pairs[0];
-  const sort = find("sort").querySelector(`option[value="${CSS.escape(get("sort"))}"]`);
-  Object.assign(state, NONE, {query: get("q"), by: get("by"), pick: parts.get("pick"), label: get("label"), tag: get("tag"), sort: sort && !sort.hidden ? get("sort") : "file", above: pair[0], beside: pair[1]});
+  Object.assign(state, NONE, {text: get("text"), sort: "file", above: pair[0], beside: pair[1]});
+  for (const name of CHOICES) if ([...find(name).options].some((option) => option.value === get(name) && !option.hidden)) state[name] = get(name);
   for (const name of SWITCHES) state[name] = only.includes(name) && !find(`only-${name}`).hidden;
-  if (!data.labels.includes(state.label)) state.label = "";
-  if (!data.tags.includes(state.tag)) state.tag = "";
   find("pair").value = data.pairs.indexOf(pair);
   return Number(get("s")) - 1;
 }

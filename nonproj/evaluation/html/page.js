@@ -1,4 +1,4 @@
-/* The data of the page, and its state: what is searched for, filtered and shown. */
+/* The data of the page, and its state: what is filtered and shown. */
 
 import {visible} from "../../pictures/tree.js";
 
@@ -6,8 +6,8 @@ import {visible} from "../../pictures/tree.js";
 export const find = (id) => document.getElementById(id);
 export const data = JSON.parse(find("data").textContent);
 export const sentences = data.sentences, items = new Map();
-export const state = {above: data.trees.length ? 0 : -1, beside: data.beside, query: "", by: "", pick: null, label: "", tag: "", wrong: false, crossing: false, uncertified: false, sort: "file", fit: true};
-export const NONE = {query: "", by: "", pick: null, label: "", tag: "", wrong: false, crossing: false, uncertified: false};
+export const state = {above: data.trees.length ? 0 : -1, beside: data.beside, text: "", differs: "", label: "", tag: "", crossing: false, uncertified: false, sort: "file", fit: true};
+export const NONE = {text: "", differs: "", label: "", tag: "", crossing: false, uncertified: false};
 /* The sentences that are shown, by their numbers, and the place of the current one in this list, or -1. */
 export const list = {shown: [], current: -1};
 

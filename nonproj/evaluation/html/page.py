@@ -141,7 +141,7 @@ def render(data: dict[str, Any], title: str) -> str:
     return re.sub(r"\{(policy|title|style|script|data)\}", lambda match: parts[match[1]], page)
 
 
-_MODULES = "tree certificate regex syntax query page links sentences finding export course drawing results analysis"
+_MODULES = "tree certificate page links sentences finding export course drawing results analysis"
 SCRIPTS = tuple(
     ("pictures" if name in ("tree", "certificate", "theme") else "evaluation.html", f"{name}.js")
     for name in (*_MODULES.split(), "theme", "controls")

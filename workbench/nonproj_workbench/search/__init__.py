@@ -1,10 +1,9 @@
 """Structural search in treebanks: a small language over words, arcs and order, documented in ``docs/search.md``.
 
-The report of ``nonproj show`` runs the same in JavaScript (`regex.js`, `syntax.js` and `query.js` in
-``nonproj/evaluation/html``); tests compare the two with each other and with enumeration.
+Tests compare it with enumeration.
 
 - `command`: the command ``nonproj search``
-- `regex`: regular expressions that Python and browsers match alike, in bounded time
+- `regex`: regular expressions that match in bounded time
 - `patterns`: the parts of a parsed query
 - `scanner`: signs, texts and numbers of a query; errors with their column
 - `conditions`, `syntax`: the grammar: words with conditions on attributes; relations, queries and fields

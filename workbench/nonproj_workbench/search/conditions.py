@@ -36,8 +36,8 @@ _NUMBER = re.compile(r"(?=.{1,19}$)-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
 
 T = TypeVar("T")
 
-_FORMER = {"label": "deprel", "tag": "upos"}
-"""Attributes in the simple search of earlier reports."""
+_SYNONYMS = {"label": "deprel", "tag": "upos"}
+"""Names of attributes that people type, for the hint of an error."""
 
 
 class WordParser(Scanner):
@@ -103,7 +103,7 @@ class WordParser(Scanner):
     def check_bare(self, text: str, name: str, start: int) -> None:
         """Report ``upos:NOUN`` and ``Case=Gen`` without braces, which would be a form and a named form."""
         key, sign, value = text.partition(":")
-        key, value = _FORMER.get(key, key), value or name
+        key, value = _SYNONYMS.get(key, key), value or name
         known = key in (*TEXTS, *NUMBERS, *FLAGS)
         if (sign and known) or (not sign and name and (known or (key[:1].isupper() and name[:1].isupper()))):
             self.fail(f"attributes are in braces: {{{key}:{value}}}", start)

@@ -1,8 +1,7 @@
-"""Regular expressions that Python and browsers match alike.
+"""Regular expressions that match in bounded time.
 
-An expression is parsed, checked and translated to one of `re`; the twin `regex.js` translates it for the browser.  Both
-engines backtrack, so expressions that might take too long are refused: the number of ways in which an expression can
-match a text bounds the steps of an engine.
+An expression is parsed, checked and translated to one of `re`, which backtracks; so expressions that might take too long
+are refused: the number of ways in which an expression can match a text bounds the steps.
 """
 
 from __future__ import annotations
