@@ -94,10 +94,10 @@ def test_certified_trees_are_proved():
         proof = draw_proof(seed)
         if proof is not None:
             _, verdict = check_line(as_line(proof))
-            assert verdict.claimed and is_true(proof), seed
+            assert verdict.status != "open" and is_true(proof), seed
             searched, several = searched + (len(proof["search"]) > 1), several + (len(proof["trees"]) > 1)
             narrowed += any(isinstance(step, dict) for step in proof["search"])
-            exact, tried = exact + verdict.exact, tried + 1
+            exact, tried = exact + (verdict.status == "optimal"), tried + 1
     assert searched > tried // 10 and narrowed > tried // 30 and several > tried // 10 and exact > 0.9 * tried
 
 
@@ -175,15 +175,15 @@ def test_altered_proofs_are_refused_or_true(first, count):
         (lambda proof: proof.update(search=[]), "does not reach its end"),
         (lambda proof: proof.update(search=[[0, 1], 0]), "does not reach its end"),
         (lambda proof: proof.update(search=[[1, 1], 0, 0]), "none of them has"),
-        (lambda proof: proof.update(search=[3]), "no shares number 3"),
-        (lambda proof: proof.update(search=[{"without": [0], "shares": 3}, 0]), "no shares number 3"),
+        (lambda proof: proof.update(search=[3]), "number of shares, 3, is unknown"),
+        (lambda proof: proof.update(search=[{"without": [0], "shares": 3}, 0]), "number of shares, 3, is unknown"),
         (lambda proof: proof.update(search=[{"without": [4], "shares": 0}, 0]), "left out is unknown"),
         (lambda proof: proof.update(search=[*[{"without": [0], "shares": 0}] * 2, 0]), "left out that no tree has"),
         (lambda proof: proof.update(search=[{"without": [0], "shares": 0}]), "does not reach its end"),
         (lambda proof: proof.update(trees=WORSE, search=[{"without": [3], "shares": 0}, 0]), "may be better by 4.0"),
-        (lambda proof: proof.update(version=2), "version 1"),
+        (lambda proof: proof.update(version=1), "version 2"),
         (lambda proof: proof.update(price=-1.0), "price"),
-        (lambda proof: proof["scores"].update(arc=[1.0, 2.0, 4.0, float("nan")]), "nan is not a number"),
+        (lambda proof: proof["scores"].update(arc=[1.0, 2.0, 4.0, float("nan")]), "'NaN' is not a number"),
         (lambda proof: proof["scores"].update(other=[]), "type of part"),
         (lambda proof: proof.update(candidates=[[2, 0], [0, 1]]), "in order"),
     ],
@@ -234,9 +234,9 @@ def test_arrays():
         assert found.proofs[1] == ""
         for b, size in ((0, 5), (2, 3)):
             trees, verdict = check_line(found.proofs[b])
-            assert trees[0] == found.heads[b, :size].tolist() and verdict.claimed
+            assert trees[0] == found.heads[b, :size].tolist() and verdict.status != "open"
             own = masked[b, : size + 1, : size + 1][~np.eye(size + 1, dtype=bool) & (np.arange(size + 1) > 0)]
-            assert verdict.outside == ("nothing" if (own > -1e8).all() else "forbidden")
+            assert verdict.about["outside"] == ("nothing" if (own > -1e8).all() else "forbidden")
     single = decode_scores(arcs[0], proofs=True)
     assert check_line(single.proofs)[0][0] == single.heads.tolist()
 
@@ -248,7 +248,7 @@ def test_without_a_certificate_nothing_is_claimed():
     found = decode_scores(*scores, proofs=True, work_per_word=0)
     assert not found.certified
     verdict = check_line(found.proofs)[1]
-    assert not verdict.claimed and check_proofs.describe(verdict) == "no proof is claimed"
+    assert verdict.status == "open" and check_proofs.describe(verdict) == "no proof is claimed"
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +273,7 @@ def test_files(more, checker, tmp_path):
     lines = gzip.decompress(proofs.read_bytes()).splitlines()
     assert done.returncode == 0, done.stdout
     summary = f"{len(lines)} optimal, 0 optimal within a tolerance, 0 without a claim, 0 refused\n"
-    assert len(lines) > 5 and done.stdout.endswith(summary)
+    assert len(lines) > 5 and summary in done.stdout
     over = "over all arcs" if "--full" in more else "over its candidate arcs; the others are pruned"
     assert over in done.stdout and f"{GOLDEN / 'input.conll'}:1: optimal, " in done.stdout
     text = parsed.read_text(encoding="utf-8").splitlines(keepends=True)
