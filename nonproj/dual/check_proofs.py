@@ -315,15 +315,16 @@ def best_side(
 
     The head of h is none of its modifiers; words that have no other head are modifiers.
     """
-    arcs, triples = problem.sides[h][side], "trisibling" in problem.higher
+    arcs, triples, pairs = problem.sides[h][side], "trisibling" in problem.higher, problem.higher - {"grandparent"}
     taken = [k for k, arc in enumerate(arcs, 1) if arc in kept and not (above and arc[1] == above[0])]
-    best: dict[tuple[int | None, int], int] = {(None, 0): 0}  # by the last position and, for triples, the one before
+    # By the position before the last one, if triples are scored, and the last one, if pairs are.
+    best: dict[tuple[int | None, int], int] = {(None, 0): 0}
     for m in taken:
-        own, found = u[problem.place[arcs[m - 1]]], dict[tuple[int | None, int], int]()
+        own, found = u[problem.place[arcs[m - 1]]], {} if arcs[m - 1] in only else dict(best)
         for (r, s), value in best.items():
-            state, reached = (s if triples else None, m), value + own + problem.step(h, side, above, r, s, m)
-            found[state] = max(reached, found.get(state, reached))
-        best = found if arcs[m - 1] in only else best | found
+            state, new = (s if triples else r, m if pairs else 0), value + own + problem.step(h, side, above, r, s, m)
+            found[state] = max(new, found.get(state, new))
+        best = found
     return max(value + problem.step(h, side, above, r, s, len(arcs) + 1) for (r, s), value in best.items())
 
 
