@@ -246,7 +246,8 @@ def is_projective(heads: tuple[int, ...]) -> bool:
     """Return whether no two arcs cross."""
     ends: list[int] = []  # of the arcs over the present position, the innermost one last
     for begin, end in sorted((min(arc), -max(arc)) for arc in arcs_of(heads)):
-        ends = [each for each in ends if each > begin]
+        while ends and ends[-1] <= begin:
+            ends.pop()
         if ends and ends[-1] < -end:
             return False
         ends.append(-end)
@@ -507,8 +508,7 @@ def check(record: dict[str, Any]) -> Verdict:
     require(listed and len(set(listed)) == len(listed), "no tree is listed, or one is listed twice")
     require(all(map(problem.is_tree, listed)), "what is listed is not a tree over the candidates")
     values = [problem.value(heads) for heads in listed]
-    same = [tree["score"] for tree in trees] == list(map(units.number, values))
-    require(same, "the value of a tree is not the score that is stated")
+    require([tree["score"] for tree in trees] == [*map(units.number, values)], "the value of a tree is not its score")
     others = highest_bound(problem, record["excluded"], shares, record["search"], set(listed))
     exact, largest = True, 0
     for rank, (tree, value) in enumerate(zip(trees, values, strict=True), 1):

@@ -49,7 +49,7 @@ PROVABLE = ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
 """Types of parts that a proof can have."""
 
 
-class Origin(NamedTuple):
+class ScoreSource(NamedTuple):
     """Where scores come from: the fields ``name``, ``words``, ``model`` and ``options`` of a proof."""
 
     name: str = ""
@@ -58,7 +58,7 @@ class Origin(NamedTuple):
     options: Mapping[str, str | float] = {}
 
 
-NO_ORIGIN = Origin()
+NO_SOURCE = ScoreSource()
 
 
 def digest_of_words(rows: Iterable[Sequence[str]]) -> str:
@@ -73,7 +73,7 @@ def proof_of(
     scores: Float64s,
     options: DualOptions,
     price: float = 0.0,
-    origin: Origin = NO_ORIGIN,
+    source: ScoreSource = NO_SOURCE,
     outside: str = "pruned",
 ) -> dict[str, Any]:
     """Return the proof of the trees that a search has found.
@@ -89,7 +89,7 @@ def proof_of(
     options : DualOptions
         Those of the search, with the scale of its problem.
     price : float
-    origin : Origin
+    source : ScoreSource
     outside : str
         See the table above.
 
@@ -109,7 +109,7 @@ def proof_of(
     return {
         "format": FORMAT,
         "version": VERSION,
-        **origin._asdict(),
+        **source._asdict(),
         "single_root": bool(options.single_root),
         "projective": bool(options.projective),
         "price": 0.0 if options.projective else float(price),
@@ -158,7 +158,7 @@ def search_with_proof(
     found = search(problem, given.options, limits, k, price, record=True)
     # Sums of a list's largest scores may have lost digits that rank its first trees.
     options = given.options if k == 1 else with_scale(given.options, problem.instance.scores)
-    return found, proof_of(found, parts, scores, options, price, Origin(name), "forbidden")
+    return found, proof_of(found, parts, scores, options, price, ScoreSource(name), "forbidden")
 
 
 def _tree(

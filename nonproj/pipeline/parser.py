@@ -30,7 +30,7 @@ from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.domain import with_scale
 from nonproj.dual.options import SearchOptions
 from nonproj.dual.problem import PartsProblem
-from nonproj.dual.proofs import Origin, digest_of_words, proof_of
+from nonproj.dual.proofs import ScoreSource, digest_of_words, proof_of
 from nonproj.dual.search import SearchResult, with_known
 from nonproj.errors import ConfigError, DataError, SentenceMemoryError, SizeError
 from nonproj.io.batches import batches, check_length, groups
@@ -368,14 +368,14 @@ class Parser(LoadedModel):
 
     def prove(self, sentence: Sentence, found: SearchResult, full: bool) -> dict[str, Any]:
         """Return the proof of the best trees, over the candidate arcs or over all that are allowed."""
-        problem, decoding = found.problem, self.decoding
+        problem, name = found.problem, f"{sentence.path}:{sentence.line}"
         outside = "forbidden" if full else "pruned" if self.constraints == "none" else "pruned or forbidden"
         if not isinstance(problem, PartsProblem) or problem.own is None:
             raise ConfigError("--proofs", f"there are none for the parts {', '.join(self.model.config.parts)}")
         options = with_scale(self.options, problem.instance.scores)
-        given = {"tags": self.tags, "constraints": self.constraints, "threshold": decoding.threshold}
-        origin = Origin(f"{sentence.path}:{sentence.line}", digest_of_words(sentence.rows), self.model.sha256, given)
-        return proof_of(found, problem.parts, problem.own.scores, options, self.price, origin, outside)
+        given = {"tags": self.tags, "constraints": self.constraints, "threshold": self.decoding.threshold}
+        source = ScoreSource(name, digest_of_words(sentence.rows), self.model.sha256, given)
+        return proof_of(found, problem.parts, problem.own.scores, options, self.price, source, outside)
 
     def widen(
         self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded, constraints: Constraints | None = None
