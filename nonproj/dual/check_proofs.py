@@ -578,7 +578,7 @@ def parsed_trees(name: str) -> Iterator[tuple[list[int | None], str]]:
     heads, words = list[int | None](), hashlib.sha256()
     for number, line in enumerate(itertools.chain(lines_of(name), [b""]), 1):
         columns = (line or b"").removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n").split(b"\t")
-        if line is None or (line.strip() and not (line.startswith(b"#") or OTHER_ID.fullmatch(columns[0]))):
+        if line is None or (line.strip() and not (columns[0].startswith(b"#") or OTHER_ID.fullmatch(columns[0]))):
             if columns[0] != b"%d" % (len(heads) + 1) or not HEAD.fullmatch(b"".join(columns[6:7])):
                 given = [column[:20].decode(errors="replace") for column in (columns[0], *columns[6:7])]
                 expected = f"{len(heads) + 1} and the number of a word, 0 or _ are expected"

@@ -387,10 +387,11 @@ def test_the_parsed_file_is_compared_strictly(column, value, code, message, gold
     proofs, rows = golden
     changed = copy.deepcopy(rows)
     changed[1][column] = value
-    (tmp_path / "o").write_text("\n".join(map("\t".join, changed)), encoding="utf-8")
+    lines = ["# a comment after a byte order mark", "1-2\ta token", *map("\t".join, changed)]
+    (tmp_path / "o").write_text("\n".join(lines), encoding="utf-8-sig")
     done = checker(proofs, tmp_path / "o")
     assert done.returncode == code and message in done.stdout + done.stderr, done
-    assert done.stderr.count("\n") == (code == 2) and (code != 2 or f"{tmp_path / 'o'}:2: " in done.stderr)
+    assert done.stderr.count("\n") == (code == 2) and (code != 2 or f"{tmp_path / 'o'}:4: " in done.stderr)
 
 
 def test_the_model_is_that_of_the_proofs(golden, checker, tmp_path):
