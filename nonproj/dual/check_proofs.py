@@ -1,18 +1,21 @@
 """Check the proofs of nonproj, with integers and Python's standard library alone; this file needs no other.
 
-    python check_proofs.py PROOFS [PARSED]
-
-``PROOFS`` is a file that ``nonproj parse --proofs`` wrote, a JSON object a line, or ``-``; a name that ends in ``.gz``
-is decompressed.  With ``PARSED``, the CoNLL output of the same run, its trees are compared with those proved.  The exit
-code is 0 if every claim holds, 1 if one does not, 2 if a file cannot be read.
+PROOFS is a file that ``nonproj parse --proofs`` wrote, a JSON object a line.  PARSED is the output of the same run,
+CoNLL-X or CoNLL-U, whose words, tags and trees are compared with those of the proofs.  ``-`` is standard input, and
+compressed files are decompressed.  The exit code is 0 if every claim holds, 1 if one does not, 2 if a file cannot be
+read.
 
 **What is claimed.**  A proof has a sentence's candidate arcs, the scores of their parts, and one or more trees.  The
 score of a tree is the sum over its parts; its value is the score, less ``price`` if arcs cross.  For a tree with
 ``"within": w`` the claim is: no other tree over these arcs, but those listed before it, has a value that is higher by
-more than ``w``.  Values are multiples of one number, so where the gap is less than that number, the tree is optimal.
+more than ``w``.  If the proof is ``projective``, only trees without crossing arcs count, and with ``single_root`` only
+those with one word under the root.  Values are multiples of one number, so where the gap is less than that number, the
+tree is optimal.
 
-**What is taken on trust.**  That the scores are those of the model, and, unless ``outside`` says ``"nothing"``, that
-the best tree has no arc outside the candidates.
+**What is taken on trust.**  That the scores are those that the model gives the words and tags under the options; model
+and words are named by their SHA-256.  That no better tree has an arc that is no candidate because it was pruned, and
+that nobody wanted arcs that are no candidates because they are forbidden.  Where ``outside`` says ``"nothing"``, all
+arcs must be candidates.
 
 **How it is proved.**  Give the automaton of each word a share ``u`` of the score of each arc that leaves it and a share
 ``v`` of each arc that enters it, and an arborescence the rest of each arc's score.  Any tree is an arborescence and a
@@ -23,38 +26,65 @@ whose arcs cross and those whose do not, and names the shares that bound each se
 
 A number in the file stands for the 64-bit float that it is read as.  From there on all arithmetic is in integers: all
 numbers of a proof are multiples of one power of two.
+
+**Limits.**  What is beyond them is refused: lines of 32,000,000 bytes, decompressed; sentences of 10,000 words, or of
+500 where projective trees are bounded; a ``within`` above 1e-8 times the sum of the tree's absolute value and, for each
+word, the largest absolute score.  Time is not limited.
 """
 
 from __future__ import annotations
 
-import contextlib
+import argparse
 import gzip
 import hashlib
 import io
 import itertools
 import json
 import math
+import operator
+import re
 import sys
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
-FORMAT, VERSION = "nonproj proof", 1
+FORMAT, VERSION = "nonproj proof", 2
+
+MAX_LINE, MAX_WORDS, MAX_PROJECTIVE, WITHIN = 32_000_000, 10_000, 500, 10**8
+"""Limits of a line's bytes and a sentence's words, and the reciprocal of the largest relative ``within``."""
+
+FIELDS: dict[str, tuple[type, ...]] = {
+    **{"format": (str,), "version": (int,), "name": (str,)},
+    **{"words": (str, type(None)), "model": (str, type(None)), "options": (dict,)},
+    **{"single_root": (bool,), "projective": (bool,), "price": (float,), "outside": (str,), "candidates": (list,)},
+    **{"scores": (dict,), "trees": (list,), "excluded": (list,), "multipliers": (list,), "search": (list,)},
+}
+ABOUT = ("projective", "single_root", "price", "outside", "words", "model", "options")
+TREE: dict[str, tuple[type, ...]] = {"heads": (list,), "score": (float,), "within": (float, type(None))}
+STEP: dict[str, tuple[type, ...]] = {"without": (list,), "shares": (int,)}
+
+HEAD, OTHER_ID = re.compile(b"_|0|[1-9][0-9]{0,5}"), re.compile(b"[0-9]+[-.][0-9]+")
+
+OUTSIDE = ("nothing", "pruned", "forbidden", "pruned or forbidden")
+"""Arcs that are no candidates."""
 
 Arc = tuple[int, int]  # head and modifier
 Shares = tuple[list[int], list[int]]
 
 
 class Verdict(NamedTuple):
-    """What is proved of a sentence: ``exact`` if its trees are optimal, else they are ``within`` a gap.
+    """What is proved of a sentence.
 
-    ``claimed`` says whether every tree came with a claim; ``outside`` why arcs are no candidates.
+    The ``status`` is ``"optimal"``, ``"near"`` if the trees are optimal ``within`` a gap, or ``"open"`` if one of them
+    came without a claim.  ``about`` has the fields `ABOUT` of the proof, and the numbers of its ``trees``, of its
+    candidate ``arcs`` and of all ``possible`` arcs.
     """
 
     name: str
-    exact: bool
+    status: str
     within: float
-    claimed: bool
-    outside: str
+    about: dict[str, Any]
 
 
 class Refused(Exception):
@@ -65,6 +95,18 @@ def require(holds: object, reason: str) -> None:
     """Raise `Refused` unless a condition holds."""
     if not holds:
         raise Refused(reason)
+
+
+def require_fields(value: Any, fields: dict[str, tuple[type, ...]]) -> None:
+    """Raise `Refused` unless a value is an object with these keys, and no others, whose values have these types."""
+    require(type(value) is dict, f"an object with the keys {', '.join(fields)} is expected")
+    wrong = fields.keys() ^ value.keys() | {name for name in fields if type(value.get(name)) not in fields[name]}
+    require(not wrong, f"keys are missing, unknown or of the wrong type: {', '.join(sorted(wrong))}")
+
+
+def require_numbers(numbers: list[Any], end: int, what: str) -> None:
+    """Raise `Refused` unless these are integers from 0 on below an end."""
+    require(all(type(number) is int and 0 <= number < end for number in numbers), f"{what} is unknown")
 
 
 # -- the problem -------------------------------------------------------------------------------------------------------
@@ -88,8 +130,7 @@ class Units:
 def ratio(number: Any) -> tuple[int, int]:
     """Return a number as an exact fraction, whose denominator is a power of two."""
     require(type(number) in (int, float) and math.isfinite(number), f"{number!r} is not a number")
-    top, bottom = number.as_integer_ratio()
-    return top, bottom
+    return float(number).as_integer_ratio()
 
 
 class Problem:
@@ -106,22 +147,29 @@ class Problem:
     def __init__(self, record: dict[str, Any], units: Units):
         candidates = record["candidates"]
         self.size = size = len(candidates) + 1
+        require(size <= MAX_WORDS + 1, f"a sentence of {size - 1} words; at most {MAX_WORDS} are checked")
         self.arcs = [(h, m) for m, heads in enumerate(candidates, 1) for h in heads]
         possible = all(type(h) is int and 0 <= h < size and h != m for h, m in self.arcs)
         in_order = self.arcs == sorted(set(self.arcs), key=lambda arc: arc[::-1])
         require(possible and in_order, "the candidates are not arcs in order")
         self.place = {arc: i for i, arc in enumerate(self.arcs)}
         self.entering = [[(h, m) for h in heads] for m, heads in enumerate([[], *candidates])]
-        leaving = [[arc for arc in self.arcs if arc[0] == h] for h in range(size)]
+        leaving: list[list[Arc]] = [[] for _ in range(size)]
+        for arc in self.arcs:
+            leaving[arc[0]].append(arc)
         self.sides = [
             ([a for a in own[::-1] if a[1] < h], [a for a in own if a[1] > h]) for h, own in enumerate(leaving)
         ]
-        self.single_root, self.projective = record["single_root"] is True, record["projective"] is True
+        outside = OUTSIDE[:1] if len(self.arcs) == (size - 1) ** 2 else OUTSIDE[1:]
+        require(record["outside"] in outside, f"outside of {len(self.arcs)} arcs is not {record['outside']!r}")
+        self.single_root, self.projective = record["single_root"], record["projective"]
+        require(all(type(numbers) is list for numbers in record["scores"].values()), "scores are not in lists")
         given = {name: units.integers(numbers) for name, numbers in record["scores"].items()}
         (self.price,) = units.integers([record["price"]])
         self.unit = math.gcd(self.price, *(score for scores in given.values() for score in scores)) or 1
+        self.largest = max((abs(score) for scores in given.values() for score in scores), default=0)
         require(self.price >= 0 and not (self.price and self.projective), "the price is negative or without effect")
-        require(set(given) <= set(self.TYPES), "a type of part is unknown")
+        require("arc" in given and set(given) <= set(self.TYPES), "arcs have no scores, or a type of part is unknown")
         self.own = given.pop("arc")
         require(len(self.own) == len(self.arcs), "there is not one score for each arc")
         self.higher = set(given)
@@ -196,8 +244,14 @@ def arcs_of(heads: tuple[int, ...]) -> list[Arc]:
 
 def is_projective(heads: tuple[int, ...]) -> bool:
     """Return whether no two arcs cross."""
-    spans = [sorted(arc) for arc in arcs_of(heads)]
-    return not any(a < c < b < d for a, b in spans for c, d in spans)
+    ends: list[int] = []  # of the arcs over the present position, the innermost one last
+    for begin, end in sorted((min(arc), -max(arc)) for arc in arcs_of(heads)):
+        while ends and ends[-1] <= begin:
+            ends.pop()
+        if ends and ends[-1] < -end:
+            return False
+        ends.append(-end)
+    return True
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
@@ -262,15 +316,16 @@ def best_side(
 
     The head of h is none of its modifiers; words that have no other head are modifiers.
     """
-    arcs, triples = problem.sides[h][side], "trisibling" in problem.higher
+    arcs, triples, pairs = problem.sides[h][side], "trisibling" in problem.higher, problem.higher - {"grandparent"}
     taken = [k for k, arc in enumerate(arcs, 1) if arc in kept and not (above and arc[1] == above[0])]
-    best: dict[tuple[int | None, int], int] = {(None, 0): 0}  # by the last position and, for triples, the one before
+    # By the position before the last one, if triples are scored, and the last one, if pairs are.
+    best: dict[tuple[int | None, int], int] = {(None, 0): 0}
     for m in taken:
-        own, found = u[problem.place[arcs[m - 1]]], dict[tuple[int | None, int], int]()
+        own, found = u[problem.place[arcs[m - 1]]], {} if arcs[m - 1] in only else dict(best)
         for (r, s), value in best.items():
-            state, reached = (s if triples else None, m), value + own + problem.step(h, side, above, r, s, m)
-            found[state] = max(reached, found.get(state, reached))
-        best = found if arcs[m - 1] in only else best | found
+            state, new = (s if triples else r, m if pairs else 0), value + own + problem.step(h, side, above, r, s, m)
+            found[state] = max(new, found.get(state, new))
+        best = found
     return max(value + problem.step(h, side, above, r, s, len(arcs) + 1) for (r, s), value in best.items())
 
 
@@ -285,11 +340,11 @@ def best_arborescence(size: int, scores: dict[Arc, int], single_root: bool) -> i
     For a single root each arc from the root pays a fee, and one fee is given back, so that a tree with several such
     arcs scores less than any with one.
     """
-    fee = fee_of(size, scores)
+    fee, unused = fee_of(size, scores), itertools.count(size)
     total = paid = fee if single_root else 0
-    arcs: list[tuple[Any, Any, int]] = [(h, m, score - (0 if h else paid)) for (h, m), score in scores.items()]
+    arcs: list[tuple[int, int, int]] = [(h, m, score - (0 if h else paid)) for (h, m), score in scores.items()]
     while True:
-        best: dict[Any, tuple[Any, int]] = {}
+        best: dict[int, tuple[int, int]] = {}
         for h, m, score in arcs:
             if m not in best or score > best[m][1]:
                 best[m] = h, score
@@ -300,13 +355,13 @@ def best_arborescence(size: int, scores: dict[Arc, int], single_root: bool) -> i
         if not cycles:
             return total if total > -fee // 2 else None
         # Each cycle becomes one node; an arc that enters it takes the place of one of its own.
-        name = {node: cycle for cycle in cycles for node in cycle}
+        name = {node: number for number, cycle in zip(unused, cycles, strict=False) for node in cycle}
         arcs = [(name.get(h, h), name.get(m, m), score - best[m][1]) for h, m, score in arcs]
         arcs = [arc for arc in arcs if arc[0] != arc[1]]
         size -= len(name) - len(cycles)
 
 
-def cycles_of(head: dict[Any, Any]) -> list[tuple[Any, ...]]:
+def cycles_of(head: dict[int, int]) -> list[tuple[int, ...]]:
     """Return the cycles, each a tuple of its nodes, in which each node but the root, 0, has one head."""
     cycles, walked = [], {0: None}
     for start in head:
@@ -323,24 +378,35 @@ def cycles_of(head: dict[Any, Any]) -> list[tuple[Any, ...]]:
 def best_projective(size: int, scores: dict[Arc, int], single_root: bool) -> int | None:
     """Return the score of the best projective tree (Eisner 1996); None if there is none.
 
-    ``closed[h, end]`` and ``opened[h, end]`` are scores of the best trees over the words from h to ``end``, whose root
-    is h: any of them, and those in which ``end`` depends on h and has no modifiers beyond.  Arcs that are absent cost
-    more than any tree without them.
+    Closed are the best trees over the words from their root to an end, opened those in which the end depends on the
+    root and has no modifiers beyond.  Their scores are in lists, from the narrowest to the widest: ``right[i]`` has the
+    closed ones from i to its right, ``into[i]`` those from words on its right to i, ``left`` and ``back`` the same with
+    sides exchanged, ``opened`` the opened ones from i to its right and to its left.  Arcs that are absent cost more
+    than any tree without them.
     """
+    require(size <= MAX_PROJECTIVE + 1, f"projective trees of {size - 1} words; at most {MAX_PROJECTIVE} are checked")
     fee, first = fee_of(size, scores), int(single_root)
-    closed, opened = {(node, node): 0 for node in range(size)}, dict[Arc, int]()
+    right, left, into, back = ([[0] for _ in range(size)] for _ in range(4))
+    opened: tuple[list[list[int]], list[list[int]]] = [[] for _ in range(size)], [[] for _ in range(size)]
     for width in range(1, size - first):
         for i in range(first, size - width):
             j = i + width
-            inner = max(closed[i, k] + closed[j, k + 1] for k in range(i, j))
-            for arc in ((i, j), (j, i)):
-                opened[arc] = inner + scores.get(arc, -fee)
-            closed[i, j] = max(opened[i, k] + closed[k, j] for k in range(i + 1, j + 1))
-            closed[j, i] = max(opened[j, k] + closed[k, i] for k in range(i, j))
-    total = closed.get((0, size - 1), -fee)
-    if single_root:
-        total = max(scores.get((0, m), -fee) + closed[m, 1] + closed[m, size - 1] for m in range(1, size))
+            inner = highest_sum(right[i], left[j])
+            opened[0][i].append(inner + scores.get((i, j), -fee))
+            opened[1][j].append(inner + scores.get((j, i), -fee))
+            right[i].append(highest_sum(opened[0][i], back[j]))
+            left[j].append(highest_sum(into[i], opened[1][j]))
+            into[i].append(left[j][-1])
+            back[j].append(right[i][-1])
+    roots = range(1, size) if single_root else ()
+    ends = (scores.get((0, m), -fee) + left[m][m - 1] + right[m][size - 1 - m] for m in roots)
+    total = max(ends, default=right[0][-1])
     return total if total > -fee // 2 else None
+
+
+def highest_sum(first: list[int], second: list[int]) -> int:
+    """Return the highest sum of a number of the first list and the one in its place from the end of the second."""
+    return max(map(operator.add, first, reversed(second)))
 
 
 # -- the proof ---------------------------------------------------------------------------------------------------------
@@ -364,35 +430,47 @@ def highest_bound(
     ``{"without": arcs, "shares": number}`` bounds the trees with one of these arcs, given by their numbers, and leaves
     those without any.
     """
-    require(all(type(i) is int and 0 <= i < len(problem.arcs) for i in excluded), "an excluded arc is unknown")
+    require_numbers(excluded, len(problem.arcs), "an excluded arc")
     bounds = [bound_of_excluded(problem, excluded)] if excluded else []
-    waiting = [(frozenset(problem.arcs) - {problem.arcs[i] for i in excluded}, "")]
+    # Each set of trees has the arcs that it lost when it was divided off, before those of the set that was divided.
+    waiting: list[tuple[Any, str]] = [(([problem.arcs[i] for i in excluded], None), "")]
     for step in search:
         require(waiting, "the search goes on after its end")
-        kept, kind = waiting.pop()
+        lost, kind = waiting.pop()
+        kept = kept_arcs(problem, lost)
         if type(step) is int:
-            require(0 <= step < len(shares), f"there are no shares number {step}")
+            require_numbers([step], len(shares), f"the number of shares, {step},")
             found = bound_of_set(problem, kept, kind, shares[step], listed)
             bounds += [] if found is None else [found]
         elif type(step) is dict:
-            places, number = step["without"], step["shares"]
-            require(type(number) is int and 0 <= number < len(shares), f"there are no shares number {number}")
-            known = all(type(i) is int and 0 <= i < len(problem.arcs) for i in places)
-            require(known, "an arc that is left out is unknown")
-            arcs, projective = [problem.arcs[i] for i in places], problem.projective or kind == "projective"
+            require_fields(step, STEP)
+            require_numbers([step["shares"]], len(shares), f"the number of shares, {step['shares']},")
+            require_numbers(step["without"], len(problem.arcs), "an arc that is left out")
+            arcs, projective = [problem.arcs[i] for i in step["without"]], problem.projective or kind == "projective"
             require(kept.issuperset(arcs), "an arc is left out that no tree has")
             paid = problem.price if kind == "crossing" else 0
-            bounds += [each - paid for each in bounds_with(problem, kept, shares[number], projective, arcs)]
-            waiting.append((kept - set(arcs), kind))
+            bounds += [each - paid for each in bounds_with(problem, kept, shares[step["shares"]], projective, arcs)]
+            waiting.append(((arcs, lost), kind))
         elif step == "crossing":
             require(not kind, "a set of trees is divided twice by whether arcs cross")
-            waiting += [(kept, "projective"), (kept, "crossing")]
+            waiting += [(lost, "projective"), (lost, "crossing")]
         else:
+            require(type(step) is list and list(map(type, step)) == [int, int], "a step of the search is unknown")
             h, m = step
-            require((h, m) in kept, f"a set of trees is divided by {h!r} -> {m!r}, which none of them has")
-            waiting += [(kept - {(h, m)}, kind), (kept - {arc for arc in problem.entering[m] if arc[0] != h}, kind)]
+            require((h, m) in kept, f"a set of trees is divided by {h} -> {m}, which none of them has")
+            others = [arc for arc in problem.entering[m] if arc[0] != h]
+            waiting += [(([(h, m)], lost), kind), ((others, lost), kind)]
     require(not waiting, "the search does not reach its end")
     return max(bounds, default=None)
+
+
+def kept_arcs(problem: Problem, lost: Any) -> frozenset[Arc]:
+    """Return the arcs of a set of trees, given a chain of those that it has lost."""
+    kept = set(problem.arcs)
+    while lost:
+        arcs, lost = lost
+        kept.difference_update(arcs)
+    return frozenset(kept)
 
 
 def bound_of_set(
@@ -414,8 +492,10 @@ def bound_of_set(
 
 def check(record: dict[str, Any]) -> Verdict:
     """Return what a proof proves; raise `Refused` if it does not prove what it claims."""
-    require(record["format"] == FORMAT and record["version"] == VERSION, f"it is not a {FORMAT} of version {VERSION}")
     trees, pairs = record["trees"], record["multipliers"]
+    for tree in trees:
+        require_fields(tree, TREE)
+        require_numbers(tree["heads"], len(record["candidates"]) + 1, "a head")
     numbers = [record["price"], *(number for scores in record["scores"].values() for number in scores)]
     numbers += [number for pair in pairs for share in pair if share for number in share]
     numbers += [tree["within"] for tree in trees if tree["within"] is not None]
@@ -428,19 +508,20 @@ def check(record: dict[str, Any]) -> Verdict:
     require(listed and len(set(listed)) == len(listed), "no tree is listed, or one is listed twice")
     require(all(map(problem.is_tree, listed)), "what is listed is not a tree over the candidates")
     values = [problem.value(heads) for heads in listed]
-    for tree, value in zip(trees, values, strict=True):
-        stated, own = tree["score"], units.number(value)
-        require(type(stated) is float and stated == own, f"the value of a tree is {own}, not {stated!r}")
+    require([tree["score"] for tree in trees] == [*map(units.number, values)], "the value of a tree is not its score")
     others = highest_bound(problem, record["excluded"], shares, record["search"], set(listed))
     exact, largest = True, 0
     for rank, (tree, value) in enumerate(zip(trees, values, strict=True), 1):
         gap = max([value, *values[rank:], value if others is None else others]) - value
         if tree["within"] is not None:
             (within,) = units.integers([tree["within"]])
+            most = abs(value) + (problem.size - 1) * problem.largest
+            require(WITHIN * within <= most, f"a tolerance of {tree['within']} is above {units.number(most) / WITHIN}")
             require(gap <= within, f"another tree may be better by {units.number(gap)}, not {tree['within']}")
             exact, largest = exact and gap < problem.unit, max(largest, gap)
-    claimed = all(tree["within"] is not None for tree in trees)
-    return Verdict(shown(record["name"]), exact, units.number(largest), claimed, shown(record["outside"]))
+    status = "open" if any(tree["within"] is None for tree in trees) else "optimal" if exact else "near"
+    counts = {"trees": len(trees), "arcs": len(problem.arcs), "possible": (problem.size - 1) ** 2}
+    return Verdict(record["name"], status, units.number(largest), {name: record[name] for name in ABOUT} | counts)
 
 
 def shown(text: Any) -> str:
@@ -451,88 +532,158 @@ def shown(text: Any) -> str:
 def check_line(line: str) -> tuple[list[list[int]], Verdict]:
     """Return the trees of a line and what it proves; raise `Refused` if anything is wrong with it."""
     try:
-        record = json.loads(line)
-        digest = record.pop("digest")
-        own = hashlib.sha256(json.dumps(record).encode()).hexdigest()
-        require(own == digest, "it was altered after it was written")
+        require(line.isascii(), "it has a character that is not ASCII")
+        record = json.loads(line, object_pairs_hook=without_duplicates, parse_constant=ratio)
+        digest, text = record.pop("digest"), json.dumps(record)
+        require(digest == hashlib.sha256(text.encode()).hexdigest(), "it was altered after it was written")
+        version = (record["format"], record["version"]) == (FORMAT, VERSION)
+        require(version, f"it is not a {FORMAT} of version {VERSION}")
+        require_fields(record, FIELDS)
         return [tree["heads"] for tree in record["trees"]], check(record)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise Refused(f"it is malformed: {error!r}") from None
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        raise Refused(f"it is malformed, or too large: {error!r}") from None
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; raise `Refused` if a key stands twice in it, because readers then differ."""
+    found = dict(pairs)
+    require(len(found) == len(pairs), f"a key stands twice among {', '.join(found)}")
+    return found
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def parsed_trees(lines: Iterable[str]) -> Iterator[list[int | None]]:
-    """Yield the heads of each tree of a CoNLL file; None for those of words without a head."""
-    heads: list[int | None] = []
-    for line in [*lines, ""]:
-        columns = line.rstrip("\r\n").split("\t")
-        if len(columns) > 6 and columns[0].isdigit():
-            heads.append(int(columns[6]) if columns[6].isdigit() else None)
-        elif not line.strip() and heads:
-            yield heads
-            heads = []
+class Unreadable(Exception):
+    """A file cannot be read; the message has its name."""
 
 
-def compare(trees: list[list[int]], parsed: Iterator[list[int | None]]) -> None:
-    """Raise `Refused` unless the next trees of a CoNLL file are these, as far as they have heads."""
+def lines_of(name: str) -> Iterator[bytes | None]:
+    """Yield the lines of a file, decompressed, or of standard input, ``-``; None for one that is too long."""
+    try:
+        with sys.stdin.buffer if name == "-" else open(name, "rb") as stream:
+            packed = name.endswith(".gz") or stream.peek(2)[:2] == b"\x1f\x8b"
+            lines = gzip.GzipFile(fileobj=stream) if packed else stream
+            while line := lines.readline(MAX_LINE + 1):
+                is_long = len(line) > MAX_LINE
+                while is_long and line and not line.endswith(b"\n"):
+                    line = lines.readline(MAX_LINE)
+                yield None if is_long else line
+    except (OSError, EOFError, zlib.error) as error:
+        raise Unreadable(f"{name}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def parsed_trees(name: str) -> Iterator[tuple[list[int | None], str]]:
+    """Yield the heads of each tree of a CoNLL file, None where it has none, and the digest of its words and tags."""
+    heads, words = list[int | None](), hashlib.sha256()
+    for number, line in enumerate(itertools.chain(lines_of(name), [b""]), 1):
+        columns = (line or b"").removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n").split(b"\t")
+        if line is None or (line.strip() and not (columns[0].startswith(b"#") or OTHER_ID.fullmatch(columns[0]))):
+            if columns[0] != b"%d" % (len(heads) + 1) or not HEAD.fullmatch(b"".join(columns[6:7])):
+                given = [column[:20].decode(errors="replace") for column in (columns[0], *columns[6:7])]
+                expected = f"{len(heads) + 1} and the number of a word, 0 or _ are expected"
+                raise Unreadable(f"{name}:{number}: ID and HEAD are {given}; {expected}")
+            words.update(b"\t".join(columns[1:6]) + b"\n")
+            heads.append(None if columns[6] == b"_" else int(columns[6]))
+        elif heads and not line.strip():
+            yield heads, words.hexdigest()
+            heads, words = [], hashlib.sha256()
+
+
+def compare(trees: list[list[int]], words: str | None, parsed: Iterator[tuple[list[int | None], str]]) -> int:
+    """Raise `Refused` unless the next trees of a CoNLL file are these, of the same words; count heads that it lacks."""
+    lacking = 0
     for heads in trees:
-        theirs = next(parsed, [])
+        theirs, digest = next(parsed, ([], ""))
+        require(theirs, "the parsed file has no more trees")
+        require(digest == words, "the parsed file has other words or tags, in its columns FORM to FEATS")
         same = len(theirs) == len(heads) and all(h in (None, own) for own, h in zip(heads, theirs, strict=True))
         require(same, "the parsed file has another tree")
+        lacking += theirs.count(None)
+    return lacking
+
+
+def checked(options: argparse.Namespace) -> Iterator[tuple[str, Verdict | str, int]]:
+    """Yield the place of each proof, what it proves or why it is refused, and the number of heads that PARSED lacks."""
+    parsed, model = parsed_trees(options.parsed) if options.parsed else iter(()), None
+    if options.model:
+        with open(options.model, "rb") as stream:
+            model = hashlib.file_digest(stream, "sha256").hexdigest()
+    for number, line in enumerate(lines_of(options.proofs), 1):
+        place = f"{options.proofs}:{number}"
+        try:
+            require(line is not None, f"a line of more than {MAX_LINE:,} bytes is not checked")
+            trees, verdict = check_line((line or b"").decode("ascii", "replace"))
+            require(model in (None, verdict.about["model"]), "it is of another model")
+            yield place, verdict, compare(trees, verdict.about["words"], parsed) if options.parsed else 0
+        except Refused as error:
+            yield place, str(error)[:200], 0
+    if next(parsed, None) is not None:
+        yield options.parsed, "it has trees without a proof", 0
+
+
+def kind_of(about: dict[str, Any]) -> str:
+    """Return which trees a proof is about, in words."""
+    trees = "projective trees" if about["projective"] else "all trees"
+    roots = "a single root" if about["single_root"] else "one or more roots"
+    return f"{trees} with {roots}" + (f", less {about['price']!r} if arcs cross" if about["price"] else "")
 
 
 def describe(verdict: Verdict) -> str:
     """Return what is proved, in words."""
-    if not verdict.claimed:
+    if verdict.status == "open":
         return "no proof is claimed"
-    proved = "optimal" if verdict.exact else f"optimal within {verdict.within:.2g}"
-    over = "all arcs" if verdict.outside == "nothing" else f"its candidate arcs; the others are {verdict.outside}"
-    return f"{proved}, over {over}"
+    proved, over = "optimal" if verdict.status == "optimal" else f"optimal within {verdict.within:.2g}", "all arcs"
+    best = ", the best {trees}".format_map(verdict.about) if verdict.about["trees"] > 1 else ""
+    if verdict.about["outside"] != "nothing":
+        over = "its candidate arcs, {arcs} of {possible}; the others are {outside}".format_map(verdict.about)
+    return f"{proved}{best} among {kind_of(verdict.about)}, over {over}"
 
 
-def open_text(name: str) -> contextlib.AbstractContextManager[TextIO]:
-    """Open a file for reading; ``-`` is standard input."""
-    if name == "-":
-        return contextlib.nullcontext(sys.stdin)
-    if name.endswith(".gz"):
-        return gzip.open(name, "rt", encoding="utf-8", errors="replace")
-    return open(name, encoding="utf-8", errors="replace")
+def facts_of(about: dict[str, Any]) -> list[str]:
+    """Return which trees a proof is about, and what is taken on trust, in words."""
+    options = ", ".join(f"{name} {value}" for name, value in about["options"].items())
+    source = f"of the model {about['model']}, with {options}" if about["model"] else "which were given without a model"
+    trusted = [f"the scores, {source}"]
+    if about["outside"] != "nothing":
+        trusted.append(f"that no better tree has other arcs; they are {about['outside']}")
+    return [f"best among {kind_of(about)}", *(f"taken on trust: {each}" for each in trusted)]
+
+
+def report(options: argparse.Namespace) -> bool:
+    """Print a line for each proof, and a summary; return whether none is refused."""
+    counts, facts, largest, lacking = Counter[str](), Counter[str](), 0.0, 0
+    for place, verdict, without in checked(options):
+        found, text = {"status": "refused", "reason": verdict}, f"refused: {verdict}"
+        if isinstance(verdict, Verdict):
+            found, text = verdict._asdict(), f"{verdict.name}: {describe(verdict)}"
+            largest, lacking = max(largest, verdict.within), lacking + without
+            facts.update(facts_of(verdict.about) if verdict.status != "open" else [])
+        counts[found["status"]] += 1
+        print(json.dumps({"place": place} | found) if options.json else shown(f"{place}: {text}"))
+    if not options.json:
+        near = f"{counts['near']} optimal within a tolerance" + f" of at most {largest:.2g}" * bool(counts["near"])
+        print(f"{counts['optimal']} optimal, {near}, {counts['open']} without a claim, {counts['refused']} refused")
+        facts.update({f"words of {options.parsed} without a head there": lacking} if lacking else {})
+        for fact, count in facts.most_common():
+            print(shown(f"{count} {fact}"))
+    return not counts["refused"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Check a file, print a line for each sentence and a summary, and return the exit code."""
-    names, counts = sys.argv[1:] if arguments is None else arguments, {"optimal": 0, "near": 0, "open": 0, "refused": 0}
+    """Check a file and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("proofs", metavar="PROOFS", help="the proofs, a line each")
+    parser.add_argument("parsed", metavar="PARSED", nargs="?", help="the parsed sentences")
+    parser.add_argument("--model", metavar="FILE", help="the model, whose SHA-256 is compared with that of the proofs")
+    parser.add_argument("--json", action="store_true", help="print the verdicts as lines of JSON, and no summary")
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a file name may have bytes that are no characters
-    if len(names) not in (1, 2) or names[0] in ("-h", "--help"):
-        print(__doc__)
-        return 0 if names[:1] in (["-h"], ["--help"]) else 2
+        sys.stdout.reconfigure(errors="backslashreplace")  # where its encoding lacks a character
     try:
-        with contextlib.ExitStack() as files:
-            lines = files.enter_context(open_text(names[0]))
-            parsed = parsed_trees(files.enter_context(open_text(names[1]))) if len(names) > 1 else None
-            for number, line in enumerate(lines, 1):
-                try:
-                    trees, verdict = check_line(line)
-                    if parsed is not None:
-                        compare(trees, parsed)
-                    kind = "open" if not verdict.claimed else "optimal" if verdict.exact else "near"
-                    print(f"{names[0]}:{number}: {verdict.name}: {describe(verdict)}")
-                except Refused as error:
-                    kind = "refused"
-                    print(f"{names[0]}:{number}: refused: {error}")
-                counts[kind] += 1
-            if parsed is not None and next(parsed, None) is not None:
-                counts["refused"] += 1
-                print(f"{names[1]}: refused: it has trees without a proof")
-    except (OSError, EOFError) as error:
-        print(f"check_proofs: {error}", file=sys.stderr)
+        return 0 if report(parser.parse_args(arguments)) else 1
+    except (OSError, Unreadable) as error:
+        print(shown(f"check_proofs: {error}"), file=sys.stderr)
         return 2
-    summary = "{optimal} optimal, {near} optimal within a tolerance, {open} without a claim, {refused} refused"
-    print(summary.format(**counts))
-    return 1 if counts["refused"] else 0
 
 
 if __name__ == "__main__":

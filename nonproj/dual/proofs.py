@@ -5,9 +5,13 @@ A proof is a dictionary of JSON values:
 =============== ========================================================================================================
 ``format``      `FORMAT`, with ``version``
 ``name``        of the sentence
+``words``       SHA-256 of its words and tags, see `digest_of_words`; null where scores were given without words
+``model``       SHA-256 of the model file; null where scores were given without a model
+``options``     an object of the options that change scores or candidates, beside those that are fields of their own
 ``single_root`` whether only trees with one word under the root count; ``projective``, only those without crossing arcs
 ``price``       what a tree with crossing arcs pays
-``outside``     why other arcs are no candidates: ``"pruned"`` or ``"forbidden"``; ``"nothing"`` if there are none
+``outside``     why other arcs are no candidates: ``"pruned"``, ``"forbidden"`` or ``"pruned or forbidden"``;
+                ``"nothing"`` if there are none
 ``candidates``  for each word its candidate heads, ascending; 0 is the root
 ``scores``      of the parts, by type: arcs by modifier and head, others in the order of `nonproj.parts`
 ``trees``       best first: ``heads``, ``score`` (less the price), and the gap ``within`` which no other tree is better,
@@ -25,7 +29,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,10 +43,28 @@ from nonproj.parts.space import tree_indicators
 from nonproj.trees.projective import is_projective
 from nonproj.types import Bools, Decoded, Float64s, PartSpace
 
-FORMAT, VERSION = "nonproj proof", 1
+FORMAT, VERSION = "nonproj proof", 2
 
 PROVABLE = ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
 """Types of parts that a proof can have."""
+
+
+class ScoreSource(NamedTuple):
+    """Where scores come from: the fields ``name``, ``words``, ``model`` and ``options`` of a proof."""
+
+    name: str = ""
+    words: str | None = None
+    model: str | None = None
+    options: Mapping[str, str | float] = {}
+
+
+NO_SOURCE = ScoreSource()
+
+
+def digest_of_words(rows: Iterable[Sequence[str]]) -> str:
+    """Return SHA-256 of words and tags: of a line with the columns FORM to FEATS for each word, in UTF-8."""
+    text = "".join("\t".join(row[1:6]) + "\n" for row in rows)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def proof_of(
@@ -50,7 +73,7 @@ def proof_of(
     scores: Float64s,
     options: DualOptions,
     price: float = 0.0,
-    name: str = "",
+    source: ScoreSource = NO_SOURCE,
     outside: str = "pruned",
 ) -> dict[str, Any]:
     """Return the proof of the trees that a search has found.
@@ -66,7 +89,8 @@ def proof_of(
     options : DualOptions
         Those of the search, with the scale of its problem.
     price : float
-    name, outside : str
+    source : ScoreSource
+    outside : str
         See the table above.
 
     Raises
@@ -85,7 +109,7 @@ def proof_of(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "name": name,
+        **source._asdict(),
         "single_root": bool(options.single_root),
         "projective": bool(options.projective),
         "price": 0.0 if options.projective else float(price),
@@ -134,7 +158,7 @@ def search_with_proof(
     found = search(problem, given.options, limits, k, price, record=True)
     # Sums of a list's largest scores may have lost digits that rank its first trees.
     options = given.options if k == 1 else with_scale(given.options, problem.instance.scores)
-    return found, proof_of(found, parts, scores, options, price, name, "forbidden")
+    return found, proof_of(found, parts, scores, options, price, ScoreSource(name), "forbidden")
 
 
 def _tree(

@@ -149,9 +149,7 @@ def annotate(
         if several:
             numbers["nbest"] = [_tree_figures(tree) for tree in trees]
         numbers |= confidence_figures(parse)
-        proof = None
-        if parse.proof is not None:
-            proof = as_line(parse.proof | {"name": f"{sentence.path}:{sentence.line}"})
+        proof = None if parse.proof is None else as_line(parse.proof)
         on_record(ParseRecord(sentence.path, sentence.line, len(sentence), parse.unknown_tags, numbers, proof))
         for rank, tree in enumerate(trees, 1):
             lines: dict[str, object] = {"rank": rank} if several else {}

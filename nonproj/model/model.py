@@ -7,7 +7,9 @@ only (`Model.verify`), because reading all arrays would take the time that mappi
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +17,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import escaped
+from nonproj.io.temporary import reason
 from nonproj.linear.state import KNOWN, SentenceComponent, State, Stored, add_nested, load, nested
 from nonproj.model import container
 from nonproj.model.checks import defect_of
@@ -53,6 +56,8 @@ class Model:
     components : dict of str to dict
         State of the tagger, the segmenter, the network and the confidence classifier, JSON values only; the arrays are
         in ``weights``, as ``tagger.NAME`` and so on.  All of them are optional.
+    path : Path or None
+        The file it was read from.
 
     Examples
     --------
@@ -72,6 +77,7 @@ class Model:
     weights: dict[str, np.ndarray]
     meta: dict[str, Any]
     components: dict[str, dict[str, Any]] = field(default_factory=dict)
+    path: Path | None = field(default=None, init=False, repr=False, compare=False)
 
     def component(self, name: str) -> State | None:
         """Return the state of a component, JSON values and arrays, or None if the model has no such component."""
@@ -151,7 +157,7 @@ class Model:
         ModelError
             The file is not a model, is incomplete or damaged, has another format, or is unusable for parsing.
         """
-        return _model(container.read(path, mmap), str(path))
+        return _model(container.read(path, mmap), Path(path))
 
     @classmethod
     def load_trained(cls, path: str | Path) -> Model:
@@ -161,6 +167,20 @@ class Model:
             raise ModelError(f"{path}: a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
         return model
 
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the file that the model was read from, or else of the one that `save` would write."""
+        if self.path is None:
+            digest = hashlib.sha256()
+            for block in container.chunks(self._values(), self.weights):
+                digest.update(block)
+            return digest.hexdigest()
+        try:
+            with open(self.path, "rb") as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise ModelError(f"{self.path}: {reason(error)}") from None
+
     @property
     def is_trained(self) -> bool:
         """Whether training is complete; a checkpoint lacks some weights."""
@@ -169,12 +189,12 @@ class Model:
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
         """Return the model written by `to_bytes`; errors as for `load`."""
-        return _model(container.from_bytes(data), "<bytes>")
+        return _model(container.from_bytes(data))
 
     @classmethod
     def verify(cls, path: str | Path) -> Model:
         """Load a model and check the digest of every array; errors as for `load`."""
-        return _model(container.read(path, verified=True), str(path))
+        return _model(container.read(path, verified=True), Path(path))
 
     def _values(self) -> dict[str, Any]:
         """Return the values of the header; names of files in options and history are escaped."""
@@ -188,9 +208,9 @@ class Model:
         }
 
 
-def _model(contents: container.Contents, path: str) -> Model:
+def _model(contents: container.Contents, file: Path | None = None) -> Model:
     """Return the model in a file, after checking everything in its header."""
-    header = contents.values
+    header, path = contents.values, str(file or "<bytes>")
     if "kind" in header:
         raise ModelError(f"{path}: a model for {header['kind']}, not for parsing")
     if any(type(header.get(name)) is not kind for name, kind in _FIELDS.items()):
@@ -206,4 +226,5 @@ def _model(contents: container.Contents, path: str) -> Model:
     model = Model(config, *first, contents.arrays, header["meta"], header["components"])
     if problem := defect_of(model):
         raise ModelError(f"{path}: cannot be used: {problem}")
+    model.path = file.absolute() if file else None
     return model

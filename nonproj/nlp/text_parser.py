@@ -188,7 +188,7 @@ class TextParser:
         Raises
         ------
         ConfigError
-            ``k`` is not from 1 to 10,000; or the parser decodes over all arcs.
+            ``k`` is not from 1 to 10,000.
 
         Examples
         --------

@@ -30,7 +30,7 @@ from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.domain import with_scale
 from nonproj.dual.options import SearchOptions
 from nonproj.dual.problem import PartsProblem
-from nonproj.dual.proofs import proof_of
+from nonproj.dual.proofs import ScoreSource, digest_of_words, proof_of
 from nonproj.dual.search import SearchResult, with_known
 from nonproj.errors import ConfigError, DataError, SentenceMemoryError, SizeError
 from nonproj.io.batches import batches, check_length, groups
@@ -240,7 +240,8 @@ class Parser(LoadedModel):
                 case = ConfidenceInput(tokens[i], *bounded, marginals[i], wide[i][0], numbers, margins, *of_words)
                 confidence = self.classifier.confidence(self.evidence(case, self.classifier.limit))
             parse = self._parse(tokens[i], wide[i], arcs[i], narrow[i], labels, constraints[i])
-            parses.append(parse._replace(confidence=confidence))
+            proof = self.prove(sentences[i], wide[i], narrow[i] is not None) if self.proofs else None
+            parses.append(parse._replace(confidence=confidence, proof=proof))
         return parses
 
     def _parse(
@@ -252,14 +253,13 @@ class Parser(LoadedModel):
         labels: list[str],
         constraints: Constraints | None,
     ) -> Parse:
-        """Return the parse of a sentence, with its other trees and its proof if they are wanted."""
+        """Return the parse of a sentence, with its other trees if they are wanted."""
         price, others = math.inf if self.options.projective else self.price, None
         if self.nbest > 1:
             more = ((tree, self.label(tokens, tree.tree, constraints)) for tree in found[1:])
             others = tuple(Parse(*each, arcs, pruned, price=price) for each in more)
-        proof = self.prove(found, pruned is not None) if self.proofs else None
         unknown = self._count_unknown_tags(tokens)
-        return Parse(found[0], labels, arcs, pruned, unknown, others, None, proof, price)
+        return Parse(found[0], labels, arcs, pruned, unknown, others, price=price)
 
     def evidence(self, case: ConfidenceInput, limit: float) -> Evidence:
         """Return the features of the confidence classifier; ``limit`` is as for `gather`."""
@@ -366,13 +366,16 @@ class Parser(LoadedModel):
         limits = search or self.search
         return decode_trusted(parts, scores, self.options, limits, self.nbest, self.price, self.proofs)
 
-    def prove(self, found: SearchResult, full: bool) -> dict[str, Any]:
+    def prove(self, sentence: Sentence, found: SearchResult, full: bool) -> dict[str, Any]:
         """Return the proof of the best trees, over the candidate arcs or over all that are allowed."""
-        problem, outside = found.problem, "forbidden" if full else "pruned"
+        problem, name = found.problem, f"{sentence.path}:{sentence.line}"
+        outside = "forbidden" if full else "pruned" if self.constraints == "none" else "pruned or forbidden"
         if not isinstance(problem, PartsProblem) or problem.own is None:
             raise ConfigError("--proofs", f"there are none for the parts {', '.join(self.model.config.parts)}")
         options = with_scale(self.options, problem.instance.scores)
-        return proof_of(found, problem.parts, problem.own.scores, options, self.price, outside=outside)
+        given = {"tags": self.tags, "constraints": self.constraints, "threshold": self.decoding.threshold}
+        source = ScoreSource(name, digest_of_words(sentence.rows), self.model.sha256, given)
+        return proof_of(found, problem.parts, problem.own.scores, options, self.price, source, outside)
 
     def widen(
         self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded, constraints: Constraints | None = None

@@ -162,8 +162,8 @@ class Exact(Lane):
         except Refused as error:
             require(False, f"a proof is refused: {error}")
         else:
-            require(verdict.claimed or not certified, "a certified tree has no proof")
-            self.notes["proved"] += verdict.claimed
+            require(verdict.status != "open" or not certified, "a certified tree has no proof")
+            self.notes["proved"] += verdict.status != "open"
 
     def refused(self, error: ValueError, allowed: np.ndarray, draw: _Draw) -> str:
         """Check that there is no tree if none is reported, and that nothing else is refused in the common domain."""

@@ -85,9 +85,9 @@ class Proofs(Lane):
         except Refused as error:
             require(False, f"a proof is refused: {error}")
         require(heads == [each.decoded.heads.tolist() for each in trees], "the proof is of other trees")
-        require(verdict.claimed == certified, f"certified: {certified}, but claimed: {verdict.claimed}")
+        require((verdict.status != "open") == certified, f"certified: {certified}, but {verdict.status}")
         complete = len(parse.arcs.head) == len(parse.labels) ** 2
-        require((verdict.outside == "nothing") is complete, f"the arcs outside are {verdict.outside}")
+        require((verdict.about["outside"] == "nothing") is complete, f"outside is {verdict.about['outside']}")
         for name, holds in (("certified", certified), ("over all arcs", complete), ("sentences", True)):
             self.notes[name] += holds
         self.notes["divided by the search"] += len(parse.proof["search"]) > 1

@@ -95,13 +95,14 @@ def figures_of(model: Model, options: Mapping[str, object], sentences: Sequence[
     """Parse sentences with proofs, and check these."""
     parser = Parser(model, replace(model.config.decoding, **options), proofs=True)
     row: Row = dict.fromkeys(("sentences", "certified", "confirmed", "exact", "branched", "seconds", "bytes"), 0)
-    for sentence, parse in parser.parse_all(sentences):
-        line = as_line(parse.proof | {"name": f"{sentence.path}:{sentence.line}"})
+    for _, parse in parser.parse_all(sentences):
+        line = as_line(parse.proof)
         certified = all(each.decoded.certified for each in (parse, *(parse.others or ())))
         verdict, seconds = timed(verdict_of, line)
-        confirmed = verdict is not None and verdict.claimed
+        confirmed = verdict is not None and verdict.status != "open"
+        exact = certified and confirmed and verdict.status == "optimal"
         found = {"sentences": 1, "certified": certified, "confirmed": certified and confirmed, "seconds": seconds}
-        found |= {"exact": certified and confirmed and verdict.exact, "branched": len(parse.proof["search"]) > 1}
+        found |= {"exact": exact, "branched": len(parse.proof["search"]) > 1}
         found["bytes"] = len(gzip.compress(line.encode()))
         row = {name: row[name] + found[name] for name in row}
     return row

@@ -133,7 +133,7 @@ def test_certified_trees_are_proved(file):
             heads, verdict = check_line(as_line(parse.proof))
             trees = (parse, *(parse.others or ()))
             assert heads == [each.decoded.heads.tolist() for each in trees]
-            assert verdict.claimed and all(each.decoded.certified for each in trees)
+            assert verdict.status != "open" and all(each.decoded.certified for each in trees)
             branched += len(parse.proof["search"]) > 1
     assert branched > 20
 
