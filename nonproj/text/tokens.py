@@ -13,10 +13,11 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_codes, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.text.characters import LOWER, NUMBER
+from nonproj.text.characters import DIGIT, LETTER, LOWER, NUMBER, STOP, UPPER
 from nonproj.text.layout import (
     MAX_HASHED,
     MAX_TOKEN,
+    NO_BLANKS,
     PARAGRAPH,
     Text,
     class_before,
@@ -101,6 +102,14 @@ N_OF_CLASSES, N_FEATURES = len(_OF_CLASSES), len(TEMPLATES)
 """Features of a place: the first ones, and all."""
 
 _CELLS = 6 * _WIDTH
+
+CLIPPED, _LONGEST_CLIPPED = np.float32(5.0), 5
+"""Log-odds by which a full stop is less probable to be a token after what is like an abbreviation, and its longest word.
+
+Treebanks have few abbreviations, so features learn these, not what others look like: after words such as ``para`` and
+``lit``, log-odds are 0 to 5, after words at the end of a sentence 6 to 19."""
+
+_CONSONANTS = np.array([ord(c) for c in "bcdfghjklmnpqrstvxz"], np.uint32)
 
 NEVER, SOMETIMES, ALWAYS = range(3)
 """Whether tokens end between two kinds of characters: the model decides, unless they never or always do."""
@@ -199,6 +208,28 @@ def _is_token(ends: Bools, first: int, begin: int, end: int, last: int) -> bool:
 
 
 @kernel
+def is_clipped(text: Text, c: int, begin: int, informal: bool) -> bool:
+    """Return whether a short word and a full stop, from ``begin`` to the end of chunk ``c``, look like an abbreviation.
+
+    The next chunk begins with a digit, or in lower case, unless sentences do so (``informal``); or the word has no
+    vowel, ends in lower case and follows no number, as in ``Doe v. Roe``.
+    """
+    lower, kind, end = text.lower, text.kind, text.end[c] - 1
+    if text.blanks[c] in (NO_BLANKS, PARAGRAPH) or kind[end] != STOP or not 0 < end - begin <= _LONGEST_CLIPPED:
+        return False
+    vowels = 0
+    for i in range(begin, end):
+        if not LOWER <= kind[i] <= LETTER:
+            return False
+        vowels += not (_CONSONANTS == lower[i]).any()
+    after = kind[text.start[c + 1]]
+    if after in (LOWER, DIGIT):
+        return after == DIGIT or not informal
+    numbered = c > 0 and text.blanks[c - 1] != PARAGRAPH and kind[text.end[c - 1] - 1] == DIGIT
+    return after == UPPER and vowels == 0 and kind[end - 1] == LOWER and not numbered
+
+
+@kernel
 def _count_places(text: Text, candidate: Uint8s) -> int:
     """Return the number of places that the model decides, at most."""
     count = 0
@@ -278,9 +309,11 @@ def _tokenize(text: Text, model: TokenModel, window: Window) -> TokenSpans:
     size = _count_places(text, candidate) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
     start, end, log_odds = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, np.float32(np.inf))
     out, atoms, shift = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32), table_shift(len(weights))
-    count = 0
+    count, informal = 0, False
     for c in range(len(text.start)):
         begin = text.start[c]
+        if c == 0 or text.blanks[c - 1] == PARAGRAPH:
+            informal = text.kind[begin] == LOWER
         for i in range(text.start[c], text.end[c] - 1):
             kinds, score = NEVER if text.fixed[i] else candidate[text.kind[i], text.kind[i + 1]], np.float32(0.0)
             if kinds == SOMETIMES:
@@ -289,6 +322,8 @@ def _tokenize(text: Text, model: TokenModel, window: Window) -> TokenSpans:
                 hash_window(window, atoms, np.uint32(shift), out)
                 for j in range(N_FEATURES):
                     score += weights[out[j]]
+                if i + 2 == text.end[c] and is_clipped(text, c, begin, informal):
+                    score -= CLIPPED
             ends = kinds == ALWAYS or score > 0 or is_too_long(text.joined, begin, i)
             if kinds == SOMETIMES:
                 log_odds[count] = min(log_odds[count], score if ends else -score)
