@@ -151,7 +151,8 @@ class Segmenter:
             forms = [single_blanks(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
-        words, doubts = self.multiwords.expand_with_scores(forms) if options.format not in GIVEN_WORDS else ({}, {})
+        readable = forms if plain == text else [decoded(form)[0] for form in forms]
+        words, doubts = self.multiwords.expand_with_scores(readable) if options.format not in GIVEN_WORDS else ({}, {})
         if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
             stretches = self.finder.alternatives(bounded, start, end)
             words_of = [words.get(token) or (form,) for token, form in enumerate(forms)]

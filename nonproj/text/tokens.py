@@ -13,7 +13,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_codes, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.text.characters import DIGIT, LETTER, LOWER, NUMBER, STOP, UPPER
+from nonproj.text.characters import DIGIT, LETTER, LOWER, NUMBER, OPEN, STOP
 from nonproj.text.layout import (
     MAX_HASHED,
     MAX_TOKEN,
@@ -103,11 +103,12 @@ N_OF_CLASSES, N_FEATURES = len(_OF_CLASSES), len(TEMPLATES)
 
 _CELLS = 6 * _WIDTH
 
-CLIPPED, _LONGEST_CLIPPED = np.float32(5.0), 5
-"""Log-odds by which a full stop is less probable to be a token after what is like an abbreviation, and its longest word.
+_BEFORE_MORE, _WITHOUT_VOWELS, _LONGEST_CLIPPED = 5.0, 8.0, 5
+"""Log-odds by which a full stop is less probable to be a token after what looks like an abbreviation (`clipping`), and
+the most letters of one.
 
 Treebanks have few abbreviations, so features learn these, not what others look like: after words such as ``para`` and
-``lit``, log-odds are 0 to 5, after words at the end of a sentence 6 to 19."""
+``lit``, log-odds are 0 to 5, after words at the end of a sentence 6 to 19 (English)."""
 
 _CONSONANTS = np.array([ord(c) for c in "bcdfghjklmnpqrstvxz"], np.uint32)
 
@@ -208,25 +209,28 @@ def _is_token(ends: Bools, first: int, begin: int, end: int, last: int) -> bool:
 
 
 @kernel
-def is_clipped(text: Text, c: int, begin: int, informal: bool) -> bool:
-    """Return whether a short word and a full stop, from ``begin`` to the end of chunk ``c``, look like an abbreviation.
+def clipping(text: Text, c: int, begin: int, informal: bool) -> float:
+    """Return how much speaks for an abbreviation: a word and a full stop, from ``begin`` to the end of chunk ``c``.
 
-    The next chunk begins with a digit, or in lower case, unless sentences do so (``informal``); or the word has no
-    vowel, ends in lower case and follows no number, as in ``Doe v. Roe``.
+    The word is short.  The next chunk begins with a digit, or in lower case, unless sentences do so (``informal``); or
+    the word has no vowel, ends in lower case and is no unit behind a number, as in ``Doe v. Roe``.
     """
     lower, kind, end = text.lower, text.kind, text.end[c] - 1
     if text.blanks[c] in (NO_BLANKS, PARAGRAPH) or kind[end] != STOP or not 0 < end - begin <= _LONGEST_CLIPPED:
-        return False
+        return 0.0
     vowels = 0
     for i in range(begin, end):
         if not LOWER <= kind[i] <= LETTER:
-            return False
+            return 0.0
         vowels += not (_CONSONANTS == lower[i]).any()
     after = kind[text.start[c + 1]]
-    if after in (LOWER, DIGIT):
-        return after == DIGIT or not informal
-    numbered = c > 0 and text.blanks[c - 1] != PARAGRAPH and kind[text.end[c - 1] - 1] == DIGIT
-    return after == UPPER and vowels == 0 and kind[end - 1] == LOWER and not numbered
+    if begin > text.start[c]:
+        may_be_unit = kind[begin - 1] != OPEN
+    else:
+        may_be_unit = c > 0 and text.blanks[c - 1] != PARAGRAPH and kind[text.end[c - 1] - 1] == DIGIT
+    if vowels == 0 and kind[end - 1] == LOWER and not may_be_unit and LOWER <= after <= DIGIT:
+        return _WITHOUT_VOWELS
+    return _BEFORE_MORE if after == DIGIT or (after == LOWER and not informal) else 0.0
 
 
 @kernel
@@ -322,8 +326,8 @@ def _tokenize(text: Text, model: TokenModel, window: Window) -> TokenSpans:
                 hash_window(window, atoms, np.uint32(shift), out)
                 for j in range(N_FEATURES):
                     score += weights[out[j]]
-                if i + 2 == text.end[c] and is_clipped(text, c, begin, informal):
-                    score -= CLIPPED
+                if i + 2 == text.end[c]:
+                    score -= np.float32(clipping(text, c, begin, informal))
             ends = kinds == ALWAYS or score > 0 or is_too_long(text.joined, begin, i)
             if kinds == SOMETIMES:
                 log_odds[count] = min(log_odds[count], score if ends else -score)
