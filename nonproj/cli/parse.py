@@ -25,7 +25,7 @@ from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import list_broken
 from nonproj.cli.targets import ParseTarget, are_several, targets_of
 from nonproj.errors import ConfigError, NonprojError
-from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
+from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate, left_out
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
 from nonproj.io.broken import STOP, read_units, until_error
@@ -78,6 +78,8 @@ def run(options: argparse.Namespace) -> int:
     if to_folder:
         several.summarise(options, totals)
     _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start, unfit)
+    if options.deps == conll.DROP and (message := left_out(totals.enhanced_words, totals.empty_nodes)):
+        log.warning("%s; --deps keep keeps %s", message, "them" if options.format == "conllu" else "the dependencies")
     _report(totals, options)
     return 1 if totals.refused else 0
 

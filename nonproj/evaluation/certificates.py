@@ -11,7 +11,7 @@ from nonproj.dual.proofs import as_line
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
 from nonproj.io.broken import STOP, MalformedUnit
 from nonproj.io.checks import ReadingRules
-from nonproj.io.conll import DROP
+from nonproj.io.conll import DROP, count_enhanced
 from nonproj.pipeline.parses import Parse
 from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
@@ -59,6 +59,8 @@ class ParseRecord(NamedTuple):
         See `statistics`.
     proof : str or None
         A line of JSON, if the parser was asked for it: see `nonproj.dual.proofs`.
+    enhanced : tuple of int
+        See `nonproj.io.conll.count_enhanced`.
     """
 
     path: str
@@ -67,6 +69,7 @@ class ParseRecord(NamedTuple):
     unknown_tags: int
     statistics: dict[str, Any]
     proof: str | None = None
+    enhanced: tuple[int, int] = (0, 0)
 
 
 def statistics(parse: Parse) -> dict[str, Any]:
@@ -150,7 +153,8 @@ def annotate(
             numbers["nbest"] = [_tree_figures(tree) for tree in trees]
         numbers |= confidence_figures(parse)
         proof = None if parse.proof is None else as_line(parse.proof)
-        on_record(ParseRecord(sentence.path, sentence.line, len(sentence), parse.unknown_tags, numbers, proof))
+        place, enhanced = (sentence.path, sentence.line), count_enhanced(sentence)
+        on_record(ParseRecord(*place, len(sentence), parse.unknown_tags, numbers, proof, enhanced))
         for rank, tree in enumerate(trees, 1):
             lines: dict[str, object] = {"rank": rank} if several else {}
             if comments or several:
@@ -172,6 +176,19 @@ def _tree_figures(parse: Parse) -> dict[str, Any]:
     return tree | {name: figures[name] for name in ("score", "bound", "certified")}
 
 
+def left_out(words: int, nodes: int) -> str:
+    """Return, in words, which enhanced dependencies a new tree has replaced; empty if there were none.
+
+    Examples
+    --------
+    >>> left_out(5, 1)
+    'the enhanced dependencies of 5 words and 1 empty node, which belong to the tree of the input, are left out'
+    """
+    counted = ((words, "the enhanced dependencies of {} word"), (nodes, "{} empty node"))
+    parts = [text.format(f"{count:,}") + "s" * (count != 1) for count, text in counted if count]
+    return f"{' and '.join(parts)}, which belong to the tree of the input, are left out" if parts else ""
+
+
 REPORTED = 100
 """Number of malformed units that a `ParseLog` keeps for the final report; it counts all of them."""
 
@@ -185,11 +202,15 @@ class ParseLog:
         The first `REPORTED` units that were skipped; ``refused`` counts all.
     """
 
-    COUNTS = ("sentences", "words", "unknown_tags", "certified", "full", "changed", "refused")
+    COUNTS = (
+        *("sentences", "words", "unknown_tags", "certified", "full", "changed", "refused"),
+        *("enhanced_words", "empty_nodes"),
+    )
 
     def __init__(self, stream: TextIO | None, proofs: TextIO | None = None):
         self.stream, self.proofs = stream, proofs
         self.sentences = self.words = self.unknown_tags = self.certified = self.full = self.changed = self.refused = 0
+        self.enhanced_words = self.empty_nodes = 0
         self.broken: list[MalformedUnit] = []
 
     def add(self, record: ParseRecord | MalformedUnit) -> None:
@@ -201,10 +222,12 @@ class ParseLog:
             place = {"path": record.path, "line": record.line, "first_line": record.first, "last_line": record.last}
             self._write(place | {"error": record.reason})
             return
-        path, line, words, unknown_tags, numbers, proof = record
+        path, line, words, unknown_tags, numbers, proof, enhanced = record
         self.sentences += 1
         self.words += words
         self.unknown_tags += unknown_tags
+        self.enhanced_words += enhanced[0]
+        self.empty_nodes += enhanced[1]
         self.certified += numbers["certified"]
         self.full += numbers["full"] and numbers["certified"]
         self.changed += numbers["changed"]

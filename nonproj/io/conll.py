@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
@@ -156,7 +157,8 @@ def replace(
     comments : mapping or iterable of (key, value)
         Written as ``# key = value`` below the existing comments; a comment with the same key is replaced.
     deps : {"keep", "drop"}, optional
-        Whether the sentence keeps its enhanced dependencies; by default, only if the tree is the one that it has.
+        Whether the sentence keeps its enhanced dependencies; by default, only if the tree is the one that it has, and
+        there is a warning if it loses any.
 
     Raises
     ------
@@ -186,7 +188,10 @@ def replace(
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} entries, {n} expected")
     texts = [str(head) if head >= 0 else "_" for head in given]
-    drop = deps == DROP or (deps != KEEP and _differs(sentence, texts, names))
+    drop = deps == DROP or (deps != KEEP and not has_tree(sentence, given, names))
+    if drop and deps is None and any(count_enhanced(sentence)):
+        message = "enhanced dependencies and empty nodes belong to the tree of the input and are left out"
+        warnings.warn(f"{message}; nonproj.write(..., deps='keep') keeps them", stacklevel=2)
     for index, head, label in zip(word_lines, texts, names, strict=True):
         columns = lines[index].split("\t", 9)
         columns[_HEAD] = head
@@ -196,16 +201,33 @@ def replace(
             columns[_DEPS] = "_"
         lines[index] = "\t".join(columns)
     if drop:
-        lines = [line for line in lines if "." not in line[:20] or not _EMPTY_NODE.match(line)]
+        lines = [line for line in lines if not _is_empty_node(line)]
     if comments:
         _comment(lines, dict(comments))
     return _text(lines, sentence)
 
 
-def _differs(sentence: Sentence, heads: list[str], labels: list[str | None]) -> bool:
-    """Return whether a tree is another than the one that a sentence has."""
-    return any(
-        row[_HEAD] != head or (label is not None and row[DEPREL] != label)
+def count_enhanced(sentence: Sentence) -> tuple[int, int]:
+    """Return the number of words with enhanced dependencies, and the number of empty nodes.
+
+    Examples
+    --------
+    >>> import io
+    >>> lines = "1\\ta\\t_\\tX\\t_\\t_\\t0\\troot\\t0:root\\t_\\n", "1.1\\tb\\t_\\tX\\t_\\t_\\t_\\t_\\t1:obj\\t_\\n"
+    >>> count_enhanced(next(read(io.StringIO("".join(lines)))))
+    (1, 1)
+    """
+    return sum(":" in row[_DEPS] for row in sentence.rows), sum(map(_is_empty_node, sentence.lines))
+
+
+def _is_empty_node(line: str) -> bool:
+    return "." in line[:20] and _EMPTY_NODE.match(line) is not None
+
+
+def has_tree(sentence: Sentence, heads: Iterable[int], labels: Iterable[str | None]) -> bool:
+    """Return whether a tree is the one in the columns of a sentence; parameters as for `replace`."""
+    return all(
+        row[_HEAD] == (str(head) if head >= 0 else "_") and label in (None, row[DEPREL])
         for row, head, label in zip(sentence.rows, heads, labels, strict=True)
     )
 

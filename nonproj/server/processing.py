@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeError, closest
-from nonproj.evaluation.certificates import statistics
+from nonproj.evaluation.certificates import left_out, statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
 from nonproj.nlp.text_parser import TextParser
@@ -148,6 +148,9 @@ def respond(name: str, task: Task) -> Answer:
     }
     if task.certificates:
         content["certificates"] = certificates
+    words, nodes = map(sum, zip((0, 0), *map(conll.count_enhanced, sentences if task.parse else ()), strict=True))
+    if words or nodes:
+        content["warnings"] = [left_out(words, nodes)]
     return Answer(json_body(content), len(sentences), sum(map(len, sentences)))
 
 

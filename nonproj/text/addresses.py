@@ -1,4 +1,4 @@
-"""What has signs inside and is never divided: addresses, names of files and sites, and names such as ``C++``.
+"""What has signs inside and is never divided: addresses, names of files, sites and law reports, and names such as ``C++``.
 
 No treebank has enough of these to learn them from: what stands before a full stop ends there thousands of times, and in
 the name of a file a few times at most.
@@ -27,6 +27,7 @@ from nonproj.text.characters import (
     SLASH,
     STOP,
     TERMINAL,
+    UPPER,
 )
 from nonproj.types import Int64s, Uint8s, Uint32s
 
@@ -45,9 +46,13 @@ NAMES = ("c++", "g++", "c#", "f#", "j#", "q#", ".net")
 _LONGEST = 8
 """Characters of the endings and names, at most: as many as an integer has bytes."""
 
+_LONGEST_ABBREVIATION = 4
 _SCHEME, _EMAIL, _NAME, _SLASH = 1, 2, 4, 8
 _AT_ENDS = (*LETTERS, DIGIT)
 _IN_NAMES = (*_AT_ENDS, CONNECTOR, DASH, STOP)
+_IN_LOCAL_PARTS = np.array([ord(c) for c in "+%&=~'"], np.uint32)
+"""Further signs before the ``@`` of an address, those of RFC 5322 that seldom stand between it and another word."""
+
 _BEHIND = (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)
 _DOT, _COLON, _W, _PLUS, _HASH, _LESS, _GREATER, _LAST_ASCII = (np.uint32(ord(c)) for c in ".:w+#<>\x7f")
 _LEFT_QUOTE, _RIGHT_QUOTE, _QUOTES, _LAST_QUOTE = np.uint32(0xAB), np.uint32(0xBB), np.uint32(0x201C), np.uint32(0x201F)
@@ -59,7 +64,7 @@ def _numbers(strings: Iterable[str]) -> np.ndarray:
     return np.array([int.from_bytes(each.encode("ascii"), "big") for each in strings], np.int64)
 
 
-_ENDINGS, _NAMES = _numbers(ENDINGS), _numbers(NAMES)
+_ENDINGS, _NAMES, _ORDINALS = _numbers(ENDINGS), _numbers(NAMES), _numbers(("d", "st", "nd", "rd", "th"))
 
 
 @kernel
@@ -89,7 +94,7 @@ def mark_addresses(codes: Uint32s, kind: Uint8s, first: int, last: int, fixed: U
                 found |= _SCHEME
                 begin, end = _name_start(kind, first, i - 2), _address_end(codes, kind, i + 1, last)
         elif kind[i] == AT and first < i < last - 1:
-            a, b = _name_start(kind, first, i), _name_end(kind, i + 1, last)
+            a, b = _local_start(codes, kind, first, i), _name_end(kind, i + 1, last)
             if a < i and b > i + 1:
                 found |= _EMAIL
                 begin, end = a, b
@@ -115,6 +120,9 @@ def _named(codes: Uint32s, kind: Uint8s, first: int, earliest: int, i: int, last
         if end > i:
             return i, end
     if kind[i] == STOP:
+        begin, end = _report(codes, kind, earliest, i, last)
+        if begin < i:
+            return begin, end
         end = i + 1
         while end < last and kind[end] in _AT_ENDS and end - i <= _LONGEST:
             end += 1
@@ -156,6 +164,38 @@ def _name_start(kind: Uint8s, first: int, i: int) -> int:
     while i > first and kind[i - 1] in _IN_NAMES:
         i -= 1
     return i
+
+
+@kernel
+def _local_start(codes: Uint32s, kind: Uint8s, first: int, i: int) -> int:
+    """Return where the local part of an address before the ``@`` at ``i`` begins: with a letter, a digit or ``_``."""
+    begin = i
+    while begin > first and (kind[begin - 1] in _IN_NAMES or (_IN_LOCAL_PARTS == codes[begin - 1]).any()):
+        begin -= 1
+    while begin < i and kind[begin] not in _AT_ENDS and kind[begin] != CONNECTOR:
+        begin += 1
+    return begin
+
+
+@kernel
+def _report(codes: Uint32s, kind: Uint8s, earliest: int, i: int, last: int) -> tuple[int, int]:
+    """Return where the name of a series of law reports such as ``F.3d`` or ``L.Ed.2d`` begins and ends.
+
+    The full stop ``i`` is between a capitalised abbreviation of up to four letters and an ordinal number.  Both are ``i``
+    if there is none.
+    """
+    begin, end = i, i + 1
+    while begin > earliest and kind[begin - 1] in LETTERS:
+        begin -= 1
+    while end < last and kind[end] == DIGIT:
+        end += 1
+    number = end
+    while end < last and kind[end] in _AT_ENDS:
+        end += 1
+    abbreviated = 0 < i - begin <= _LONGEST_ABBREVIATION and kind[begin] == UPPER
+    if abbreviated and number > i + 1 and _is_among(_ORDINALS, codes, number, end):
+        return _file_start(kind, earliest, i), end
+    return i, i
 
 
 @kernel

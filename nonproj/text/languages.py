@@ -139,7 +139,9 @@ _ENGLISH = Language(
         "Adm. approx. cf. Capt. Cmdr. Col. Dr. e.g. Gen. Gov. Hon. i.e. Lt. Maj. Messrs. Mr. Mrs. Ms. Mt. Pres. "
         "Prof. Rep. Reps. Rev. Sen. Sens. Sgt. St. v. viz. vs."
     ),
-    before_numbers=_set("art. fig. figs. no. nos. p. pp. sec. vol."),
+    before_numbers=_set(
+        "art. arts. ch. cl. fig. figs. no. nos. p. para. paras. pp. pt. reg. sched. sec. secs. vol. vols."
+    ),
     patterns=PATTERNS | {"a/a", "a&a", " '1"},
     suffixes=("n't", "'s", "'re", "'ve", "'ll", "'d", "'m"),
 )

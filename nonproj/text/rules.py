@@ -53,6 +53,9 @@ _NUMBER = re.compile(r"[\d.,:/%-]*")
 _YEAR = re.compile(r"\d\d(?!\w)")
 _NUMERAL = re.compile(r"\d+|[IVXLCM]+")
 _ORDINAL = re.compile(r"\d+\.")
+_CLIPPED = re.compile("[b-df-hj-np-tvxz]{1,4}")
+"""A word without vowels: an abbreviation, if the sentence goes on behind its full stop."""
+
 _LONGEST = 30
 _MAX_LEXICON = 50_000
 _ENTRY = StringKind("token", 60, 50_000)
@@ -263,8 +266,9 @@ class UnicodeRules:
             goes_on = goes_on if at_end else kinds[last + 2] == COMMA
             item = at_end and chunk.begins_line and begin == 0 and last < 3 and context != NOTHING
             return last + 1 if (ordinal and goes_on) or item else last
-        initial = begin == last and kinds[begin] == UPPER and self.language.words
-        return last + 1 if initial and at_end and context == OTHER else last
+        initial = begin == last and kinds[begin] == UPPER and self.language.words and context == OTHER
+        clipped = context in (CONTINUED, NUMBERED) and _CLIPPED.fullmatch(chunk.lower, begin, last + 1)
+        return last + 1 if at_end and (initial or clipped) else last
 
     def scores(self, text: str, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""

@@ -21,6 +21,7 @@ from nonproj.options.sections import SegmenterConfig
 from nonproj.text import corpus
 from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.characters import characters
+from nonproj.text.entities import decoded
 from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput
 from nonproj.text.from_spacy import add_exceptions, from_spacy
 from nonproj.text.languages import LANGUAGES, Language, recognised
@@ -134,22 +135,24 @@ class Segmenter:
 
     def sentences(self, text: str, options: TextInput, origin: Origin, begins: bool = True) -> list[Sentence]:
         """Return the sentences of a text that is part of a document; ``begins``: it begins a paragraph."""
-        layout = lay_out(characters(text, origin.path))
+        plain, place = decoded(text)
+        layout = lay_out(characters(plain, origin.path))
         if not len(layout.start):
             return []
         changed = options.breaks or options.format == TOKENS
         bounded = _bounded(layout, options.breaks) if changed else layout
-        tokens, scores = self._find(text, bounded, options)
+        tokens, scores = self._find(plain, bounded, options)
         start, end, log_odds = tokens
         firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
         paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if begins else [])}
-        segments = Segments(text, start.tolist(), end.tolist(), [], paragraphs, {})
+        segments = Segments(text, place[start].tolist(), place[end].tolist(), [], paragraphs, {})
         written = forms = forms_of(segments)
         if isinstance(self.finder, TextModels) and self.finder.blanks:
             forms = [single_blanks(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
-        words, doubts = self.multiwords.expand_with_scores(forms) if options.format not in GIVEN_WORDS else ({}, {})
+        readable = forms if plain == text else [decoded(form)[0] for form in forms]
+        words, doubts = self.multiwords.expand_with_scores(readable) if options.format not in GIVEN_WORDS else ({}, {})
         if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
             stretches = self.finder.alternatives(bounded, start, end)
             words_of = [words.get(token) or (form,) for token, form in enumerate(forms)]

@@ -213,17 +213,22 @@ def test_parse_ignores_heads_and_labels(here, capsys):
     assert "odd:1: HEAD is 'x'" in capsys.readouterr().err
 
 
-def test_enhanced_dependencies(here):
+def test_enhanced_dependencies(here, capsys):
     assert main(["parse", "m", "t", "-o", "out"]) == 0
     [*sentences] = conll.read("out")
     for sentence in sentences:  # the predicted heads, of which the first word's is changed
         for index, row in zip(sentence.word_lines, sentence.rows, strict=True):
             head = "0" if row[6] != "0" and row[0] == "1" else row[6]
             sentence.lines[index] = "\t".join([*row[:6], head, row[7], f"{head}:x", "_"]) + "\n"
+    sentences[0].lines[-1:] = ["\t".join([f"{len(sentences[0])}.1", "x", *"_______", "Copy=1"]) + "\n", "\n"]
     Path("enhanced").write_text("".join(line for sentence in sentences for line in sentence.lines))
-    for jobs in ([], ["--jobs", "2"]):
+    line = f"the enhanced dependencies of {sum(map(len, sentences))} words and 1 empty node, which belong to the tree"
+    for jobs in ([], ["--jobs", "2"], ["--resume"]):
+        capsys.readouterr()
         assert main(["parse", "m", "enhanced", "-o", "dropped", *jobs]) == 0
+        assert f"{line} of the input, are left out; --deps keep keeps them\n" in capsys.readouterr().err
         assert main(["parse", "m", "enhanced", "-o", "kept", "--deps", "keep", *jobs]) == 0
+        assert "enhanced" not in capsys.readouterr().err
         for before, dropped, kept in zip(*map(conll.read, ("enhanced", "dropped", "kept")), strict=True):
             assert [row[8] for row in kept.rows] == [row[8] for row in before.rows]
             assert {row[8] for row in dropped.rows} == {"_"}

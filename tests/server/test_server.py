@@ -127,6 +127,15 @@ def test_certificates(server):
         assert certificate["certified"] is True
 
 
+def test_lost_enhanced_dependencies_are_counted(server):
+    data = "1\ta\t_\tX\t_\t_\t0\troot\t0:root\t_\n1.1\tb\t_\tX\t_\t_\t_\t_\t1:obj\t_\n\n"
+    answer = post(f"{server.url}/process", data={"data": data, "parser": ""}).json()
+    lost = "the enhanced dependencies of 1 word and 1 empty node, which belong to the tree of the input, are left out"
+    assert answer["warnings"] == [lost] and "1.1" not in answer["result"]
+    for fields in ({"data": data}, {"data": data.replace("0:root", "_").split("1.1")[0] + "\n", "parser": ""}):
+        assert "warnings" not in post(f"{server.url}/process", data=fields).json()
+
+
 def test_raw_and_encoded_utf8_and_odd_letters_arrive(server):
     for word in ("blåbærgrød", "Ευρώπη", "𝔘nicode", "a+b&c=d%41", "\u2028x"[1:]):
         data = post(f"{server.url}/process", data={"data": word, "input": "horizontal"})

@@ -8,9 +8,16 @@ def with_borders(forms):
     return ["", *forms, ""]
 
 
+def differ(one, other):
+    """Whether two annotations differ in a column that both have; a dependency differs from none, which is ("", "")."""
+    if ("", "") in (one, other):
+        return one != other
+    return any(a != b for a, b in zip(one, other, strict=True) if a and b)
+
+
 def rival(own, others):
     """The most frequent of other annotations, if one is at least as frequent as one's own; with both counts."""
-    different = [each for each in others if each != own]
+    different = [each for each in others if differ(each, own)]
     best = max(sorted(set(different)), key=different.count, default=None)
     if best is None or different.count(best) < others.count(own):
         return None
@@ -37,9 +44,9 @@ def word_variations(sentences, value):
 def annotation(rows, low, high):
     """Label and direction of the dependency between two words; two empty strings if there is none."""
     if int(rows[low - 1][6]) == high:
-        return rows[low - 1][7], "<"
+        return rows[low - 1][7].strip("_"), "<"
     if int(rows[high - 1][6]) == low:
-        return rows[high - 1][7], ">"
+        return rows[high - 1][7].strip("_"), ">"
     return "", ""
 
 

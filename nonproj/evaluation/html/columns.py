@@ -56,7 +56,8 @@ def columns_of(item: ReportItem, strings: Numbering, tags: Numbering) -> dict[st
     {'x': [[1], [2], 0, 0], 'z': [[0, '# sent_id = 1']]}
     """
     sentence = as_conllu(item.sentence)
-    text = conll.replace(sentence, item.heads, item.labels)
+    deps = conll.KEEP if conll.has_tree(sentence, item.heads.tolist(), item.labels) else conll.DROP
+    text = conll.replace(sentence, item.heads, item.labels, deps=deps)
     lines = text.split("\n")
     places = [place for place, line in enumerate(lines) if line.removeprefix(BOM).partition("\t")[0].isdigit()]
     rows = [lines[place].rstrip("\r").split("\t") for place in places]

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS
+from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS
 from nonproj.types import Sentence
 
 LONGEST = 8
@@ -22,6 +22,9 @@ LONGEST = 8
 
 NIL = ("", "")
 """The annotation of two words without a dependency."""
+
+ABSENT = ""
+"""The value of a column that is not annotated; it varies from nothing."""
 
 _BORDER = ""
 """Takes the place of a word before the first and after the last of a sentence."""
@@ -38,7 +41,7 @@ class Variation(NamedTuple):
     sentence, word : int
         The place of the word, from 0 and from 1.
     annotation : tuple of str
-        That of most of the others; of a head its number, the label and its direction follow.
+        That of most of the others, with `ABSENT` columns; of a head its number, the label and its direction follow.
     own, others : int
         How many occurrences have the word's annotation, itself included, and how many have the other one.
     """
@@ -71,17 +74,17 @@ def word_variations(sentences: Sequence[Sentence], audited: int) -> Iterator[Var
     ...     rows = [["1", "we", "we", "PRON"], ["2", "run", "run", tag], ["3", "fast", "fast", "ADV"]]
     ...     return Sentence([[*row, *"______"] for row in rows])
     >>> [each[:4] for each in word_variations([sentence("NOUN"), sentence("VERB"), sentence("VERB")], 3)]
-    [('tag', 0, 2, ('VERB', '_', '_'))]
+    [('tag', 0, 2, ('VERB', '', ''))]
     """
     forms = [_forms(sentence) for sentence in sentences]
-    for kind, value in (("tag", _tag), ("lemma", _lemma)):
+    for kind, values in (("tag", tags_of), ("lemma", _lemmas_of)):
         known: dict[Annotation, Counter[Annotation]] = {}
         for sentence, words in zip(sentences, forms, strict=True):
-            for m, row in enumerate(sentence.rows, 1):
-                known.setdefault(tuple(words[m - 1 : m + 2]), Counter())[value(row)] += 1
+            for m, value in enumerate(values(sentence), 1):
+                known.setdefault(tuple(words[m - 1 : m + 2]), Counter())[value] += 1
         for i in range(audited):
-            for m, row in enumerate(sentences[i].rows, 1):
-                counts, own = known[tuple(forms[i][m - 1 : m + 2])], value(row)
+            for m, own in enumerate(values(sentences[i]), 1):
+                counts = known[tuple(forms[i][m - 1 : m + 2])]
                 if len(counts) > 1 and (other := _rival(counts, own)):
                     yield Variation(kind, i, m, other, counts[own], counts[other])
 
@@ -134,21 +137,41 @@ def _forms(sentence: Sentence) -> list[str]:
     return [_BORDER, *sentence.forms, _BORDER]
 
 
-def _tag(row: Sequence[str]) -> Annotation:
-    return tuple(row[UPOS : FEATS + 1])
+def present(value: str) -> str:
+    """Return the value of a column that is not empty where it is annotated, or `ABSENT`."""
+    return ABSENT if value == "_" else value
 
 
-def _lemma(row: Sequence[str]) -> Annotation:
-    return (row[LEMMA],)
+def tags_of(sentence: Sentence) -> list[Annotation]:
+    """Return UPOS, XPOS and FEATS of each word; FEATS is `ABSENT` if no word of the sentence has any.
+
+    Examples
+    --------
+    >>> tags_of(Sentence([["1", "we", "_", "PRON", "_", "_"], ["2", "run", "_", "VERB", "V", "Number=Plur"]]))
+    [('PRON', '', '_'), ('VERB', 'V', 'Number=Plur')]
+    """
+    without = all(row[FEATS] == "_" for row in sentence.rows)
+    return [(present(row[UPOS]), present(row[XPOS]), ABSENT if without else row[FEATS]) for row in sentence.rows]
+
+
+def _lemmas_of(sentence: Sentence) -> list[Annotation]:
+    return [(present(row[LEMMA]),) for row in sentence.rows]
 
 
 def _rival(counts: Counter[Annotation], own: Annotation) -> Annotation | None:
     """Return the most frequent other annotation, if it is at least as frequent as one's own."""
-    others = [(count, annotation) for annotation, count in counts.items() if annotation != own]
+    others = [(count, annotation) for annotation, count in counts.items() if _differ(annotation, own)]
     if not others:
         return None
     count, annotation = min(others, key=lambda each: (-each[0], each[1]))
     return annotation if count >= counts[own] else None
+
+
+def _differ(one: Annotation, other: Annotation) -> bool:
+    """Return whether two annotations differ in a column that both have."""
+    if NIL in (one, other):
+        return one != other
+    return any(a != b and ABSENT not in (a, b) for a, b in zip(one, other, strict=True))
 
 
 def _annotations(sentence: Sentence) -> dict[tuple[int, int], Annotation]:
@@ -157,7 +180,7 @@ def _annotations(sentence: Sentence) -> dict[tuple[int, int], Annotation]:
     assert sentence.tree is not None
     for m, head in enumerate(sentence.tree.tolist()):
         if m and head and abs(m - head) <= LONGEST:
-            found[min(m, head), max(m, head)] = (sentence.rows[m - 1][DEPREL], "<" if m < head else ">")
+            found[min(m, head), max(m, head)] = (present(sentence.rows[m - 1][DEPREL]), "<" if m < head else ">")
     return found
 
 

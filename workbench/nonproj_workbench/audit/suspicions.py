@@ -1,8 +1,8 @@
 """Single suspicions about the annotation of a treebank, with their evidence, and the order in which to look at them.
 
 A suspicion has three kinds of evidence, of which it needs one: a model that does not know the sentence predicts
-something else, by a margin and perhaps with a confidence; or the same words are annotated otherwise elsewhere.  Its
-score is the sum
+something else, by a margin and perhaps with a confidence; or the same words are annotated otherwise elsewhere.  Columns
+that are not annotated are never suspicious.  Its score is the sum
 
     margin / typical margin + log-odds of the confidence + VARIATION * share of the other annotation
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS
 from nonproj.types import Sentence
-from nonproj_workbench.audit.nuclei import Variation
+from nonproj_workbench.audit.nuclei import ABSENT, Variation, present, tags_of
 from nonproj_workbench.audit.predictions import SURE, Prediction
 from nonproj_workbench.validation import Violation
 
@@ -106,16 +106,18 @@ def find_suspicions(
     """
     found: dict[str, list[Suspicion]] = {kind: [] for kind in KINDS}
     for i, (sentence, prediction) in enumerate(zip(sentences, predictions, strict=True)):
-        for m, row in enumerate(sentence.rows, 1):
+        for m, row in enumerate(_annotated_rows(sentence), 1):
             for make in (_head, _label, _tag, _lemma):
                 kind, (annotated, predicted), margin, odds, certified = make(row, prediction, m - 1)
                 other = varied.get(("tag" if kind == "features" else kind, i, m))
-                if other and kind == "features" and other.annotation[0] != row[UPOS]:
+                if other and kind == "features" and other.annotation[0] not in (ABSENT, row[UPOS]):
                     kind = "tag"
+                if margin is not None and margin <= 0.0 and odds <= 0.0:
+                    margin = None
                 if margin is None and other is None:
                     continue
                 if margin is None and other is not None:
-                    predicted = " ".join(other.annotation) if kind in ("tag", "features") else other.annotation[0]
+                    predicted = _filled(row, other.annotation) if kind in ("tag", "features") else other.annotation[0]
                 counts = (other.own, other.others) if other else (0, 0)
                 score = odds + (VARIATION * other.share if other else 0.0)
                 sure = None if kind != "head" or prediction.head_confidence is None else _probability(odds)
@@ -127,6 +129,20 @@ def find_suspicions(
         for each in sorted(violations, key=lambda each: (each.level, each.sentence, each.word))
     ]
     return found
+
+
+def _annotated_rows(sentence: Sentence) -> list[list[str]]:
+    """Return the rows of a sentence with `ABSENT` for the tags, lemmas and labels that are not annotated."""
+    return [
+        [*row[:LEMMA], present(row[LEMMA]), *tags, *row[FEATS + 1 : DEPREL], present(row[DEPREL]), *row[DEPREL + 1 :]]
+        for row, tags in zip(sentence.rows, tags_of(sentence), strict=True)
+    ]
+
+
+def _filled(row: Sequence[str], tags: Sequence[str]) -> str:
+    """Return other tags for a word, separated by blanks, with its own where one of the two is `ABSENT`."""
+    pairs = zip(row[UPOS : FEATS + 1], tags, strict=True)
+    return " ".join(new if own and new else own or "_" for own, new in pairs)
 
 
 def _ranked(suspicions: list[Suspicion]) -> list[Suspicion]:
@@ -160,22 +176,22 @@ def _head(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
 def _label(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
     """Return what speaks against a label, given the annotated tree."""
     label = prediction.best_labels[i]
-    margin = None if label == row[DEPREL] else max(prediction.label_margins[i], 0.0)
+    margin = None if row[DEPREL] in (label, ABSENT) else prediction.label_margins[i]
     return "label", (row[DEPREL], label), margin, 0.0, None
 
 
 def _tag(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
     """Return what speaks against the tags of a word."""
-    own, found = row[UPOS : FEATS + 1], list(prediction.tags[i])
+    own, found = _filled(row, row[UPOS : FEATS + 1]), _filled(row, prediction.tags[i])
     margin = None if found == own else prediction.tag_margins[i]
-    kind = "tag" if found[0] != own[0] else "features"
-    return kind, (" ".join(own), " ".join(found)), margin, 0.0, None
+    kind = "tag" if found.split(" ")[0] != own.split(" ")[0] else "features"
+    return kind, (own, found), margin, 0.0, None
 
 
 def _lemma(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
     """Return what speaks against a lemma: how often the form has the other one."""
     lemma, (others, own) = prediction.lemmas[i], prediction.lemma_counts[i]
-    margin = None if lemma in (row[LEMMA], "_") else max(math.log((others + 0.5) / (own + 0.5)), 0.0)
+    margin = None if row[LEMMA] in (lemma, ABSENT) or lemma == "_" else math.log((others + 0.5) / (own + 0.5))
     return "lemma", (row[LEMMA], lemma), margin, 0.0, None
 
 

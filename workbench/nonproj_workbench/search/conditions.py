@@ -189,6 +189,8 @@ class WordParser(Scanner):
             heads += 1
         place = self.place
         name = self.run(excluded)
+        layer = self.take(r"\[[A-Za-z0-9]+\]")  # of a layered feature, such as Number[psor]
+        name += layer[0] if layer else ""
         found = _attribute(other, heads, name)
         if found is None:
             self.fail(_unknown(name), place)

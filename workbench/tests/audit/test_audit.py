@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import operator
 import random
 
 import naive_audit
@@ -25,16 +26,17 @@ FORMS = ("a", "b", "c")
 
 
 def draw_treebank(seed: int) -> list:
-    """Short sentences of few words, with random trees, labels and tags."""
+    """Short sentences of few words, with random trees, labels, tags and lemmas, some of which are absent."""
     chance, lines = random.Random(seed), []
     for _ in range(40):
         n = chance.randint(1, 4)
         order = list(range(1, n + 1))
         chance.shuffle(order)
         heads = {word: chance.choice([0, *order[:i]]) for i, word in enumerate(order)}
+        feats = chance.choice((["_"], ["A=1", "A=2"]))
         for m in range(1, n + 1):
-            row = [str(m), chance.choice(FORMS), chance.choice("xy"), chance.choice("NV"), "_", "_"]
-            lines.append("\t".join([*row, str(heads[m]), chance.choice(("s", "o")), "_", "_"]))
+            row = [str(m), chance.choice(FORMS), chance.choice("xy_"), chance.choice("NV_"), chance.choice("P_")]
+            lines.append("\t".join([*row, chance.choice(feats), str(heads[m]), chance.choice("so_"), "_", "_"]))
         lines.append("")
     return read("\n".join(lines) + "\n")
 
@@ -44,9 +46,10 @@ def test_variations_of_words_follow_the_definition(seed):
     sentences = draw_treebank(seed)
     rows = [sentence.rows for sentence in sentences]
     found = list(nuclei.word_variations(sentences, len(sentences)))
-    for kind, of in (("tag", lambda row: tuple(row[3:6])), ("lemma", lambda row: (row[2],))):
+    for kind, columns in (("tag", slice(3, 6)), ("lemma", slice(2, 3))):
         ours = {each[1:3]: (each.annotation, each.own, each.others) for each in found if each.kind == kind}
-        assert ours == naive_audit.word_variations(rows, of)
+        of = operator.itemgetter(columns)
+        assert ours == naive_audit.word_variations(rows, lambda row, of=of: tuple(each.strip("_") for each in of(row)))
         assert ours
 
 
@@ -122,6 +125,29 @@ def test_each_kind_has_its_evidence():
     assert [each[2:5] for each in found["features"]] == [(2, "VERB V Tense=Pres", "VERB V _")]
     assert [each[2:5] for each in found["lemma"]] == [(2, "se", "ser")]
     assert found["lemma"][0].margin == pytest.approx(np.log(9.5 / 1.5))
+
+
+@pytest.mark.parametrize("column", [2, 3, 4, 5, 7])
+def test_absent_columns_are_not_suspicious(column):
+    """Whatever the model predicts there, and however the same words are annotated elsewhere."""
+    sentences = read(ONE * 3)
+    for row in sentences[0].rows:
+        row[column] = "_"
+    other = predicted(sentences[1], best_labels=["obj", "dep"], label_margins=[2.0, SURE], lemmas=["er", "er"])
+    other = other._replace(tags=[("X", "X", "A=1")] * 2, tag_margins=[5.0] * 2, lemma_counts=[(9, 0)] * 2)
+    left = {2: {"tag", "label"}, 3: {"features", "lemma", "label"}, 7: {"tag", "lemma"}}
+    found = find_suspicions(sentences[:1], [other], nuclei.variations(sentences, 1))
+    assert {kind for kind in found if found[kind]} == left.get(column, {"tag", "lemma", "label"})
+    for each in found["tag"] + found["features"]:
+        old, new = each.annotated.split(" "), each.predicted.split(" ")
+        assert [a == b for a, b in zip(old, new, strict=True)] == [place == column - 3 for place in range(3)]
+
+
+def test_a_suspicion_has_evidence():
+    """A lemmatizer that predicts another lemma than that which a form has at least as often in training has none."""
+    (sentence,) = read(ONE)
+    lemmas = predicted(sentence, lemmas=["ihr", "ser"], lemma_counts=[(0, 0), (2, 2)])
+    assert not any(find_suspicions([sentence], [lemmas], {}).values())
 
 
 def test_variation_alone_is_evidence_and_raises_the_rank():

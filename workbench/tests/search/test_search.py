@@ -14,6 +14,7 @@ from pages import run_page
 from queries import ATOMS, random_query, random_regex, random_rows
 
 from nonproj.types import Sentence
+from nonproj_workbench.search.attributes import shown
 from nonproj_workbench.search.query import Query
 from nonproj_workbench.search.regex import Regex, RegexError
 from nonproj_workbench.search.scanner import QueryError
@@ -90,6 +91,29 @@ def test_documented_constructions(text, expected):
     assert Query(text).find(words).matches == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{Number[psor]:Sing}", [(1,)]),
+        ("{Number[psor]!:Sing}", [(2,)]),
+        ("{!Number[psor]}", [(2,)]),
+        ("{head.Number[psor]}", [(2,)]),
+        ("{misc.Ref[a1]:7}", [(2,)]),
+        ("áll > {Number=Plur; Number[psor]=Sing}=x", []),
+        ("háza [> {Number[psor]} | > {Number[psed]}]", []),
+    ],
+)
+def test_layers_of_features(text, expected):
+    rows = [
+        ["1", "háza", "ház", "NOUN", "_", "Number=Sing|Number[psor]=Sing", "0", "root", "_", "_"],
+        ["2", "áll", "áll", "VERB", "_", "Number=Sing", "1", "dep", "_", "Ref[a1]=7|Ref=8"],
+    ]
+    words = SearchedSentence(Sentence(rows), Tree(*tree_of(rows)))
+    assert Query(text).find(words).matches == expected
+    [layered] = parse_fields("Number[psor]", [])
+    assert [shown(layered.attribute, words, word) for word in (1, 2)] == ["Sing", "_"]
+
+
 def test_crossing_arcs():
     words = words_of("a:3:x b:4:x c:0:root d:3:x")  # 1-3 and 2-4 cross
     assert Query("{crossing}").find(words).matches == [(1,), (2,), (3,)]  # the arc 2-4 passes above the root
@@ -133,6 +157,8 @@ def test_the_program_of_the_documentation_runs(tmp_path, monkeypatch):
         ("{children:many}", 11, "compared with a number"),
         ("{form<3}", 6, "no number"),
         ("{root:1}", 6, "has no value"),
+        ("{form[psor]:a}", 2, "no attribute 'form[psor]'"),
+        ("{Number[]:a}", 8, "'}' is expected before '['"),
         ("{~form:a}", 2, "~ is the other tree"),
         ("NOUN ~.. VERB", 6, "order of words"),
         ("NOUN !> {}=x", 11, "only under ! or |"),
