@@ -162,24 +162,30 @@ def normalise_scores(
     >>> given.own.scores, given.relative
     (array([1., 2., 4.]), array([-1.,  0.,  0.]))
     """
-    options, scores = check_options(options), _check(parts, scores)
-    n_arcs = len(parts.arcs.head)
-    threshold = highest_forbidden(scores[:n_arcs])
-    if threshold > -np.inf or not scores[:n_arcs].min(initial=0.0) > -np.inf:
-        parts, numbers = restrict(parts, scores[:n_arcs] > threshold)
-        scores = scores[numbers]
-    _refuse(parts, scores)
+    options = check_options(options)
+    parts, scores = allowed_parts(parts, scores)
     given = make_relative(parts, scores, options)
     top = _possible(given, 1, price)
     if top is None:
         return given
     keep = top if trees == 1 else _possible(given, trees, price)
-    if keep is not None and not keep.all() and given.relative[len(keep) :].any():
+    if keep is not None and not keep.all() and len(parts.types) > 1:
         parts, numbers = restrict(parts, keep)
         given, top = make_relative(parts, scores[numbers], options), top[keep]
     n_arcs = len(top)
     options = with_scale(options, given.relative[:n_arcs][top], given.relative[n_arcs:])
     return given._replace(options=options)
+
+
+def allowed_parts(parts: PartSpace, scores: ArrayLike) -> tuple[PartSpace, Float64s]:
+    """Return the parts over arcs that are not forbidden, and their scores; raise as `normalise_scores` does."""
+    scores, n_arcs = _check(parts, scores), len(parts.arcs.head)
+    threshold = highest_forbidden(scores[:n_arcs])
+    if threshold > -np.inf or not scores[:n_arcs].min(initial=0.0) > -np.inf:
+        parts, numbers = restrict(parts, scores[:n_arcs] > threshold)
+        scores = scores[numbers]
+    _refuse(parts, scores)
+    return parts, scores
 
 
 def _check(parts: PartSpace, scores: ArrayLike) -> Float64s:

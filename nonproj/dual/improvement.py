@@ -17,18 +17,19 @@ ARC_WORK = 4
 
 @kernel
 def improve_tree(
-    arcs: ArcSpace, starts: PartStarts, scores: Float64s, single_root: bool, least: float, heads: Int32s
+    arcs: ArcSpace, starts: PartStarts, scores: Float64s, single_root: bool, least: float, budget: int, heads: Int32s
 ) -> int:
-    """Improve a tree by at least so much with each word that moves; return the work.
+    """Move words while a move gains more than ``least`` and work is left; return the work.
 
-    With a single root, the word below the root stays there.
+    Moves are in circles unless ``least`` is at least the rounding error of a gain.  With a single root, the word below
+    the root stays there.
     """
     entering = np.zeros(heads.shape[0], np.int64)
     for a in range(arcs.head.shape[0]):
         if heads[arcs.modifier[a]] == arcs.head[a]:
             entering[arcs.modifier[a]] = a
     count, word, since = 0, 1, 0
-    while since < heads.shape[0] - 1:  # words that have not moved
+    while since < heads.shape[0] - 1 and count <= budget:  # words that have not moved
         before = entering[word]
         count += _move_word(arcs, starts, scores, single_root, least, entering, heads, word)
         since = since + 1 if entering[word] == before else 0

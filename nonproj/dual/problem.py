@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from nonproj.parts.automaton import HeadAutomata
 from nonproj.parts.space import restrict
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
-from nonproj.trees.rounding import rounding_error
+from nonproj.trees.rounding import PART_TERMS, ROUNDOFF, rounding_error
 from nonproj.types import ArcSpace, Bools, Decoded, Float64s, Int32s, Int64s, PartSpace
 
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
@@ -184,15 +185,28 @@ class Problem(ABC):
         forced[arc], without[arc] = True, False
         return forced, without
 
+    def only_tree(self, keep: Bools, options: DualOptions) -> Int32s | None:
+        """Return the tree over arcs of which none shares its modifier with another; None if they are no tree."""
+        arcs, tree = subset(self.instance.arcs, keep), np.zeros(self.n_nodes, np.int32)
+        find = best_projective_tree if options.projective else best_arborescence
+        return None if find(arcs, np.zeros(len(arcs.head)), options.single_root, tree) else tree
+
     def exclusion_bounds(self, copies: Float64s, options: DualOptions, tree: Int32s, keep: Bools) -> Float64s:
         """Return bounds of the trees, over some arcs, without the arc into each word: see `exclusion_bounds`."""
         part = self.restrict(keep, options.scale)
         return exclusion_bounds(part.instance, copies[part.copies(len(self.head))], options, tree, outward=True)
 
-    def improve(self, tree: Int32s, options: DualOptions) -> int:
-        """Improve a tree by local search, in a problem of second order; return the work."""
-        (arcs, starts, scores), least = self.instance, options.tolerance * options.scale
-        return int(improve_tree(arcs, starts, scores, bool(options.single_root), least, tree))
+    def improve(self, tree: Int32s, options: DualOptions, budget: int) -> int:
+        """Improve a tree by local search within a budget, in a problem of second order; return the work."""
+        least = max(options.tolerance * options.scale, self.gain_error)
+        return int(improve_tree(*self.instance, bool(options.single_root), least, budget, tree))
+
+    @cached_property
+    def gain_error(self) -> float:
+        """A bound of the rounding error of what a word gains where it moves."""
+        # Four automata, each with at most one part of a type for each word and at both ends of its modifiers.
+        terms = 4 * (PART_TERMS + 1) * self.n_nodes
+        return ROUNDOFF * terms * terms * float(np.abs(self.instance.scores).max(initial=0.0))
 
     def as_decoded(self, tree: Int32s, certificate: Certificate, effort: Effort, paid: float = 0.0) -> Decoded:
         """Return a tree with its certificate, its score and bound under the problem's own scores.

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.dual.domain import normalise_scores, with_scale
+from nonproj.dual.domain import allowed_parts, normalise_scores, with_scale
 from nonproj.dual.nodes import Branch
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
@@ -139,7 +139,7 @@ def search_with_proof(
     Parameters
     ----------
     parts, scores, options, limits, k
-        As for `nonproj.dual.decoding.k_best`, but scores are finite.
+        As for `nonproj.dual.decoding.k_best`; the candidates of the proof are the arcs that are not forbidden.
     price : float
         As for `nonproj.dual.decoding.priced_search`.
     name : str
@@ -153,6 +153,7 @@ def search_with_proof(
     >>> proof["candidates"], proof["trees"][0]["heads"], proof["search"]
     ([[0, 2], [0, 1]], [0, 1], [0])
     """
+    parts, scores = allowed_parts(parts, scores)
     given = normalise_scores(parts, scores, options, k, price)
     problem = problem_of(given.parts, given.relative, given.options, given.own)
     found = search(problem, given.options, limits, k, price, record=True)

@@ -114,11 +114,11 @@ def search(
         check_status(-outcome)
     searching = k > 1 or (limits.search and limits.work_per_word > 0)
     branch = Branch(np.ones(len(problem.head), np.bool_), first.copies.copy()) if record else None
-    enough = not searching or (k == 1 and outcome != STOPPED)
-    if enough and not _must_pay(first.tree, price):
-        _, iterations, score, bound, decoded, _ = first.descent
-        agreed = outcome == AGREED
-        certificate = Certificate(score, max(bound, score), agreed, agreed or options.closes(bound, score))
+    _, iterations, score, bound, decoded, _ = first.descent
+    agreed = outcome == AGREED
+    certified = agreed or options.closes(bound, score)
+    if (not searching or (k == 1 and certified)) and not _must_pay(first.tree, price):
+        certificate = Certificate(score, max(bound, score), agreed, certified)
         ranked = [problem.as_decoded(first.tree, certificate, Effort(iterations, decoded, 0))]
     else:
         ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first, branch)
@@ -288,15 +288,17 @@ class _Search:
         else:
             self.split(node)
 
+    def options_of(self, node: Node) -> DualOptions:
+        """Return the options for the trees that count in a node."""
+        return self.options._replace(projective=self.options.projective or node.kind == PROJECTIVE)
+
     def bound(self, node: Node) -> None:
         """Bound a node, and keep it open unless it is fathomed."""
         self.nodes += 1
         self.spent += NODE_WORK + PART_WORK * self.problem.size
         paid = self.price if node.kind == CROSSING else 0.0
         incumbent = max(self.known.threshold() + paid, node.score)
-        options = self.options._replace(max_iterations=node.iterations)
-        if node.kind == PROJECTIVE:
-            options = options._replace(projective=True)
+        options = self.options_of(node)._replace(max_iterations=node.iterations)
         bounded = self.problem.over(node.keep, node.copies, options, incumbent, self.budget - self.spent)
         self.count(bounded)
         if bounded.descent.outcome >= 0:
@@ -315,7 +317,7 @@ class _Search:
         if node.branch is not None:
             node.branch.set_copies(bounded.copies)
         if outcome == CLOSED and not solved:
-            self.fathomed = max(self.fathomed, bound)
+            self.push(node)  # it is fathomed, unless rounding outward has lifted its bound
         elif node.kind == ALL and _must_pay(node.best, self.price):
             branches = self.divide(node.branch, CROSSINGS, node.keep, node.keep)
             self.push(replace(node, kind=CROSSING, bound=bound - self.price, branch=branches[0]))
@@ -353,7 +355,7 @@ class _Search:
         if tree.tobytes() in self.improved:
             return
         self.improved.add(tree.tobytes())
-        self.spent += self.problem.improve(tree, self.options)
+        self.spent += self.problem.improve(tree, self.options, self.budget - self.spent)
         self.improved.add(tree.tobytes())
         self.add_tree(tree, self.problem.score(tree))
 
@@ -385,20 +387,23 @@ class _Search:
         self.push(part)
 
     def split(self, node: Node) -> None:
-        """Split a node on what was disputed most; if there is only one tree in it, that has been seen."""
+        """Split a node on what was disputed most; if it has only one tree, that becomes known."""
         parts = self.problem.branches(node.keep, node.disputes)
-        if parts is not None:
-            forced, without = parts
-            arc = int((forced & ~without).argmax())
-            for keep, branch in zip(parts, self.divide(node.branch, arc, *parts), strict=True):
-                self.child(node, keep, node.bound, branch, self.limits.node_iterations)
+        if parts is None:  # arcs may have been left out since the node was bounded, so its tree may be new
+            tree = self.problem.only_tree(node.keep, self.options_of(node))
+            if tree is not None:
+                self.add_tree(tree, self.problem.score(tree))
+            return
+        forced, without = parts
+        arc = int((forced & ~without).argmax())
+        for keep, branch in zip(parts, self.divide(node.branch, arc, *parts), strict=True):
+            self.child(node, keep, node.bound, branch, self.limits.node_iterations)
 
     def partition(self, node: Node) -> None:
         """Partition what remains of a node without its best tree."""
         problem, keep, best = self.problem, node.keep, node.best
         assert best is not None
-        options = self.options._replace(projective=self.options.projective or node.kind == PROJECTIVE)
-        bounds = problem.exclusion_bounds(node.copies, options, best, keep)
+        bounds = problem.exclusion_bounds(node.copies, self.options_of(node), best, keep)
         bounds[1:] -= self.price if node.kind == CROSSING else 0.0
         self.spent += NODE_WORK + problem.n_nodes * PART_WORK * problem.size
         # What is bounded most tightly comes first, so that the other parts, which will be decoded, are small.

@@ -6,7 +6,8 @@ matrices share `nonproj.trees.contraction` and differ in how they find the best 
 
 A single root needs no penalty.  The algorithm works for scores from any ordered group, here for pairs (-root arcs,
 score) in lexicographic order: fewest root arcs first, then the highest score.  Cycles never hold a root arc, so a
-component takes a root arc only if no other arc enters it, and the scores keep their full precision.
+component takes a root arc only if no other arc enters it.  But then a cycle may be contracted by an arc so low that no
+best tree has it, which takes digits from all others: the tree is sought again without such arcs.
 
 Other packages call the kernel `best_arborescence`.
 """
@@ -28,7 +29,7 @@ from nonproj.trees.checks import (
     check_matrix,
     check_status,
 )
-from nonproj.trees.contraction import Components, contract, expand, grow_path, new_components
+from nonproj.trees.contraction import Components, contract, expand, grow_path, largest_loss, new_components
 from nonproj.types import ArcSpace, Float64s, Int32s
 
 if TYPE_CHECKING:
@@ -116,25 +117,44 @@ def counted_arborescence(arcs: ArcSpace, scores: Float64s, single_root: bool, he
     A component examines the best arc into each of its nodes, each node with one offset.  Equal scores make chains of
     contractions, each of one more node: then the count is largest, up to N**2.
     """
+    status, count, components, new = _contract_sparse(arcs, scores, 0, heads)
+    if status != FOUND or not single_root or count_roots(heads) <= 1:
+        return status, count
+    best = components.entering[: heads.shape[0]]
+    while True:
+        status, more, components, new = _contract_sparse(arcs, scores, 1, heads)
+        count += more
+        if status == FOUND and count_roots(heads) > 1:
+            status = NO_SINGLE_ROOT
+        lost = largest_loss(components, new, best) if status == FOUND else np.inf
+        if lost == np.inf:
+            return status, count
+        scores = scores.copy()
+        for a in range(scores.shape[0]):
+            if best[arcs.modifier[a]] - scores[a] > lost:
+                scores[a] = -np.inf
+
+
+@kernel
+def _contract_sparse(
+    arcs: ArcSpace, scores: Float64s, avoid_root: int, heads: Int32s
+) -> tuple[int, np.int64, Components, int]:
+    """Find the best arborescence; return a status, the number of nodes and arcs examined, and the components."""
     n_nodes, count = heads.shape[0], np.int64(0)
-    for avoid_root in range(1 + single_root):
-        components, offset, live = new_components(n_nodes), np.zeros(n_nodes), np.full(n_nodes, _NOT_KNOWN, np.int32)
-        _choose_heads_sparse(arcs, scores, avoid_root, components)
-        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `grow_path`
-        while True:
-            word, bottom, depth = grow_path(components, word, bottom, n_nodes)
-            if word >= n_nodes:
-                break
-            if bottom < 0:
-                return NO_TREE, count
-            _add_offsets(components, bottom, depth, offset)
-            contract(components, bottom, depth, new)
-            count += _choose_arc(arcs, scores, offset, avoid_root, components, new, live)
-            new += 1
-        expand(components, new, heads)
-        if not single_root or count_roots(heads) <= 1:
-            return FOUND, count
-    return NO_SINGLE_ROOT, count
+    components, offset, live = new_components(n_nodes), np.zeros(n_nodes), np.full(n_nodes, _NOT_KNOWN, np.int32)
+    _choose_heads_sparse(arcs, scores, avoid_root, components)
+    new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `grow_path`
+    while True:
+        word, bottom, depth = grow_path(components, word, bottom, n_nodes)
+        if word >= n_nodes:
+            expand(components, new, heads)
+            return FOUND, count, components, new
+        if bottom < 0:
+            return NO_TREE, count, components, new
+        _add_offsets(components, bottom, depth, offset)
+        contract(components, bottom, depth, new)
+        count += _choose_arc(arcs, scores, offset, avoid_root, components, new, live)
+        new += 1
 
 
 @kernel
@@ -150,7 +170,7 @@ def _choose_heads_sparse(arcs: ArcSpace, scores: Float64s, avoid_root: int, comp
                 best, best_arc = scores[a], a
         if best_arc < 0 and has_root and scores[first] > -np.inf:
             best, best_arc = scores[first], first
-        entering[m] = best
+        entering[m] = components.score[m] = best
         if best_arc >= 0:
             head[m] = arcs.head[best_arc]
 
@@ -201,6 +221,7 @@ def _choose_arc(
         best, best_arc = best_root, best_root_arc
     components.entering[c] = best
     if best_arc >= 0:
+        components.score[c] = scores[best_arc]
         components.head[c] = arcs.head[best_arc]
         components.modifier[c] = arcs.modifier[best_arc]
     return count
@@ -214,31 +235,51 @@ def best_arborescence_dense(scores: Float64s, single_root: bool, heads: Int32s) 
     """
     n_nodes = scores.shape[0]
     rows, modifiers = np.empty((n_nodes, n_nodes)), np.empty((n_nodes, n_nodes), np.int32)
-    for avoid_root in range(1 + single_root):
-        components = new_components(n_nodes)
-        if _choose_heads_dense(scores, avoid_root, components.entering, components.head) != FOUND:
-            return BAD_SCORE
-        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `grow_path`
-        while True:
-            word, bottom, depth = grow_path(components, word, bottom, n_nodes)
-            if word >= n_nodes:
-                break
-            if bottom < 0:
-                return NO_TREE
-            contract(components, bottom, depth, new)
-            _merge_columns(scores, components, bottom, depth, rows, modifiers, new)
-            _choose_row(rows[new - n_nodes], modifiers[new - n_nodes], avoid_root, components, new)
-            new += 1
-        expand(components, new, heads)
-        if not single_root or count_roots(heads) <= 1:
-            return FOUND
-    return NO_SINGLE_ROOT
+    status, components, new = _contract_dense(scores, 0, rows, modifiers, heads)
+    if status != FOUND or not single_root or count_roots(heads) <= 1:
+        return status
+    best = components.entering[:n_nodes]
+    while True:
+        status, components, new = _contract_dense(scores, 1, rows, modifiers, heads)
+        if status == FOUND and count_roots(heads) > 1:
+            status = NO_SINGLE_ROOT
+        lost = largest_loss(components, new, best) if status == FOUND else np.inf
+        if lost == np.inf:
+            return status
+        scores = scores.copy()
+        for h in range(n_nodes):
+            for m in range(1, n_nodes):
+                if best[m] - scores[h, m] > lost:
+                    scores[h, m] = -np.inf
 
 
 @kernel
-def _choose_heads_dense(scores: Float64s, avoid_root: int, entering: Float64s, head: Int32s) -> int:
-    """Choose the best head of every word, the lowest among equals; with avoid_root, root arcs only as a last resort."""
+def _contract_dense(
+    scores: Float64s, avoid_root: int, rows: Float64s, modifiers: Int32s, heads: Int32s
+) -> tuple[int, Components, int]:
+    """Find the best arborescence; return a status and the components."""
     n_nodes = scores.shape[0]
+    components = new_components(n_nodes)
+    new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `grow_path`
+    if _choose_heads_dense(scores, avoid_root, components) != FOUND:
+        return BAD_SCORE, components, new
+    while True:
+        word, bottom, depth = grow_path(components, word, bottom, n_nodes)
+        if word >= n_nodes:
+            expand(components, new, heads)
+            return FOUND, components, new
+        if bottom < 0:
+            return NO_TREE, components, new
+        contract(components, bottom, depth, new)
+        _merge_columns(scores, components, bottom, depth, rows, modifiers, new)
+        _choose_row(scores, rows[new - n_nodes], modifiers[new - n_nodes], avoid_root, components, new)
+        new += 1
+
+
+@kernel
+def _choose_heads_dense(scores: Float64s, avoid_root: int, components: Components) -> int:
+    """Choose the best head of every word, the lowest among equals; with avoid_root, root arcs only as a last resort."""
+    n_nodes, entering, head = scores.shape[0], components.entering, components.head
     for m in range(1, n_nodes):
         entering[m] = -np.inf
     for h in range(avoid_root, n_nodes):
@@ -254,6 +295,8 @@ def _choose_heads_dense(scores: Float64s, avoid_root: int, entering: Float64s, h
             if entering[m] == -np.inf:
                 entering[m] = scores[0, m]
                 head[m] = 0
+    for m in range(1, n_nodes):
+        components.score[m] = entering[m]
     return FOUND
 
 
@@ -290,7 +333,9 @@ def _merge_columns(
 
 
 @kernel
-def _choose_row(row: Float64s, modifier: Int32s, avoid_root: int, components: Components, c: int) -> None:
+def _choose_row(
+    scores: Float64s, row: Float64s, modifier: Int32s, avoid_root: int, components: Components, c: int
+) -> None:
     """Choose the best arc into contracted component c; with avoid_root, a root arc only as a last resort."""
     best_head = avoid_root
     for u in range(avoid_root, row.shape[0]):
@@ -300,4 +345,6 @@ def _choose_row(row: Float64s, modifier: Int32s, avoid_root: int, components: Co
         best_head = 0
     components.entering[c] = row[best_head]
     components.head[c] = best_head
-    components.modifier[c] = modifier[best_head]
+    if row[best_head] > -np.inf:
+        components.modifier[c] = modifier[best_head]
+        components.score[c] = scores[best_head, modifier[best_head]]

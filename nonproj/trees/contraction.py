@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.types import Int32s
+from nonproj.types import Float64s, Int32s
 
 _CONNECTED = -1  # state of a component whose best arcs lead back to the root
 
@@ -20,13 +20,15 @@ _CONNECTED = -1  # state of a component whose best arcs lead back to the root
 class Components(NamedTuple):
     """Contracted components: 0 .. N - 1 are the nodes, and each cycle gets the next number.
 
-    int32[2N] each, but for ``entering``, float64[2N].  ``entering``, ``head``, ``modifier``: the best arc into a
-    component and its score.  ``parent``: the component that contains this one.  ``top``: the outermost component of a
-    node.  ``state``: 0 if not visited, i > 0 if the i-th on the path, or `_CONNECTED`.  ``path``: the current path.
-    ``first``, ``last``, ``following``: the nodes of a component as a linked list that ends with -1.
+    int32[2N] each, but for ``entering`` and ``score``, float64[2N].  ``head``, ``modifier``, ``score``: the best arc
+    into a component.  ``entering``: its score less those of the arcs that it replaces.  ``parent``: the component that
+    contains this one.  ``top``: the outermost component of a node.  ``state``: 0 if not visited, i > 0 if the i-th on
+    the path, or `_CONNECTED`.  ``path``: the current path.  ``first``, ``last``, ``following``: the nodes of a
+    component as a linked list that ends with -1.
     """
 
     entering: np.ndarray
+    score: np.ndarray
     head: np.ndarray
     modifier: np.ndarray
     parent: np.ndarray
@@ -42,8 +44,10 @@ class Components(NamedTuple):
 def new_components(n_nodes: int) -> Components:
     """Return components of one node each, without best arcs; the root is connected."""
     rows = np.empty((9, 2 * n_nodes), np.int32)
-    entering = np.empty(2 * n_nodes)
-    components = Components(entering, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8])
+    entering, score = np.empty((2, 2 * n_nodes))
+    components = Components(
+        entering, score, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8]
+    )
     for m in range(n_nodes):
         components.parent[m] = -1
         components.modifier[m] = m
@@ -113,3 +117,20 @@ def expand(components: Components, n_components: int, heads: Int32s) -> None:
                 components.state[m] = 0
                 m = components.parent[m]
     heads[0] = -1
+
+
+@kernel
+def largest_loss(components: Components, n_components: int, best: Float64s) -> float:
+    """Return how far below the best arc into its word each arc of a best tree scores, at most.
+
+    But infinity unless some component has a best arc further below, whose score takes digits from those of others.  The
+    components were expanded; ``best`` float64[N] are the scores of the best arcs.
+    """
+    lost = most = 0.0
+    for c in range(1, n_components):
+        below = best[components.modifier[c]] - components.score[c]
+        most = max(most, below)
+        if components.state[c] != 0:  # the arc is in the tree
+            lost += below
+    lost += 1e-9 * lost
+    return lost if most > lost else np.inf

@@ -1,8 +1,8 @@
 """Lane of random instances against enumeration: certificates, bounds, lists and probabilities in all of the domain.
 
-Scores of any scale, some arcs masked by numbers from -1e4 to minus infinity, decoded by every decoder that certifies.
-Proofs are checked, too.
-What is expected comes from the rule of forbidden arcs and from all trees, in numbers of more digits.
+Scores of any scale, or each of its own, some arcs masked by numbers from -1e4 to minus infinity, are decoded by every
+decoder that certifies, with few iterations in each node or many.  Proofs are checked, too.  What is expected comes from
+the rule of forbidden arcs and from all trees, in numbers of more digits.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ import random
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from nonproj.dual import arrays as arrays_module
 from nonproj.dual.arrays import DecodedScores, decode_scores
 from nonproj.dual.check_proofs import Refused, check_line
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
-from nonproj.dual.options import SEARCH, DualOptions
+from nonproj.dual.domain import LOW_ARCS
+from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
 from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
@@ -66,9 +69,16 @@ class Exact(Lane):
         }[kind](draw, kind)
         return f"{kind}: {outcome}"
 
+    @staticmethod
+    def decode(draw: _Draw, *arguments: Any, **options: Any) -> DecodedScores:
+        """Decode arrays with the drawn limit of iterations, which is no option of users."""
+        limited = partial(SearchOptions, node_iterations=draw.limits.node_iterations)
+        with mock.patch.object(arrays_module, "SearchOptions", limited):
+            return decode_scores(*arguments, **options)
+
     def arrays(self, draw: _Draw, kind: str) -> str:
         """Decode arrays."""
-        n, k = draw.size(4), draw.size(20) if kind == "k best" else 1
+        n, k = draw.words(), draw.size(20) if kind == "k best" else 1
         arrays, labels = {"arc": draw.arcs(n)}, None
         if draw.chance(0.3):
             labels = draw.scores((n + 1, n + 1, draw.size(3)))
@@ -84,10 +94,10 @@ class Exact(Lane):
         allowed = naive_domain.allowed_trees(n, arrays["arc"], **options)
         used = naive_domain.used_scores(n, arrays, **options)
         try:
-            found = decode_scores(own, **higher, **options, k=k, label_scores=labels)
+            found = self.decode(draw, own, **higher, **options, k=k, label_scores=labels)
         except ValueError as error:
             return self.refused(error, allowed, draw)
-        proved = decode_scores(own, **higher, **options, k=k, label_scores=labels, proofs=True)
+        proved = self.decode(draw, own, **higher, **options, k=k, label_scores=labels, proofs=True)
         self.prove(proved.proofs, proved.certified)
         ranked = found.trees if k > 1 else [found]
         trees = [
@@ -96,7 +106,8 @@ class Exact(Lane):
         is_forbidden = naive_domain.forbidden(arrays["arc"][_are_arcs(n)])
         top = np.array([_highest(np.delete(arrays["arc"][:, m], m), is_forbidden) for m in range(1, n + 1)])
         heads = naive_trees.tree_array(n, **options)
-        expected = _Expected(heads, used, allowed, top, np.zeros(len(heads)))
+        rest = max((float(np.abs(values).max()) for values in higher.values()), default=0.0)
+        expected = _Expected(heads, used, allowed, top, np.zeros(len(heads)), rest if draw.mixed else 0.0)
         return self.compare(trees, expected, k)
 
     def parts(self, draw: _Draw, kind: str) -> str:
@@ -106,7 +117,7 @@ class Exact(Lane):
         n_arcs = len(space.arcs.head)
         scores = draw.scores(len(space))
         draw.mask(scores[:n_arcs])
-        options = DualOptions(single_root=draw.chance(0.5), projective=draw.chance(0.3))
+        options = DualOptions(draw.iterations, single_root=draw.chance(0.5), projective=draw.chance(0.3))
         chosen = [
             i
             for i, tree in enumerate(naive_trees.all_trees(n))
@@ -121,21 +132,23 @@ class Exact(Lane):
             if kind == "priced":
                 price = draw.scale * draw.number() ** 2
                 paid = price * np.array([not naive_trees.is_projective(tree) for tree in heads.tolist()])
-                ranked = [priced_search(space, scores, min(price, 1e9), options)] if price <= 1e9 else []
+                ranked = [priced_search(space, scores, min(price, 1e9), options, draw.limits)] if price <= 1e9 else []
             elif draw.chance(0.3):
                 k = draw.size(5)
-                ranked = k_best(space, scores, k, options)
+                ranked = k_best(space, scores, k, options, draw.limits)
+            elif draw.chance(0.2):
+                ranked = [dual_decomposition(space, scores, options)]
             else:
-                decode = dual_decomposition if draw.chance(0.2) else branch_and_bound
-                ranked = [decode(space, scores, options)]
+                ranked = [branch_and_bound(space, scores, options, draw.limits)]
         except ValueError as error:
             return self.refused(error, allowed, draw)
-        if ranked and np.isfinite(scores).all():
-            proved, proof = search_with_proof(space, scores, options, SEARCH, k, draw.number() ** 2)
+        if ranked:
+            proved, proof = search_with_proof(space, scores, options, draw.limits, k, draw.number() ** 2)
             self.prove(as_line(proof), proved[0].certified)
         trees = [(tree.tree, tree.score, tree.bound, tree.certified) for tree in ranked]
         top = np.array([_highest(scores[:n_arcs][space.arcs.modifier == m], is_forbidden) for m in range(1, n + 1)])
-        return self.compare(trees, _Expected(heads, used, allowed, top, paid), k) if trees else "no such price"
+        rest = float(np.abs(scores[n_arcs:]).max(initial=0.0)) if draw.mixed else 0.0
+        return self.compare(trees, _Expected(heads, used, allowed, top, paid, rest), k) if trees else "no such price"
 
     def probabilities(self, draw: _Draw, kind: str) -> str:
         """Compute first-order marginals."""
@@ -229,10 +242,14 @@ def _whole(found: DecodedScores | Decoded) -> np.ndarray:
 
 class _Expected:
     """All trees: heads int[T, N], the scores of the parts of each, first of its arcs by word, which trees are allowed,
-    the best scores of arcs into each word, and what each tree has to pay.  The values are scores less these prices."""
+    the best scores of arcs into each word, what each tree has to pay, and the largest score of parts that no tree may
+    have, but that counts for the tolerance.  The values are scores less these prices."""
 
-    def __init__(self, heads: np.ndarray, used: np.ndarray, allowed: np.ndarray, top: np.ndarray, paid: np.ndarray):
+    def __init__(
+        self, heads: np.ndarray, used: np.ndarray, allowed: np.ndarray, top: np.ndarray, paid: np.ndarray, rest: float
+    ):
         self.heads, self.used, self.allowed, self.top, self.paid = heads, used, allowed, top, paid
+        self.scale = LOW_ARCS * rest  # that of arcs that are not very low
         self.values = np.array([math.fsum(row) for row in np.column_stack([used, -paid]).tolist()])
 
     def exact(self, number: int) -> Fraction:
@@ -244,7 +261,7 @@ class _Expected:
         """Return what the tolerance refers to: sums of scores of some trees, relative to the best arcs."""
         relative = self.used[list(numbers)].copy()
         relative[:, : len(self.top)] -= self.top
-        return float(np.abs(relative).sum(axis=1).max())
+        return self.scale + float(np.abs(relative).sum(axis=1).max())
 
 
 class _Draw:
@@ -253,15 +270,21 @@ class _Draw:
     def __init__(self, rng: np.random.Generator):
         self.rng = rng
         self.scale = 10.0 ** rng.uniform(-30, 30) if rng.random() < 0.5 else 10.0 ** rng.uniform(-6, 6)
-        self.integers = rng.random() < 0.3
+        self.integers, self.mixed = rng.random() < 0.3, rng.random() < 0.3
+        self.limits = SEARCH._replace(node_iterations=int(rng.choice([1, 2, 3, 30])))
+        self.iterations = int(rng.choice([1, 10, 250]))
         self.masks = [MASKS[i] for i in rng.integers(len(MASKS), size=rng.integers(1, 3))]
         self.share = rng.choice([0.0, 0.2, 0.35, 0.6])
-        self.common = 1e-6 <= self.scale <= 1e6 and max(self.masks) <= -1e9
+        self.common = 1e-6 <= self.scale <= 1e6 and max(self.masks) <= -1e9 and not self.mixed
         """Whether the instance must not be refused."""
 
     def size(self, most: int) -> int:
         """A number from 1."""
         return int(self.rng.integers(1, most + 1))
+
+    def words(self) -> int:
+        """A number of words, seldom more than four."""
+        return int(self.rng.choice(6, p=[0.05, 0.2, 0.4, 0.3, 0.04, 0.01])) + 1
 
     def chance(self, share: float) -> bool:
         """True in this share of the cases."""
@@ -276,7 +299,11 @@ class _Draw:
         return float(self.rng.normal())
 
     def scores(self, shape: Any) -> np.ndarray:
-        """Scores: continuous, or small integers, which tie."""
+        """Scores: continuous, or small integers, which tie, or each of its own scale, of 23 powers of ten."""
+        if self.mixed and not self.integers:
+            highest = self.rng.choice([-12.0, 8.0])
+            values = 10.0 ** self.rng.uniform(-15.0, highest, shape)
+            return np.where((values > 1.0) | (self.rng.random(shape) < 0.5), -values, values)
         return self.scale * (self.rng.integers(-2, 3, shape) if self.integers else self.rng.normal(size=shape))
 
     def arcs(self, n: int) -> np.ndarray:

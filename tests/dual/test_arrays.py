@@ -326,3 +326,27 @@ def test_no_bound_is_below_the_exact_optimum(higher):
         assert found.certified and found.bounds - found.scores <= 1e-12 * np.abs(used).sum(axis=1).max()
         below += Fraction(float(found.scores)) < optimum
     assert below > 5
+
+
+def test_the_second_tree_is_exact_beside_arcs_that_are_very_low():
+    arcs = [[0, 0, 1e-13, 1.8e-13], [0, 0, -7e-14, 5e-14], [0, -5e-14, 0, -1e4], [0, -6e-14, -1e4, 0]]
+    assert [tree.heads.tolist() for tree in decode_scores(arcs, k=2).trees] == [[2, 0, 1], [3, 1, 0]]
+    arcs[2][1] = -np.inf  # now without a search
+    assert decode_scores(arcs).heads.tolist() == [3, 1, 0]
+
+
+def test_local_search_ends_where_gains_are_below_the_rounding_error():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        arcs = np.where(rng.random((5, 5)) < 0.7, -0.1, 1e-16 * rng.normal(size=(5, 5)))
+        grandparents = 1e-19 * rng.normal(size=(5, 5, 5))
+        found = decode_scores(arcs, None, grandparents, k=5)
+        assert [tree.score for tree in found.trees] == pytest.approx(
+            best(4, arcs, None, grandparents, True, False)[:5], abs=1e-15
+        )
+
+
+def test_ties_of_score_zero_are_certified():
+    """Where all that counts is 0 the tolerance is, too, so that no bound may be above its tree by rounding."""
+    found = decode_scores([[0, 0.1, 0], [0, 0, 0], [0, 0, 0]], grandparents=np.zeros((3, 3, 3)))
+    assert (found.heads.tolist(), found.scores, found.status) == ([0, 1], 0.1, "optimal")

@@ -11,9 +11,11 @@ from instances import seeds
 from problems import check_laws, draw_problem, trees_over
 
 import nonproj
+from nonproj.dual.check_proofs import check_line
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
 from nonproj.dual.domain import normalise_scores
-from nonproj.dual.options import DualOptions
+from nonproj.dual.options import SEARCH, DualOptions
+from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.trees.domain import forbidden_arcs, without_forbidden
@@ -179,3 +181,14 @@ def test_random_instances_against_enumeration(first, tmp_path):
     for number in range(first * 25, first * 25 + 5 * len(KINDS)):
         lane.case(generator("exact", 7, number), number)
     assert lane.notes["certified"] > 3 * lane.notes["not certified"]
+
+
+def test_forbidden_arcs_are_no_candidates_of_a_proof():
+    """Siblings may score so much that a tree with a forbidden arc would be the best one."""
+    parts = part_space(full_arc_space(2), "sibling")
+    scores = np.full(len(parts), 1e19)
+    scores[:4] = [-1e20, 1.0, 2.0, 3.0]
+    found, proof = search_with_proof(parts, scores, DualOptions(), SEARCH, 3)
+    assert (proof["candidates"], proof["outside"]) == ([[2], [0, 1]], "forbidden")
+    assert [tree.heads.tolist() for tree in found] == [[2, 0]]
+    check_line(as_line(proof))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from instances import seeds
 from naive_trees import part_numbers
-from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_problem, trees_over
+from problems import ALL_SETS, HIGHER_ORDER, KINDS, SECOND_ORDER, draw_problem, trees_over
 
 from nonproj.dual.decoding import branch_and_bound, k_best
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions, SearchOptions
@@ -50,6 +50,18 @@ def test_equals_enumeration(name, form, kind):
             assert tree.score <= tree.bound <= tree.score + 1e-6
         tried += 1
     assert tried >= 0.65 * len(chosen)
+
+
+@pytest.mark.parametrize("projective", [False, True])
+@pytest.mark.parametrize("name", SECOND_ORDER)
+def test_a_set_that_is_narrowed_to_one_tree_gives_it(name, projective):
+    """With a single iteration in each node, sets lose all arcs but those of a tree that has not been seen."""
+    options = DualOptions(max_iterations=1, projective=projective)
+    for seed in range(60):
+        parts, scores = draw_problem(np.random.default_rng(seed), 3 + seed % 2, name, "continuous", pruned=False)
+        found = k_best(parts, scores, 6, options, SearchOptions(node_iterations=1))
+        expected = ranked_scores(parts, scores, trees_over(parts.arcs, False, projective))[:6]
+        np.testing.assert_allclose([tree.score for tree in found], expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)

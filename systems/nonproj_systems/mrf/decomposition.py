@@ -65,7 +65,7 @@ def decompose(
     first_position = np.flatnonzero(forests.reference == np.arange(len(forests.node)))
     order = np.argsort(forests.node[first_position])
     for k in range(limits.max_iterations):
-        dual = float(_evaluate(graph, forests, scores, best, labels))
+        dual = float(_evaluate(graph, forests, scores, best, labels)) + field.rounding_error(k)
         squared_norm = float(_disagreement(forests, labels))
         solution = labels[first_position[order]]
         improve(graph, graph.unary, solution)

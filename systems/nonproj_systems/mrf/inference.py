@@ -150,10 +150,10 @@ def _by_trees(field: MRF, found: Inference, clock: Clock, max_iterations: int, t
 
 
 def _concluded(field: MRF, found: Inference, clock: Clock, tolerance: float) -> Inference:
-    """Set the status, from the score of the labels as the field itself has it."""
+    """Round the bound outward, and set the status, from the score of the labels as the field itself has it."""
     found.value = field.score(found.labels)
     if found.value > -np.inf:
-        found.bound = max(found.bound, found.value)
+        found.bound = max(found.bound, found.value) + field.rounding_error(2 * found.iterations)
         found.certified = found.bound - found.value <= tolerance * (1.0 + abs(found.value))
         found.status = OPTIMAL if found.certified else OPEN
     elif found.bound < field.lowest:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.trees.rounding import ROUNDOFF
 from nonproj.types import Int64s
 
 
@@ -135,6 +136,20 @@ class MRF:
             raise ValueError(f"a state for each of {self.n_nodes} nodes is expected, counted from 0")
         found = _score_labels(self.graph, labels)
         return float(found) if found >= self.lowest else -np.inf
+
+    def rounding_error(self, sweeps: int) -> float:
+        """Return how far a bound may be below the exact one, after this number of sweeps over all nodes and edges.
+
+        Each sweep replaces scores of nodes and edges by sums over their neighbours, none of which is larger than the
+        sum of the absolute values of all scores (Higham 2002, "Accuracy and stability of numerical algorithms", 4.2).
+        """
+        graph, first = self.graph, self.graph.first
+        largest = np.maximum.reduceat(np.where(np.isneginf(graph.unary), 0.0, np.abs(graph.unary)), first[:-1]).sum()
+        if self.n_edges:
+            begins, which = np.unique(graph.table, return_inverse=True)
+            largest += np.abs(graph.scale) @ np.maximum.reduceat(np.abs(graph.values), begins)[which]
+        terms = self.n_nodes + self.n_edges + 8 * (sweeps + int(np.diff(graph.start).max()))
+        return ROUNDOFF * terms * float(largest)
 
     def table(self, e: int) -> np.ndarray:
         """Return the scores of the pairs of states of an edge, a row for each state of its first end."""

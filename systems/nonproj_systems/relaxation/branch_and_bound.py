@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nonproj_systems.relaxation.evaluation import Evaluator
 from nonproj_systems.relaxation.primal import Completion, Proposal, Repair, complete
 from nonproj_systems.relaxation.problem import Problem
 from nonproj_systems.relaxation.solver import Limits, Method, RelaxationResult, solve
@@ -202,7 +203,13 @@ class _Search:
             self.result.nodes += 1
             if len(child) == self.problem.n_variables:
                 x = np.array([child[j] for j in range(len(child))], np.float64)
-                self.offer(*complete(self.problem, x), by=1e-9)
+                value, solution = complete(self.problem, x)
+                self.offer(value, solution, by=1e-9)
+                if value > -np.inf:  # it may have been rounded downward
+                    forced = Evaluator(self.problem.fixed(child, self.bonus))
+                    rounded = forced(np.zeros(self.problem.n_multipliers)).dual
+                    self.result.calls += forced.calls
+                    self.fathomed = max(self.fathomed, min(bound, rounded))
             elif self.possible(child, variable):
                 self.bound(self.problem.fixed(child, self.bonus), child, self.limits, found.best_multipliers, bound)
 

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from nonproj.trees.rounding import ROUNDOFF
 from nonproj_systems.relaxation.problem import Problem
 
 WRONG = 1e-6
 """Relative difference above which two values count as contradictory."""
+
+TERMS = 4
+"""Number of terms for each variable of an oracle, at most: its score, and those of the oracle's own part."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,10 @@ class Evaluation:
     Attributes
     ----------
     multipliers : ndarray of shape (n_multipliers,)
+    value : float
+        The maximum of the Lagrangian, as computed.
     dual : float
-        The maximum of the Lagrangian: an upper bound.
+        The same rounded outward: an upper bound.
     copies : ndarray of shape (C,), float64
         The variables chosen by the oracles, numbered as in `Problem.variable`.
     residual : ndarray of shape (n_multipliers,)
@@ -36,6 +42,7 @@ class Evaluation:
     """
 
     multipliers: np.ndarray
+    value: float
     dual: float
     copies: np.ndarray
     residual: np.ndarray
@@ -95,11 +102,29 @@ class Evaluator:
             if known is None or not np.array_equal(known, scores[part]):
                 self._call(i, scores[part])
                 called += 1
-        dual = sum(self._values) + problem.constant(multipliers)
+        value = sum(self._values) + problem.constant(multipliers)
+        dual = value + self.rounding_error(multipliers, scores)
         copies = self._copies.copy()
         residual = problem.residual(copies)
         projected = problem.projected(multipliers, residual)
-        return Evaluation(multipliers, dual, copies, residual, projected, tuple(self._solutions), called)
+        return Evaluation(multipliers, value, dual, copies, residual, projected, tuple(self._solutions), called)
+
+    def rounding_error(self, multipliers: np.ndarray, scores: np.ndarray) -> float:
+        """Return how far the computed maximum of the Lagrangian may be below the exact one.
+
+        A sum of ``k`` terms is off by at most ``k`` units of roundoff times the sum of their absolute values (Higham
+        2002, "Accuracy and stability of numerical algorithms", section 4.2).  The terms are the scores of each oracle's
+        variables, which are sums over multipliers themselves, and those of its own part: see `Oracle`.
+        """
+        problem, absolute = self.problem, np.abs(multipliers)
+        weights = problem.absolute_scores(absolute) * np.maximum(1.0, np.abs(self._copies))
+        error = float(absolute[problem.n_agreement :] @ np.abs(problem.constraints.rhs)) * (absolute.size + 2)
+        for i, oracle in enumerate(problem.oracles):
+            part, value = problem.part(i), abs(self._values[i])
+            of_scores = float(weights[part].sum())
+            size = TERMS * (part.stop - part.start + 2) + problem.most_terms
+            error += size * (of_scores + value + max(value + of_scores, getattr(oracle, "magnitude", 0.0)))
+        return ROUNDOFF * (error + len(problem.oracles) * float(np.abs(self._values).sum()))
 
     def _call(self, i: int, scores: np.ndarray) -> None:
         """Call one oracle, check its result, and keep it."""

@@ -146,6 +146,7 @@ class Chain:
         self.unary = np.atleast_2d(np.asarray(unary, np.float64))
         n, k = self.unary.shape
         self.pairwise = np.broadcast_to(np.asarray(pairwise, np.float64), (n - 1, k, k))
+        self.magnitude = float(np.abs(self.unary).max(axis=1).sum() + np.abs(self.pairwise).max(axis=(1, 2)).sum())
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, tuple[int, ...]]:
         """Return the maximum, the variables there, and the labels."""

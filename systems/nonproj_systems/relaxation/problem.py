@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 class Oracle(Protocol):
     """Maximises one part of the objective plus scores times the variables that it sees.
 
+    Its maximum may be rounded.  Bounds are rounded outward by as much as a few terms for each variable may be off that
+    are as large as the maximum; where the terms of its own part are larger and cancel, ``magnitude`` is at least the sum
+    of their absolute values.
+
     Some methods need more than the maximum: ``max_marginals``, ``marginals`` or ``quadratic``, as the oracles of
     `nonproj_systems.relaxation.oracles` have them.
     """
@@ -154,6 +158,8 @@ class Problem:
         self._linear = self.n_multipliers > self.n_agreement
         self.constant_terms = np.concatenate([np.zeros(self.n_agreement), self.constraints.rhs])
         self.seen_by = np.bincount(self.variable, minlength=self.n_variables)
+        self.most_terms = int(self.seen_by.max(initial=1)) + len(self.constraints.rhs)
+        self._absolute_matrix = abs(self.constraints.matrix)
 
     def part(self, i: int) -> slice:
         """Return the copies of oracle ``i``."""
@@ -166,6 +172,15 @@ class Problem:
         found += np.bincount(self._tied_to, weights=u, minlength=len(found))
         if self._linear:
             found[self.reference] -= self.constraints.matrix.T @ multipliers[self.n_agreement :]
+        return found
+
+    def absolute_scores(self, multipliers: np.ndarray) -> np.ndarray:
+        """Return the sum of the absolute values of the terms of each copy's score, from those of multipliers."""
+        found, u = np.zeros(len(self.variable)), multipliers[: self.n_agreement]
+        found[self.tied] = u
+        found += np.bincount(self._tied_to, weights=u, minlength=len(found))
+        if self._linear:
+            found[self.reference] += self._absolute_matrix.T @ multipliers[self.n_agreement :]
         return found
 
     def differences(self, copies: np.ndarray) -> np.ndarray:
@@ -260,6 +275,7 @@ class Shifted:
 
     def __init__(self, oracle: Oracle, scores: np.ndarray, constant: float):
         self._scores, self._constant = scores, constant
+        self.magnitude = getattr(oracle, "magnitude", 0.0) + float(np.abs(scores).sum()) + abs(constant)
         self.oracle: Any = oracle  # with as many methods as it has
         for name in ("max_marginals", "marginals", "quadratic"):
             if hasattr(oracle, name):

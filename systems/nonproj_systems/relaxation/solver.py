@@ -101,7 +101,7 @@ class RelaxationResult:
     primal_value : float
         Its objective; minus infinity without one.
     dual_bound : float
-        The lowest dual value: no solution has a higher objective.
+        The lowest dual value, rounded outward: no solution has a higher objective.
     agreed : bool
         Whether the oracles agreed and the constraints held with complementary slackness: the solution is optimal.
     certified : bool
@@ -304,7 +304,7 @@ class _Run:
     def find_primal(self, evaluation: Evaluation, agreed: bool) -> tuple[float, Any]:
         """Return this iteration's primal value and solution, or minus infinity."""
         dual, feasible = evaluation.dual, self.problem.feasible(evaluation.residual)
-        own = dual - float(evaluation.multipliers @ evaluation.residual) if feasible else -np.inf
+        own = evaluation.value - float(evaluation.multipliers @ evaluation.residual) if feasible else -np.inf
         if self.repair is None:
             return own, evaluation.solutions if feasible else None
         average = partial(self.average, evaluation)
