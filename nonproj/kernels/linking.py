@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, cast
 
+import numpy as np
 from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
@@ -19,6 +20,9 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_registry
 from numba.core.typed_passes import NativeLowering
+
+from nonproj.kernels.cache import KernelCache, uninterrupted
+from nonproj.kernels.folders import Folders
 
 _builder: Any = DefaultPassBuilder  # which has no types, as all of these
 _register_pass: Any = register_pass
@@ -36,10 +40,19 @@ _OPTIONS = {
 
 
 class Kernel(CPUDispatcher):
-    """Compiles a function for Python, and again, for linking, when another kernel calls it."""
+    """Compiles a function for Python, and again, for linking, when another kernel calls it.
 
-    def __init__(self, function: Callable[..., Any]):
+    Parameters
+    ----------
+    function : callable
+        The function.
+    find : callable
+        As for `KernelCache`.
+    """
+
+    def __init__(self, function: Callable[..., Any], find: Callable[[], Folders]):
         super().__init__(function, targetoptions=_OPTIONS, pipeline_class=_KernelCompiler)
+        self._cache = KernelCache(function, find)  # where numba's `cache=True` puts its own
         self._linked: _Linked | None = None
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -129,7 +142,8 @@ class _KernelLowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         """Generate the code of a function and its wrapper for Python."""
         state.flags.forceinline = state.flags.no_cpython_wrapper = False
-        done: bool = cast("Any", super()).run_pass(state)
+        with uninterrupted():
+            done: bool = cast("Any", super()).run_pass(state)
         return done
 
 
@@ -175,3 +189,30 @@ class _Library(JITCodeLibrary):
     def _finalize_final_module(self) -> None:
         """Be ready to be linked."""
         self._finalized = True
+
+
+def link_tested(find: Callable[[], Folders]) -> type[Kernel]:
+    """Return `Kernel`, after a small one was compiled, or loaded, and has returned the right numbers.
+
+    Raises
+    ------
+    Exception
+        Numba's private parts are not what this module needs.
+    """
+    tested = Kernel(_sum_and_doubles, find)
+    total, doubles = tested(np.arange(4.0))
+    if (total, doubles.tolist()) != (6.0, [0.0, 2.0, 4.0, 6.0]):
+        raise ValueError(f"a kernel returns {total} and {doubles}")
+    return Kernel
+
+
+def _sum_and_doubles(values: Any) -> Any:
+    """Return the sum of numbers, and each of them doubled: a kernel that calls another one, and makes an array."""
+    total, doubles = 0.0, np.zeros(len(values))
+    for i in range(len(values)):
+        total += values[i]
+        doubles[i] = _double(values[i])
+    return total, doubles
+
+
+_double: Any = Kernel(lambda value: 2.0 * value, lambda: Folders(None))

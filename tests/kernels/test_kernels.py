@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import nonproj
-from nonproj.kernels.kernel import source_digest
+from nonproj.kernels.folders import source_digest
 
 _SMALL = """
 import json, sys
-import nonproj.kernels.kernel as kernels
+import nonproj.kernels.folders as kernels
 from nonproj.parts.arcs import index_arcs, full_arc_space
 
 arcs = full_arc_space(3).head.tolist()
@@ -148,7 +148,7 @@ def test_kernels_of_another_package_depend_on_nonproj_and_not_the_reverse(name, 
 
 _OTHER = """
 import json, sys
-import nonproj.kernels.kernel as kernels
+import nonproj.kernels.folders as kernels
 from other.deep.kernels import limit
 
 folder = kernels.cache_folder(("other", __import__("pathlib").Path(sys.argv[1])))

@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import numpy as np
 from nonproj.trees.projective import is_projective
-from nonproj.kernels.kernel import compiling, is_cached
+from nonproj.kernels.folders import is_cached
+from nonproj.kernels.kernel import compiling
 print(is_cached("projective.is_projective"), end=" ")
 print(is_projective(np.array([-1, 0, 1], np.int32)), compiling.seconds > 0)
 """
