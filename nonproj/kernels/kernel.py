@@ -115,7 +115,7 @@ compiling = _Compiling()
 
 @cache
 def _linker() -> Callable[..., Any] | None:
-    """Return what compiles kernels as parts of those that call them; None if numba lacks a private part that it needs."""
+    """Return what links kernels into those that call them; None if numba's private parts are not what that needs."""
     if os.environ.get(PLAIN):
         return None
     try:

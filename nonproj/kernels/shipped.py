@@ -2,8 +2,8 @@
 
 They are compiled for a baseline processor, `CPU` with `FEATURES`, and are used if the processor has these features, and
 if everything that the compiled code depends on is the same: the sources of kernels, the versions of Python, numba and
-numpy, and numba's settings.  Otherwise, and for other argument types, kernels are compiled as usual.  Those in the user's own folder, for
-the processor at hand, come first.  ``packaging/kernels.py`` makes the package.
+numpy, and numba's settings.  Otherwise, and for other argument types, kernels are compiled as usual.  Those in the
+user's own folder, for the processor at hand, come first.  ``packaging/kernels.py`` makes the package.
 """
 
 from __future__ import annotations

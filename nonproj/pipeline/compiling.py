@@ -110,9 +110,10 @@ def compile_decoding(parser: Parser) -> None:
 
 _PROGRAM = f"""{START}
 import os, runpy, sys, threading
-threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()  # ends with the process that started it
+threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
 runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 """
+"""Runs a module, and ends with the process that started it, whose end of the pipe then closes."""
 
 
 @contextmanager
