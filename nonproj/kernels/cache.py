@@ -77,10 +77,6 @@ class KernelCache:
             with uninterrupted():
                 files.save(self._key(signature, compiled.codegen), _pack(compiled))
 
-    def flush(self) -> None:
-        """Remove everything that was saved."""
-        KernelFiles(self._function, self._find().own or _NOWHERE).flush()
-
     def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
         """Return argument types, processor, and a digest of the function."""
         cells = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
@@ -182,12 +178,6 @@ class KernelFiles:
         except OSError:
             with contextlib.suppress(OSError):
                 temporary.unlink()
-
-    def flush(self) -> None:
-        """Remove everything that was saved."""
-        start = self._folder / self._name
-        for path in start.parent.glob(f"{start.name}.*{ENDING}"):
-            path.unlink(missing_ok=True)
 
     def _digest(self, key: object) -> bytes:
         """Return a digest of what a file depends on besides the folder: part of its name, and its first bytes."""

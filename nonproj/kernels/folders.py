@@ -80,7 +80,7 @@ def source_digest(package: Path = _PACKAGE, user: tuple[str, Path] | None = None
     digest = hashlib.blake2b(digest_size=8)
     numpy = ".".join(np.__version__.split(".")[:2])
     versions = sys.implementation.cache_tag, sys.abiflags, numba.__version__, llvmlite.__version__, numpy
-    digest.update(f"{versions} {code_settings()}".encode())
+    digest.update(f"{versions} {code_settings()} {os.environ.get(PLAIN, '')}".encode())
     packages = {"nonproj": package} | (dict([user]) if user else {})
     for name, text in sorted(_kernel_sources(packages).items()):
         digest.update(name.encode())
@@ -197,11 +197,8 @@ def find_folders(package: str = "nonproj") -> Folders:
 @cache
 def _find(user: tuple[str, Path] | None, settings: str, ignored: bool, plain: bool) -> Folders:
     """Return the folders for some settings, which are found once."""
-    own = cache_folder(user)
-    if plain:
-        return Folders(own / "plain" if own and _make_private(own / "plain") else None)
-    foreign = user or ignored or numba.config.CPU_NAME or numba.config.CPU_FEATURES
-    return Folders(own, None if foreign else find_shipped(source_digest))
+    other = user or ignored or plain or numba.config.CPU_NAME or numba.config.CPU_FEATURES
+    return Folders(cache_folder(user), None if other else find_shipped(source_digest))
 
 
 def kept_in() -> Path | None:

@@ -1,7 +1,7 @@
 """Kernels that numba compiles in its usual way, where its private parts are not what `linking` and `cache` need.
 
 Compilation and calls take longer.  Numba's own cache lies in the folder of all kernels, whose name covers what numba
-does not check, and which nobody else can write to.
+does not check, and which nobody else can open.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def compile_plainly(function: Callable[..., Any], find: Callable[[], Folders]) -
         Returns the folders for numba's current settings, which a compilation may change.
     """
     folder, before = find().own, _config.CACHE_DIR
-    if folder is not None:
+    if folder and not folder.stat().st_mode & 0o077:  # numba does not look who could write to what it makes there
         _config.CACHE_DIR = str(folder)
         try:
             compiled = _njit(nogil=True, cache=True)(function)

@@ -5,8 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+import numba
 import pytest
 
 import nonproj
@@ -90,6 +92,37 @@ def test_a_changed_file_that_no_kernel_reaches_leaves_the_digest(name, tmp_path)
     source = package / name
     source.write_text(source.read_text() + "\n\nLIMIT = 1\n")
     assert source_digest(package) == before
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "changes"),
+    [("LOOP_VECTORIZE", 0, True), ("DEBUGINFO_DEFAULT", 1, True), ("CACHE_DIR", "x", False)],
+)
+def test_the_digest_covers_the_settings_of_numba_that_change_code(setting, value, changes, monkeypatch):
+    before = source_digest()
+    monkeypatch.setattr(numba.config, setting, value)
+    assert (source_digest() != before) == changes
+
+
+_SETTINGS = """
+from pathlib import Path
+from nonproj.kernels.folders import kept_in
+from nonproj.parts.arcs import full_arc_space
+
+before = kept_in()
+Path(".numba_config.yaml").write_text("opt: '0'")
+full_arc_space(3)
+print([any(folder.rglob("arcs.*.nbc")) for folder in (before, kept_in())], before != kept_in())
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+def test_the_folder_is_that_of_the_settings_with_which_numba_has_compiled(tmp_path):
+    """In somebody's own Python, numba reads its file again at each compilation."""
+    variables = {"NONPROJ_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(Path(nonproj.__file__).parents[1])}
+    command = [sys.executable, "-P", "-c", _SETTINGS]
+    run = partial(subprocess.run, capture_output=True, text=True, check=True, cwd=tmp_path, env=os.environ | variables)
+    assert run(command).stdout == "[False, True] True\n"
 
 
 OTHER = {
