@@ -21,7 +21,7 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 NUMBA = ".numba_config.yaml"
 TRACE = "chrome_trace: victim\nopt: '0'\ncache_dir: .\n"  # numba writes the trace when the process ends
 
-TRAPS = (
+TRAPS = (".env", ".netrc", "matplotlibrc", "setup.cfg", "pyproject.toml", "dask.yaml", "config.json")
     ".env",
     ".netrc",
     "matplotlibrc",
