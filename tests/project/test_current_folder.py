@@ -22,15 +22,6 @@ NUMBA = ".numba_config.yaml"
 TRACE = "chrome_trace: victim\nopt: '0'\ncache_dir: .\n"  # numba writes the trace when the process ends
 
 TRAPS = (".env", ".netrc", "matplotlibrc", "setup.cfg", "pyproject.toml", "dask.yaml", "config.json")
-    ".env",
-    ".netrc",
-    "matplotlibrc",
-    "setup.cfg",
-    "pyproject.toml",
-    "dask.yaml",
-    "distributed.yaml",
-    "config.json",
-)
 """Further files that libraries look for, some of them before they open them."""
 
 NAMED = re.compile(r"(a\.conllu|text\.txt|m|out\..*|\.nonproj-.*|\.m\..*|m\..*|__editable__.*)")
