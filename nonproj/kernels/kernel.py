@@ -124,7 +124,7 @@ def _linker() -> Callable[..., Any] | None:
         return link_tested(find_folders)
     except Exception as error:
         os.environ[PLAIN] = "1"  # for processes that this one starts
-        text = "kernels cannot be linked by numba %s (%s), so it compiles them as usual, which takes twice as long"
+        text = "numba %s has other internals (%s), so kernels are compiled and started more slowly"
         logging.getLogger("nonproj").warning(text, numba.__version__, one_line(f"{type(error).__name__}: {error}"))
         return None
 

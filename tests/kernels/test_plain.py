@@ -59,31 +59,55 @@ def call(cache: Path, *words: str, **variables: str) -> tuple[list, list[str]]:
     return json.loads(done.stdout), done.stderr.splitlines()
 
 
-BREAKS = [
+REMOVED = [
     ("numba.core.codegen:JITCodeLibrary",),
-    ("numba.core.caching:FunctionCache", "None"),
     ("numba.core.compiler:CompileResult._rebuild",),
-    ("numba.core.compiler:CompilerBase.__init__", "lambda self, *all, new: None"),
-    ("numba.core.event:register",),
-]
-BREAKS_TOO = [
-    ("numba.core.caching:CompileResultCacheImpl",),
-    ("numba.core.codegen:JITCodeLibrary._finalize_final_module", "lambda self: None"),
-    ("numba.core.compiler:CompilerBase",),
     ("numba.core.compiler:CompileResult._reduce", "lambda self: (1, 2)"),
-    ("numba.core.compiler:DefaultPassBuilder.define_nopython_pipeline",),
-    ("numba.core.compiler:Flags",),
+]
+REMOVED_TOO = [
+    ("llvmlite.binding:parse_assembly",),
+    ("numba.core.compiler:CompilerBase",),
     ("numba.core.compiler_machinery:register_pass",),
-    ("numba.core.dispatcher:Dispatcher.__init__", "lambda self, function: None"),
-    ("numba.core.dispatcher:Dispatcher.get_call_template",),
-    ("numba.core.event",),
     ("numba.core.registry:CPUDispatcher",),
     ("numba.core.runtime.nrt:rtsys",),
     ("numba.core.serialize:dumps",),
-    ("numba.core.target_extension:dispatcher_registry",),
-    ("numba.core.target_extension:jit_registry", "None"),
-    ("numba.core.target_extension:target_registry", "{}"),
+    ("numba.core.target_extension:CPU",),
+    ("numba.core.target_extension:dispatcher_registry", "None"),
+    ("numba.core.target_extension:jit_registry",),
+    ("numba.core.target_extension:target_registry",),
     ("numba.core.typed_passes:NativeLowering",),
-    ("numba.core.typed_passes:NativeLowering.run_pass", "lambda self, state: False"),
-    ("llvmlite.binding:parse_assembly",),
 ]
+"""Private parts of numba that it does not need itself where they are, and what stands there instead, if anything."""
+
+THOROUGH = [pytest.param(each, marks=pytest.mark.thorough) for each in REMOVED_TOO]
+
+
+@pytest.mark.parametrize("removed", REMOVED + THOROUGH, ids=lambda each: each[0].rpartition(".")[2])
+def test_numba_compiles_what_cannot_be_linked(removed, tmp_path):
+    (total, folder, compiled), (first, *others) = call(tmp_path / "cache", *removed)
+    assert (total, compiled, others) == (6.0, True, [])
+    assert first.startswith(f"numba {numba.__version__} has other internals (")
+    assert folder == call(tmp_path / "cache", NONPROJ_PLAIN_KERNELS="1")[0][1]
+
+
+def test_its_cache_is_in_the_same_trusted_folder_and_for_the_same_sources(tmp_path):
+    cache, plain = tmp_path / "cache", {"NONPROJ_PLAIN_KERNELS": "1"}
+    (total, folder, compiled), lines = call(cache, **plain)
+    assert (total, compiled, lines) == (6.0, True, []) and (cache / folder).stat().st_mode & 0o777 == 0o700
+    assert {path.relative_to(cache).parts[0] for path in cache.rglob("*.nb[ic]")} == {folder}
+    assert not list(tmp_path.glob("__pycache__"))
+    assert call(cache, **plain)[0] == [6.0, folder, False]
+    assert call(cache)[0][1] != folder  # linked code contains nothing that could be linked again
+    for path in cache.rglob("*.nb[ic]"):
+        path.write_bytes(b"damaged")
+    assert call(cache, **plain)[0] == [6.0, folder, True]
+    (cache / folder).chmod(0o755)
+    assert call(cache, **plain)[0] == [6.0, folder, True]
+
+
+@pytest.mark.thorough
+def test_the_trees_are_the_same(monkeypatch, tmp_path):
+    monkeypatch.setenv("NONPROJ_PLAIN_KERNELS", "1")
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path))
+    done = run("parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"))
+    assert (done.returncode, done.stdout.encode()) == (0, (GOLDEN / "pruned.conll").read_bytes())
