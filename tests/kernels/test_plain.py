@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
+from command import run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 ROOT = Path(__file__).resolve().parents[2]
