@@ -22,7 +22,7 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import llvmlite
 import numba
@@ -32,6 +32,7 @@ from nonproj.kernels.settings import code_settings
 from nonproj.kernels.shipped import ShippedKernels, find_shipped
 from nonproj.kernels.trust import OTHER_FOLDER, UntrustedError, follow, make_trusted
 
+_config: Any = numba.config  # whose attributes are made from the environment
 _PACKAGE = Path(__file__).parents[1]
 _DAY = 86400.0
 _MAKES_KERNELS = re.compile(rb"\nfrom nonproj\.kernels\.kernel import .*kernel")
@@ -197,13 +198,13 @@ def find_folders(package: str = "nonproj") -> Folders:
 @cache
 def _find(user: tuple[str, Path] | None, settings: str, ignored: bool, plain: bool) -> Folders:
     """Return the folders for some settings, which are found once."""
-    other = user or ignored or plain or numba.config.CPU_NAME or numba.config.CPU_FEATURES
+    other = user or ignored or plain or _config.CPU_NAME or _config.CPU_FEATURES
     return Folders(cache_folder(user), None if other else find_shipped(source_digest))
 
 
 def kept_in() -> Path | None:
     """Return the folder where this process caches compiled code; None if it caches or compiles none."""
-    return None if numba.config.DISABLE_JIT else find_folders().own
+    return None if _config.DISABLE_JIT else find_folders().own
 
 
 def count_cached() -> int:

@@ -148,4 +148,5 @@ with contextlib.suppress(Exception):  # without numba's events, compilation is n
     class _Listener(event.Listener):
         on_start, on_end = compiling.on_start, compiling.on_end
 
-    event.register("numba:compile", _Listener())
+    register: Callable[..., None] = event.register
+    register("numba:compile", _Listener())
