@@ -13,8 +13,7 @@ BOUNDS_OF_parts = tests/parts
 BOUNDS_OF_scoring = tests/scoring/test_scoring.py
 BOUNDS_OF_trees = tests/trees nonproj/trees
 
-# A set of tests that use all kinds of kernels, and of the commands.
-PLAIN_TESTS ?= tests/kernels tests/automata tests/parts tests/trees tests/dual tests/scoring tests/compatibility
+PLAIN_TESTS ?= tests/kernels/test_plain.py tests/automata tests/parts tests/trees tests/dual tests/scoring tests/pipeline
 
 .PHONY: test-bounds test-plain test-python test-encoder types
 

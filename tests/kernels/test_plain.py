@@ -21,7 +21,7 @@ PROGRAM = """
 import importlib, json, os, sys
 import numba, numpy as np
 
-module, _, name = sys.argv[1].partition(":")
+module, _, name = " ".join(sys.argv[1:2]).partition(":")
 if module:
     owner, names = importlib.import_module(module), name.split(".")
     for each in names[:-1]:
