@@ -10,10 +10,12 @@ such as ``np.zeros``: `_Target` makes numba compile them by `_link`, and equal o
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from numba import types
+from numba.core import serialize
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
@@ -26,6 +28,7 @@ from nonproj.kernels.folders import Folders
 
 _builder: Any = DefaultPassBuilder  # which has no types, as all of these
 _register_pass: Any = register_pass
+_serialize: Any = serialize
 
 _OPTIONS = {
     "nopython": True,
@@ -74,6 +77,11 @@ class _Linked(CPUDispatcher):
     def add_overload(self, compiled: Any) -> None:
         """Record the code for some argument types; Python has no access to it."""
         self.overloads[tuple(compiled.signature.args)] = compiled
+
+
+# A kernel that returns an array calls this function, for the array's type; Ctrl-C within it would come out as a
+# SystemError.  A dictionary in C executes no code of Python, where signals are handled.
+_serialize._numba_unpickle = lru_cache(maxsize=None)(_serialize._numba_unpickle)
 
 
 class _Target(CPU):
