@@ -20,7 +20,6 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 
-from nonproj.errors import one_line
 from nonproj.kernels.folders import PLAIN, find_folders
 from nonproj.kernels.plain import compile_plainly
 
@@ -36,6 +35,9 @@ standard error, unless logging is configured otherwise."""
 SILENT = "NONPROJ_SILENT"
 """If not empty, this environment variable suppresses the warning, because another process gives it."""
 
+
+_MOST = 200
+"""Characters of an error of numba in the line about its internals."""
 
 _log = logging.getLogger("nonproj.compiling")
 
@@ -125,7 +127,8 @@ def _linker() -> Callable[..., Any] | None:
     except Exception as error:
         os.environ[PLAIN] = "1"  # for processes that this one starts
         text = "numba %s has other internals (%s), so kernels are compiled and started more slowly"
-        logging.getLogger("nonproj").warning(text, numba.__version__, one_line(f"{type(error).__name__}: {error}"))
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:_MOST]  # numba's errors have many lines
+        logging.getLogger("nonproj").warning(text, numba.__version__, reason)
         return None
 
 

@@ -271,9 +271,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 OF_LIBRARIES = {
     "nonproj/kernels/cache.py: _reduce",  # numba's compiled code as data; a self-test finds whether it is that
-    "nonproj/kernels/cache.py: _rebuild",
     "nonproj/kernels/linking.py: _numba_unpickle",
-    "nonproj/kernels/plain.py: _cache",  # where numba's `cache=True` puts the cache of a function
 }
 
 PUBLIC = NOT_PRIVATE | {"_", "_exit"}

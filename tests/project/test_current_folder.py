@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,7 +12,6 @@ import pytest
 import toy
 from command import run
 
-from nonproj.kernels import folders
 from nonproj.pipeline.compiling import helper
 from nonproj.workers.processes import Processes
 
@@ -42,11 +40,9 @@ def traps(tmp_path, monkeypatch) -> Path:
 )
 def test_commands_take_no_settings_of_numba_from_it(settings, traps):
     (traps / NUMBA).write_text(settings)
-    before = set(os.listdir(folders.own_folder()))
     done = run("parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"))
     assert (done.returncode, done.stdout.encode()) == (0, (GOLDEN / "pruned.conll").read_bytes())
     assert "umba" not in done.stderr and (traps / "victim").read_text() == "precious"
-    assert set(os.listdir(folders.own_folder())) == before
 
 
 def test_the_processes_that_they_start_take_none_either(traps):
