@@ -77,8 +77,8 @@ class SentenceNetwork(NamedTuple):
 
     def encode(self, table: TokenTable, usage: Usage) -> EncodedText:
         """Return the text of a table of tokens as the network reads it."""
-        *arrays, vectors = _encode(table, usage, self.rows)
-        known, nodes = KnownWords(*arrays[:3]), PieceNodes(*arrays[3:])
+        found = _encode(table, usage, self.rows)
+        known, nodes, vectors = KnownWords(*found[:3]), PieceNodes(*found[3:7]), found[7]
         if self.context:
             return EncodedText(known, nodes, self.context.sums(vectors, (nodes.first, nodes.end)))
         return EncodedText(known, nodes, np.zeros((len(vectors), 0), np.int32))
