@@ -25,9 +25,8 @@ import numpy as np  # noqa: E402
 
 from nonproj import __version__  # noqa: E402
 from nonproj.kernels import shipped  # noqa: E402
-from nonproj.kernels.cache import ENDING  # noqa: E402
+from nonproj.kernels.folders import ENDING, source_digest  # noqa: E402
 from nonproj.kernels.interpreters import environment, python  # noqa: E402
-from nonproj.kernels.kernel import shipped_digest  # noqa: E402
 from nonproj.model.wheel import write_package  # noqa: E402
 
 COMMAND = tuple(python("-m", "nonproj", "compile", "-q"))
@@ -47,7 +46,7 @@ def members(folder: Path) -> dict[str, bytes]:
     target = shipped.Target(
         llvmlite.binding.get_process_triple(), shipped.CPU, ",".join(f"+{feature}" for feature in shipped.FEATURES)
     )
-    facts = target._asdict() | {"digest": shipped_digest()}
+    facts = target._asdict() | {"digest": source_digest()}
     files = {
         "__init__.py": b'"""Compiled kernels of nonproj."""\n',
         shipped.TARGET: json.dumps(facts, indent=2).encode() + b"\n",

@@ -14,7 +14,7 @@ from pathlib import Path
 from runpy import run_module, run_path
 from typing import NoReturn
 
-from nonproj.kernels.kernel import kept_in
+from nonproj.kernels.folders import kept_in
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from toy import draw_sentence
 
-from nonproj.automata.general import check_automata, decode_paths, new_paths
+from nonproj.automata.general import HalfWorkspace, Paths, _path_arrays, check_automata, decode_paths
 from nonproj.dual.domain import with_scale
 from nonproj.dual.options import DEFAULTS, SEARCH
 from nonproj.dual.problem import TablesProblem
@@ -177,7 +177,8 @@ def tree_paths(arcs, automata, scores, heads):
     """The best paths on which the automata take the arcs of a tree and no others; their values sum to its score."""
     automata = check_automata(arcs, automata)
     forced = (np.array(heads)[arcs.modifier] == arcs.head).astype(np.int8)
-    work, paths = new_paths(arcs, automata)
+    arrays = _path_arrays(arcs, automata)
+    work, paths = HalfWorkspace(*arrays[:3]), Paths(*arrays[3:])
     decode_paths(arcs, automata, np.ascontiguousarray(scores), forced, np.ones(len(heads), np.bool_), work, paths)
     if forced.sum() != len(heads) - 1:
         paths.values[:] = -np.inf

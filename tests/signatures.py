@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numba
+
 
 def is_kernel(node: ast.AST) -> bool:
     """Return whether a function is compiled."""
@@ -52,3 +54,15 @@ def signatures(kernels: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
 def missed(kernels: Iterable[tuple[str, Any]]) -> list[str]:
     """Return the kernels that this process has compiled, because the cache did not have them."""
     return [name for name, kernel in kernels if kernel.stats.cache_misses]
+
+
+def returning_classes(kernels: Iterable[tuple[str, Any]]) -> list[str]:
+    """Return the kernels that return a named tuple, alone or in a tuple."""
+    found = {name: [each.return_type for each in kernel.nopython_signatures] for name, kernel in kernels}
+    return [name for name, types in found.items() if any(map(_has_class, types))]
+
+
+def _has_class(kind: Any) -> bool:
+    """Return whether a type is that of a named tuple, or of a tuple with one."""
+    inner = kind if isinstance(kind, numba.types.BaseTuple) else ()
+    return hasattr(kind, "instance_class") or any(map(_has_class, inner))

@@ -13,10 +13,15 @@ BOUNDS_OF_parts = tests/parts
 BOUNDS_OF_scoring = tests/scoring/test_scoring.py
 BOUNDS_OF_trees = tests/trees nonproj/trees
 
-.PHONY: test-bounds test-python test-encoder types
+PLAIN_TESTS ?= tests/kernels/test_plain.py tests/automata tests/parts tests/trees tests/dual tests/scoring tests/pipeline
+
+.PHONY: test-bounds test-plain test-python test-encoder types
 
 test-bounds: $(TOOLS) ## run the tests of kernels with array bounds checks
 	@$(if $(BOUNDS_TESTS),NUMBA_BOUNDSCHECK=1 $(PYTEST) $(BOUNDS_TESTS) -k 'not integer_program and not sizes' $(ARGS),:)
+
+test-plain: $(TOOLS) ## run the tests of kernels that numba compiles by itself, as with unknown versions of it; takes minutes
+	@NONPROJ_PLAIN_KERNELS=1 $(PYTEST) $(PLAIN_TESTS) $(ARGS)
 
 test-python: $(TOOLS) ## run the tests of decoders and scores without compilation, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)
@@ -27,4 +32,4 @@ test-encoder: $(TOOLS) $(WARM) $(TORCH) ## run the tests of fine-tuning encoders
 types: $(TOOLS) ## check the types
 	@"$(BIN)/python" -m mypy
 
-test-all: test-bounds test-python types
+test-all: test-bounds test-plain test-python types

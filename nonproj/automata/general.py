@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import as_array, subset
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
-from nonproj.types import ArcSpace, Bools, Float64s, Int8s, PartSpace
+from nonproj.types import ArcSpace, Bools, Float64s, Int8s, Int32s, PartSpace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -148,7 +148,8 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike) -> Pat
     (array([0, 0, 1, 0], dtype=int8), array([0, 0, 1, 0], dtype=int32))
     """
     automata, scores = check_automata(arcs, automata), check_arc_scores(arcs, scores)
-    work, paths = new_paths(arcs, automata)
+    arrays = _path_arrays(arcs, automata)
+    work, paths = HalfWorkspace(*arrays[:3]), Paths(*arrays[3:])
     free, every = np.full(len(arcs.head), FREE, np.int8), np.ones(len(paths.values), np.bool_)
     decode_paths(arcs, automata, scores, free, every, work, paths)
     return paths
@@ -157,14 +158,23 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike) -> Pat
 @kernel
 def new_paths(arcs: ArcSpace, automata: HeadAutomata) -> tuple[HalfWorkspace, Paths]:
     """Return the arrays that decoding writes to; they can be reused."""
+    arrays = _path_arrays(arcs, automata)
+    return HalfWorkspace(*arrays[:3]), Paths(*arrays[3:])
+
+
+@kernel
+def _path_arrays(
+    arcs: ArcSpace, automata: HeadAutomata
+) -> tuple[Float64s, Float64s, Int32s, Int8s, Int32s, Int32s, Float64s]:
+    """Return the arrays of `HalfWorkspace` and of `Paths`."""
     n_nodes, n_arcs = arcs.start.shape[0] - 1, arcs.head.shape[0]
     states, steps = np.int64(1), np.int64(0)
     for q in range(2 * n_nodes):
         size = np.int64(automata.state_start[q + 1] - automata.state_start[q])
         states, steps = max(states, size), max(steps, size * (arcs.out_start[q + 1] - arcs.out_start[q]))
-    work = HalfWorkspace(np.empty(states), np.empty(states), np.empty(steps, np.int32))
+    half = np.empty(states), np.empty(states), np.empty(steps, np.int32)
     z, state = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int32)
-    return work, Paths(z, state, np.zeros(2 * n_nodes, np.int32), np.zeros(n_nodes))
+    return half + (z, state, np.zeros(2 * n_nodes, np.int32), np.zeros(n_nodes))
 
 
 def restrict_automata(arcs: ArcSpace, automata: HeadAutomata, keep: np.ndarray) -> HeadAutomata:

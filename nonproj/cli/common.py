@@ -20,7 +20,8 @@ from nonproj.evaluation.calibration import no_classifier
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import OpenedInput, identity, is_direct, open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
-from nonproj.kernels.kernel import NOTICE, compiling, count_cached
+from nonproj.kernels.folders import count_cached
+from nonproj.kernels.kernel import NOTICE, compiling
 from nonproj.model.installed import located
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig

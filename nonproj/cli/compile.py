@@ -10,16 +10,14 @@ from nonproj.cli.common import counting_kernels
 from nonproj.cli.plugins import warm_ups
 from nonproj.cli.warmup import compile_everything
 from nonproj.errors import FileError
-from nonproj.kernels.cache import KernelFiles
-from nonproj.kernels.kernel import IGNORED, kept_in
+from nonproj.kernels.folders import IGNORED, kept_in
 
 
 def run(options: argparse.Namespace) -> int:
     """Compile all kernels of the installed distributions for this processor, and print the cache folder."""
     if not kept_in():
         raise FileError("NONPROJ_CACHE", "there is no folder for compiled kernels; set this variable to one")
-    os.environ[IGNORED] = "1"  # for processes that this one starts
-    KernelFiles.ignore_shipped()
+    os.environ[IGNORED] = "1"  # for processes that this one starts, too
     others = warm_ups()
     with counting_kernels():
         compile_everything()

@@ -14,53 +14,99 @@ import inspect
 import logging
 import os
 import pickle
+import signal
+import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, BinaryIO, ClassVar, cast
+from typing import Any, BinaryIO
 
 import llvmlite.binding
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.compiler import CompileResult
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
-from nonproj.kernels.shipped import ShippedKernels
+from nonproj.kernels.folders import ENDING, Folders
 from nonproj.kernels.trust import UntrustedError, check_trusted
 
-ENDING = ".nbc"
+_NOWHERE = Path(os.devnull)  # in which there is nothing, and where nothing can be made
 _binding: Any = llvmlite.binding
+_rebuild: Callable[..., Any] = CompileResult._rebuild
 _dumps: Callable[[object], bytes] = dumps
 
 
-class KernelCache(FunctionCache):
-    """Replaces numba's cache of a function.
+class KernelCache:
+    """The cache of a function, as numba's dispatchers use one.
 
     Parameters
     ----------
     function : callable
         The compiled function.
-    folder : Path
-        The folder of all kernels; its name covers everything they depend on besides their own source.
-    shipped : ShippedKernels, optional
-        Kernels to use where the folder has none.
+    find : callable
+        Returns the folders for numba's current settings, which a compilation may change.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path, shipped: ShippedKernels | None = None):
-        # The attributes of numba's class, whose methods compute keys and serialize compiled code.
-        self._name, self._py_func = repr(function), function
-        self._impl, self._cache_path, self._enabled = _Packing(function, folder), str(folder), True
-        self._cache_file: Any = KernelFiles(function, folder, shipped)
+    def __init__(self, function: Callable[..., Any], find: Callable[[], Folders]):
+        self._function, self._find = function, find
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    @property
+    def cache_path(self) -> str:
+        """The folder."""
+        return str(self._find().own)
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the compiled code for some argument types, or None.
 
-        Numba's own method first imports its whole compiler, which takes a fifth of a second; machine code only needs
+        Numba's own cache first imports the whole compiler, which takes a fifth of a second; machine code only needs
         the counts of references.
         """
         rtsys.initialize(target_context)
-        return cast("Any", self)._load_overload(sig, target_context)
+        own, shipped = self._find()
+        files, key = KernelFiles(self._function, own or _NOWHERE), self._key(signature, target_context.codegen())
+        with uninterrupted():
+            found: Any = files.load(key)
+            if found is None and shipped:
+                found = files.load_trusted(shipped.folder, (signature, tuple(shipped.target), key[2]))
+            return found and _rebuild(target_context, *found)
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Save the compiled code for some argument types, unless it contains addresses in this process."""
+        if not compiled.library.has_dynamic_globals:
+            files = KernelFiles(self._function, self._find().own or _NOWHERE)
+            with uninterrupted():
+                files.save(self._key(signature, compiled.codegen), _pack(compiled))
+
+    def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
+        """Return argument types, processor, and a digest of the function."""
+        cells = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
+        digest = hashlib.sha256(self._function.__code__.co_code + _dumps(cells)).hexdigest()
+        return signature, codegen.magic_tuple(), digest
+
+
+def _pack(compiled: Any) -> tuple[Any, ...]:
+    """Return what is saved: empty functions replace the bitcode for linking, of which only the names are needed."""
+    (name, kind, (machine_code, _)), function, *rest = compiled._reduce()
+    names = function.llvm_func_name, function.llvm_cpython_wrapper_name
+    empty = _binding.parse_assembly("".join(f'define void @"{each}"() {{ ret void }}\n' for each in names))
+    return (name, kind, (machine_code, empty.as_bitcode())), function, *rest
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Deliver Ctrl-C at the end: LLVM ignores exceptions in what it calls, and executes code that is not complete."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    received: list[tuple[Any, ...]] = []
+    signal.signal(signal.SIGINT, lambda *arguments: received.append(arguments))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if received:
+        before(*received[0])
 
 
 class KernelFiles:
@@ -68,8 +114,10 @@ class KernelFiles:
 
     Parameters
     ----------
-    function, folder, shipped
-        As for `KernelCache`.
+    function : callable
+        The compiled function.
+    folder : Path
+        The folder of all kernels.
 
     Examples
     --------
@@ -81,33 +129,17 @@ class KernelFiles:
     code None
     """
 
-    use_shipped: ClassVar[bool] = True
-    """Whether this process uses shipped kernels; else it compiles for its own processor."""
-
-    def __init__(self, function: Callable[..., Any], folder: Path, shipped: ShippedKernels | None = None):
+    def __init__(self, function: Callable[..., Any], folder: Path):
         self._path, line = inspect.getfile(function), function.__code__.co_firstlineno
         package = function.__module__.rpartition(".")[0] or "others"
-        name = Path(package) / f"{Path(self._path).stem}.{function.__qualname__}-{line}"
-        self._name, self._folder, self._shipped = name, folder, shipped
-
-    @classmethod
-    def ignore_shipped(cls) -> None:
-        """Compile for this processor from now on."""
-        cls.use_shipped = False
+        self._name = Path(package) / f"{Path(self._path).stem}.{function.__qualname__}-{line}"
+        self._folder = folder
 
     def load(self, key: object) -> object | None:
-        """Return the data saved for a key, else those shipped for it, or None; a damaged file counts as missing."""
-        found = self._load_own(key)
-        shipped = self._shipped if KernelFiles.use_shipped else None
-        if found is None and shipped and isinstance(key, tuple) and len(key) == 3:
-            other = (key[0], tuple(shipped.target), key[2])  # argument types, processor, digest of the function
-            digest = self._digest(other)
-            with contextlib.suppress(OSError), open(self._file(digest, shipped.folder), "rb") as stream:
-                found = _read(stream, digest, other)
-        return found
+        """Return the data saved for a key, or None; a damaged file counts as missing.
 
-    def _load_own(self, key: object) -> object | None:
-        """Return the data that this user has saved for a key, or None; files that others can change are reported."""
+        Files that others can change are reported.
+        """
         digest = self._digest(key)
         path = self._file(digest, self._folder)
         try:
@@ -120,6 +152,13 @@ class KernelFiles:
             self._report(error)
         except OSError:
             pass
+        return None
+
+    def load_trusted(self, folder: Path, key: object) -> object | None:
+        """Return the data for a key in another folder, which is trusted, or None."""
+        digest = self._digest(key)
+        with contextlib.suppress(OSError), open(self._file(digest, folder), "rb") as stream:
+            return _read(stream, digest, key)
         return None
 
     def save(self, key: object, data: object) -> None:
@@ -139,12 +178,6 @@ class KernelFiles:
         except OSError:
             with contextlib.suppress(OSError):
                 temporary.unlink()
-
-    def flush(self) -> None:
-        """Remove everything that was saved."""
-        start = self._folder / self._name
-        for path in start.parent.glob(f"{start.name}.*{ENDING}"):
-            path.unlink(missing_ok=True)
 
     def _digest(self, key: object) -> bytes:
         """Return a digest of what a file depends on besides the folder: part of its name, and its first bytes."""
@@ -172,25 +205,6 @@ def _read(stream: BinaryIO, digest: bytes, key: object) -> object | None:
                 found: object = data
                 return found
     return None
-
-
-class _Packing(CompileResultCacheImpl):
-    """Serializes compiled code."""
-
-    def __init__(self, function: Callable[..., Any], folder: Path):
-        self._lineno = function.__code__.co_firstlineno
-        self._locator = SimpleNamespace(
-            _py_file=inspect.getfile(function),
-            ensure_cache_path=lambda: None,  # `KernelFiles.save` makes the folder
-            get_cache_path=lambda: str(folder),
-        )
-
-    def reduce(self, compiled: Any) -> tuple[Any, ...]:
-        """Return what is saved: empty functions replace the bitcode for linking, of which only the names are needed."""
-        (name, kind, (machine_code, _)), function, *rest = cast("Any", super()).reduce(compiled)
-        names = function.llvm_func_name, function.llvm_cpython_wrapper_name
-        empty = _binding.parse_assembly("".join(f'define void @"{each}"() {{ ret void }}\n' for each in names))
-        return (name, kind, (machine_code, empty.as_bitcode())), function, *rest
 
 
 @cache

@@ -10,9 +10,12 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from nonproj.kernels.kernel import TEMPORARY, kept_in
+from nonproj.kernels.folders import TEMPORARY, kept_in
 
 _ROOT = str(Path(__file__).resolve().parents[2])
+
+START = "from nonproj.kernels.settings import ignore_current_folder; ignore_current_folder()"
+"""The first statement of a program of ours that imports numba, unless it is the command line, which begins with it."""
 
 
 def python(*words: str) -> list[str]:

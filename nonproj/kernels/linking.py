@@ -10,9 +10,12 @@ such as ``np.zeros``: `_Target` makes numba compile them by `_link`, and equal o
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, ClassVar, cast
 
+import numpy as np
 from numba import types
+from numba.core import serialize
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
@@ -20,8 +23,12 @@ from numba.core.registry import CPUDispatcher
 from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_registry
 from numba.core.typed_passes import NativeLowering
 
+from nonproj.kernels.cache import KernelCache, uninterrupted
+from nonproj.kernels.folders import Folders
+
 _builder: Any = DefaultPassBuilder  # which has no types, as all of these
 _register_pass: Any = register_pass
+_serialize: Any = serialize
 
 _OPTIONS = {
     "nopython": True,
@@ -36,10 +43,19 @@ _OPTIONS = {
 
 
 class Kernel(CPUDispatcher):
-    """Compiles a function for Python, and again, for linking, when another kernel calls it."""
+    """Compiles a function for Python, and again, for linking, when another kernel calls it.
 
-    def __init__(self, function: Callable[..., Any]):
+    Parameters
+    ----------
+    function : callable
+        The function.
+    find : callable
+        As for `KernelCache`.
+    """
+
+    def __init__(self, function: Callable[..., Any], find: Callable[[], Folders]):
         super().__init__(function, targetoptions=_OPTIONS, pipeline_class=_KernelCompiler)
+        self._cache = KernelCache(function, find)  # where numba's `cache=True` puts its own
         self._linked: _Linked | None = None
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -61,6 +77,11 @@ class _Linked(CPUDispatcher):
     def add_overload(self, compiled: Any) -> None:
         """Record the code for some argument types; Python has no access to it."""
         self.overloads[tuple(compiled.signature.args)] = compiled
+
+
+# A kernel that returns an array calls this function, for the array's type; Ctrl-C within it would come out as a
+# SystemError.  A dictionary in C executes no code of Python, where signals are handled.
+_serialize._numba_unpickle = lru_cache(maxsize=None)(_serialize._numba_unpickle)
 
 
 class _Target(CPU):
@@ -129,7 +150,8 @@ class _KernelLowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         """Generate the code of a function and its wrapper for Python."""
         state.flags.forceinline = state.flags.no_cpython_wrapper = False
-        done: bool = cast("Any", super()).run_pass(state)
+        with uninterrupted():
+            done: bool = cast("Any", super()).run_pass(state)
         return done
 
 
@@ -175,3 +197,30 @@ class _Library(JITCodeLibrary):
     def _finalize_final_module(self) -> None:
         """Be ready to be linked."""
         self._finalized = True
+
+
+def link_tested(find: Callable[[], Folders]) -> type[Kernel]:
+    """Return `Kernel`, after a small one was compiled, or loaded, and has returned the right numbers.
+
+    Raises
+    ------
+    Exception
+        Numba's private parts are not what this module needs.
+    """
+    tested = Kernel(_sum_and_doubles, find)
+    total, doubles = tested(np.arange(4.0))
+    if (total, doubles.tolist()) != (6.0, [0.0, 2.0, 4.0, 6.0]):
+        raise ValueError(f"a kernel returns {total} and {doubles}")
+    return Kernel
+
+
+def _sum_and_doubles(values: Any) -> Any:
+    """Return the sum of numbers, and each of them doubled: a kernel that calls another one, and makes an array."""
+    total, doubles = 0.0, np.zeros(len(values))
+    for i in range(len(values)):
+        total += values[i]
+        doubles[i] = _double(values[i])
+    return total, doubles
+
+
+_double: Any = Kernel(lambda value: 2.0 * value, lambda: Folders(None))

@@ -1,31 +1,26 @@
 """Precompiled kernels, in the package ``nonproj-kernels``, so that the first parse compiles nothing.
 
 They are compiled for a baseline processor, `CPU` with `FEATURES`, and are used if the processor has these features, and
-if everything that the compiled code depends on is the same: the sources of kernels and the versions of Python, numba
-and numpy.  Otherwise, and for other argument types, kernels are compiled as usual.  Those in the user's own folder, for
-the processor at hand, come first.  ``packaging/kernels.py`` makes the package.
+if everything that the compiled code depends on is the same: the sources of kernels, the versions of Python, numba and
+numpy, and numba's settings.  Otherwise, and for other argument types, kernels are compiled as usual.  Those in the
+user's own folder, for the processor at hand, come first.  ``packaging/kernels.py`` makes the package.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import llvmlite.binding
-import numba
-import numpy as np
 
 PACKAGE = "nonproj_kernels"
 """The import package with the files; nothing in it is executed but compiled kernels."""
 
 TARGET = "target.json"
-"""Its description: the fields of `Target`, and ``digest``, the result of `digest_of` for the sources."""
+"""Its description: the fields of `Target`, and ``digest``, that of everything else that the code depends on."""
 
 CPU = "x86-64-v3"
 """The processor that kernels are compiled for: Intel's since Haswell, AMD's since Excavator."""
@@ -64,44 +59,24 @@ class ShippedKernels(NamedTuple):
     target: Target
 
 
-def digest_of(sources: Iterable[tuple[str, bytes]]) -> str:
-    """Return a digest of everything that compiled code depends on besides the processor, 16 hexadecimal digits.
-
-    Parameters
-    ----------
-    sources : iterable of (str, bytes)
-        Name and text of each module that a kernel can reach.
-    """
-    digest = hashlib.blake2b(digest_size=8)
-    numpy = ".".join(np.__version__.split(".")[:2])
-    digest.update(f"{sys.implementation.name} {sys.version_info[:2]} {numba.__version__} {numpy}".encode())
-    for name, text in sorted(sources):
-        digest.update(name.encode())
-        digest.update(text)
-    return digest.hexdigest()
-
-
-def find_shipped(sources: Callable[[], dict[str, bytes]], flags: Sequence[str] = ()) -> ShippedKernels | None:
+def find_shipped(digest: Callable[[], str]) -> ShippedKernels | None:
     """Return the installed kernels if this process can use them, else None.
 
     Parameters
     ----------
-    sources : callable
-        Returns name and text of each module that a kernel can reach; called only if there are kernels.
-    flags : sequence of str
-        Environment variables that change the generated code: none may be set.
+    digest : callable
+        Returns the digest that they must have; called only if there are kernels.
     """
     spec = find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations or any(map(os.environ.get, flags)):
+    if spec is None or not spec.submodule_search_locations:
         return None
     folder = Path(list(spec.submodule_search_locations)[0])
     try:
         facts = json.loads((folder / TARGET).read_text(encoding="utf-8"))
         target = Target(*(str(facts[name]) for name in Target._fields))
-        digest = facts["digest"]
+        usable = facts["digest"] == digest() and _runs_here(target)
     except (OSError, ValueError, LookupError, TypeError):  # not complete, or not ours
         return None
-    usable = digest == digest_of(sources().items()) and _runs_here(target)
     return ShippedKernels(folder, target) if usable else None
 
 

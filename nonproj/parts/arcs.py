@@ -155,9 +155,14 @@ def _integers(values: ArrayLike, name: str) -> Int64s:
     return array.astype(np.int64)
 
 
-@kernel
 def index_arcs(mask: Bools) -> ArcSpace:
     """Index the arcs of a mask[h, m]: by modifier, and outward from each head."""
+    return ArcSpace(*_index_arcs(mask))
+
+
+@kernel
+def _index_arcs(mask: Bools) -> tuple[Int32s, Int32s, Int32s, Int32s, Int32s]:
+    """Return the arrays of `index_arcs`."""
     n_nodes = mask.shape[0]
     count = 0
     for h in range(n_nodes):
@@ -193,4 +198,4 @@ def index_arcs(mask: Bools) -> ArcSpace:
             q = 2 * h
             out[out_start[q + 1] - 1 - filled[q]] = a
         filled[q] += 1
-    return ArcSpace(head, modifier, start, out, out_start)
+    return head, modifier, start, out, out_start

@@ -16,8 +16,9 @@ import numpy as np
 from nonproj.confidence.evidence import ConfidenceInput
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.problem import problem_of
-from nonproj.kernels.interpreters import environment, python
-from nonproj.kernels.kernel import compiling, is_cached, kept_in
+from nonproj.kernels.folders import is_cached, kept_in
+from nonproj.kernels.interpreters import START, environment, python
+from nonproj.kernels.kernel import compiling
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import full_arc_space
@@ -107,12 +108,20 @@ def compile_decoding(parser: Parser) -> None:
         decode_trusted(parts, scores, parser.options._replace(projective=True), parser.search)
 
 
+_PROGRAM = f"""{START}
+import os, runpy, sys, threading
+threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
+"""Runs a module, and ends with the process that started it, whose end of the pipe then closes."""
+
+
 @contextmanager
 def helper(module: str, *arguments: str) -> Iterator[None]:
     """Run a module of the package in another process, and wait for it at the end; its failure is ignored."""
     process = subprocess.Popen(
-        python("-m", module, *arguments),
-        stdin=subprocess.DEVNULL,
+        python("-c", _PROGRAM, module, *arguments),
+        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment(),
@@ -123,7 +132,7 @@ def helper(module: str, *arguments: str) -> Iterator[None]:
             process.wait()
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from nonproj.scoring.batch import Batch, join
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
-from nonproj.types import Float32s, Float64s, Int32s, Uint8s, Uint32s, Uint64s
+from nonproj.types import Float32s, Float64s, Int32s, Int64s, Uint8s, Uint32s, Uint64s
 
 
 class PlainTemplates(NamedTuple):
@@ -190,12 +190,17 @@ def _count_distinct(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) 
     return most
 
 
-@kernel
 def make_places(hashed: WordHashes, nodes: Int32s, codes: Uint8s) -> Places:
     """Return the places of the features of some parts: plain templates, code by code, then those over sets."""
+    return Places(*list_places(hashed, nodes, codes))
+
+
+@kernel
+def list_places(hashed: WordHashes, nodes: Int32s, codes: Uint8s) -> tuple[Int64s, Uint32s]:
+    """Return the arrays of `make_places`."""
     block = new_block(hashed, nodes.shape[0])
     write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
-    return Places(block.start, block.places[: block.start[-1]])
+    return block.start, block.places[: block.start[-1]]
 
 
 @kernel

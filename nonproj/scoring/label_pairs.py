@@ -13,7 +13,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch, whole
-from nonproj.scoring.hashing import Places, WordHashes, change_places, hash_tokens, make_places
+from nonproj.scoring.hashing import Places, WordHashes, change_places, hash_tokens, list_places, make_places
 from nonproj.scoring.labels import LINE, with_labels
 from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -313,7 +313,7 @@ def _score_label_pairs(
             chosen[n] = p
             n += 1
     nodes, shift = rows.nodes[chosen[:n]], hashed.plain.shift
-    start, places = make_places(hashed, nodes, rows.codes[chosen[:n]])
+    start, places = list_places(hashed, nodes, rows.codes[chosen[:n]])
     for p in range(n):
         one, two, grid = nodes[p, 1], nodes[p, 2], scores[chosen[p]]
         for a in range(counts[one]):

@@ -260,19 +260,17 @@ def list_candidates(
     """
     start = np.cumsum([0, *map(len, allowed)], dtype=np.int64)
     flat = np.concatenate([np.empty(0, np.int32), *allowed])
-    made: CandidateTags = _list_candidates(lexicon, found, groups, start, flat, smoothing)
-    return made
+    return CandidateTags(*_list_candidates(lexicon, found, groups, start, flat, smoothing))
 
 
 @kernel
 def _list_candidates(
     lexicon: Lexicon, found: Int32s, groups: Int32s, allowed_start: Int64s, allowed: Int32s, smoothing: Smoothing
-) -> CandidateTags:
-    """Return the candidates of each form."""
+) -> tuple[Int32s, Int32s, Float64s, Int32s, Int32s]:
+    """Return the arrays of `CandidateTags` for each form."""
     n, n_tags, limit = found.shape[0], groups.shape[0], smoothing.limit
     count, tag, chosen = np.zeros(n, np.int32), np.zeros((n, limit), np.int32), np.zeros((n, limit))
-    made = CandidateTags(count, tag, chosen, np.zeros((n, 2), np.int32), np.zeros(n, np.int32))
-    p = np.empty(n_tags)
+    seen, group, p = np.zeros((n, 2), np.int32), np.zeros(n, np.int32), np.empty(n_tags)
     for i in range(n):
         for t in range(n_tags):
             p[t] = 1e-6 / n_tags
@@ -280,10 +278,10 @@ def _list_candidates(
             if k >= 0:
                 _interpolate(p, lexicon.suffix, k, smoothing.suffix)
         if found[i, 1] >= 0:
-            made.seen[i, 1] = _interpolate(p, lexicon.lower, found[i, 1], smoothing.lower)
+            seen[i, 1] = _interpolate(p, lexicon.lower, found[i, 1], smoothing.lower)
         if found[i, 0] >= 0:
-            made.seen[i, 0] = _interpolate(p, lexicon.form, found[i, 0], smoothing.form)
-        made.group[i] = _hash_groups(p, groups)
+            seen[i, 0] = _interpolate(p, lexicon.form, found[i, 0], smoothing.form)
+        group[i] = _hash_groups(p, groups)
         if allowed_start[i] < allowed_start[i + 1]:
             total = 0.0
             for k in range(allowed_start[i], allowed_start[i + 1]):
@@ -291,8 +289,8 @@ def _list_candidates(
                 total -= p[allowed[k]]
             for t in range(n_tags):
                 p[t] = -p[t] / total if p[t] < 0.0 else 0.0
-        made.count[i] = keep_best(p, smoothing.threshold * p.max(), made.tag[i], made.p[i])
-    return made
+        count[i] = keep_best(p, smoothing.threshold * p.max(), tag[i], chosen[i])
+    return count, tag, chosen, seen, group
 
 
 @kernel

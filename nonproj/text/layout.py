@@ -64,7 +64,6 @@ class Text(NamedTuple):
     fixed: np.ndarray
 
 
-@kernel
 def lay_out(characters: Characters) -> Text:
     """Return a text with its chunks.
 
@@ -75,16 +74,23 @@ def lay_out(characters: Characters) -> Text:
     >>> text.start.tolist(), text.end.tolist(), text.blanks.tolist()
     ([0, 4, 14], [3, 11, 19], [1, 5, 0])
     """
+    return Text(*_lay_out(characters))
+
+
+@kernel
+def _lay_out(
+    characters: Characters,
+) -> tuple[Uint32s, Uint8s, Uint8s, Int64s, Int64s, Int64s, Uint8s, Uint32s, Uint8s, Uint8s]:
+    """Return the arrays of `lay_out`."""
     lower, kind, joined = characters
     start, end, blanks = _chunks(lower, kind)
-    flags, fixed = np.empty(len(start), np.uint8), joined.copy()
-    text = Text(lower, kind, joined, _runs(kind), start, end, blanks, np.empty(len(start), np.uint32), flags, fixed)
+    chunk, flags, fixed = np.empty(len(start), np.uint32), np.empty(len(start), np.uint8), joined.copy()
     for c in range(len(start)):
-        text.chunk[c] = hash_codes(lower, start[c], end[c], MAX_HASHED)
+        chunk[c] = hash_codes(lower, start[c], end[c], MAX_HASHED)
         dotted = _is_dotted(kind, start[c], end[c])
         flags[c] = mark_addresses(lower, kind, start[c], end[c], fixed) | 16 * dotted
     _fit_lines(start, end, blanks)
-    return text
+    return lower, kind, joined, _runs(kind), start, end, blanks, chunk, flags, fixed
 
 
 @kernel

@@ -228,8 +228,8 @@ def sentence_examples(table: TokenTable, ends: Bools, usage: Usage, bits: int, m
     For ``missed``, bool[T], see `states_of`.
     """
     rows, gold = np.empty((len(ends), N_FEATURES), np.int32), np.empty(len(ends), np.uint8)
-    count, known, atoms, shift = 0, known_words(table, usage), np.zeros(CELLS, np.uint32), np.uint32(32 - bits)
-    states = states_of(table, known, ends, missed)
+    count, known, shift = 0, KnownWords(*known_words(table, usage)), np.uint32(32 - bits)
+    states, atoms = states_of(table, known, ends, missed), np.zeros(CELLS, np.uint32)
     for i in range(len(ends)):
         t = PADDING + i
         if table.blanks[t] != PARAGRAPH:

@@ -29,7 +29,7 @@ from nonproj.text.layout import PARAGRAPH, table_shift
 from nonproj.text.sentence_features import N_STATES, OF_TOKEN, describe_token
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, known_words
-from nonproj.types import Float32s, Int32s, Int64s, Uint8s
+from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s
 
 GRAMMAR = Grammar("sentence network", ("t",), OF_TOKEN, (0, 0))
 
@@ -77,7 +77,8 @@ class SentenceNetwork(NamedTuple):
 
     def encode(self, table: TokenTable, usage: Usage) -> EncodedText:
         """Return the text of a table of tokens as the network reads it."""
-        known, nodes, vectors = _encode(table, usage, self.rows)
+        found = _encode(table, usage, self.rows)
+        known, nodes, vectors = KnownWords(*found[:3]), PieceNodes(*found[3:7]), found[7]
         if self.context:
             return EncodedText(known, nodes, self.context.sums(vectors, (nodes.first, nodes.end)))
         return EncodedText(known, nodes, np.zeros((len(vectors), 0), np.int32))
@@ -155,8 +156,8 @@ def pieces_of(blanks: Uint8s) -> Int64s:
 
 
 @kernel
-def nodes_of(pieces: Int64s) -> PieceNodes:
-    """Return the nodes of some pieces, one after the other."""
+def nodes_of(pieces: Int64s) -> tuple[Int64s, Bools, Int32s, Int32s]:
+    """Return the arrays of `PieceNodes` for some pieces, one after the other."""
     n, total = pieces.shape[0], 0
     first, end = np.empty(n, np.int32), np.empty(n, np.int32)
     for p in range(n):
@@ -168,7 +169,7 @@ def nodes_of(pieces: Int64s) -> PieceNodes:
         for i in range(first[p], end[p]):
             t = pieces[p, 0] + i - first[p]
             token[i], own[i] = t, pieces[p, 2] <= t < pieces[p, 3]
-    return PieceNodes(token, own, first, end)
+    return token, own, first, end
 
 
 class EncodedText(NamedTuple):
@@ -216,15 +217,17 @@ def token_rows(table: TokenTable, known: KnownWords, shift: np.uint32) -> Int32s
 
 
 @kernel
-def _encode(table: TokenTable, usage: Usage, rows: Float32s) -> tuple[KnownWords, PieceNodes, Float32s]:
-    """Return the usage of the words, the nodes of the pieces of paragraphs, and the vector of each node."""
+def _encode(
+    table: TokenTable, usage: Usage, rows: Float32s
+) -> tuple[Uint8s, Uint8s, Uint8s, Int64s, Bools, Int32s, Int32s, Float32s]:
+    """Return the arrays of `KnownWords`, of `PieceNodes` for the paragraphs, and the vector of each node."""
     known, nodes = known_words(table, usage), nodes_of(pieces_of(table.blanks))
-    n_nodes = len(nodes.token)
+    n_nodes = len(nodes[0])
     vectors = np.zeros((n_nodes, rows.shape[1]), np.float32)
     if rows.shape[1]:
-        places = token_rows(table, known, np.uint32(table_shift(len(rows))))[nodes.token].reshape(-1)
+        places = token_rows(table, KnownWords(*known), np.uint32(table_shift(len(rows))))[nodes[0]].reshape(-1)
         add_rows(np.arange(n_nodes + 1) * N_ROWS, places, np.ones(len(places), np.float32), rows, vectors)
-    return known, nodes, vectors
+    return known + nodes + (vectors,)  # noqa: RUF005  # numba has no stars in tuples
 
 
 @kernel

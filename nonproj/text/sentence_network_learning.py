@@ -31,7 +31,7 @@ from nonproj.text.sentence_network import (
     token_rows,
 )
 from nonproj.text.token_table import PADDING, TokenTable
-from nonproj.text.usage import Usage, known_words
+from nonproj.text.usage import KnownWords, Usage, known_words
 
 BITS = 16
 """log2 of the number of rows."""
@@ -87,7 +87,7 @@ def network_examples(
     lines : bool
         Whether only places at the ends of lines are learnt.
     """
-    known, inside = known_words(table, usage), slice(PADDING, -PADDING)
+    known, inside = KnownWords(*known_words(table, usage)), slice(PADDING, -PADDING)
     blanks = table.blanks[inside]
     state = (states_of(table, known, ends, missed) + N_STATES * (blanks == BROKEN)).astype(np.int32)
     learnt = (blanks != PARAGRAPH) & ((blanks >= WRAPPED) | (not lines))
@@ -159,7 +159,7 @@ class SentenceNetworkLearner:
 
     def _step(self, chosen: np.ndarray, decay: float) -> None:
         """Make a step on some pieces."""
-        nodes = nodes_of(self.examples.pieces[chosen])
+        nodes = PieceNodes(*nodes_of(self.examples.pieces[chosen]))
         places = np.flatnonzero(nodes.own & self.examples.learnt[nodes.token])
         kept = self._rng.random((len(nodes.token), N_ROWS), np.float32)
         kept[:, 0] -= np.float32(FORMS_DROPPED - ROWS_DROPPED)

@@ -34,7 +34,7 @@ from nonproj.text.sentence_features import (
 from nonproj.text.sentence_network import EncodedText, SentenceNetwork, empty_network, network_score, sums_of
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb
-from nonproj.types import Float32s
+from nonproj.types import Float32s, Float64s, Int64s
 
 MIN_SHARE = 1 / 256
 """Beginnings with less than this share of the probability are pruned, except for the most probable one."""
@@ -227,8 +227,8 @@ def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) ->
 @kernel
 def _find_sentences(
     table: TokenTable, seen: EncodedText, model: EndModel, cost: float, stretches: SentenceSpans
-) -> SentenceEnds:
-    """Return the probability of a sentence end after each token, and where the best sentence that ends there begins."""
+) -> tuple[Float64s, Float64s, Int64s]:
+    """Return the arrays of `SentenceEnds`."""
     known, n = seen.known, len(table.word) - 2 * PADDING
     counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
     active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
@@ -257,7 +257,7 @@ def _find_sentences(
         entering = ended / (ended + active.mass[:count].sum())
         found.ended[end] = entering
         count = 0 if last else _prune(active, count, ended)
-    return found
+    return found.ended, found.value, found.begin
 
 
 @kernel
@@ -265,7 +265,7 @@ def _score_ends(table: TokenTable, seen: EncodedText, model: EndModel, cost: flo
     """Return the log-odds of a sentence end after each token, with the sign of the decision."""
     places, n = np.zeros(0, np.int64), len(table.word) - 2 * PADDING
     none = SentenceSpans(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
-    found, scores, end = _find_sentences(table, seen, model, cost, none), np.empty(n, np.float32), n
+    found, scores, end = SentenceEnds(*_find_sentences(table, seen, model, cost, none)), np.empty(n, np.float32), n
     for i in range(n):
         share = min(max(found.ended[i + 1], 1e-9), 1.0 - 1e-9)
         scores[i] = np.float32(math.log(share / (1.0 - share)))
@@ -316,7 +316,7 @@ def alternatives(table: TokenTable, model: SentenceModel, least: float = LEAST) 
     room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
     places = np.zeros((2, room), np.int64)
     stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
-    found = _find_sentences(table, *_as_kernels_read(table, model), COST, stretches)
+    found = SentenceEnds(*_find_sentences(table, *_as_kernels_read(table, model), COST, stretches))
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
     masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))

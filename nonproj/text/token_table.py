@@ -9,7 +9,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes
 from nonproj.text.layout import MAX_HASHED, NO_BLANKS, PARAGRAPH, Text, shape_hash
-from nonproj.types import Int64s
+from nonproj.types import Int32s, Int64s, Uint8s, Uint32s
 
 PADDING = 3
 """Rows of zeros before and after those of a table."""
@@ -45,9 +45,16 @@ class TokenTable(NamedTuple):
     size: np.ndarray
 
 
-@kernel
 def token_table(text: Text, start: Int64s, end: Int64s) -> TokenTable:
     """Return the table of the tokens ``start[t]:end[t]`` of a text."""
+    return TokenTable(*_token_table(text, start, end))
+
+
+@kernel
+def _token_table(
+    text: Text, start: Int64s, end: Int64s
+) -> tuple[Uint32s, Uint32s, Uint32s, Uint8s, Uint8s, Uint8s, Int32s]:
+    """Return the arrays of `token_table`."""
     n, kind, c = len(start) + 2 * PADDING, text.kind, 0
     word, shape, suffix = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(n, np.uint32)
     first, last, blanks = np.zeros(n, np.uint8), np.zeros(n, np.uint8), np.zeros(n, np.uint8)
@@ -62,4 +69,4 @@ def token_table(text: Text, start: Int64s, end: Int64s) -> TokenTable:
             if text.end[c] == b:
                 blanks[row] = PARAGRAPH if text.blanks[c] == NO_BLANKS else text.blanks[c]
             c += 1
-    return TokenTable(word, shape, suffix, first, last, blanks, size)
+    return word, shape, suffix, first, last, blanks, size

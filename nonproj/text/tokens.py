@@ -27,7 +27,7 @@ from nonproj.text.layout import (
     shape_hash,
     table_shift,
 )
-from nonproj.types import Bools, Int32s, Uint8s, Uint32s
+from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
 
 _PAIR, _KINDS = "c.lower c+1.lower", "c.kind c+1.kind"
 
@@ -303,12 +303,12 @@ class TokenModel(NamedTuple):
 
 def tokenize(text: Text, model: TokenModel) -> TokenSpans:
     """Return the tokens of a text, those that are longer than `nonproj.text.layout.MAX_TOKEN` cut."""
-    return _tokenize(text, model, WINDOW)
+    return TokenSpans(*_tokenize(text, model, WINDOW))
 
 
 @kernel
-def _tokenize(text: Text, model: TokenModel, window: Window) -> TokenSpans:
-    """Return what `tokenize` returns; with templates as an argument, the code is faster than with constants."""
+def _tokenize(text: Text, model: TokenModel, window: Window) -> tuple[Int64s, Int64s, Float32s]:
+    """Return the arrays of `tokenize`; with templates as an argument, the code is faster than with constants."""
     candidate, weights = model.candidate, model.weights
     size = _count_places(text, candidate) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
     start, end, log_odds = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, np.float32(np.inf))
@@ -337,4 +337,4 @@ def _tokenize(text: Text, model: TokenModel, window: Window) -> TokenSpans:
                 count, begin = count + 1, i + 1
         start[count], end[count] = begin, text.end[c]
         count += 1
-    return TokenSpans(start[:count], end[:count], log_odds[:count])
+    return start[:count], end[:count], log_odds[:count]

@@ -52,8 +52,8 @@ class KnownWords(NamedTuple):
 
 
 @kernel
-def known_words(table: TokenTable, usage: Usage) -> KnownWords:
-    """Return what is known of the words of a table."""
+def known_words(table: TokenTable, usage: Usage) -> tuple[Uint8s, Uint8s, Uint8s]:
+    """Return what is known of the words of a table: the arrays of `KnownWords`."""
     case_shift, tag_shift = np.uint32(table_shift(len(usage.case))), np.uint32(table_shift(len(usage.tag)))
     suffix_shift = np.uint32(table_shift(len(usage.suffix)))
     case, tag = np.zeros(len(table.word), np.uint8), np.zeros(len(table.word), np.uint8)
@@ -61,7 +61,7 @@ def known_words(table: TokenTable, usage: Usage) -> KnownWords:
         case[row], tag[row] = usage.case[table.word[row] >> case_shift], usage.tag[table.word[row] >> tag_shift]
         if not tag[row]:
             tag[row] = usage.suffix[table.suffix[row] >> suffix_shift]
-    return KnownWords(case, tag, _find_marks(table))
+    return case, tag, _find_marks(table)
 
 
 NO_MARK, ABBREVIATED, GOES_ON, ENDS, ENDS_BEHIND = range(5)

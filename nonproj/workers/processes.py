@@ -23,7 +23,7 @@ from multiprocessing.connection import Pipe
 from typing import Any
 
 from nonproj.errors import ClusterError
-from nonproj.kernels.interpreters import environment, python
+from nonproj.kernels.interpreters import START, environment, python
 from nonproj.kernels.kernel import SILENT, compiling
 from nonproj.workers.copies import Worker, can_fork, fork, serve
 from nonproj.workers.pool import OWN_THREADS
@@ -35,7 +35,7 @@ _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 
-_PROGRAM = "from nonproj.workers.copies import serve; serve({})"
+_PROGRAM = f"{START}; from nonproj.workers.copies import serve; serve({{}})"
 
 log = logging.getLogger("nonproj")
 

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from nonproj.kernels import kernel
+from nonproj.kernels import folders
 from nonproj.kernels.cache import ENDING, KernelFiles
 from nonproj.pipeline.compiling import helper
 from nonproj.workers.processes import Processes
@@ -48,7 +48,7 @@ class Cache(Lane):
         if os.geteuid():
             raise UnavailableError("only root can act as two users")
         folder.chmod(0o711)
-        self.digest = kernel.source_digest()
+        self.digest = folders.source_digest()
         files = KernelFiles(_as_user, folder / "made")
         (folder / "made").mkdir(mode=0o700)
         files.save("key", _Code())
@@ -95,9 +95,9 @@ class Cache(Lane):
         os.environ[variable if variable != "TMPDIR" else "NONPROJ_CACHE"] = (
             "/dev/null" if variable == "TMPDIR" else str(named)
         )
-        kernel.source_digest = lambda user=None: self.digest  # type: ignore[assignment]
+        folders.source_digest = lambda user=None: self.digest  # type: ignore[assignment]
         os.umask(0o002)
-        folder = kernel.cache_folder()
+        folder = folders.cache_folder()
         if folder is not None:
             files = KernelFiles(_as_user, folder)
             files.load("key")

@@ -224,7 +224,7 @@ def test_the_listing_is_reproducible():
 
 def test_the_page_names_what_exists():
     """Commands, environment variables, entry points and exit codes that it promises."""
-    from nonproj.kernels.kernel import IGNORED
+    from nonproj.kernels.folders import IGNORED
     from nonproj.model.installed import GROUP
 
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "nonproj").rglob("*.py"))

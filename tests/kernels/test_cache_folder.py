@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nonproj.kernels.kernel import cache_folder, source_digest
+from nonproj.kernels.folders import cache_folder, source_digest
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_no_folder_at_all(shared, monkeypatch):
 
 def test_a_folder_for_one_process_is_removed_at_its_end(shared):
     shared.touch()
-    program = "import nonproj.kernels.kernel as k; print(k._FOLDER)"
+    program = "from nonproj.kernels.folders import kept_in; print(kept_in())"
     environment = os.environ | {"TMPDIR": str(shared.parent)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"{shared.parent}/nonproj-")

@@ -9,6 +9,7 @@ import json
 import os
 import pkgutil
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -16,14 +17,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command import run
+from command import run, running, start, wait_until, work_until_end
 
 import nonproj
 from nonproj.cli import common
 from nonproj.cli import compile as compile_command
 from nonproj.cli.main import main
+from nonproj.kernels import folders
 from nonproj.kernels import kernel as _kernel
-from nonproj.kernels.cache import KernelFiles
 from nonproj.parts.registry import PART_SETS
 from nonproj.pipeline.compiling import helper, needed_kernels
 
@@ -51,7 +52,7 @@ tables."""
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_the_first_parse_compiles_what_it_needs_and_says_so_once(tmp_path, monkeypatch):
     """All but the slowest kernel, which is there unless these tests come first."""
-    there, folder = _kernel.kept_in(), tmp_path / "cache" / _kernel.kept_in().name
+    there, folder = folders.kept_in(), tmp_path / "cache" / folders.kept_in().name
     for path in [path for name in DECODING for path in there.glob(f"*/{name}-*.nbc")]:
         (folder / path.parent.name).mkdir(parents=True, exist_ok=True)
         shutil.copy(path, folder / path.parent.name)
@@ -106,15 +107,15 @@ def test_the_kernels_that_stand_for_a_stage_exist():
 
 
 def test_whether_a_kernel_is_cached_is_seen_from_its_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(_kernel, "_FOLDER", tmp_path)
+    monkeypatch.setattr(folders, "find_folders", lambda: folders.Folders(tmp_path))
     (tmp_path / "trees_0").mkdir()
     (tmp_path / "trees_0" / "marginals._marginals-70.0123456789abcdef.nbc").touch()
-    assert _kernel.count_cached() == 1
-    assert _kernel.is_cached("marginals._marginals")
-    assert not _kernel.is_cached("marginals._marg")
-    monkeypatch.setattr(_kernel, "_FOLDER", None)
-    assert not _kernel.is_cached("marginals._marginals") and _kernel.count_cached() == 0
-    assert _kernel.kept_in() is None
+    assert folders.count_cached() == 1
+    assert folders.is_cached("marginals._marginals")
+    assert not folders.is_cached("marginals._marg")
+    monkeypatch.setattr(folders, "find_folders", lambda: folders.Folders(None))
+    assert not folders.is_cached("marginals._marginals") and folders.count_cached() == 0
+    assert folders.kept_in() is None
 
 
 def test_garbage_is_collected_again_after_compiling():
@@ -206,7 +207,6 @@ def test_python_says_that_it_compiles(call, tmp_path, monkeypatch):
 import numpy as np, nonproj
 from nonproj import DependencyParser
 from nonproj.kernels import kernel as _kernel
-from nonproj.kernels.cache import KernelFiles
 _kernel.NOTICE_AFTER = 0.01
 model, path = {str(GOLDEN / "model.nonproj")!r}, {str(GOLDEN / "input.conll")!r}
 {call}
@@ -246,15 +246,25 @@ def test_a_helper_that_fails_or_stays_does_no_harm(tmp_path):
         raise KeyboardInterrupt  # the server would stay for ever
 
 
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.thorough)])
+def test_compiling_everything_leaves_no_helper_behind(number, tmp_path, monkeypatch):
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path))
+    process = start("compile", stdout=subprocess.DEVNULL)
+    wait_until(lambda: len(running(process.pid)) > 1, process)
+    process.send_signal(number)
+    assert process.wait(60) == {signal.SIGTERM: 143, signal.SIGKILL: -9}[number]
+    assert work_until_end(running(process.pid)) < 30
+
+
 def test_compiling_everything_prints_the_folder(monkeypatch, capsys):
     done = []
-    monkeypatch.setattr(KernelFiles, "use_shipped", True)
-    monkeypatch.setenv(_kernel.IGNORED, "")
+    monkeypatch.setenv(folders.IGNORED, "")
     monkeypatch.setattr(compile_command, "compile_everything", lambda: done.append("ours"))
     monkeypatch.setattr(compile_command, "warm_ups", lambda: [lambda: done.append("theirs")])
     monkeypatch.setattr(compile_command, "kept_in", lambda: Path("/there"))
     assert main(["compile"]) == 0
-    assert done == ["ours", "theirs"] and capsys.readouterr().out == "/there\n" and not KernelFiles.use_shipped
+    assert done == ["ours", "theirs"] and capsys.readouterr().out == "/there\n" and os.environ[folders.IGNORED]
     monkeypatch.setattr(compile_command, "kept_in", lambda: None)
     assert main(["compile"]) == 2
     assert capsys.readouterr().err.startswith("nonproj: NONPROJ_CACHE: there is no folder for compiled kernels")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import nonproj
-from nonproj.kernels.cache import ENDING, KernelFiles
+from nonproj.kernels.cache import ENDING, KernelFiles, uninterrupted
 
 PROGRAM = """
 import numpy as np
@@ -109,8 +110,6 @@ def test_a_damaged_file_is_written_again(kernel_files, tmp_path):
     assert kernel_files.load("key") is None
     kernel_files.save("key", "code")
     assert kernel_files.load("key") == "code"
-    kernel_files.flush()
-    assert kernel_files.load("key") is kernel_files.load("other") is None
 
 
 def test_without_space_nothing_is_kept_and_nothing_fails(tmp_path):
@@ -118,3 +117,38 @@ def test_without_space_nothing_is_kept_and_nothing_fails(tmp_path):
     found = KernelFiles(files, tmp_path / "file")
     found.save("key", "code")
     assert found.load("key") is None
+
+
+INTERRUPTED = """
+import signal
+from nonproj.parts.arcs import full_arc_space
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+full_arc_space(3)
+signal.signal(signal.SIGALRM, interrupt)
+for number in range(300):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-4 + 1e-6 * (number % 100))
+        while True:
+            full_arc_space(3)
+    except KeyboardInterrupt:
+        pass
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+def test_ctrl_c_in_a_kernel_is_a_keyboard_interrupt():
+    """It was a SystemError, or crashed the process."""
+    done = subprocess.run([sys.executable, "-P", "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_is_delivered_when_code_is_complete():
+    """Else an exception in a function that LLVM calls is lost, and a kernel that does nothing is called."""
+    done = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        done.append(True)
+    assert done and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -5,20 +5,22 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+import numba
 import pytest
 
 import nonproj
-from nonproj.kernels.kernel import source_digest
+from nonproj.kernels.folders import source_digest
 
 _SMALL = """
 import json, sys
-import nonproj.kernels.kernel as kernels
-from nonproj.parts.arcs import index_arcs, full_arc_space
+import nonproj.kernels.folders as kernels
+from nonproj.parts.arcs import _index_arcs, full_arc_space
 
 arcs = full_arc_space(3).head.tolist()
-json.dump([kernels.cache_folder().name, arcs, sum(index_arcs.stats.cache_misses.values())], sys.stdout)
+json.dump([kernels.cache_folder().name, arcs, sum(_index_arcs.stats.cache_misses.values())], sys.stdout)
 """
 
 
@@ -92,6 +94,37 @@ def test_a_changed_file_that_no_kernel_reaches_leaves_the_digest(name, tmp_path)
     assert source_digest(package) == before
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "changes"),
+    [("LOOP_VECTORIZE", 0, True), ("DEBUGINFO_DEFAULT", 1, True), ("CACHE_DIR", "x", False)],
+)
+def test_the_digest_covers_the_settings_of_numba_that_change_code(setting, value, changes, monkeypatch):
+    before = source_digest()
+    monkeypatch.setattr(numba.config, setting, value)
+    assert (source_digest() != before) == changes
+
+
+_SETTINGS = """
+from pathlib import Path
+from nonproj.kernels.folders import kept_in
+from nonproj.parts.arcs import full_arc_space
+
+before = kept_in()
+Path(".numba_config.yaml").write_text("opt: '0'")
+full_arc_space(3)
+print([any(folder.rglob("arcs.*.nbc")) for folder in (before, kept_in())], before != kept_in())
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+def test_the_folder_is_that_of_the_settings_with_which_numba_has_compiled(tmp_path):
+    """In somebody's own Python, numba reads its file again at each compilation."""
+    variables = {"NONPROJ_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(Path(nonproj.__file__).parents[1])}
+    command = [sys.executable, "-P", "-c", _SETTINGS]
+    run = partial(subprocess.run, capture_output=True, text=True, check=True, cwd=tmp_path, env=os.environ | variables)
+    assert run(command).stdout == "[False, True] True\n"
+
+
 OTHER = {
     "__init__.py": "",
     "sizes.py": "LIMIT = 4",
@@ -148,11 +181,12 @@ def test_kernels_of_another_package_depend_on_nonproj_and_not_the_reverse(name, 
 
 _OTHER = """
 import json, sys
-import nonproj.kernels.kernel as kernels
+import nonproj.kernels.folders as kernels
 from other.deep.kernels import limit
 
 folder = kernels.cache_folder(("other", __import__("pathlib").Path(sys.argv[1])))
-json.dump([limit(1), [path.parent.name for path in folder.rglob("*.nbc")], kernels.count_cached(),
+json.dump([limit(1), [path.parent.name for path in folder.rglob("*.nbc")],
+           any(kernels.cache_folder().rglob("kernels.limit*")),
            sum(limit.stats.cache_misses.values()), folder.name != kernels.cache_folder().name], sys.stdout)
 """
 
@@ -167,10 +201,10 @@ def test_kernels_of_another_package_are_cached_in_its_folder_and_compiled_again_
         command = [sys.executable, "-B", "-c", _OTHER, str(other)]
         return json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
 
-    assert run() == [9, ["other.deep"], 0, 1, True]
-    assert run() == [9, ["other.deep"], 0, 0, True]
+    assert run() == [9, ["other.deep"], False, 1, True]
+    assert run() == [9, ["other.deep"], False, 0, True]
     (other / "sizes.py").write_text("LIMIT = 5")
-    assert run() == [10, ["other.deep"], 0, 1, True]
+    assert run() == [10, ["other.deep"], False, 1, True]
 
 
 def test_imports_of_all_forms_are_followed(tmp_path):

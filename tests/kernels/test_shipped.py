@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import numpy as np
 from nonproj.trees.projective import is_projective
-from nonproj.kernels.kernel import compiling, is_cached
+from nonproj.kernels.folders import is_cached
+from nonproj.kernels.kernel import compiling
 print(is_cached("projective.is_projective"), end=" ")
 print(is_projective(np.array([-1, 0, 1], np.int32)), compiling.seconds > 0)
 """
@@ -59,11 +60,11 @@ def target(site):
 
 
 def call(site, cache, **environment):
-    """Whether a kernel counts as cached, its result, whether it was compiled, and the files in the user's cache."""
+    """Whether a kernel counts as cached, its result, whether it was compiled, and its files in the user's cache."""
     path = os.pathsep.join([str(ROOT), str(site)])
     env = os.environ | {"PYTHONPATH": path, "NONPROJ_CACHE": str(cache)} | environment
     result = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
-    return (*result.stdout.split(), len(list(cache.rglob(f"*{ENDING}"))))
+    return (*result.stdout.split(), len(list(cache.rglob(f"projective.*{ENDING}"))))
 
 
 def test_nothing_is_compiled_where_kernels_are_installed(site, tmp_path):
@@ -101,7 +102,7 @@ def test_a_damaged_description_is_ignored(text, target, site, tmp_path):
 
 
 def test_a_damaged_kernel_is_compiled(site, tmp_path):
-    (path,) = (site / shipped.PACKAGE).rglob(f"*{ENDING}")
+    (path,) = (site / shipped.PACKAGE).rglob(f"projective.*{ENDING}")
     before = path.read_bytes()
     path.write_bytes(before[: len(before) // 2])
     try:

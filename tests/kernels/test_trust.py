@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nonproj.kernels.cache import ENDING, KernelFiles
-from nonproj.kernels.kernel import cache_folder, source_digest
+from nonproj.kernels.folders import cache_folder, source_digest
 
 ANOTHER = 4_000_000
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import nonproj, toy
 from nonproj.cli.main import main
 from nonproj.cli.warmup import warm_up
-from signatures import kernels_of, missed, signatures
+from signatures import kernels_of, missed, returning_classes, signatures
 
 def kernels():
     return kernels_of(nonproj, ("nonproj.learning.encoders.",))  # which has none, and needs PyTorch
@@ -35,7 +35,7 @@ os.chdir(sys.argv[1])
 warm_up()
 after_warm_up = signatures(kernels()), missed(kernels())
 EVERYTHING
-json.dump([*after_warm_up, signatures(kernels())], open("signatures.json", "w"))
+json.dump([*after_warm_up, signatures(kernels()), returning_classes(kernels())], open("signatures.json", "w"))
 """
 
 FIRST = """
@@ -135,7 +135,7 @@ SIGNATURES = {"nonproj.automata.compiled.score_tree": 3} | FROM_PYTHON
 SIGNATURES |= {f"nonproj.trees.elimination.{name}": 2 for name in ("eliminate", *WITH_PANELS)}
 
 
-def compiled(folder: Path, everything: str) -> tuple[dict[str, list[str]], list[str], dict[str, list[str]]]:
+def compiled(folder: Path, everything: str) -> tuple[dict[str, list[str]], list[str], dict[str, list[str]], list[str]]:
     """After a warm-up in a fresh process: types of all kernels, those compiled then; and the types after everything."""
     variables = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))}
     command = [sys.executable, "-P", "-c", PROGRAM.replace("EVERYTHING", everything), str(folder)]
@@ -145,15 +145,15 @@ def compiled(folder: Path, everything: str) -> tuple[dict[str, list[str]], list[
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory) -> tuple[dict[str, list[str]], list[str], dict[str, list[str]]]:
+def found(tmp_path_factory) -> tuple[dict[str, list[str]], list[str], dict[str, list[str]], list[str]]:
     """What is compiled by the warm-up, and by the use of one model."""
     return compiled(tmp_path_factory.mktemp("warm"), FIRST)
 
 
 def test_each_kernel_has_one_signature_and_the_warm_up_leaves_none_to_compile(found, tmp_path):
-    kernels, missed, _ = found
+    kernels, missed, *_ = found
     if missed:  # it was the first warm-up
-        _, missed, _ = compiled(tmp_path, "")
+        _, missed, *_ = compiled(tmp_path, "")
     assert len(kernels) > 30
     many = [name for name, types in kernels.items() if len(types) > SIGNATURES.get(name, 1)]
     assert not many, f"compiled for more than one set of argument types: {many}"
@@ -172,11 +172,16 @@ def check_that_nothing_is_compiled(before: dict[str, list[str]], after: dict[str
 
 
 def test_nothing_is_compiled_after_the_warm_up(found):
-    before, _, after = found
+    before, _, after, _ = found
     check_that_nothing_is_compiled(before, after)
+
+
+def test_kernels_return_no_classes_to_python(found):
+    """Numba makes a named tuple by calling its class; where Ctrl-C interrupts that, numba goes on, and crashes."""
+    assert not {*found[3]} & called_from_python(ROOT / "nonproj")
 
 
 @pytest.mark.thorough
 def test_no_kind_of_model_compiles_anything_after_the_warm_up(tmp_path):
-    before, _, after = compiled(tmp_path, FIRST + OTHERS)
+    before, _, after, _ = compiled(tmp_path, FIRST + OTHERS)
     check_that_nothing_is_compiled(before, after)

@@ -26,7 +26,7 @@ from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, WRAPPED, lay_out, 
 from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.sentence_features import N_FEATURES, N_STATES, sentence_examples
-from nonproj.text.sentence_network import N_ROWS, SentenceNetwork, nodes_of, sums_of
+from nonproj.text.sentence_network import N_ROWS, PieceNodes, SentenceNetwork, nodes_of, sums_of
 from nonproj.text.sentence_network_learning import (
     BITS,
     HIDDEN,
@@ -290,7 +290,7 @@ def draw_learner(seed: int):
     learner = SentenceNetworkLearner(EndExamples(rows, state, gold, learnt, pieces), seed)
     for table in learner.dense:
         table += 0.3 * random.standard_normal(table.shape, np.float32)
-    nodes = nodes_of(pieces[[2, 0, 1]])
+    nodes = PieceNodes(*nodes_of(pieces[[2, 0, 1]]))
     places = np.flatnonzero(nodes.own & learnt[nodes.token])
     assert [token for token, own in zip(nodes.token, nodes.own, strict=True) if own] == [*range(9, 14), *range(9)]
     inputs = (random.random((LAYERS, 1, WIDTH)) < 0.8) / 0.8

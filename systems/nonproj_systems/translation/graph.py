@@ -96,9 +96,14 @@ def best_derivation(
     return value[len(value) - 1], counts, phrases[:length][::-1].copy()
 
 
-@kernel
 def prune(graph: Graph, bonus: Float64s, threshold: float) -> Graph:
     """Return the graph of all paths that score at least a threshold, and some others."""
+    return Graph(*_prune(graph, bonus, threshold))
+
+
+@kernel
+def _prune(graph: Graph, bonus: Float64s, threshold: float) -> tuple[Int64s, Int32s, Float64s, Int32s]:
+    """Return the arrays of `prune`."""
     arc_start, source, score, option = graph
     before, behind = _forward(graph, bonus)[0], backward(graph, bonus)
     size = len(arc_start) - 1
@@ -119,6 +124,9 @@ def prune(graph: Graph, bonus: Float64s, threshold: float) -> Graph:
             number[v] = kept_nodes
             kept_nodes += 1
             new_start[kept_nodes] = kept
-    return Graph(
-        new_start[: kept_nodes + 1].copy(), new_source[:kept].copy(), new_score[:kept].copy(), new_option[:kept].copy()
+    return (
+        new_start[: kept_nodes + 1].copy(),
+        new_source[:kept].copy(),
+        new_score[:kept].copy(),
+        new_option[:kept].copy(),
     )

@@ -71,8 +71,8 @@ def _refine(
     complete: int,
     spans: bool,
     max_arcs: int,
-) -> tuple[Graph, bool]:
-    """Return the refined graph and whether its size is allowed.
+) -> tuple[Int64s, Int32s, Float64s, Int32s, bool]:
+    """Return the arrays of the refined graph, and whether its size is allowed.
 
     ``phrases`` are start, end and bits of each phrase; ``complete`` are the bits of all counted words.
     """
@@ -107,7 +107,7 @@ def _refine(
                 from_node[found], by_arc[found], keys[found] = node, arc, key
                 found += 1
         if arcs + found > max_arcs:
-            return graph, False
+            return arc_start, source, score, option, False
         if arcs + found > len(new_source):
             new_source, new_score = _grown(new_source, arcs + found), _grown(new_score, arcs + found)
             new_option = _grown(new_option, arcs + found)
@@ -127,9 +127,8 @@ def _refine(
     reached = first[last + 1] > first[last]
     if not reached:
         arcs = 0
-    return Graph(
-        new_start[: nodes + 1].copy(), new_source[:arcs].copy(), new_score[:arcs].copy(), new_option[:arcs].copy()
-    ), True
+    new_score, new_option = new_score[:arcs].copy(), new_option[:arcs].copy()
+    return new_start[: nodes + 1].copy(), new_source[:arcs].copy(), new_score, new_option, True
 
 
 @kernel
@@ -200,10 +199,10 @@ def refine(
     bits = _phrase_bits(instance.start, instance.end, np.asarray(words, np.int64))
     phrases = instance.start, instance.end, bits
     complete = (1 << len(words)) - 1
-    found, fits = _refine(
+    *arrays, fits = _refine(
         graph, bonus, float(threshold), backward(graph, bonus), phrases, complete, bool(spans), int(max_arcs)
     )
-    return found if fits else None
+    return Graph(*arrays) if fits else None
 
 
 @kernel

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.types import Bools, Int8s, Int64s
+from nonproj.types import Bools, Float64s, Int8s, Int32s, Int64s
 from nonproj_systems.translation.graph import Graph
 from nonproj_systems.translation.instance import Instance
 from nonproj_systems.translation.language_model import BEGIN, END, Automaton, find_arc, read_word
@@ -258,8 +258,8 @@ def _finish(
 
 
 @kernel
-def _make_template(instance: Instance) -> Template:
-    """Return the template of an instance."""
+def _make_template(instance: Instance) -> tuple[Int64s, Int32s, Float64s, Int32s, Int64s]:
+    """Return the arrays of the template of an instance."""
     lm, ended = instance.lm, _ended_states(instance)
     arcs = [(np.int64(0), np.int64(0), 0.0, np.int64(0)) for _ in range(0)]
     size = np.int64(len(ended))
@@ -286,7 +286,7 @@ def _make_template(instance: Instance) -> Template:
         k = at[arc[0]]
         source[k], score[k], option[k] = arc[1], arc[2], arc[3]
         at[arc[0]] += 1
-    return Template(start, source, score, option, ended)
+    return start, source, score, option, ended
 
 
 @kernel
@@ -320,8 +320,8 @@ def _mark_nodes(instance: Instance, template: Template) -> Int8s:
 
 
 @kernel
-def _expand(instance: Instance, template: Template) -> Graph:
-    """Return the graph of a template."""
+def _expand(instance: Instance, template: Template) -> tuple[Int64s, Int32s, Float64s, Int32s]:
+    """Return the arrays of the graph of a template."""
     start, source, score, option, ended = template
     n_words, size, n_states = instance.n_words, len(start) - 1, len(instance.lm.last_word)
     mark = _mark_nodes(instance, template)
@@ -354,7 +354,7 @@ def _expand(instance: Instance, template: Template) -> Graph:
             new_score[kept] = read_word(instance.lm, ended[v] % n_states, END)[0]
             kept += 1
     new_start[nodes + 1] = kept
-    return Graph(new_start, new_source[:kept].copy(), new_score[:kept].copy(), new_option[:kept].copy())
+    return new_start, new_source[:kept].copy(), new_score[:kept].copy(), new_option[:kept].copy()
 
 
 def make_graph(instance: Instance) -> Graph:
@@ -367,7 +367,7 @@ def make_graph(instance: Instance) -> Graph:
     ValueError
         If there is no such derivation.
     """
-    graph = _expand(instance, _make_template(instance))
+    graph = Graph(*_expand(instance, Template(*_make_template(instance))))
     if not len(graph.source):
         raise ValueError("no derivation translates all words; phrases for each word are expected")
     return graph

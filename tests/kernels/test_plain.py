@@ -1,0 +1,115 @@
+"""Kernels where numba's private parts are not what they were: numba compiles them as usual, and says so in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+from command import run
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+
+PROGRAM = """
+import importlib, json, os, sys
+import numba, numpy as np
+
+module, _, name = " ".join(sys.argv[1:2]).partition(":")
+if module:
+    owner, names = importlib.import_module(module), name.split(".")
+    for each in names[:-1]:
+        owner = getattr(owner, each)
+    if len(sys.argv) > 2:
+        setattr(owner, names[-1], eval(sys.argv[2]))
+    else:
+        delattr(owner, names[-1])
+
+from nonproj.kernels.folders import kept_in
+from nonproj.kernels.kernel import compiling, kernel
+from nonproj.types import ArcSpace
+
+@kernel
+def double(values):
+    return 2.0 * values
+
+@kernel
+def sums(values, arcs):
+    doubles = np.zeros(len(values) + len(arcs.head))
+    for i in range(len(values)):
+        doubles[i] = double(values[i])
+    return doubles.sum(), doubles
+
+arcs = ArcSpace(*np.zeros((5, 1), np.int32))
+json.dump([sums(np.arange(3.0), arcs)[0], kept_in().name, compiling.seconds > 0.0], sys.stdout)
+"""
+
+
+def call(cache: Path, *words: str, **variables: str) -> tuple[list, list[str]]:
+    """Run the program; return what it prints, and the lines on standard error."""
+    env = os.environ | {"NONPROJ_CACHE": str(cache), "PYTHONPATH": str(ROOT)} | variables
+    script = cache.parent / "program.py"
+    script.write_text(PROGRAM)
+    done = subprocess.run([sys.executable, str(script), *words], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr.splitlines()
+
+
+REMOVED = [
+    ("numba.core.codegen:JITCodeLibrary",),
+    ("numba.core.compiler:CompileResult._rebuild",),
+    ("numba.core.compiler:CompileResult._reduce", "lambda self: (1, 2)"),
+]
+REMOVED_TOO = [
+    ("llvmlite.binding:parse_assembly",),
+    ("numba.core.compiler:CompilerBase",),
+    ("numba.core.compiler_machinery:register_pass",),
+    ("numba.core.registry:CPUDispatcher",),
+    ("numba.core.runtime.nrt:rtsys",),
+    ("numba.core.serialize:dumps",),
+    ("numba.core.target_extension:CPU",),
+    ("numba.core.target_extension:dispatcher_registry", "None"),
+    ("numba.core.target_extension:jit_registry",),
+    ("numba.core.target_extension:target_registry",),
+    ("numba.core.typed_passes:NativeLowering",),
+]
+"""Private parts of numba that it does not need itself where they are, and what stands there instead, if anything."""
+
+THOROUGH = [pytest.param(each, marks=pytest.mark.thorough) for each in REMOVED_TOO]
+
+
+@pytest.mark.parametrize("removed", REMOVED + THOROUGH, ids=lambda each: each[0].rpartition(".")[2])
+def test_numba_compiles_what_cannot_be_linked(removed, tmp_path):
+    (total, folder, compiled), (first, *others) = call(tmp_path / "cache", *removed)
+    assert (total, compiled, others) == (6.0, True, [])
+    assert first.startswith(f"numba {numba.__version__} has other internals (")
+    assert folder == call(tmp_path / "cache", NONPROJ_PLAIN_KERNELS="1")[0][1]
+
+
+def test_its_cache_is_in_the_same_trusted_folder_and_for_the_same_sources(tmp_path):
+    cache, plain = tmp_path / "cache", {"NONPROJ_PLAIN_KERNELS": "1"}
+    (total, folder, compiled), lines = call(cache, **plain)
+    assert (total, compiled, lines) == (6.0, True, []) and (cache / folder).stat().st_mode & 0o777 == 0o700
+    assert {path.relative_to(cache).parts[0] for path in cache.rglob("*.nb[ic]")} == {folder}
+    assert not list(tmp_path.glob("__pycache__"))
+    assert call(cache, **plain)[0] == [6.0, folder, False]
+    assert call(cache)[0][1] != folder  # linked code contains nothing that could be linked again
+    for path in cache.rglob("*.nb[ic]"):
+        path.write_bytes(b"damaged")
+    assert call(cache, **plain)[0] == [6.0, folder, True]
+    (cache / folder).chmod(0o755)
+    assert call(cache, **plain)[0] == [6.0, folder, True]
+
+
+@pytest.mark.thorough
+def test_the_trees_are_the_same(monkeypatch, tmp_path):
+    monkeypatch.setenv("NONPROJ_PLAIN_KERNELS", "1")
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path))
+    done = run("parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"))
+    assert (done.returncode, done.stdout.encode()) == (0, (GOLDEN / "pruned.conll").read_bytes())
