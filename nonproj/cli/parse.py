@@ -28,6 +28,7 @@ from nonproj.errors import ConfigError, NonprojError
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
+from nonproj.io.beside import check_no_links
 from nonproj.io.broken import STOP, read_units, until_error
 from nonproj.io.files import OpenedInput, open_input
 from nonproj.io.tables import format_of, open_table
@@ -86,6 +87,8 @@ def _check_files(options: argparse.Namespace) -> None:
     """Raise an error if an output is also an input or another output; make the folder of several outputs."""
     inputs, outputs, replaceable = {"model": options.model}, dict[str, str | None](), ""
     if options.to_folder:
+        for target in options.targets:
+            check_no_links(target.output, options.output)
         inputs |= {f"input {target.source}": target.source for target in options.targets}
         outputs |= {f"output of {target.source}": target.output for target in options.targets}
     else:

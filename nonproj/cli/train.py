@@ -24,6 +24,7 @@ from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.calibration import judge
 from nonproj.evaluation.card import calibration_of_test, figures_of_test
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser, tested_tags
+from nonproj.io.beside import check_no_links
 from nonproj.io.files import check_folder, is_direct
 from nonproj.io.temporary import reserved
 from nonproj.model.model import Model
@@ -183,6 +184,8 @@ def outputs(options: argparse.Namespace, config: Config) -> tuple[Path, Path | N
     inputs |= {f"related treebank {number}": name for number, name in enumerate(getattr(options, "related", []), 1)}
     inputs |= {f"template file {path.name}": str(path) for path in Path(folder or os.devnull).glob("*")}
     beside = {"checkpoint": str(checkpoint), "log": f"{options.output}.log"} if checkpoint else {}
+    for path in beside.values():
+        check_no_links(path, os.path.dirname(options.output))
     check_outputs({"model": options.output, **beside}, inputs)
     return output, checkpoint
 

@@ -23,6 +23,27 @@ def batches(sentences: Iterable[_T], size: int) -> Iterator[list[_T]]:
         yield group
 
 
+def batches_within(sentences: Iterable[Sentence], size: int, max_words: int) -> Iterator[list[Sentence]]:
+    """Yield lists as `batches` does, up to the first sentence that is too long, and then raise `DataError`.
+
+    Examples
+    --------
+    >>> short, long = Sentence([[]]), Sentence([[]] * 3, path="x")
+    >>> found = batches_within([short, short, long], 64, 2)
+    >>> len(next(found))
+    2
+    >>> next(found)
+    Traceback (most recent call last):
+    nonproj.errors.DataError: x:1: a sentence of 3 words; decoding.max_words is 2: split it, or raise the limit
+    """
+    for group in batches(sentences, size):
+        short = list(itertools.takewhile(lambda sentence: len(sentence) <= max_words, group))
+        if short:
+            yield short
+        for sentence in group[len(short) :]:
+            check_length(sentence, max_words)
+
+
 def groups(sentences: Sequence[Sentence], pairs: int) -> list[slice]:
     """Return ranges of sentences whose total number of word pairs is within a limit, or single sentences.
 

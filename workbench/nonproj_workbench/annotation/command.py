@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from nonproj.cli.common import check_outputs, compile_ahead, decoding_options, load_model, reading_rules
 from nonproj.errors import ConfigError, DataError, DependencyError, FileError, needs, one_line
+from nonproj.io.beside import check_no_links
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
@@ -149,6 +150,7 @@ def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | N
         start = options.model if kept and not options.retrain_with else None
     if start and Path(start).exists() and Path(output).exists() and os.path.samefile(start, output):
         output = f"{path}.2.nonproj"
+    check_no_links(output, os.path.dirname(path))
     if options.model and not start and not options.retrain_with:
         log.warning("new models learn from %s alone; --retrain-with TREEBANK adds other sentences", one_line(path))
     load = functools.partial(_load, options)

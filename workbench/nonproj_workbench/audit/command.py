@@ -20,6 +20,7 @@ from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
 from nonproj.errors import ConfigError, DependencyError, FileError, one_line
 from nonproj.io import conll
+from nonproj.io.beside import check_no_links
 from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
 from nonproj.io.files import open_output
@@ -128,6 +129,8 @@ def _outputs(options: argparse.Namespace, folder: Path) -> list[Path]:
     outputs: dict[str, str | None] = {f"output {path.name}": str(path) for path in named}
     if len(outputs) < len(named):
         raise ConfigError("TREEBANK", "two files have the same name; copies of both are written to one folder")
+    for path in named:
+        check_no_links(path, folder)
     check_outputs(outputs, inputs)
     return marks
 

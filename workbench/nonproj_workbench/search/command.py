@@ -14,7 +14,6 @@ from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError, one_line
 from nonproj.io.files import open_output
-from nonproj.pictures.content import visible
 from nonproj_workbench.search.absent import absent
 from nonproj_workbench.search.output import Hit, count_groups, lines_with_matches, search, table_head, table_rows
 from nonproj_workbench.search.patterns import OF_BOTH
@@ -93,7 +92,7 @@ def _hits(options: argparse.Namespace, query: Query, treebanks: Treebanks) -> It
 def _write_rows(stream: TextIO, rows: Iterable[list[str]]) -> None:
     """Write rows of a table with tabs between columns."""
     for row in rows:
-        stream.write("\t".join(map(visible, row)) + "\n")
+        stream.write("\t".join(row) + "\n")
 
 
 def _report(options: argparse.Namespace, totals: _Totals) -> None:
