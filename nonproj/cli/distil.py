@@ -11,7 +11,7 @@ from pathlib import Path
 from nonproj.cli import parse, train
 from nonproj.cli.arguments import with_values
 from nonproj.cli.common import check_outputs, load_model, reading_rules
-from nonproj.errors import ConfigError, FileError, one_line
+from nonproj.errors import ConfigError, FileError, counted, one_line
 from nonproj.evaluation.confidence import HEAD
 from nonproj.io import conll
 from nonproj.io.beside import check_no_links
@@ -73,7 +73,8 @@ def write_silver(options: argparse.Namespace, known: set[tuple[str, ...]], silve
             conll.write(((s, None) for s in chosen.of(conll.read(path))), stream)
         if not chosen.sentences:
             raise ConfigError("TEXT", f"there is no sentence to learn from; left out: {chosen.reasons()}")
-    log.info("%d sentences of the text, %d words; left out: %s", chosen.sentences, chosen.words, chosen.reasons())
+    size = counted(chosen.sentences, "sentence"), counted(chosen.words, "word")
+    log.info("%s of the text, %s; left out: %s", *size, chosen.reasons())
     for path in parsed:
         Path(path).unlink()
 

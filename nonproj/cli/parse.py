@@ -24,7 +24,7 @@ from nonproj.cli.common import (
 from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import list_broken
 from nonproj.cli.targets import ParseTarget, are_several, targets_of
-from nonproj.errors import ConfigError, NonprojError
+from nonproj.errors import ConfigError, NonprojError, counted
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
@@ -138,12 +138,13 @@ def _units(parser: Parser, source: OpenedInput, text: TextOptions) -> Iterable[A
 
 def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float, unfit: bool) -> None:
     """Write figures, and warnings about certificates and tags."""
-    message = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
-    log.info(message, totals.sentences, totals.words, seconds, totals.certified)
+    size = counted(totals.sentences, "sentence"), counted(totals.words, "word")
+    message = "%s, %s, %.2f s; %d of the trees provably the best over their candidate arcs"
+    log.info(message, *size, seconds, totals.certified)
     if totals.certified < totals.sentences:
         open_ = totals.sentences - totals.certified
         hint = "raise --search-limit" if decoding.exact else "use --exact"
-        log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
+        log.warning("%d of %s without a certificate; %s", open_, counted(totals.sentences, "sentence"), hint)
     if totals.unknown_tags > _MANY_UNKNOWN * totals.words and not unfit:
         share = 100 * totals.unknown_tags / totals.words
         hint = "--tag predicts all tags" if has_tagger else "the model has no tagger"
@@ -158,8 +159,8 @@ def _report(totals: ParseLog, options: argparse.Namespace) -> None:
     """Report what ``--on-error`` has skipped, and where."""
     if totals.refused:
         list_broken(totals, "; the --stats file lists all" if options.stats else "; --stats lists all")
-        what = "broken lines" if options.plain else "broken sentences"
-        log.error("nonproj: %d %s left out, %d sentences parsed", totals.refused, what, totals.sentences)
+        broken = counted(totals.refused, "broken line" if options.plain else "broken sentence")
+        log.error("nonproj: %s left out, %s parsed", broken, counted(totals.sentences, "sentence"))
 
 
 def _flushed(items: Iterable[Any], streams: list[TextIO]) -> Iterator[Any]:

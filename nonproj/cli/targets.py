@@ -10,6 +10,7 @@ from typing import NamedTuple
 from nonproj.errors import ConfigError, FileError
 from nonproj.io.files import open_input
 from nonproj.io.temporary import reason
+from nonproj.text.output import document_id
 
 CONLL = (".conllu", ".conll", ".conllx", ".conllup")
 TEXT = (".txt",)
@@ -19,10 +20,11 @@ _TABLES = (".json", ".jsonl", ".parquet", ".gz")
 
 
 class ParseTarget(NamedTuple):
-    """A file to parse, and the file to write."""
+    """A file to parse, the file to write, and, of several, the identifier of the document."""
 
     source: str
     output: str
+    document: str = ""
 
 
 def is_folder(output: str) -> bool:
@@ -73,7 +75,9 @@ def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
     if len(set(names)) < len(names):  # files of the same name from several folders keep their folders
         shared = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path, _ in files])
         names = [_output_name(os.path.relpath(os.path.abspath(path), shared), options) for path, _ in files]
-    return [ParseTarget(path, os.path.join(options.output, name)) for (path, _), name in zip(files, names, strict=True)]
+    documents = (document_id(os.path.splitext(name.removesuffix(".gz"))[0]) for name in names)
+    triples = zip(files, names, documents, strict=True)
+    return [ParseTarget(path, os.path.join(options.output, name), document) for (path, _), name, document in triples]
 
 
 def _found(word: str, endings: tuple[str, ...], output: str) -> list[tuple[str, str]]:

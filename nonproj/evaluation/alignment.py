@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
+from nonproj.io.conll import surface_tokens
 from nonproj.text.output import BLANKS
-from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
 

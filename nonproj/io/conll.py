@@ -43,6 +43,7 @@ DEPREL = 7
 _HEAD, _DEPS, _MISC = 6, 8, 9
 
 _EMPTY_NODE = re.compile(r"\ufeff?[0-9]+\.")
+_RANGE = re.compile(r"\ufeff?([0-9]+)-([0-9]+)\t")
 
 KEEP, DROP = DEPS = ("keep", "drop")
 """What becomes of enhanced dependencies: see `replace`."""
@@ -178,10 +179,7 @@ def replace(
     n = len(sentence.rows)
     if len(given) != n:
         raise ValueError(f"heads has {len(given)} entries, {n} expected, one for each word")
-    if not sentence.lines:
-        lines, word_lines = ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"], list(range(n))
-    else:
-        lines, word_lines = sentence.lines.copy(), sentence.word_lines
+    lines, word_lines = _lines(sentence), sentence.word_lines if sentence.lines else range(n)
     names: list[str | None] = [None] * n if labels is None else list(labels)
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} entries, {n} expected")
@@ -210,6 +208,11 @@ def _differs(sentence: Sentence, heads: list[str], labels: list[str | None]) -> 
     )
 
 
+def _lines(sentence: Sentence) -> list[str]:
+    """Return the lines of a sentence, or those of its rows if it comes from no file."""
+    return sentence.lines.copy() or ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"]
+
+
 def _text(lines: Iterable[str], sentence: Sentence) -> str:
     """Return lines of a sentence as its file has them."""
     return "".join(lines if sentence.order is None else (restored(line, sentence.order) for line in lines))
@@ -227,6 +230,31 @@ def comments_of(sentence: Sentence) -> Iterator[tuple[str, str]]:
         if (line := line.removeprefix(BOM)).startswith("#"):
             key, _, value = line[1:].partition("=")
             yield key.strip(), value.strip()
+
+
+def surface_tokens(sentence: Sentence) -> list[tuple[str, str, int]]:
+    """Return the tokens as they are in the text: FORM, MISC and the number of words of each.
+
+    Examples
+    --------
+    >>> import io
+    >>> word = "{}\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"
+    >>> text = "".join(word.format(*row) for row in (("1-2", "im"), ("1", "in"), ("2", "dem"), ("3", "Haus")))
+    >>> surface_tokens(next(read(io.StringIO(text + "\\n"))))
+    [('im', '_', 2), ('Haus', '_', 1)]
+    """
+    spans = {}
+    for line in sentence.lines:
+        match = _RANGE.match(line)
+        if match:
+            columns = line.rstrip("\r\n").split("\t")
+            spans[int(match[1])] = (columns[1], columns[9], int(match[2]) - int(match[1]) + 1)
+    found, number = [], 1
+    while number <= len(sentence.rows):
+        row = sentence.rows[number - 1]
+        found.append(spans.get(number, (row[1], row[9], 1)))
+        number += found[-1][2]
+    return found
 
 
 def _comment(lines: list[str], comments: dict[str, object]) -> None:
@@ -250,7 +278,7 @@ def _comment(lines: list[str], comments: dict[str, object]) -> None:
 
 
 def write(
-    sentences_with_trees: Iterable[tuple[Any, ...] | str],
+    sentences_with_trees: Iterable[Sentence | tuple[Any, ...] | str],
     target: str | Path | BinaryIO | TextIO,
     *,
     deps: str | None = None,
@@ -259,9 +287,9 @@ def write(
 
     Parameters
     ----------
-    sentences_with_trees : iterable of tuple
+    sentences_with_trees : iterable of Sentence or tuple
         ``(sentence, heads)``, ``(sentence, heads, labels)`` or ``(sentence, heads, labels, comments)``, as for
-        `replace`; if ``heads`` is None, the sentence is written unchanged.  A string is written unchanged, too.
+        `replace`; if ``heads`` is None, the sentence is written unchanged, as is a sentence by itself, or a string.
     target : str, Path or stream
         A file (see `open_output`), or an open stream of bytes or text.
     deps : {"keep", "drop"}, optional
@@ -277,7 +305,7 @@ def write(
     >>> import io
     >>> text = "1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n\\n\\n\\n"
     >>> target = io.StringIO()
-    >>> write(((sentence, sentence.heads) for sentence in read(io.StringIO(text))), target)
+    >>> write(read(io.StringIO(text)), target)
     1
     >>> target.getvalue() == text
     True
@@ -292,9 +320,9 @@ def write(
         if isinstance(item, str):
             put(item)
             continue
-        sentence, heads, *rest = item
+        sentence, heads, *rest = (item, None) if isinstance(item, Sentence) else item
         lines_written = len(sentence.lines)
-        put(_text(sentence.lines, sentence) if heads is None else replace(sentence, heads, *rest, deps=deps))
+        put(_text(_lines(sentence), sentence) if heads is None else replace(sentence, heads, *rest, deps=deps))
         count += 1
     if sentence is not None and (blank := "".join(sentence.lines[lines_written:])):
         put(blank)  # at the end of the file: see `read`

@@ -13,7 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from nonproj.errors import one_line
+from nonproj.errors import counted, one_line
 from nonproj.server.connections import Writing
 from nonproj.server.memory import resident_bytes
 from nonproj.server.pool import WorkerPool
@@ -174,6 +174,6 @@ def access_line(scope: Scope, status: int, size: int, seconds: float) -> str:
     facts, client = facts_of(scope), (scope.get("client") or ("-", 0))[0]
     line = f"{client} {scope['method']} {scope['path']} {status} {size} bytes {seconds:.3f} s"
     if facts.model:
-        line += f"; {facts.model}: {facts.sentences} sentences, {facts.words} words"
+        line += f"; {facts.model}: {counted(facts.sentences, 'sentence')}, {counted(facts.words, 'word')}"
         line += f", waited {facts.waited:.3f} s, worked {facts.worked:.3f} s"
     return one_line(line)

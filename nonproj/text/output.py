@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.text.places import surface_tokens
+from nonproj.io.conll import surface_tokens
 from nonproj.types import Sentence
 
 _ESCAPES = {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": "\\\\"}
@@ -317,17 +317,37 @@ def restore(sentences: Iterable[Sentence]) -> str:
     return "".join(parts)
 
 
-def renumber(text: str, shift: int) -> str:
+def renumber(text: str, shift: int, document: str = "") -> str:
     """Return CoNLL-U text with ``shift`` added to every ``# sent_id`` that is a number.
+
+    A name of the document becomes its ``# newdoc id``, and the first part of each ``# sent_id``.
 
     Examples
     --------
     >>> renumber("# sent_id = 1\\n# text = # sent_id = 1\\n", 5)
     '# sent_id = 6\\n# text = # sent_id = 1\\n'
+    >>> renumber("# newdoc\\n# newpar\\n# sent_id = 1\\n", 0, "letters")
+    '# newdoc id = letters\\n# newpar\\n# sent_id = letters-1\\n'
     """
-    if not shift:
+    if document:
+        text = _NEWDOC.sub(lambda _: f"# newdoc id = {document}", text)
+    elif not shift:
         return text
-    return _SENT_ID.sub(lambda match: f"# sent_id = {int(match[1]) + shift}", text)
+    prefix = f"{document}-" if document else ""
+    return _SENT_ID.sub(lambda match: f"# sent_id = {prefix}{int(match[1]) + shift}", text)
 
 
+def document_id(name: str) -> str:
+    """Return a name as an identifier of CoNLL-U, which has no blanks and no slashes; others remain different.
+
+    Examples
+    --------
+    >>> document_id("letters/of may")
+    'letters%2Fof%20may'
+    """
+    return _NOT_IN_ID.sub(lambda match: "".join(f"%{b:02X}" for b in match[0].encode("utf-8", "surrogateescape")), name)
+
+
+_NEWDOC = re.compile("^# newdoc$", re.MULTILINE)
 _SENT_ID = re.compile("^# sent_id = ([0-9]+)$", re.MULTILINE)
+_NOT_IN_ID = re.compile(r"[\s/%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

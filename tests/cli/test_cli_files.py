@@ -100,8 +100,8 @@ def test_no_output_is_an_input(here, capsys, words, message):
         ("f/parse.partial", "parse m in -o f --resume"),
         ("n.checkpoint", f"train t -o n {' '.join(SMALL)}"),
         ("n.log", f"train t -o n {' '.join(SMALL[:-1])}"),
-        ("n.text1.conllu", f"distil --teacher m text t -o n {' '.join(SMALL)}"),
-        ("f/nonproj_model_x-1.0-py3-none-any.whl", "package m -o f --name x --package-version 1.0"),
+        ("n.text1.conllu", f"distil m text --treebank t -o n {' '.join(SMALL)}"),
+        ("f/nonproj_model_x-1.0-py3-none-any.whl", "package m -o f --name x --package-version 1.0 --licence MIT"),
     ],
 )
 def test_links_are_followed_only_if_the_user_names_them(here, capsys, link, words):

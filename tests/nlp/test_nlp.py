@@ -22,9 +22,10 @@ from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
+from nonproj.io.conll import surface_tokens
 from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.options.config import Config
-from nonproj.text.places import locate, surface_tokens
+from nonproj.text.places import locate
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Den hund ser hus sovende.\n\n  Stor kat\tjager den\nmand.  Hus kender hus.\n"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, counted
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.scores import paired
 from nonproj.io.conll import comments_of
@@ -154,4 +154,6 @@ def choose(items: Iterable[ReportItem], wanted: str) -> ReportItem:
         count = item.number
         if item.name == wanted or (wanted.isdecimal() and item.number == int(wanted)):
             return item
-    raise ConfigError("--sentence", f"{wanted!r} is neither the sent_id nor the number of one of {count} sentences")
+    raise ConfigError(
+        "--sentence", f"{wanted!r} is neither the sent_id nor the number of one of {counted(count, 'sentence')}"
+    )

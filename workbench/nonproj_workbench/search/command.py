@@ -12,7 +12,7 @@ from typing import TextIO
 from nonproj.cli.common import check_outputs
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
-from nonproj.errors import ConfigError, one_line
+from nonproj.errors import ConfigError, counted, one_line
 from nonproj.io.files import open_output
 from nonproj_workbench.search.absent import absent
 from nonproj_workbench.search.output import Hit, count_groups, lines_with_matches, search, table_head, table_rows
@@ -104,5 +104,5 @@ def _report(options: argparse.Namespace, totals: _Totals) -> None:
         )
     if not options.quiet:
         matches = f"{totals.matches:,} match{'es' * (totals.matches != 1)}"
-        sentences = f"{totals.sentences:,} sentence{'s' * (totals.sentences != 1)}"
+        sentences = counted(totals.sentences, "sentence", ",")
         sys.stderr.write(f"{matches} in {totals.found:,} of {sentences}\n")
