@@ -169,7 +169,7 @@ def access_line(scope: Scope, status: int, size: int, seconds: float) -> str:
     >>> scope = {"client": ("127.0.0.1", 1), "method": "POST", "path": "/process"}
     >>> scope["state"] = {"facts": RequestFacts("danish", 1, 7, 0.001, 0.02)}
     >>> access_line(scope, 200, 812, 0.0234)
-    '127.0.0.1 POST /process 200 812 bytes 0.023 s; danish: 1 sentences, 7 words, waited 0.001 s, worked 0.020 s'
+    '127.0.0.1 POST /process 200 812 bytes 0.023 s; danish: 1 sentence, 7 words, waited 0.001 s, worked 0.020 s'
     """
     facts, client = facts_of(scope), (scope.get("client") or ("-", 0))[0]
     line = f"{client} {scope['method']} {scope['path']} {status} {size} bytes {seconds:.3f} s"
