@@ -25,7 +25,7 @@ def here(folder, tmp_path, monkeypatch) -> Path:
     """A folder to work in, with a tree, a malformed one, and a file with an odd name."""
     work_in(tmp_path, folder, monkeypatch)
     Path("t").write_text(TREE, encoding="utf-8")
-    Path("broken").write_text(TREE.replace("\t2\t", f"\t{NASTY}\t"), encoding="utf-8")
+    Path("broken").write_text(TREE.replace("2\tx", f"{NASTY}\tx"), encoding="utf-8")
     Path(f"no{NASTY}").write_text("", encoding="utf-8")
     return tmp_path
 
@@ -41,11 +41,11 @@ def on_terminal(*words: str) -> str:
 @pytest.mark.parametrize(
     ("words", "count"),
     [
-        ("parse toy.nonproj t --no-tag -q", 4),
+        ("parse toy.nonproj t --no-tag -q", 3),
         ("parse toy.nonproj t --no-tag -q -o /dev/stdout --format jsonl", 0),  # JSON has escapes of its own
-        ("parse toy.nonproj t --no-tag -q -o /dev/stdout", 4),
+        ("parse toy.nonproj t --no-tag -q -o /dev/stdout", 3),
         ("parse toy.nonproj broken -q", 1),
-        ("parse toy.nonproj broken --on-error skip", 1),
+        ("parse toy.nonproj broken --on-error skip -q", 1),
         (f"parse toy.nonproj no{NASTY}none", 1),
         (f"parse -q toy.nonproj t -o /none/{NASTY}", 1),
         ("show t", 2),
@@ -54,7 +54,7 @@ def on_terminal(*words: str) -> str:
     ],
 )
 def test_a_terminal_shows_what_it_must_not_obey(here, words, count):
-    shown = on_terminal(*words.split())
+    shown = on_terminal(*words.split(" "))
     assert not set(shown) & (set("\x07\x9b\u202e\u2066\u2028\r")) and "\x1b[2J" not in shown
     assert shown.count(r"\u202eb") >= count and ("show" in words or "\x1b" not in shown)
 

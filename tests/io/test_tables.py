@@ -19,7 +19,7 @@ TEXT = """# newdoc
 # nonproj certified = true
 # nonproj gap = 0.0
 # nonproj confidence = 0.5
-1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No|TokenRange=3:10
 1\tVamos\tir\tVERB\tV\tMood=Imp|Number=Plur\t0\troot\t_\tConfidence=0.97|Gloss=go|LabelledConfidence=0.9
 2\tnos\tnosotros\tPRON\t_\tCase=Acc\t1\tobj\t1:obj\t_
 2.1\te\t_\t_\t_\t_\t_\t_\t_\t_
@@ -43,11 +43,12 @@ FIRST = {
     "label_confidence": 0.9,
 }
 SECOND = {"id": 2, "form": "nos", "lemma": "nosotros", "upos": "PRON", "feats": "Case=Acc", "head": 1, "label": "obj"}
-WORDS = [FIRST, SECOND | {"deps": "1:obj"}, {"id": 3, "form": "_", "upos": "SYM"}]
+TOKEN = {"token": "Vámonos", "space_after": False, "start": 3, "end": 10}
+WORDS = [FIRST | TOKEN, SECOND | {"deps": "1:obj"} | TOKEN, {"id": 3, "form": "_", "upos": "SYM", "token": "_"}]
 STATISTICS = {"certified": True, "gap": 0.0, "tree_confidence": 0.5}
 RECORDS = [
     {"sentence": 0, "sent_id": "a-1", "text": "Vámonos al = mar"} | STATISTICS | {"words": WORDS},
-    {"sentence": 1, "words": [{"id": 1, "form": "Bien", "head": 0, "label": "root"}]},
+    {"sentence": 1, "words": [{"id": 1, "form": "Bien", "head": 0, "label": "root", "token": "Bien"}]},
 ]
 
 

@@ -103,6 +103,16 @@ def test_one_call_returns_everything_about_each_word(doc):
     assert doc.gap == pytest.approx(sum(sentence.gap for sentence in doc), abs=1e-9)
 
 
+def test_words_are_the_same_objects_at_each_access(doc):
+    sentence = doc[0]
+    assert all(word.parent is (sentence[word.head - 1] if word.head else None) for word in sentence)
+    assert all(child.parent is word for word in sentence for child in word.children)
+    sentence.words.clear()  # a copy
+    assert [word.id for word in sentence] == list(range(1, len(sentence) + 1))
+    again = pickle.loads(pickle.dumps(sentence))
+    assert again[0].sentence is again and again.words == sentence.words
+
+
 def test_reprs_are_one_short_line(doc, nlp, path):
     assert repr(doc) == f"<{' '.join(TEXT.split())[:57]}...: 3 sentences, 16 words, 3 certified>"
     assert repr(doc[2]) == "<Hus kender hus.: 4 words, certified>"
