@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-from command import run_copy
+from command import on_terminal, run_copy
 from pieces import make_files, work_in
 
 NASTY = "a\x1b[2J\x07\x9b31m\u202eb\u2066c\u2028d\u200fe"
@@ -28,14 +27,6 @@ def here(folder, tmp_path, monkeypatch) -> Path:
     Path("broken").write_text(TREE.replace("2\tx", f"{NASTY}\tx"), encoding="utf-8")
     Path(f"no{NASTY}").write_text("", encoding="utf-8")
     return tmp_path
-
-
-def on_terminal(*words: str) -> str:
-    """What a command shows on a terminal, by standard output and standard error."""
-    controller, terminal = os.openpty()
-    with open(controller, "rb", buffering=0) as shown, open(terminal, "w") as stream:
-        run_copy("nonproj", *words, stdout=stream, stderr=stream)
-        return shown.read(1 << 16).decode().replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize(

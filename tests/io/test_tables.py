@@ -135,12 +135,13 @@ def test_what_strangers_write_into_comments_and_columns_does_no_harm(tmp_path):
 def test_comments_of_strangers_take_no_time_and_change_nothing_else(comment, tmp_path):
     text = f"{comment}\n1\tBien\t_\t_\t_\t_\t0\troot\t_\tConfidence=nan\n\n"
     (row,) = plain(read_frame(io.StringIO(text)))
-    assert row == dict.fromkeys(row) | {"sentence": 0, "id": 1, "form": "Bien", "head": 0, "label": "root"}
+    word = {"id": 1, "form": "Bien", "head": 0, "label": "root", "token": "Bien"}
+    assert row == dict.fromkeys(row) | {"sentence": 0} | word
     with open_table(str(tmp_path / "out.jsonl"), "jsonl") as stream:
         stream.write(text)
     content = (tmp_path / "out.jsonl").read_text(encoding="utf-8")
     record = json.loads(content, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert record["sentence"] == 0 and record["words"] == [{"id": 1, "form": "Bien", "head": 0, "label": "root"}]
+    assert record["sentence"] == 0 and record["words"] == [word]
 
 
 def test_lines_may_be_as_long_as_the_user_allows(tmp_path):

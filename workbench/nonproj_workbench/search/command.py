@@ -90,9 +90,9 @@ def _hits(options: argparse.Namespace, query: Query, treebanks: Treebanks) -> It
 
 
 def _write_rows(stream: TextIO, rows: Iterable[list[str]]) -> None:
-    """Write rows of a table with tabs between columns."""
+    """Write rows of a table with tabs between columns, and none in them: comments may have some."""
     for row in rows:
-        stream.write("\t".join(row) + "\n")
+        stream.write("\t".join(cell.replace("\t", r"\x09") for cell in row) + "\n")
 
 
 def _report(options: argparse.Namespace, totals: _Totals) -> None:
