@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
-from nonproj.io.conll import surface_tokens
+from nonproj.io.copies import surface_tokens
 from nonproj.text.output import BLANKS
 from nonproj.types import Sentence
 

@@ -8,7 +8,7 @@
 - `constraints`: constraints on trees in the columns of a treebank
 - `partial`: partial trees in training: only some heads are given
 - `conll`: lossless CoNLL-X and CoNLL-U
-- `copies`: copies of sentences with other columns
+- `copies`: copies of sentences with other columns, and the tokens that their lines name
 - `layouts`: the columns of CoNLL-U Plus and CoNLL-2009
 - `blocks`: the lines of sentences, one block after the other
 - `checks`: validation of a sentence's lines

@@ -43,7 +43,6 @@ DEPREL = 7
 _HEAD, _DEPS, _MISC = 6, 8, 9
 
 _EMPTY_NODE = re.compile(r"\ufeff?[0-9]+\.")
-_RANGE = re.compile(r"\ufeff?([0-9]+)-([0-9]+)\t")
 
 KEEP, DROP = DEPS = ("keep", "drop")
 """What becomes of enhanced dependencies: see `replace`."""
@@ -230,31 +229,6 @@ def comments_of(sentence: Sentence) -> Iterator[tuple[str, str]]:
         if (line := line.removeprefix(BOM)).startswith("#"):
             key, _, value = line[1:].partition("=")
             yield key.strip(), value.strip()
-
-
-def surface_tokens(sentence: Sentence) -> list[tuple[str, str, int]]:
-    """Return the tokens as they are in the text: FORM, MISC and the number of words of each.
-
-    Examples
-    --------
-    >>> import io
-    >>> word = "{}\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"
-    >>> text = "".join(word.format(*row) for row in (("1-2", "im"), ("1", "in"), ("2", "dem"), ("3", "Haus")))
-    >>> surface_tokens(next(read(io.StringIO(text + "\\n"))))
-    [('im', '_', 2), ('Haus', '_', 1)]
-    """
-    spans = {}
-    for line in sentence.lines:
-        match = _RANGE.match(line)
-        if match:
-            columns = line.rstrip("\r\n").split("\t")
-            spans[int(match[1])] = (columns[1], columns[9], int(match[2]) - int(match[1]) + 1)
-    found, number = [], 1
-    while number <= len(sentence.rows):
-        row = sentence.rows[number - 1]
-        found.append(spans.get(number, (row[1], row[9], 1)))
-        number += found[-1][2]
-    return found
 
 
 def _comment(lines: list[str], comments: dict[str, object]) -> None:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
 from nonproj.errors import DependencyError, FileError, closest, needs
 from nonproj.io.checks import ReadingRules
-from nonproj.io.conll import comments_of, read, surface_tokens
+from nonproj.io.conll import comments_of, read
+from nonproj.io.copies import surface_tokens
 from nonproj.io.files import Source, open_binary, open_output
 from nonproj.io.kinds import FORMATS
 from nonproj.types import Sentence

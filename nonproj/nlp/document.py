@@ -15,7 +15,7 @@ from nonproj.confidence.classifier import Confidence
 from nonproj.errors import counted
 from nonproj.evaluation.certificates import as_comments, statistics
 from nonproj.io import conll
-from nonproj.io.conll import surface_tokens
+from nonproj.io.copies import surface_tokens
 from nonproj.pictures.content import Picture, picture_of
 from nonproj.pictures.svg import in_notebook
 from nonproj.pipeline.parses import Parse

@@ -33,7 +33,7 @@ from nonproj.dual.problem import PartsProblem
 from nonproj.dual.proofs import proof_of
 from nonproj.dual.search import SearchResult, with_known
 from nonproj.errors import ConfigError, DataError, SentenceMemoryError, SizeError
-from nonproj.io.batches import batches, batches_within, check_length, groups
+from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space, with_arcs
@@ -162,7 +162,7 @@ class Parser(LoadedModel):
             The sentence, with the tags used for parsing.
         Parse
         """
-        for group in batches_within(sentences, batch_size, self.max_words):
+        for group in batches(sentences, batch_size, self.max_words):
             tagged = self.tag(group)
             for part in groups(tagged, PAIRS):
                 yield from zip(tagged[part], self._parse_group(tagged[part]), strict=True)
@@ -192,7 +192,7 @@ class Parser(LoadedModel):
         given = list(sentences)
         scores, number = np.full(len(given), -np.inf), 0
         with contextlib.suppress(DataError, SizeError, MemoryError):
-            for group in batches_within(given, BATCH, self.max_words):
+            for group in batches(given, BATCH, self.max_words):
                 tagged = self.tag(group)
                 for part in groups(tagged, PAIRS):
                     tokens = self.encode_all(tagged[part])

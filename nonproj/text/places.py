@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nonproj.io.conll import surface_tokens
+from nonproj.io.copies import surface_tokens
 from nonproj.types import Sentence
 
 

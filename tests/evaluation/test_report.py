@@ -141,7 +141,7 @@ def test_gold_trees_of_other_tokens(tmp_path, monkeypatch, capsys):
     assert main(["show", "parsed.conllu", "--gold", "gold.conllu"]) == 0
     shown = capsys.readouterr()
     assert shown.err == "the words of the gold file are others; 4 of 5 words have a gold head\n"
-    assert "she   X  x of 2 go  x c of 4 sees" in shown.out
+    assert "she    X  x of 2 go  x c of 4 sees" in shown.out
     _, data = show("parsed.conllu", "--gold", "gold.conllu")
     assert data["sentences"][0]["h"] == [[2, 0, 2, 2, 4], [-1, 0, 4, 0, 4]]
     assert dict(each[:2][::-1] for each in data["tiles"])["correct heads among these"] == "40.00 %"

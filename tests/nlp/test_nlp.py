@@ -22,7 +22,7 @@ from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
-from nonproj.io.conll import surface_tokens
+from nonproj.io.copies import surface_tokens
 from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.options.config import Config
 from nonproj.text.places import locate

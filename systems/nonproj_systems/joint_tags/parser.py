@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
-from nonproj.io.batches import batches_within, groups
+from nonproj.io.batches import batches, groups
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.model.model import Model
@@ -115,7 +115,7 @@ class JointParser(Parser):
 
     def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
-        for group in batches_within(sentences, batch_size, self.max_words):
+        for group in batches(sentences, batch_size, self.max_words):
             tagged = self.tag(group)
             choices = self.choices(group, tagged)
             joint = self._parse_jointly(list(choices.values()))
