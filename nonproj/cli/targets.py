@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from nonproj.errors import ConfigError, FileError
 from nonproj.io.files import open_input
 from nonproj.io.temporary import reason
-from nonproj.text.output import document_id
 
 CONLL = (".conllu", ".conll", ".conllx", ".conllup")
 TEXT = (".txt",)
 """Endings of the files that are taken from a folder, also compressed (``.gz``)."""
 
 _TABLES = (".json", ".jsonl", ".parquet", ".gz")
+
+
+_NOT_IN_ID = re.compile(r"[\s/%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class ParseTarget(NamedTuple):
@@ -75,9 +78,20 @@ def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
     if len(set(names)) < len(names):  # files of the same name from several folders keep their folders
         shared = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path, _ in files])
         names = [_output_name(os.path.relpath(os.path.abspath(path), shared), options) for path, _ in files]
-    documents = (document_id(os.path.splitext(name.removesuffix(".gz"))[0]) for name in names)
+    documents = (_document_id(os.path.splitext(name.removesuffix(".gz"))[0]) for name in names)
     triples = zip(files, names, documents, strict=True)
     return [ParseTarget(path, os.path.join(options.output, name), document) for (path, _), name, document in triples]
+
+
+def _document_id(name: str) -> str:
+    """Return a name as an identifier of CoNLL-U, which has no blanks and no slashes; others remain different.
+
+    Examples
+    --------
+    >>> _document_id("letters/of may")
+    'letters%2Fof%20may'
+    """
+    return _NOT_IN_ID.sub(lambda match: "".join(f"%{b:02X}" for b in match[0].encode("utf-8", "surrogateescape")), name)
 
 
 def _found(word: str, endings: tuple[str, ...], output: str) -> list[tuple[str, str]]:

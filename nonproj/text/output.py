@@ -337,17 +337,5 @@ def renumber(text: str, shift: int, document: str = "") -> str:
     return _SENT_ID.sub(lambda match: f"# sent_id = {prefix}{int(match[1]) + shift}", text)
 
 
-def document_id(name: str) -> str:
-    """Return a name as an identifier of CoNLL-U, which has no blanks and no slashes; others remain different.
-
-    Examples
-    --------
-    >>> document_id("letters/of may")
-    'letters%2Fof%20may'
-    """
-    return _NOT_IN_ID.sub(lambda match: "".join(f"%{b:02X}" for b in match[0].encode("utf-8", "surrogateescape")), name)
-
-
 _NEWDOC = re.compile("^# newdoc$", re.MULTILINE)
 _SENT_ID = re.compile("^# sent_id = ([0-9]+)$", re.MULTILINE)
-_NOT_IN_ID = re.compile(r"[\s/%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
