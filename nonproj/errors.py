@@ -31,6 +31,17 @@ def one_line(text: str) -> str:
     return line if len(line) <= 480 else f"{line[:300]} ... {line[-150:]}"
 
 
+def counted(count: object, noun: str, form: str = "") -> str:
+    """Return a number with a noun, in the plural unless it is 1.
+
+    Examples
+    --------
+    >>> counted(1, "sentence"), counted(1200, "word", ",")
+    ('1 sentence', '1,200 words')
+    """
+    return f"{count:{form}} {noun}{'s' * (count != 1)}"
+
+
 class DataError(NonprojError):
     """A treebank file is malformed.
 

@@ -68,6 +68,14 @@ def run_copy(program: str, *words: str, **streams) -> subprocess.CompletedProces
     return subprocess.CompletedProcess([program, *words], os.waitstatus_to_exitcode(status), *said)
 
 
+def on_terminal(*words: str) -> str:
+    """What a command shows on a terminal, by standard output and standard error."""
+    controller, terminal = os.openpty()
+    with open(controller, "rb", buffering=0) as shown, open(terminal, "w") as stream:
+        run_copy("nonproj", *words, stdout=stream, stderr=stream)
+        return shown.read(1 << 16).decode().replace("\r\n", "\n")
+
+
 def _become(program: str, words: tuple[str, ...], files: list) -> NoReturn:
     """Run a program as a new interpreter does, and end this process."""
     code = 1

@@ -20,6 +20,7 @@ from nonproj.evaluation.calibration import no_classifier
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import OpenedInput, identity, is_direct, open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
+from nonproj.io.terminal import unescaped
 from nonproj.kernels.folders import count_cached
 from nonproj.kernels.kernel import NOTICE, compiling
 from nonproj.model.installed import located
@@ -60,6 +61,7 @@ def counting_kernels() -> Iterator[None]:
         yield
         return
     done, before, began = threading.Event(), count_cached(), compiling.seconds
+    stream = unescaped(sys.stderr)
 
     def watch() -> None:
         """Write the number of kernels after a second of compilation."""
@@ -68,9 +70,9 @@ def counting_kernels() -> Iterator[None]:
                 return
         compiling.silence()
         while not done.wait(0.25):
-            sys.stderr.write(f"\r{NOTICE}: {count_cached() - before} done")
-            sys.stderr.flush()
-        sys.stderr.write(f"\r{NOTICE}: {count_cached() - before} done\n")
+            stream.write(f"\r{NOTICE}: {count_cached() - before} done")
+            stream.flush()
+        stream.write(f"\r{NOTICE}: {count_cached() - before} done\n")
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -147,7 +149,7 @@ def progress_bar(options: argparse.Namespace, source: OpenedInput | None = None)
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # else a thread, with which workers cannot be forked
-    bar = partial(tqdm, leave=False, file=sys.stderr)
+    bar = partial(tqdm, leave=False, file=unescaped(sys.stderr))
     if source is not None:
         with suppress(OSError, AttributeError):
             facts = os.fstat(source.stream.fileno())

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nonproj.cli import parse, train
 from nonproj.cli.arguments import with_values
 from nonproj.cli.common import check_outputs, load_model, reading_rules
-from nonproj.errors import ConfigError, FileError, one_line
+from nonproj.errors import ConfigError, FileError, counted, one_line
 from nonproj.evaluation.confidence import HEAD
 from nonproj.io import conll
+from nonproj.io.beside import check_no_links
 from nonproj.io.files import open_output
 from nonproj.io.temporary import reserved
 from nonproj.types import Sentence
@@ -33,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("treebank.silver", "'nonproj distil' sets this itself; use 'nonproj train'")
     inputs = {f"text {i}": path for i, path in enumerate(options.texts, 1)}
     check_outputs({"model": options.output, "trees": silver}, inputs | {"teacher": options.teacher})
+    for path in (silver, *_parsed(options)):
+        check_no_links(path, os.path.dirname(options.output))
     train.outputs(options, config)
     check_inputs(options)  # before hours of parsing
     known = known_texts(options, config.treebank.held_out)
@@ -55,7 +59,7 @@ def check_inputs(options: argparse.Namespace) -> None:
 
 def write_silver(options: argparse.Namespace, known: set[tuple[str, ...]], silver: str) -> None:
     """Write the teacher's trees of all texts to a file; those of each text are kept until all are written."""
-    parsed = [f"{options.output}.text{i}.conllu" for i in range(1, len(options.texts) + 1)]
+    parsed = _parsed(options)
     for text, path in zip(options.texts, parsed, strict=True):
         if not options.resume:
             for left in (path, f"{path}.partial"):
@@ -69,9 +73,15 @@ def write_silver(options: argparse.Namespace, known: set[tuple[str, ...]], silve
             conll.write(((s, None) for s in chosen.of(conll.read(path))), stream)
         if not chosen.sentences:
             raise ConfigError("TEXT", f"there is no sentence to learn from; left out: {chosen.reasons()}")
-    log.info("%d sentences of the text, %d words; left out: %s", chosen.sentences, chosen.words, chosen.reasons())
+    size = counted(chosen.sentences, "sentence"), counted(chosen.words, "word")
+    log.info("%s of the text, %s; left out: %s", *size, chosen.reasons())
     for path in parsed:
         Path(path).unlink()
+
+
+def _parsed(options: argparse.Namespace) -> list[str]:
+    """Return the file of the teacher's trees of each text."""
+    return [f"{options.output}.text{i}.conllu" for i in range(1, len(options.texts) + 1)]
 
 
 def parsing_options(options: argparse.Namespace, text: str, path: str) -> argparse.Namespace:

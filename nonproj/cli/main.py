@@ -24,6 +24,7 @@ from nonproj.cli.model_names import are_inputs, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.cli.values import jobs, port, positive, seconds
 from nonproj.errors import NonprojError, one_line
+from nonproj.io.terminal import escape_terminals
 from nonproj.kernels.settings import ignore_current_folder
 
 EXIT_BROKEN_PIPE = 141
@@ -276,6 +277,7 @@ def run_program(name: str, run: Callable[[list[str], bool], int], arguments: lis
     if arguments is None:
         gc.set_threshold(_COLLECT_AFTER)
         ignore_current_folder()
+        escape_terminals()
     try:
         return _flushed(run, sys.argv[1:] if arguments is None else arguments, arguments is None)
     except NonprojError as error:

@@ -24,10 +24,11 @@ from nonproj.cli.common import (
 from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import list_broken
 from nonproj.cli.targets import ParseTarget, are_several, targets_of
-from nonproj.errors import ConfigError, NonprojError
+from nonproj.errors import ConfigError, NonprojError, counted
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate, left_out
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
+from nonproj.io.beside import check_no_links
 from nonproj.io.broken import STOP, read_units, until_error
 from nonproj.io.files import OpenedInput, open_input
 from nonproj.io.tables import format_of, open_table
@@ -88,6 +89,8 @@ def _check_files(options: argparse.Namespace) -> None:
     """Raise an error if an output is also an input or another output; make the folder of several outputs."""
     inputs, outputs, replaceable = {"model": options.model}, dict[str, str | None](), ""
     if options.to_folder:
+        for target in options.targets:
+            check_no_links(target.output, options.output)
         inputs |= {f"input {target.source}": target.source for target in options.targets}
         outputs |= {f"output of {target.source}": target.output for target in options.targets}
     else:
@@ -137,12 +140,13 @@ def _units(parser: Parser, source: OpenedInput, text: TextOptions) -> Iterable[A
 
 def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float, unfit: bool) -> None:
     """Write figures, and warnings about certificates and tags."""
-    message = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
-    log.info(message, totals.sentences, totals.words, seconds, totals.certified)
+    size = counted(totals.sentences, "sentence"), counted(totals.words, "word")
+    message = "%s, %s, %.2f s; %d of the trees provably the best over their candidate arcs"
+    log.info(message, *size, seconds, totals.certified)
     if totals.certified < totals.sentences:
         open_ = totals.sentences - totals.certified
         hint = "raise --search-limit" if decoding.exact else "use --exact"
-        log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
+        log.warning("%d of %s without a certificate; %s", open_, counted(totals.sentences, "sentence"), hint)
     if totals.unknown_tags > _MANY_UNKNOWN * totals.words and not unfit:
         share = 100 * totals.unknown_tags / totals.words
         hint = "--tag predicts all tags" if has_tagger else "the model has no tagger"
@@ -157,8 +161,8 @@ def _report(totals: ParseLog, options: argparse.Namespace) -> None:
     """Report what ``--on-error`` has skipped, and where."""
     if totals.refused:
         list_broken(totals, "; the --stats file lists all" if options.stats else "; --stats lists all")
-        what = "broken lines" if options.plain else "broken sentences"
-        log.error("nonproj: %d %s left out, %d sentences parsed", totals.refused, what, totals.sentences)
+        broken = counted(totals.refused, "broken line" if options.plain else "broken sentence")
+        log.error("nonproj: %s left out, %s parsed", broken, counted(totals.sentences, "sentence"))
 
 
 def _flushed(items: Iterable[Any], streams: list[TextIO]) -> Iterator[Any]:

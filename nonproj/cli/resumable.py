@@ -227,7 +227,7 @@ class _Job:
             if isinstance(record, MalformedUnit) and self.text.on_error == STOP:
                 raise record.error()
             self.log.add(record)
-        output, lines = self.joined.add(parsed), self.lines.getvalue()
+        output, lines = self.joined.add(parsed, file.target.document), self.lines.getvalue()
         self.lines.seek(0)
         self.lines.truncate()
         state = self._state(file) | {"numbered": self.joined.numbered, "is_complete": self.is_complete}

@@ -11,7 +11,7 @@ from typing import Any
 
 from nonproj.cli.common import optional_output, progress_bar, worker_pool
 from nonproj.cli.targets import ParseTarget
-from nonproj.errors import FileError, one_line
+from nonproj.errors import FileError, counted, one_line
 from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
 from nonproj.io.broken import MalformedUnit
 from nonproj.io.files import OpenedInput
@@ -45,7 +45,8 @@ def parse(
             if options.to_folder:
                 make_folder(os.path.dirname(target.output))
             with open_table(target.output, options.format) as stream:
-                for record in progress(_written(results, stream, PieceJoiner(text.plain is not None)), "parse"):
+                written = _written(results, stream, target.document, PieceJoiner(text.plain is not None))
+                for record in progress(written, "parse"):
                     counts.add(record)
             totals.extend(counts)
             if options.to_folder:
@@ -54,11 +55,11 @@ def parse(
 
 
 def _written(
-    results: Iterator[tuple[bool, ParsedPiece]], stream: Any, joined: PieceJoiner
+    results: Iterator[tuple[bool, ParsedPiece]], stream: Any, document: str, joined: PieceJoiner
 ) -> Iterator[ParseRecord | MalformedUnit]:
     """Write the pieces of one file, and yield their records."""
     for is_end, parsed in results:
-        stream.write(joined.add(parsed))
+        stream.write(joined.add(parsed, document))
         yield from parsed.records
         if parsed.error:
             raise parsed.error
@@ -76,13 +77,13 @@ def make_folder(folder: str) -> None:
 
 def report(target: ParseTarget, counts: ParseLog) -> None:
     """Say that a file is finished."""
-    log.info("%s: %d sentences, %d words", one_line(target.output), counts.sentences, counts.words)
+    figures = counted(counts.sentences, "sentence"), counted(counts.words, "word")
+    log.info("%s: %s, %s", one_line(target.output), *figures)
 
 
 def summarise(options: argparse.Namespace, totals: ParseLog) -> None:
     """Write a line about all files to standard error."""
     if not options.quiet:
-        count = len(options.targets)
-        files = f"{count:,} file{'s' * (count != 1)}"
-        figures = f"{totals.sentences:,} sentences, {totals.words:,} words"
+        files = counted(len(options.targets), "file", ",")
+        figures = f"{counted(totals.sentences, 'sentence', ',')}, {counted(totals.words, 'word', ',')}"
         sys.stderr.write(f"{files} in {one_line(options.output)}: {figures}\n")

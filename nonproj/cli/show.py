@@ -15,7 +15,7 @@ from nonproj.errors import ConfigError
 from nonproj.evaluation.certificates import certificate_line
 from nonproj.evaluation.html.items import ReportItem, add_trees, choose, from_files, from_parses
 from nonproj.io.files import open_binary, open_output
-from nonproj.pictures.content import visible
+from nonproj.io.terminal import unescaped, visible
 from nonproj.pictures.terminal import has_colours, to_terminal
 from nonproj.pipeline.parser import Parser
 
@@ -69,11 +69,11 @@ def _items(options: argparse.Namespace, treebanks: Treebanks) -> tuple[Parser | 
 
 def _draw(items: Iterator[ReportItem]) -> None:
     """Write the trees to standard output."""
-    colours = has_colours(sys.stdout)
+    colours, stream = has_colours(sys.stdout), unescaped(sys.stdout)
     for item in items:
         place = visible(f"{item.sentence.path}:{item.sentence.line}" + f" ({item.name})" * bool(item.name))
         lines = [place, to_terminal(item.picture(), colours), certificate_line(item.statistics, len(item.sentence))]
-        sys.stdout.write("\n".join(filter(None, lines)) + "\n\n")
+        stream.write("\n".join(filter(None, lines)) + "\n\n")
 
 
 def _write_single(options: argparse.Namespace, items: Iterator[ReportItem], suffix: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,11 +19,15 @@ TEXT = (".txt",)
 _TABLES = (".json", ".jsonl", ".parquet", ".gz")
 
 
+_NOT_IN_ID = re.compile(r"[\s/%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
 class ParseTarget(NamedTuple):
-    """A file to parse, and the file to write."""
+    """A file to parse, the file to write, and, of several, the identifier of the document."""
 
     source: str
     output: str
+    document: str = ""
 
 
 def is_folder(output: str) -> bool:
@@ -73,7 +78,20 @@ def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
     if len(set(names)) < len(names):  # files of the same name from several folders keep their folders
         shared = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path, _ in files])
         names = [_output_name(os.path.relpath(os.path.abspath(path), shared), options) for path, _ in files]
-    return [ParseTarget(path, os.path.join(options.output, name)) for (path, _), name in zip(files, names, strict=True)]
+    documents = (_document_id(os.path.splitext(name.removesuffix(".gz"))[0]) for name in names)
+    triples = zip(files, names, documents, strict=True)
+    return [ParseTarget(path, os.path.join(options.output, name), document) for (path, _), name, document in triples]
+
+
+def _document_id(name: str) -> str:
+    """Return a name as an identifier of CoNLL-U, which has no blanks and no slashes; others remain different.
+
+    Examples
+    --------
+    >>> _document_id("letters/of may")
+    'letters%2Fof%20may'
+    """
+    return _NOT_IN_ID.sub(lambda match: "".join(f"%{b:02X}" for b in match[0].encode("utf-8", "surrogateescape")), name)
 
 
 def _found(word: str, endings: tuple[str, ...], output: str) -> list[tuple[str, str]]:

@@ -20,10 +20,11 @@ from nonproj.cli.reading import Treebanks
 from nonproj.cli.training_progress import log_file, training_progress
 from nonproj.components.continuing import continued_config
 from nonproj.components.trainer import train
-from nonproj.errors import ConfigError, FileError, one_line
+from nonproj.errors import ConfigError, FileError, counted, one_line
 from nonproj.evaluation.calibration import judge
 from nonproj.evaluation.card import calibration_of_test, figures_of_test
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser, tested_tags
+from nonproj.io.beside import check_no_links
 from nonproj.io.files import check_folder, is_direct
 from nonproj.io.temporary import reserved
 from nonproj.model.model import Model
@@ -65,13 +66,12 @@ def _run(
     sentences, held_out = _hold_out(treebanks, treebanks.read_all(path, **own), config.treebank.held_out, own)
     # The test file is read now, to report errors before the training.
     silver, test = (treebanks.read_all(name, require_heads=True) for name in (config.treebank.silver, options.test))
-    log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
+    log.info("training on %s of %s", _size(sentences), one_line(path))
     if start:
         log.info("continuing %s", one_line(options.start))
     related = _others(treebanks, path, getattr(options, "related", []), [*sentences, *held_out, *test])
     if silver:
-        named = len(silver), sum(map(len, silver)), one_line(str(config.treebank.silver))
-        log.info("and on %d sentences, %d words, parsed automatically: %s", *named)
+        log.info("and on %s, parsed automatically: %s", _size(silver), one_line(str(config.treebank.silver)))
     words = sum(map(len, chain(sentences, silver, related)))
     with (
         resumable(checkpoint, options.resume),
@@ -122,11 +122,16 @@ def _others(treebanks: Treebanks, own: str, paths: Sequence[str], others: Sequen
             raise ConfigError("--related", f"{one_line(path)} is the treebank itself")
         read = treebanks.read_all(path, require_heads=True)
         kept = [sentence for sentence in read if tuple(sentence.forms) not in known]
-        log.info("and on %d sentences, %d words of %s", len(kept), sum(map(len, kept)), one_line(path))
+        log.info("and on %s of %s", _size(kept), one_line(path))
         if len(kept) < len(read):
             log.info("%d sentences of %s are left out: they are in other files", len(read) - len(kept), one_line(path))
         found += kept
     return found
+
+
+def _size(sentences: Sequence[Sentence]) -> str:
+    """Return the numbers of sentences and words."""
+    return f"{counted(len(sentences), 'sentence')}, {counted(sum(map(len, sentences)), 'word')}"
 
 
 @contextlib.contextmanager
@@ -183,6 +188,8 @@ def outputs(options: argparse.Namespace, config: Config) -> tuple[Path, Path | N
     inputs |= {f"related treebank {number}": name for number, name in enumerate(getattr(options, "related", []), 1)}
     inputs |= {f"template file {path.name}": str(path) for path in Path(folder or os.devnull).glob("*")}
     beside = {"checkpoint": str(checkpoint), "log": f"{options.output}.log"} if checkpoint else {}
+    for path in beside.values():
+        check_no_links(path, os.path.dirname(options.output))
     check_outputs({"model": options.output, **beside}, inputs)
     return output, checkpoint
 

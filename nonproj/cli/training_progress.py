@@ -8,10 +8,13 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from io import TextIOWrapper
 from typing import Any, TextIO
 
 from nonproj.cli.common import progress_bar
 from nonproj.cli.signals import heeding
+from nonproj.io.beside import open_beside
+from nonproj.io.terminal import unescaped
 from nonproj.options.config import Config
 
 _INTERVAL = 0.5
@@ -69,7 +72,7 @@ class TrainingProgress(logging.Handler):
 
     def __init__(self, expected: dict[str, float], stream: TextIO):
         super().__init__()
-        self._expected, self._stream, self._terminal = expected, stream, stream.isatty()
+        self._expected, self._stream, self._terminal = expected, unescaped(stream), stream.isatty()
         self._began = self._drawn = time.monotonic()
         self._done, self._at = 0.0, 0.0
 
@@ -149,6 +152,13 @@ def training_progress(options: argparse.Namespace, config: Config, words: int) -
         log.removeHandler(shown)
 
 
+class _LogFile(logging.FileHandler):
+    """A log whose name is derived from that of the model."""
+
+    def _open(self) -> TextIOWrapper:
+        return open(self.baseFilename, self.mode, encoding=self.encoding, opener=open_beside)
+
+
 @contextlib.contextmanager
 def log_file(path: str | None, resumed: bool) -> Iterator[None]:
     """Write all messages to a file, too, inside the context; after a resumed training's earlier ones.
@@ -158,7 +168,7 @@ def log_file(path: str | None, resumed: bool) -> Iterator[None]:
     if path is None:
         yield
         return
-    level, handler = log.level, logging.FileHandler(path, "a" if resumed else "w", "utf-8", delay=True)
+    level, handler = log.level, _LogFile(path, "a" if resumed else "w", "utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     handler.setLevel(min(level, logging.INFO))
     log.addHandler(handler)

@@ -6,6 +6,7 @@ their tokens; the words of multiword tokens, which share these, by the longest c
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
+from nonproj.io.copies import surface_tokens
 from nonproj.text.output import BLANKS
-from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
 
@@ -108,6 +109,39 @@ def judge_text(
         right = (mine >= 0) & (above == parent[mine]) & (above >= 0)
         same = np.array([g >= 0 and gold_labels[g] == name for g, name in zip(mine, names, strict=True)], np.bool_)
         found.append(CorrectArcs(right, right & same, bool(right.all()) and span in spans))
+    return found
+
+
+def gold_on_words(gold: Sequence[Sentence], system: Sequence[Sentence]) -> list[Sentence]:
+    """Return the parsed sentences with gold trees, as far as words and heads are aligned; other heads are -1.
+
+    Raises
+    ------
+    DataError
+        As for `judge_text`.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> gold = from_words(["Det", "regner"])
+    >>> gold.tree, gold.rows[1][7] = np.array([-1, 2, 0]), "root"
+    >>> [found] = gold_on_words([gold], [from_words(["De", "t", "regner"])])
+    >>> found.heads, found.labels
+    (array([-1, -1,  0], dtype=int32), ['_', '_', 'root'])
+    """
+    theirs, ours, pairs = align(gold, system)
+    mine, partner = partners(theirs, ours, pairs)
+    head = np.append(mine, -1)[np.append(text_heads(gold, theirs), -1)[partner]]
+    labels = [label for sentence in gold for label in sentence.labels] + ["_"]
+    found = []
+    for sentence, (a, b) in zip(system, pairwise(ours.first), strict=True):
+        own = head[a:b]
+        tree = np.where((own >= a) & (own < b), own - a + 1, np.where(own == len(ours.forms), 0, -1))
+        rows = [
+            [*row[:6], str(h) if h >= 0 else "_", labels[partner[a + i]] if h >= 0 else "_", *row[8:]]
+            for i, (row, h) in enumerate(zip(sentence.rows, tree.tolist(), strict=True))
+        ]
+        found.append(dataclasses.replace(sentence, rows=rows, tree=np.append(-1, tree).astype(np.int32)))
     return found
 
 

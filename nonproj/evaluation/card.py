@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from nonproj.errors import one_line
+from nonproj.errors import counted, one_line
 from nonproj.evaluation.calibration import Outcomes
 from nonproj.options.config import Config
 
@@ -131,7 +131,7 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
     for role, title in (("train", "training file"), ("test", "test file")):
         if data.get(f"{role}_file"):
             yield title, _file(data[f"{role}_file"], data.get(f"{role}_sha256"))
-    yield "trained on", f"{training.get('sentences', '?')} sentences, {training.get('words', '?')} words"
+    yield "trained on", _size(training)
     if silver := training.get("silver"):
         named = f" of `{silver['texts']}`" if silver.get("texts") else ""
         teacher = f"by `{silver['teacher']}`" if silver.get("teacher") else "automatically"
@@ -143,7 +143,7 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
         text = f"{_size(continued)} of {continued.get('treebanks')}; the strictest terms count"
         yield "which has learnt from", text
     if data.get("held_out_sentences"):
-        yield "held out", f"{data['held_out_sentences']} sentences"
+        yield "held out", counted(data["held_out_sentences"], "sentence")
     if "nonprojective_arcs" in training:
         yield "non-projective arcs", _percent(training["nonprojective_arcs"])
     yield "roots", "several roots in a tree" if training.get("multi_root") else "one root in each tree"
@@ -156,12 +156,12 @@ def _file(name: object, digest: object) -> str:
 
 def _size(texts: dict[str, Any]) -> str:
     """Return the size of what was learnt from."""
-    return f"{_number(texts.get('sentences'))} sentences, {_number(texts.get('words'))} words"
+    return ", ".join(counted(texts.get(f"{noun}s", "?"), noun) for noun in ("sentence", "word"))
 
 
 def _figures(test: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the results on the test file."""
-    yield "size", f"{test.get('sentences', '?')} sentences, {test.get('words', '?')} words"
+    yield "size", _size(test)
     if test.get("tags"):
         yield "tags", str(test["tags"])
     for key, title in _TEST.items():

@@ -106,11 +106,10 @@ def _depths(sentence: np.ndarray, heads: np.ndarray) -> np.ndarray:
     """Return the number of arcs from the root to each word of a table of words."""
     first = np.searchsorted(sentence, sentence)  # the row of the sentence's first word
     above = np.where(heads == 0, -1, first + heads - 1)  # the row of the head
-    depth = np.zeros(len(heads), dtype=np.int64)
-    rows, at = np.arange(len(heads)), np.arange(len(heads))
-    while len(rows):
-        depth[rows] += 1
-        rows, at = rows[above[at] >= 0], above[at[above[at] >= 0]]
+    depth = np.ones(len(heads), dtype=np.int64)
+    while len(rows := np.flatnonzero(above >= 0)):  # twice as far up each time
+        depth[rows] += depth[above[rows]]
+        above[rows] = above[above[rows]]
     return depth
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nonproj.errors import one_line
+from nonproj.errors import counted, one_line
 
 FIGURES = {
     "uas": "unlabelled attachment (UAS)",
@@ -33,7 +33,7 @@ def evaluation_report(figures: dict[str, Any]) -> str:
     0 sentences, 0 words; per cent
     """
     scopes = figures["without_punctuation"], figures["with_punctuation"]
-    lines = [f"{figures['sentences']} sentences, {figures['words']} words; per cent", ""]
+    lines = [f"{counted(figures['sentences'], 'sentence')}, {counted(figures['words'], 'word')}; per cent", ""]
     lines.append(_row("", "without punctuation", "with punctuation"))
     lines += [_row(name, *(_percent(scope[key]) for scope in scopes)) for key, name in FIGURES.items()]
     crossing = [scope["nonprojective"] for scope in scopes]
@@ -46,7 +46,7 @@ def evaluation_report(figures: dict[str, Any]) -> str:
         rates = figures["certificates"]
         lines += ["", _row("trees provably best over the candidate arcs", "agreed", "certified", "iterations")]
         shares = _percent(rates["agreed"]), _percent(rates["certified"])
-        lines.append(_row(f"  {rates['sentences']} sentences", *shares, f"{rates['mean_iterations']:.1f}"))
+        lines.append(_row(f"  {counted(rates['sentences'], 'sentence')}", *shares, f"{rates['mean_iterations']:.1f}"))
     if figures["speed"]:
         speed = figures["speed"]
         lines += ["", f"{speed['seconds']:.2f} seconds, {speed['words_per_second']:.0f} words per second"]
@@ -56,7 +56,8 @@ def evaluation_report(figures: dict[str, Any]) -> str:
 def comparison_report(names: Sequence[str], result: dict[str, Any]) -> str:
     """Return the result of `nonproj.evaluation.significance.compare` for two files as plain text, in per cent."""
     lines = [f"A: {names[0]}", f"B: {names[1]}"]
-    lines += [f"{result['sentences']} sentences, {result['words']} words; per cent, without punctuation", ""]
+    size = f"{counted(result['sentences'], 'sentence')}, {counted(result['words'], 'word')}"
+    lines += [f"{size}; per cent, without punctuation", ""]
     lines.append(_row("", "A", "B", "A - B", "p"))
     for key in ("uas", "las"):
         if scores := result[key]:

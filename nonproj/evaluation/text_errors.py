@@ -17,8 +17,8 @@ import numpy as np
 from nonproj.evaluation.alignment import WordSpans, align, partners, text_heads
 from nonproj.evaluation.errors import MakeRow, by_string, confusions
 from nonproj.evaluation.scores import share_of
+from nonproj.io.copies import surface_tokens
 from nonproj.text.graphemes import JOINER, LINKER, MARK, grapheme_class
-from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
 METRICS = ("upos", "xpos", "ufeats", "lemmas", "uas", "las")

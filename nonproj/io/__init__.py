@@ -3,10 +3,12 @@
 - `files`: input from a file, pipe or gzip archive; output to a file or standard output
 - `kinds`: kinds of files, recognised by their first bytes
 - `temporary`: atomic output files
+- `terminal`: control characters and changes of direction on a terminal
+- `beside`: files whose names are derived from one that the user has typed
 - `constraints`: constraints on trees in the columns of a treebank
 - `partial`: partial trees in training: only some heads are given
 - `conll`: lossless CoNLL-X and CoNLL-U
-- `copies`: copies of sentences with other columns
+- `copies`: copies of sentences with other columns, and the tokens that their lines name
 - `layouts`: the columns of CoNLL-U Plus and CoNLL-2009
 - `blocks`: the lines of sentences, one block after the other
 - `checks`: validation of a sentence's lines

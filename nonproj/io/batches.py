@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,12 +14,40 @@ from nonproj.types import Sentence
 _T = TypeVar("_T")
 
 
-def batches(sentences: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """Yield lists of ``size`` sentences, the last one shorter; raise ValueError if ``size`` is not positive."""
+def batches(sentences: Iterable[_T], size: int, max_words: int | None = None) -> Iterator[list[_T]]:
+    """Yield lists of ``size`` sentences, the last one shorter.
+
+    Parameters
+    ----------
+    sentences : iterable
+    size : int
+    max_words : int, optional
+        The last list ends before the first sentence of more words, and then `DataError` is raised.
+
+    Raises
+    ------
+    ValueError
+        ``size`` is not positive.
+
+    Examples
+    --------
+    >>> short, long = Sentence([[]]), Sentence([[]] * 3, path="x")
+    >>> found = batches([short, short, long], 64, 2)
+    >>> len(next(found))
+    2
+    >>> next(found)
+    Traceback (most recent call last):
+    nonproj.errors.DataError: x:1: a sentence of 3 words; decoding.max_words is 2: split it, or raise the limit
+    """
     if not isinstance(size, int | np.integer) or size < 1:
         raise ValueError(f"batch_size is {size}, a positive integer is expected")
-    stream = iter(sentences)
+    stream: Iterator[Any] = iter(sentences)
     while group := list(itertools.islice(stream, size)):
+        for number, sentence in enumerate(group if max_words is not None else ()):
+            if len(sentence.rows) > max_words:
+                if number:
+                    yield group[:number]
+                check_length(sentence, max_words)
         yield group
 
 

@@ -1,12 +1,14 @@
 """The lines of sentences, one block after the other: the only reader of CoNLL files, whatever becomes of their errors.
 
-The unit of a treebank is the sentence, up to the blank line after it.  Further blank lines belong to the next sentence;
-those at the end of the file are a block of their own.  Nothing can be read after damaged gzip data, so the last block
+The unit of a treebank is the sentence, up to the blank line after it.  Further blank lines belong to the next sentence,
+as do comments about the whole file before the first blank line; blank lines at the end of the file are a block of their
+own.  Nothing can be read after damaged gzip data, so the last block
 then covers the rest of the file.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,6 +20,7 @@ from nonproj.io.layouts import ColumnLayout, layout_of
 from nonproj.types import Sentence
 
 _BLANKS, _BOM = BLANKS.encode(), BOM.encode()
+_OF_SENTENCE = re.compile(rb"#\s*(sent_id|text)\b")
 
 
 class Block(NamedTuple):
@@ -102,7 +105,7 @@ def blocks(
             if stop:
                 break
         if not line.isspace() or line.strip(_BLANKS):
-            worded = worded or number > 1 or line.removeprefix(_BOM).strip(_BLANKS) != b""
+            worded = worded or (not _is_header(line) if first == 1 else True)
         elif worded:
             layout = _layout(lines) if first == 1 else layout
             yield Block(lines, first, number, True, layout, problem)
@@ -111,6 +114,12 @@ def blocks(
     if lines or problem:
         layout = _layout(lines) if first == 1 else layout
         yield Block(lines, first, number, worded, layout, problem)
+
+
+def _is_header(line: bytes) -> bool:
+    """Return whether a line at the beginning of a file is blank, or a comment that is not about a sentence."""
+    text = line.removeprefix(_BOM).strip(_BLANKS)
+    return not text or (text.startswith(b"#") and not _OF_SENTENCE.match(text))
 
 
 def _lines(stream: Any, name: str, limit: int, number: int) -> Iterator[bytes | DataError]:

@@ -111,6 +111,8 @@ class _OtherLines:
             if words:
                 raise ValueError("a comment inside a sentence; is the blank line before it missing?")
             return None
+        while len(row) > 10 and not row[-1].strip(BLANKS):  # tabs at the end of the line
+            row.pop()
         if len(row) != 10:
             raise ValueError(f"{len(row)} column{'s' if len(row) > 1 else ''}, 10 expected{_hint(row)}")
         if self._is_range(name, words, line) or self._is_empty_node(name, words):

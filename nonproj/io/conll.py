@@ -180,10 +180,7 @@ def replace(
     n = len(sentence.rows)
     if len(given) != n:
         raise ValueError(f"heads has {len(given)} entries, {n} expected, one for each word")
-    if not sentence.lines:
-        lines, word_lines = ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"], list(range(n))
-    else:
-        lines, word_lines = sentence.lines.copy(), sentence.word_lines
+    lines, word_lines = _lines(sentence), sentence.word_lines if sentence.lines else range(n)
     names: list[str | None] = [None] * n if labels is None else list(labels)
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} entries, {n} expected")
@@ -232,6 +229,11 @@ def has_tree(sentence: Sentence, heads: Iterable[int], labels: Iterable[str | No
     )
 
 
+def _lines(sentence: Sentence) -> list[str]:
+    """Return the lines of a sentence, or those of its rows if it comes from no file."""
+    return sentence.lines.copy() or ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"]
+
+
 def _text(lines: Iterable[str], sentence: Sentence) -> str:
     """Return lines of a sentence as its file has them."""
     return "".join(lines if sentence.order is None else (restored(line, sentence.order) for line in lines))
@@ -272,7 +274,7 @@ def _comment(lines: list[str], comments: dict[str, object]) -> None:
 
 
 def write(
-    sentences_with_trees: Iterable[tuple[Any, ...] | str],
+    sentences_with_trees: Iterable[Sentence | tuple[Any, ...] | str],
     target: str | Path | BinaryIO | TextIO,
     *,
     deps: str | None = None,
@@ -281,9 +283,9 @@ def write(
 
     Parameters
     ----------
-    sentences_with_trees : iterable of tuple
+    sentences_with_trees : iterable of Sentence or tuple
         ``(sentence, heads)``, ``(sentence, heads, labels)`` or ``(sentence, heads, labels, comments)``, as for
-        `replace`; if ``heads`` is None, the sentence is written unchanged.  A string is written unchanged, too.
+        `replace`; if ``heads`` is None, the sentence is written unchanged, as is a sentence by itself, or a string.
     target : str, Path or stream
         A file (see `open_output`), or an open stream of bytes or text.
     deps : {"keep", "drop"}, optional
@@ -299,7 +301,7 @@ def write(
     >>> import io
     >>> text = "1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n\\n\\n\\n"
     >>> target = io.StringIO()
-    >>> write(((sentence, sentence.heads) for sentence in read(io.StringIO(text))), target)
+    >>> write(read(io.StringIO(text)), target)
     1
     >>> target.getvalue() == text
     True
@@ -314,9 +316,9 @@ def write(
         if isinstance(item, str):
             put(item)
             continue
-        sentence, heads, *rest = item
+        sentence, heads, *rest = (item, None) if isinstance(item, Sentence) else item
         lines_written = len(sentence.lines)
-        put(_text(sentence.lines, sentence) if heads is None else replace(sentence, heads, *rest, deps=deps))
+        put(_text(_lines(sentence), sentence) if heads is None else replace(sentence, heads, *rest, deps=deps))
         count += 1
     if sentence is not None and (blank := "".join(sentence.lines[lines_written:])):
         put(blank)  # at the end of the file: see `read`

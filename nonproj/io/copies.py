@@ -1,14 +1,17 @@
-"""Copies of sentences with other columns."""
+"""Copies of sentences with other columns, and the tokens that their lines name."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 
 from nonproj.io.layouts import ten_columns
 from nonproj.types import Float64s, Sentence
 
 MISC = 9
+
+_RANGE = re.compile(r"\ufeff?([0-9]+)-([0-9]+)\t")
 
 
 def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s | None = None) -> Sentence:
@@ -39,6 +42,32 @@ def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s |
             columns[1:10] = row[1:]
             lines[index] = "\t".join(columns) + lines[index][len(body) :]
     return dataclasses.replace(sentence, rows=rows, lines=lines, tag_margins=tag_margins)
+
+
+def surface_tokens(sentence: Sentence) -> list[tuple[str, str, int]]:
+    """Return the tokens as they are in the text: FORM, MISC and the number of words of each.
+
+    Examples
+    --------
+    >>> import io
+    >>> from nonproj.io.conll import read
+    >>> word = "{}\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"
+    >>> text = "".join(word.format(*row) for row in (("1-2", "im"), ("1", "in"), ("2", "dem"), ("3", "Haus")))
+    >>> surface_tokens(next(read(io.StringIO(text + "\\n"))))
+    [('im', '_', 2), ('Haus', '_', 1)]
+    """
+    spans = {}
+    for line in sentence.lines:
+        match = _RANGE.match(line)
+        if match:
+            columns = line.rstrip("\r\n").split("\t")
+            spans[int(match[1])] = (columns[1], columns[9], int(match[2]) - int(match[1]) + 1)
+    found, number = [], 1
+    while number <= len(sentence.rows):
+        row = sentence.rows[number - 1]
+        found.append(spans.get(number, (row[1], row[9], 1)))
+        number += found[-1][2]
+    return found
 
 
 def as_conllu(sentence: Sentence) -> Sentence:

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, TypeAlias
 from nonproj.errors import DataError, FileError
 from nonproj.io.kinds import A_MODEL, is_model
 from nonproj.io.temporary import Rename, open_temporary, reason, replacing
+from nonproj.io.terminal import escaping
 
 
 class OpenedInput(NamedTuple):
@@ -349,10 +350,13 @@ def open_output(path: str | Path, rename: Rename = os.replace) -> Iterator[TextI
 
 @contextlib.contextmanager
 def _as_text(packed: Any) -> Iterator[TextIO]:
-    """Yield a stream of bytes as one of text, in UTF-8 and without translating line endings, and leave it open."""
+    """Yield a stream of bytes as one of text, in UTF-8 and without translating line endings, and leave it open.
+
+    On a terminal, control characters are escaped.
+    """
     stream = io.TextIOWrapper(packed, encoding="utf-8", newline="")
     try:
-        yield stream
+        yield escaping(stream)
         stream.flush()
     finally:
         with contextlib.suppress(OSError, FileError):  # this flushes again, which fails if the flush above failed

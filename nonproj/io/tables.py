@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 from nonproj.errors import DependencyError, FileError, closest, needs
 from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import comments_of, read
+from nonproj.io.copies import surface_tokens
 from nonproj.io.files import Source, open_binary, open_output
 from nonproj.io.kinds import FORMATS
 from nonproj.types import Sentence
@@ -41,8 +42,15 @@ WORD_FIELDS = {
     "misc": str,
     "confidence": float,
     "label_confidence": float,
+    "token": str,
+    "space_after": bool,
+    "start": int,
+    "end": int,
 }
-"""The other columns and their types.  What is absent (``_``) is missing, but for the column FORM."""
+"""The other columns and their types.  What is absent (``_``) is missing, but for the column FORM.
+
+The last four are about the token of the text, which the words of a multiword token share: its form; false where no
+space follows it; and its first character and the one after its last, if the file has them (``TokenRange``)."""
 
 _RULES = ReadingRules(ignore_heads=True, may_be_empty=True)
 _OUTPUT = _RULES._replace(max_line=1 << 40)  # the parser has checked its input by the rules of the user
@@ -51,6 +59,7 @@ _OWN = "nonproj "
 
 _LARGEST = 2**31 - 1
 _CONFIDENCE = {"Confidence": "confidence", "LabelledConfidence": "label_confidence"}
+_SPACE_AFTER = {"No": "false"}
 _BLANK = re.compile(r"\n[ \t]*\r?\n")
 _BUFFER, _ROWS = 1 << 18, 1 << 16
 """Characters that are converted at a time, and words that are written at a time."""
@@ -76,7 +85,7 @@ def record_of(sentence: Sentence, number: int) -> dict[str, Any]:
     --------
     >>> text = "# nonproj certified = true\\n1\\tRegn\\t_\\tNOUN\\t_\\t_\\t0\\troot\\t_\\tConfidence=0.9\\n\\n"
     >>> record_of(next(read(io.StringIO(text))), 0)["words"]
-    [{'id': 1, 'form': 'Regn', 'upos': 'NOUN', 'head': 0, 'label': 'root', 'confidence': 0.9}]
+    [{'id': 1, 'form': 'Regn', 'upos': 'NOUN', 'head': 0, 'label': 'root', 'confidence': 0.9, 'token': 'Regn'}]
     """
     record: dict[str, Any] = {"sentence": number}
     for name, value in comments_of(sentence):
@@ -86,7 +95,7 @@ def record_of(sentence: Sentence, number: int) -> dict[str, Any]:
             name, figure = name.removeprefix(_OWN), _figure(value)
             if figure is not None and name not in ("sentence", "sent_id", "text", "words"):
                 record["tree_confidence" if name == "confidence" else name] = figure
-    return record | {"words": [_word(row) for row in sentence.rows]}
+    return record | {"words": list(map(_word, sentence.rows, _tokens(sentence)))}
 
 
 def _figure(text: str) -> bool | int | float | None:
@@ -100,12 +109,20 @@ def _figure(text: str) -> bool | int | float | None:
     return None
 
 
-def _word(row: list[str]) -> dict[str, Any]:
+def _tokens(sentence: Sentence) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the last four columns of each word."""
+    for form, misc, words in surface_tokens(sentence):
+        attributes = dict(attribute.partition("=")[::2] for attribute in misc.split("|"))
+        start, _, end = attributes.get("TokenRange", "_").partition(":")
+        yield from [(form, _SPACE_AFTER.get(attributes.get("SpaceAfter", ""), "_"), start, end)] * words
+
+
+def _word(row: list[str], token: tuple[str, str, str, str]) -> dict[str, Any]:
     """Return the fields of a word that are present."""
-    columns = [*row[:9], *_misc(row[9])]
+    columns = [*row[:9], *_misc(row[9]), *token]
     word: dict[str, Any] = {}
     for (name, kind), value in zip(WORD_FIELDS.items(), columns, strict=True):
-        if name == "form" or value not in ("_", ""):
+        if name in ("form", "token") or value not in ("_", ""):
             found = value if kind is str else _figure(value)
             if _fits(found, kind):  # a file of others may have anything in HEAD and MISC
                 word[name] = found

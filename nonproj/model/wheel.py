@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nonproj.errors import one_line
+from nonproj.io.beside import check_no_links
 from nonproj.io.temporary import replacing
 from nonproj.model.installed import GROUP, SUFFIX
 
@@ -150,6 +151,7 @@ def write_package(
     record = "".join(f"{name},{_digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{stem}.dist-info/RECORD"] = f"{record}{stem}.dist-info/RECORD,,\n".encode()
     path = folder / f"{stem}-{tag}.whl"
+    check_no_links(path, folder)
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, data in files.items():
             member = zipfile.ZipInfo(name, _TIME)

@@ -6,17 +6,19 @@ Words are numbered from 1, as in CoNLL-U; 0 is the root.  Character offsets coun
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, overload
 
 from nonproj.confidence.classifier import Confidence
+from nonproj.errors import counted
 from nonproj.evaluation.certificates import as_comments, statistics
 from nonproj.io import conll
+from nonproj.io.copies import surface_tokens
 from nonproj.pictures.content import Picture, picture_of
 from nonproj.pictures.svg import in_notebook
 from nonproj.pipeline.parses import Parse
-from nonproj.text.places import surface_tokens
 from nonproj.types import Decoded, Int32s, Sentence
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 _SHOWN = 60  # characters of a text that ``repr`` shows
 
 DRAWN = 20  # sentences of a document that notebooks draw
+
+_making = threading.Lock()
+"""Held while the words of a sentence are made, so that all threads get the same ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +133,20 @@ class ParsedSentence:
     sentence: Sentence
     parse: Parse
     offsets: list[tuple[int, int]] | None = None
+    _words: list[Word] = field(default_factory=list, init=False)  # made when first asked for
 
     def __len__(self) -> int:
         return len(self.sentence.rows)
 
     def __iter__(self) -> Iterator[Word]:
-        return iter(self.words)
+        return iter(self._made())
 
     @overload
     def __getitem__(self, index: int) -> Word: ...
     @overload
     def __getitem__(self, index: slice) -> list[Word]: ...
     def __getitem__(self, index: int | slice) -> Word | list[Word]:
-        return self.words[index]
+        return self._made()[index]
 
     def _repr_html_(self) -> str:
         return in_notebook(self.picture())
@@ -152,11 +158,20 @@ class ParsedSentence:
 
     def __repr__(self) -> str:
         state = "certified" if self.certified else f"gap {self.gap:.3g}"
-        return f"<{_shortened(self.text)}: {len(self)} word{'s' * (len(self) != 1)}, {state}>"
+        return f"<{_shortened(self.text)}: {counted(len(self), 'word')}, {state}>"
 
     @property
     def words(self) -> list[Word]:
-        """The words with all their attributes."""
+        """The words with all their attributes, always the same ones."""
+        return list(self._made())
+
+    def _made(self) -> list[Word]:
+        if not self._words:
+            with _making:
+                self._words[:] = self._words or self._make()
+        return self._words
+
+    def _make(self) -> list[Word]:
         places: Sequence[tuple[int | None, int | None]] = self.offsets or [(None, None)] * len(self)
         sure = self.confidence
         pairs = zip(sure.heads.tolist(), sure.labels.tolist(), strict=True) if sure else [(None, None)] * len(self)
@@ -294,11 +309,11 @@ class Document:
     def _repr_html_(self) -> str:
         trees = [sentence._repr_html_() for sentence in self.sentences[:DRAWN]]
         left = len(self) - len(trees)
-        return "\n".join(trees + [f"<p>and {left} more sentences</p>"] * (left > 0))
+        return "\n".join(trees + [f"<p>and {counted(left, 'more sentence')}</p>"] * (left > 0))
 
     def __repr__(self) -> str:
         certified = sum(sentence.certified for sentence in self.sentences)
-        counts = f"{len(self)} sentence{'s' * (len(self) != 1)}, {len(self.words)} words"
+        counts = f"{counted(len(self), 'sentence')}, {counted(len(self.words), 'word')}"
         return f"<{_shortened(self.text)}: {counts}, {certified} certified>"
 
     def __str__(self) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from nonproj.errors import ConfigError, closest
 from nonproj.options.kinds import PartsOption
+from nonproj.options.reading import load_yaml
 from nonproj.options.schema import Option, Section, dotted, integer, option, section_type, show
 from nonproj.options.sections import (
     ConfidenceConfig,
@@ -168,43 +168,3 @@ def _unknown(key: str, siblings: list[str]) -> ConfigError:
     if near:
         return ConfigError(key, f"unknown option; did you mean {near}?")
     return ConfigError(key, f"unknown option; known: {', '.join(siblings)}")
-
-
-def load_yaml(path: str | Path) -> Any:
-    """Read a YAML document.
-
-    Raises
-    ------
-    ConfigError
-        The file cannot be read, is not YAML, or has a duplicate key.
-    """
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """Rejects duplicate keys, of which YAML silently keeps the last."""
-
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-            """Return a mapping without duplicate keys."""
-            seen = set()
-            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-                if key.value in seen:
-                    raise yaml.MarkedYAMLError(problem=f"duplicate key {key.value}", problem_mark=key.start_mark)
-                seen.add(key.value)
-            return super().construct_mapping(node, deep)
-
-    # YAML 1.1 reads 1e-4 as a string, for lack of a dot.
-    number = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
-    try:
-        with open(path, encoding="utf-8-sig") as stream:
-            return yaml.load(stream, Loader)
-    except OSError as error:
-        raise ConfigError(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(str(path), "is not UTF-8") from None
-    except yaml.YAMLError as error:
-        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-        where = f"line {mark.line + 1}: " if mark else ""
-        raise ConfigError(str(path), f"{where}invalid YAML: {problem or 'forbidden characters'}") from None
-    except (ValueError, RecursionError) as error:  # dates such as 2024-13-45; unlimited nesting
-        raise ConfigError(str(path), f"invalid YAML: {' '.join(str(error).split())}") from None

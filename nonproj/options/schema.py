@@ -10,6 +10,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, cast
 
 from nonproj.errors import ConfigError
+from nonproj.options.reading import parse_yaml
 
 _INTEGERS = 1 << 53
 _WORDS = {int: "an integer", float: "a number", str: "a path"}
@@ -110,11 +111,9 @@ class Option:
         if str in self.kinds:
             value = None if text in ("", "null", "~") else text
             return self.check(key, value)
-        import yaml
-
         try:
-            value = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError):
+            value = parse_yaml(text, key)
+        except ConfigError:
             value = text
         return self.check(key, value)
 

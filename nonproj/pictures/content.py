@@ -10,14 +10,12 @@ import numpy as np
 
 from nonproj.errors import DataError
 from nonproj.io.checks import cycle_of
+from nonproj.io.terminal import visible
 from nonproj.types import Sentence
 
 PLAIN, RIGHT, LABEL, WRONG, OTHER = "plain", "right", "label", "wrong", "other"
 """Kinds of arcs: of a single tree; as in the other tree; with another label there; with another head there; and the
 arcs of the other tree where the two differ."""
-
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-"""Control characters, line ends, changes of direction, and what is not a character; `tree.js` has the same."""
 
 _CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01](?:\.\d*)?|\.\d+)(?:\||$)")
 
@@ -55,24 +53,6 @@ class Picture(NamedTuple):
         above, below = ([arc._replace(label=visible(arc.label)) for arc in arcs] for arcs in (self.above, self.below))
         forms, tags = (list(map(visible, texts)) for texts in (self.forms, self.tags))
         return Picture(forms, tags, above, below, self.confidence)
-
-
-def visible(text: str) -> str:
-    """Return a text with escapes for control characters and changes of direction.
-
-    Those of a file must not control a terminal, or make a reader see words in another order.
-
-    Examples
-    --------
-    >>> print(visible("\\x1b[2J \\u202eevil"))
-    \\x1b[2J \\u202eevil
-    """
-    return _UNSEEN.sub(_escaped, text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def picture_of(

@@ -162,7 +162,7 @@ class Parser(LoadedModel):
             The sentence, with the tags used for parsing.
         Parse
         """
-        for group in batches(sentences, batch_size):
+        for group in batches(sentences, batch_size, self.max_words):
             tagged = self.tag(group)
             for part in groups(tagged, PAIRS):
                 yield from zip(tagged[part], self._parse_group(tagged[part]), strict=True)
@@ -192,7 +192,7 @@ class Parser(LoadedModel):
         given = list(sentences)
         scores, number = np.full(len(given), -np.inf), 0
         with contextlib.suppress(DataError, SizeError, MemoryError):
-            for group in batches(given, BATCH):
+            for group in batches(given, BATCH, self.max_words):
                 tagged = self.tag(group)
                 for part in groups(tagged, PAIRS):
                     tokens = self.encode_all(tagged[part])
@@ -207,9 +207,8 @@ class Parser(LoadedModel):
 
     def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
         """Parse sentences together, or one by one up to the first one that is too large or has no tree."""
-        if max(map(len, map(attrgetter("rows"), sentences))) <= self.max_words:
-            with contextlib.suppress(MemoryError, SizeError, DataError):
-                return self._parse_batch(sentences)
+        with contextlib.suppress(MemoryError, SizeError, DataError):
+            return self._parse_batch(sentences)
         return map(self.parse, sentences)
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:

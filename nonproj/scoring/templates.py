@@ -18,7 +18,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError
 from nonproj.linear.templates import Grammar, Term, check_spec, compile_templates, default_folder, parse_template
-from nonproj.options.config import load_yaml
+from nonproj.options.reading import load_yaml
 from nonproj.parts.registry import PART_TYPES, part_set
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, PADDING
 

@@ -13,7 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from nonproj.errors import one_line
+from nonproj.errors import counted, one_line
 from nonproj.server.connections import Writing
 from nonproj.server.memory import resident_bytes
 from nonproj.server.pool import WorkerPool
@@ -169,11 +169,11 @@ def access_line(scope: Scope, status: int, size: int, seconds: float) -> str:
     >>> scope = {"client": ("127.0.0.1", 1), "method": "POST", "path": "/process"}
     >>> scope["state"] = {"facts": RequestFacts("danish", 1, 7, 0.001, 0.02)}
     >>> access_line(scope, 200, 812, 0.0234)
-    '127.0.0.1 POST /process 200 812 bytes 0.023 s; danish: 1 sentences, 7 words, waited 0.001 s, worked 0.020 s'
+    '127.0.0.1 POST /process 200 812 bytes 0.023 s; danish: 1 sentence, 7 words, waited 0.001 s, worked 0.020 s'
     """
     facts, client = facts_of(scope), (scope.get("client") or ("-", 0))[0]
     line = f"{client} {scope['method']} {scope['path']} {status} {size} bytes {seconds:.3f} s"
     if facts.model:
-        line += f"; {facts.model}: {facts.sentences} sentences, {facts.words} words"
+        line += f"; {facts.model}: {counted(facts.sentences, 'sentence')}, {counted(facts.words, 'word')}"
         line += f", waited {facts.waited:.3f} s, worked {facts.worked:.3f} s"
     return one_line(line)

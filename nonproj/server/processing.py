@@ -12,6 +12,7 @@ from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeErr
 from nonproj.evaluation.certificates import left_out, statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
+from nonproj.io.batches import check_length
 from nonproj.nlp.text_parser import TextParser
 from nonproj.server.memory import is_exhausted, limit_memory
 from nonproj.text.formats import LINES, TEXT, WORDS, TextInput
@@ -202,6 +203,8 @@ def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[
     nlp, certificates = _parser(reference), []
     sentences = _read(nlp, task)
     if task.tag and not task.parse:
+        for sentence in sentences:
+            check_length(sentence, nlp.parser.max_words)
         sentences = nlp.parser.tag(sentences)
     if task.parse:
         parses = list(nlp.parser.parse_all(sentences))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.linear.templates import Grammar, Term, check_spec, compile_templates, default_folder
-from nonproj.options.config import load_yaml
+from nonproj.options.reading import load_yaml
 from nonproj.tagging.tagset import LEVELS
 
 WINDOW = 2

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.text.places import surface_tokens
+from nonproj.io.copies import surface_tokens
 from nonproj.types import Sentence
 
 LINE = 80

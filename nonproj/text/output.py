@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.text.places import surface_tokens
+from nonproj.io.copies import surface_tokens
 from nonproj.types import Sentence
 
 _ESCAPES = {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": "\\\\"}
@@ -317,17 +317,25 @@ def restore(sentences: Iterable[Sentence]) -> str:
     return "".join(parts)
 
 
-def renumber(text: str, shift: int) -> str:
+def renumber(text: str, shift: int, document: str = "") -> str:
     """Return CoNLL-U text with ``shift`` added to every ``# sent_id`` that is a number.
+
+    A name of the document becomes its ``# newdoc id``, and the first part of each ``# sent_id``.
 
     Examples
     --------
     >>> renumber("# sent_id = 1\\n# text = # sent_id = 1\\n", 5)
     '# sent_id = 6\\n# text = # sent_id = 1\\n'
+    >>> renumber("# newdoc\\n# newpar\\n# sent_id = 1\\n", 0, "letters")
+    '# newdoc id = letters\\n# newpar\\n# sent_id = letters-1\\n'
     """
-    if not shift:
+    if document:
+        text = _NEWDOC.sub(lambda _: f"# newdoc id = {document}", text)
+    elif not shift:
         return text
-    return _SENT_ID.sub(lambda match: f"# sent_id = {int(match[1]) + shift}", text)
+    prefix = f"{document}-" if document else ""
+    return _SENT_ID.sub(lambda match: f"# sent_id = {prefix}{int(match[1]) + shift}", text)
 
 
+_NEWDOC = re.compile("^# newdoc$", re.MULTILINE)
 _SENT_ID = re.compile("^# sent_id = ([0-9]+)$", re.MULTILINE)

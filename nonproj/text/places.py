@@ -2,38 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from nonproj.io.copies import surface_tokens
 from nonproj.types import Sentence
-
-_RANGE = re.compile(r"([0-9]+)-([0-9]+)\t")
-
-
-def surface_tokens(sentence: Sentence) -> list[tuple[str, str, int]]:
-    """Return the tokens as they are in the text: FORM, MISC and the number of words of each.
-
-    Examples
-    --------
-    >>> import io
-    >>> from nonproj.io import conll
-    >>> word = "{}\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"
-    >>> text = "".join(word.format(*row) for row in (("1-2", "im"), ("1", "in"), ("2", "dem"), ("3", "Haus")))
-    >>> surface_tokens(next(conll.read(io.StringIO(text + "\\n"))))
-    [('im', '_', 2), ('Haus', '_', 1)]
-    """
-    spans = {}
-    for line in sentence.lines:
-        match = _RANGE.match(line)
-        if match:
-            columns = line.rstrip("\r\n").split("\t")
-            spans[int(match[1])] = (columns[1], columns[9], int(match[2]) - int(match[1]) + 1)
-    found, number = [], 1
-    while number <= len(sentence.rows):
-        row = sentence.rows[number - 1]
-        found.append(spans.get(number, (row[1], row[9], 1)))
-        number += found[-1][2]
-    return found
 
 
 def token_ranges(sentence: Sentence) -> list[tuple[int, int]]:

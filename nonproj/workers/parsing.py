@@ -224,8 +224,8 @@ class PieceJoiner:
     def __init__(self, plain: bool):
         self.plain, self.numbered = plain, 0
 
-    def add(self, parsed: ParsedPiece) -> str:
-        """Return the text of the next piece, ready to be written."""
-        text = renumber(parsed.text, self.numbered) if self.plain else parsed.text
+    def add(self, parsed: ParsedPiece, document: str = "") -> str:
+        """Return the text of the next piece, ready to be written; ``document`` is as for `renumber`."""
+        text = renumber(parsed.text, self.numbered, document) if self.plain else parsed.text
         self.numbered += parsed.numbered
         return text

@@ -14,13 +14,13 @@ import fcntl
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from nonproj import __version__
 from nonproj.errors import FileError
+from nonproj.io.beside import open_private
 from nonproj.io.files import unwritable
 from nonproj.io.temporary import reason
 
@@ -122,25 +122,14 @@ class JobLog:
 
     def _open(self) -> BinaryIO:
         """Open and lock the file, which must belong to this user alone."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        stream = open(open_private(self.path), "r+b")  # noqa: SIM115 (closed on exit)
         try:
-            stream = open(os.open(self.path, flags, 0o600), "r+b")  # noqa: SIM115 (closed on exit)
-        except OSError as error:
-            raise unwritable(self.path, error) from None
-        facts = os.fstat(stream.fileno())
-        problem = ""
-        if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-            problem = "must belong to you and be writable by nobody else; remove it"
-        else:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                problem = "another run is writing it"
-            except OSError:  # some file systems have no locks
-                pass
-        if problem:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             stream.close()
-            raise FileError(str(self.path), problem)
+            raise FileError(str(self.path), "another run is writing it") from None
+        except OSError:  # some file systems have no locks
+            pass
         return stream
 
     def _check(self) -> None:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from nonproj.io.terminal import unescaped
+
 
 def progress(items: Iterable[Any], description: str, quiet: bool = False, total: int | None = None) -> Iterator[Any]:
     """Yield the items, with a progress bar on standard error if that is a terminal.
@@ -30,4 +32,4 @@ def progress(items: Iterable[Any], description: str, quiet: bool = False, total:
         return
     from tqdm import tqdm
 
-    yield from tqdm(items, desc=description, total=total, leave=False, file=sys.stderr)
+    yield from tqdm(items, desc=description, total=total, leave=False, file=unescaped(sys.stderr))

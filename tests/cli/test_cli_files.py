@@ -92,6 +92,53 @@ def test_no_output_is_an_input(here, capsys, words, message):
     assert contents(here) == before
 
 
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("f/sub", "parse m in -o f"),
+        ("f/sub/b.conllu", "parse m in -o f -j 2"),
+        ("f/parse.partial", "parse m in -o f --resume"),
+        ("n.checkpoint", f"train t -o n {' '.join(SMALL)}"),
+        ("n.log", f"train t -o n {' '.join(SMALL[:-1])}"),
+        ("n.text1.conllu", f"distil m text --treebank t -o n {' '.join(SMALL)}"),
+        ("f/nonproj_model_x-1.0-py3-none-any.whl", "package m -o f --name x --package-version 1.0 --licence MIT"),
+    ],
+)
+def test_links_are_followed_only_if_the_user_names_them(here, capsys, link, words):
+    """An archive may have put them beside what he names."""
+    for folder in ("in/sub", "f", "elsewhere"):
+        Path(folder).mkdir(parents=True)
+    Path("in/sub/b.conllu").write_text(treebank(2), encoding="utf-8")
+    Path("text").write_text("Det regner.\n")
+    Path("victim").write_text("mine")
+    Path(link).parent.mkdir(exist_ok=True)
+    Path(link).symlink_to(here / ("elsewhere" if link == "f/sub" else "victim"))
+    assert main(words.split()) == 2
+    message = f"nonproj: {link}: is a link, which is followed only if you name it yourself; remove it\n"
+    assert capsys.readouterr() == ("", message)
+    assert Path("victim").read_text() == "mine" and not list(Path("elsewhere").iterdir())
+
+
+def test_a_link_that_the_user_names_is_followed(here):
+    for path in ("elsewhere", "in"):
+        Path(path).mkdir()
+    Path("in/b.conllu").write_text(treebank(2), encoding="utf-8")
+    Path("f").symlink_to("elsewhere")
+    Path("n").symlink_to("elsewhere/n")
+    assert main(["parse", "m", "in", "-o", "f", "-qq"]) == 0
+    assert main(["train", "t", "-o", "n", *SMALL]) == 0
+    assert Path("f").is_symlink() and Path("n").is_symlink()
+    assert sorted(path.name for path in Path("elsewhere").iterdir()) == ["b.conllu", "n"]
+
+
+def test_a_log_leaves_a_file_of_another_name_alone(here, capsys):
+    Path("victim").write_text("mine")
+    os.link("victim", "n.log")
+    assert main(["train", "t", "-o", "n", *SMALL[:-1]]) == 2
+    assert "n.log: has other names (hard links), under which it would change, too; remove it" in capsys.readouterr().err
+    assert Path("victim").read_text() == "mine"
+
+
 def test_standard_output_is_not_the_input(here):
     before = contents(here)
     for words in ("parse m t", "parse m t -o /dev/stdout", "parse m"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,21 @@ def test_a_folder_is_parsed_like_its_files(here, capsys, jobs):
     words = sum(treebank(count, seed).count("\t_\t_\n") for count, seed in ((5, 0), (10, 1), (15, 2), (4, 9)))
     assert capsys.readouterr().err == f"4 files in out: 34 sentences, {words} words\n"
     assert Path("stats").read_text().count('"sentence": 1,') == 4
+
+
+@pytest.mark.parametrize("more", [["-q"], ["-q", "--jobs", "2"], ["-q", "--resume"]])
+def test_documents_of_a_folder_can_be_joined(here, more):
+    """Each is named like its file, and so are its sentences, whose text is that of the file alone."""
+    Path("data/b/o ne.txt").write_text("Det regner.", encoding="utf-8")
+    assert main(["parse", "toy.nonproj", "data", "-o", "out", "--text", *more]) == 0
+    texts = {name: Path("out", f"{name}.conllu").read_text(encoding="utf-8") for name in ("one", "b/two", "b/o ne")}
+    for name, document in zip(texts, ("one", "b%2Ftwo", "b%2Fo%20ne"), strict=True):
+        single = alone(f"data/{name}.txt", "--text").decode()
+        assert texts[name].startswith(f"# newdoc id = {document}\n# newpar\n# sent_id = {document}-1\n# text = ")
+        bare = texts[name].replace(f"# sent_id = {document}-", "# sent_id = ")
+        assert bare.replace(f"# newdoc id = {document}\n", "# newdoc\n") == single
+    found = re.findall("# sent_id = (.*)", "".join(texts.values()))
+    assert len(set(found)) == len(found) > 20
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -123,6 +124,37 @@ def test_two_parsers_without_gold_are_compared_with_each_other(folder):
     assert {name: value for value, name, _ in data["tiles"]}["same head"] == f"{100 * agreement.uas:.2f} %"
     _, alone = show("parsed.conllu")
     assert alone["tables"] == [] and alone["pairs"] == [[0, -1]]
+
+
+def test_gold_trees_of_other_tokens(tmp_path, monkeypatch, capsys):
+    """Two tokens are joined, and two sentences are one: four of the six words have a gold head in their sentence."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(name: str, *sentences: str) -> None:
+        rows = [[word.split("/") for word in sentence.split()] for sentence in sentences]
+        row = "{}\t{}\t_\tX\t_\t_\t{}\t{}\t_\t_\n".format
+        text = "".join("".join(row(i, *each) for i, each in enumerate(words, 1)) + "\n" for words in rows)
+        Path(name).write_text(text, encoding="utf-8")
+
+    write("gold.conllu", "do/2/a n't/3/b go/0/root", "she/2/c sees/0/root it/2/d")
+    write("parsed.conllu", "don't/2/a go/0/root she/2/x sees/2/y it/4/d")
+    assert main(["show", "parsed.conllu", "--gold", "gold.conllu"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == "the words of the gold file are others; 4 of 5 words have a gold head\n"
+    assert "she    X  x of 2 go  x c of 4 sees" in shown.out
+    _, data = show("parsed.conllu", "--gold", "gold.conllu")
+    assert data["sentences"][0]["h"] == [[2, 0, 2, 2, 4], [-1, 0, 4, 0, 4]]
+    assert dict(each[:2][::-1] for each in data["tiles"])["correct heads among these"] == "40.00 %"
+
+
+def test_a_long_sentence_takes_linear_time(tmp_path, monkeypatch):
+    """A report on 30,000 words: what was quadratic took a minute, in one call that no signal interrupts."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i}\tw\t_\tX\t_\t_\t{i - 1}\tx\t_\t_\n" for i in range(1, 30_001))
+    Path("long.conllu").write_text(rows + "\n", encoding="utf-8")
+    began = time.process_time()
+    show("long.conllu")
+    assert time.process_time() - began < 10
 
 
 def test_reliability_is_that_of_its_definition(folder):

@@ -328,6 +328,36 @@ def test_comments_precede_the_first_word():
     assert conll.replace(again, again.heads, comments={"gap": 1, "agreed": False}) == once
 
 
+def test_comments_about_the_file_precede_its_first_sentence(tmp_path):
+    """Those about a sentence need its words, and comments elsewhere, too."""
+    header, first = "# header of the corpus\n\n", f"# sent_id = 1\n{word(1, 0, 'a')}\n"
+    for text in (header + first, "\n" + header + "# more\n\n" + first, "\ufeff" + header + first + first):
+        sentences = list(conll.read(io.StringIO(text)))
+        assert [sentence.forms for sentence in sentences] == [["a"]] * text.count("sent_id")
+        assert conll.write(sentences, tmp_path / "out") and (tmp_path / "out").read_text() == text
+    for text in ("# sent_id = 1\n\n" + first, "# text = a\n\n" + first, first + header + first, first + "# end\n"):
+        with pytest.raises(DataError, match="a sentence without words; remove it, or the blank line after it"):
+            list(conll.read(io.StringIO(text)))
+
+
+def test_tabs_at_the_end_of_lines_are_kept():
+    text = "1-2\tab" + "\t_" * 8 + "\t\n" + (word(1, 2, "a") + word(2, 0, "b")).replace("\n", "\t\t \n") + "\n"
+    [sentence] = conll.read(io.StringIO(text))
+    assert sentence.forms == ["a", "b"] and "".join(sentence.lines) == text
+    assert conll.replace(sentence, [2, 0], ["x", "y"]).count("\t\t \n") == 2
+    with pytest.raises(DataError, match=":1: 11 columns, 10 expected"):
+        list(conll.read(io.StringIO(word(1, 0, "a").replace("\n", "\tb\n"))))
+
+
+def test_what_was_read_can_be_written(tmp_path):
+    (tmp_path / "in").write_text(words(0) + words(0, 1) + "\n")
+    assert conll.write(conll.read(tmp_path / "in"), tmp_path / "out") == 2
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "in").read_bytes()
+    target = io.StringIO()
+    conll.write([Sentence([["1", "a", *"____0_", "_", "_"]])], target)
+    assert target.getvalue() == "1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n\n"
+
+
 def test_sentences_without_lines_can_be_written():
     rows = [row.split("\t") for row in words(0, 1).splitlines() if row]
     assert conll.replace(Sentence(rows), [2, 0], ["x", "y"]) == word(1, 2, label="x") + word(2, 0, label="y") + "\n"

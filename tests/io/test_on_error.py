@@ -106,7 +106,7 @@ def test_a_broken_sentence_is_left_out(here, capsys, kind, place, words):
     report = capsys.readouterr().err.splitlines()
     assert code == 1
     assert report[-2].startswith(message) and lines in report[-2]
-    assert report[-1] == "nonproj: 1 broken sentences left out, 60 sentences parsed"
+    assert report[-1] == "nonproj: 1 broken sentence left out, 60 sentences parsed"
     assert output == calm
     records = [json.loads(line) for line in Path("stats").read_text().splitlines()]
     assert [number for number, record in enumerate(records) if "error" in record] == [place]
@@ -158,7 +158,7 @@ def test_a_long_report_names_the_first_hundred(here, capsys):
     assert len(report) == 102
     assert report[-2:] == [
         "and 50 more; --stats lists all",
-        "nonproj: 150 broken sentences left out, 1 sentences parsed",
+        "nonproj: 150 broken sentences left out, 1 sentence parsed",
     ]
 
 
@@ -232,7 +232,7 @@ def test_a_broken_line_of_text_is_left_out(here, capsys, form, words):
     report = capsys.readouterr().err.splitlines()[-2:]
     assert code == 1
     assert report[0] == "bad.txt:31: byte 0xe5 is not UTF-8; recode the file to UTF-8 first (line 31)"
-    assert report[1].startswith("nonproj: 1 broken lines left out, ")
+    assert report[1].startswith("nonproj: 1 broken line left out, ")
     text = [[row[1] for row in s.rows] for s in conll.read(io.BytesIO(output))]
     assert text == [[row[1] for row in s.rows] for s in conll.read(io.BytesIO(calm))]
     ids = [line for line in output.decode().splitlines() if line.startswith("# sent_id")]

@@ -19,7 +19,7 @@ TEXT = """# newdoc
 # nonproj certified = true
 # nonproj gap = 0.0
 # nonproj confidence = 0.5
-1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No|TokenRange=3:10
 1\tVamos\tir\tVERB\tV\tMood=Imp|Number=Plur\t0\troot\t_\tConfidence=0.97|Gloss=go|LabelledConfidence=0.9
 2\tnos\tnosotros\tPRON\t_\tCase=Acc\t1\tobj\t1:obj\t_
 2.1\te\t_\t_\t_\t_\t_\t_\t_\t_
@@ -43,11 +43,12 @@ FIRST = {
     "label_confidence": 0.9,
 }
 SECOND = {"id": 2, "form": "nos", "lemma": "nosotros", "upos": "PRON", "feats": "Case=Acc", "head": 1, "label": "obj"}
-WORDS = [FIRST, SECOND | {"deps": "1:obj"}, {"id": 3, "form": "_", "upos": "SYM"}]
+TOKEN = {"token": "Vámonos", "space_after": False, "start": 3, "end": 10}
+WORDS = [FIRST | TOKEN, SECOND | {"deps": "1:obj"} | TOKEN, {"id": 3, "form": "_", "upos": "SYM", "token": "_"}]
 STATISTICS = {"certified": True, "gap": 0.0, "tree_confidence": 0.5}
 RECORDS = [
     {"sentence": 0, "sent_id": "a-1", "text": "Vámonos al = mar"} | STATISTICS | {"words": WORDS},
-    {"sentence": 1, "words": [{"id": 1, "form": "Bien", "head": 0, "label": "root"}]},
+    {"sentence": 1, "words": [{"id": 1, "form": "Bien", "head": 0, "label": "root", "token": "Bien"}]},
 ]
 
 
@@ -134,12 +135,13 @@ def test_what_strangers_write_into_comments_and_columns_does_no_harm(tmp_path):
 def test_comments_of_strangers_take_no_time_and_change_nothing_else(comment, tmp_path):
     text = f"{comment}\n1\tBien\t_\t_\t_\t_\t0\troot\t_\tConfidence=nan\n\n"
     (row,) = plain(read_frame(io.StringIO(text)))
-    assert row == dict.fromkeys(row) | {"sentence": 0, "id": 1, "form": "Bien", "head": 0, "label": "root"}
+    word = {"id": 1, "form": "Bien", "head": 0, "label": "root", "token": "Bien"}
+    assert row == dict.fromkeys(row) | {"sentence": 0} | word
     with open_table(str(tmp_path / "out.jsonl"), "jsonl") as stream:
         stream.write(text)
     content = (tmp_path / "out.jsonl").read_text(encoding="utf-8")
     record = json.loads(content, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert record["sentence"] == 0 and record["words"] == [{"id": 1, "form": "Bien", "head": 0, "label": "root"}]
+    assert record["sentence"] == 0 and record["words"] == [word]
 
 
 def test_lines_may_be_as_long_as_the_user_allows(tmp_path):

@@ -22,9 +22,10 @@ from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
+from nonproj.io.copies import surface_tokens
 from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.options.config import Config
-from nonproj.text.places import locate, surface_tokens
+from nonproj.text.places import locate
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Den hund ser hus sovende.\n\n  Stor kat\tjager den\nmand.  Hus kender hus.\n"
@@ -100,6 +101,16 @@ def test_one_call_returns_everything_about_each_word(doc):
     assert len(doc.words) == 16
     assert doc.certified == all(sentence.certified for sentence in doc)
     assert doc.gap == pytest.approx(sum(sentence.gap for sentence in doc), abs=1e-9)
+
+
+def test_words_are_the_same_objects_at_each_access(doc):
+    sentence = doc[0]
+    assert all(word.parent is (sentence[word.head - 1] if word.head else None) for word in sentence)
+    assert all(child.parent is word for word in sentence for child in word.children)
+    sentence.words.clear()  # a copy
+    assert [word.id for word in sentence] == list(range(1, len(sentence) + 1))
+    again = pickle.loads(pickle.dumps(sentence))
+    assert again[0].sentence is again and again.words == sentence.words
 
 
 def test_reprs_are_one_short_line(doc, nlp, path):

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from nonproj.errors import ConfigError
-from nonproj.options.config import Config, load_yaml, options
+from nonproj.options.config import Config, options
+from nonproj.options.reading import load_yaml
 from nonproj.options.sections import DecodingConfig, TrainingConfig
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates, template_files
 
@@ -182,7 +183,20 @@ def test_overrides_from_text():
     named = config.with_overrides({"treebank.train": "a"})
     assert named.with_overrides({"treebank.train": "null"}, text=True) == config
     assert Config().with_overrides({"treebank.held_out": "1e-1"}, text=True).treebank.held_out == 0.1
-    for key, text in {"seed": "[", "seed ": "1", "training": "3", "training.epochs": "1.5", "parts": "{}"}.items():
+    wrong = {
+        "training.epochs": "!!bool x",
+        "pruner.epochs": "!!int ''",
+        "network.epochs": "9" * 5000,
+        "tagger.epochs": "1:2",
+    }
+    for key, text in {
+        **wrong,
+        "seed": "[",
+        "seed ": "1",
+        "training": "3",
+        "training.epochs": "1.5",
+        "parts": "{}",
+    }.items():
         with pytest.raises(ConfigError) as caught:
             Config().with_overrides({key: text}, text=True)
         assert caught.value.key == key
@@ -215,20 +229,31 @@ def test_configuration_files(tmp_path):
     assert str(path) in failure(b"seed: -1").message
     assert failure(b"[1, 2]").key == str(path)
     for content, problem in (
-        (b"seed: 1\nmodel: arc\nseed: 2\n", "line 3: invalid YAML: duplicate key seed"),
-        (b"seed: 1\n\tmodel: arc\n", "line 2: invalid YAML"),
-        (b"a: [\n", "invalid YAML"),
-        (b"? [a]\n: 3\n", "invalid YAML"),
-        (b"seed: 1\n---\nseed: 2\n", "invalid YAML"),
-        (b"seed: !!python/object/apply:os.getcwd []\n", "line 1: invalid YAML"),
-        (b"seed: 2024-13-45\n", "invalid YAML"),
-        (b"seed: \x07\n", "invalid YAML"),
-        (b"seed: \xff\n", "is not UTF-8"),
-        (b"[" * 5000, "invalid YAML"),
+        (b"seed: 1\nmodel: arc\nseed: 2\n", ":3: invalid YAML: duplicate key seed"),
+        (b"seed: 1\n\tmodel: arc\n", ":2: invalid YAML: found character '\\t' that cannot start any token"),
+        (b"a: [\n", ":2: invalid YAML: expected the node content, but found '<stream end>'"),
+        (b"? [a]\n: 3\n", ":1: invalid YAML: found unhashable key"),
+        (b"seed: 1\n---\nseed: 2\n", ":2: invalid YAML: but found another document"),
+        (b"seed: 1\n\nparts: \x07\n", ":3: invalid YAML: forbidden character '\\x07'"),
+        (b"seed: \xff\n", ": is not UTF-8"),
+        (b"\n" + b"[" * 5000, ":2: invalid YAML: too many nested lists or mappings"),
+        (b"seed: 1\nparts: " + b"9" * 5000, ":2: invalid YAML: an integer of 5000 digits"),
+        (b"a: &x [1]\nb: [*x, *x]\n", ":2: invalid YAML: aliases are not allowed, such as *x"),
+        (b"a: &x {b: 1}\nc: {<<: *x}\n", ":2: invalid YAML: aliases are not allowed, such as *x"),
+        (b"a: &x [*x]\n", ":1: invalid YAML: aliases are not allowed, such as *x"),
+        *(
+            (b"\nseed: " + tag + rest, f":2: invalid YAML: tags are not allowed, such as {tag.decode()}")
+            for tag in (b"!!bool", b"!!int", b"!!float", b"!!timestamp", b"!!python/object/apply:os.getcwd", b"!x")
+            for rest in (b" x", b" ''", b" []")
+        ),
     ):
         error = failure(content)
-        assert error.key == str(path)
-        assert problem in error.message
+        assert str(error).startswith(f"{path}{problem}")
+    for text in ("2024-13-45", "1:30", "190:20:30.15", "0b_", "._", "<<", "="):
+        assert (
+            str(failure(f"seed: {text}".encode()))
+            == f"seed: {text} is invalid, an integer of at least 0 expected (in {path})"
+        )
     for name in (tmp_path, tmp_path / "none.yaml"):
         with pytest.raises(ConfigError, match="cannot be read: ") as caught:
             load_yaml(name)
@@ -293,7 +318,7 @@ def test_broken_templates_name_the_file(folder, content, problem):
         path.write_text(content)
     with pytest.raises(ConfigError) as caught:
         load_templates(folder)
-    assert caught.value.key == str(path)
+    assert caught.value.key.removesuffix(":1") == str(path)
     assert problem in caught.value.message
 
 

@@ -16,6 +16,7 @@ from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.parts.arcs import full_arc_space
+from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Decoded
 
@@ -183,6 +184,16 @@ def test_a_stream_is_read_no_further_than_a_batch(nlp):
     stream = nlp.pipe(endless(), as_tuples=True, batch_size=1)
     assert [next(stream)[1] for _ in range(3)] == [0, 1, 2]
     assert len(read_so_far) <= 4
+
+
+def test_words_are_counted_before_anything_is_done(nlp, monkeypatch):
+    """A sentence that is too long costs nothing, and those around it are parsed."""
+    tagged, tag = [], Parser.tag
+    monkeypatch.setattr(Parser, "tag", lambda self, given: tagged.extend(map(len, given)) or tag(self, given))
+    sentences = [from_words(["hund"] * n) for n in (2, 100_000, 3)]
+    found = [parse for _, parse in nlp.parser.try_all(sentences)]
+    assert tagged == [2, 3] and isinstance(found[0], Parse) and isinstance(found[2], Parse)
+    assert found[1].message == "a sentence of 100000 words; decoding.max_words is 5000: split it, or raise the limit"
 
 
 def test_batches_change_no_tree_of_sentences(nlp):

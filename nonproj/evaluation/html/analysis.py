@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nonproj.errors import counted
 from nonproj.evaluation.calibration import Outcomes
 from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.html.items import ReportItem
@@ -66,7 +67,7 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Til
         The name of each parser.
     """
     words = sum(len(item.labels) for item in items)
-    tiles = [(f"{len(items):,}", "sentences", ""), (f"{words:,}", "words", "")]
+    tiles = size_tiles(len(items), words)
     tables: list[Table] = []
     partial = any((heads < 0).any() for item in items for heads in _trees(item))
     if partial:
@@ -85,6 +86,12 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Til
     if certificates:
         tiles.append((_percent(np.mean([each["certified"] for each in certificates])), "trees certified", _CERTIFIED))
     return tiles, tables
+
+
+def size_tiles(sentences: int, words: int) -> list[Tile]:
+    """Return the number of sentences, and that of words."""
+    counts = (counted(sentences, "sentence", ","), counted(words, "word", ","))
+    return [(number, noun, "") for number, noun in map(str.split, counts)]
 
 
 def _trees(item: ReportItem) -> list[np.ndarray]:

@@ -68,7 +68,8 @@ def columns_of(item: ReportItem, strings: Numbering, tags: Numbering) -> dict[st
     others = [(place, line) for place, line in enumerate(lines[: max(blank, 0)]) if place not in words]
     if others:
         found["z"] = [list(pair) for pair in others]
-    if not text.endswith("\n\n") or "\r" in text or any(not line.strip() for _, line in others) or "" in sum(rows, []):
+    blank_inside = any(not line.strip() for _, line in others) or any("" in row for row in rows)
+    if not text.endswith("\n\n") or "\r" in text or blank_inside:
         found["o"] = text
     return found
 

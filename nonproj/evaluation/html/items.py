@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import logging
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, DataError, counted
+from nonproj.evaluation.alignment import gold_on_words
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.scores import paired
 from nonproj.io.conll import comments_of
@@ -20,6 +22,8 @@ from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
 _PREFIX = "nonproj "
+
+log = logging.getLogger("nonproj")
 
 
 class ReportItem(NamedTuple):
@@ -116,7 +120,13 @@ def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[ReportItem
 
 
 def add_trees(items: Iterable[ReportItem], trees: Iterable[Sentence], field: str) -> Iterator[ReportItem]:
-    """Yield the items with the trees of another file as ``gold`` or ``other``; raise `DataError` if words differ."""
+    """Yield the items with the trees of another file as ``gold`` or ``other``; raise `DataError` if words differ.
+
+    If the text is the same, gold trees may have other tokens and sentences; what is not aligned has no gold head.
+    """
+    if field == "gold":
+        items, trees = list(items), list(trees)
+        trees = _on_same_words(trees, [item.sentence for item in items])
     items = iter(items)
     kept: list[ReportItem] = []
 
@@ -133,6 +143,19 @@ def add_trees(items: Iterable[ReportItem], trees: Iterable[Sentence], field: str
         whole = (_with_heads(tree.sentence, tree.heads) for tree in from_files(trees))
         for _, tree in paired(sentences(), whole):
             yield kept.pop()._replace(other=tree)
+
+
+def _on_same_words(gold: list[Sentence], parsed: list[Sentence]) -> list[Sentence]:
+    """Return gold trees on the words of a parse, if these are other words of the same text."""
+    if [sentence.forms for sentence in gold] == [sentence.forms for sentence in parsed]:
+        return gold
+    try:
+        found = gold_on_words(gold, parsed)
+    except DataError:  # another text; where it differs, is reported by sentence and word
+        return gold
+    aligned, words = (sum(int((each.heads >= least).sum()) for each in found) for least in (0, -1))
+    log.warning("the words of the gold file are others; %d of %d words have a gold head", aligned, words)
+    return found
 
 
 def _with_heads(sentence: Sentence, heads: np.ndarray) -> Sentence:
@@ -154,4 +177,6 @@ def choose(items: Iterable[ReportItem], wanted: str) -> ReportItem:
         count = item.number
         if item.name == wanted or (wanted.isdecimal() and item.number == int(wanted)):
             return item
-    raise ConfigError("--sentence", f"{wanted!r} is neither the sent_id nor the number of one of {count} sentences")
+    raise ConfigError(
+        "--sentence", f"{wanted!r} is neither the sent_id nor the number of one of {counted(count, 'sentence')}"
+    )

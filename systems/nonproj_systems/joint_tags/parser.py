@@ -115,7 +115,7 @@ class JointParser(Parser):
 
     def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
-        for group in batches(sentences, batch_size):
+        for group in batches(sentences, batch_size, self.max_words):
             tagged = self.tag(group)
             choices = self.choices(group, tagged)
             joint = self._parse_jointly(list(choices.values()))

@@ -6,6 +6,8 @@ import argparse
 import json
 import sys
 
+from nonproj.io.terminal import unescaped
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -94,7 +96,7 @@ class _Bar:
         if self._shown:
             from tqdm import tqdm
 
-            self._bar = tqdm(desc="iterations", leave=False, file=sys.stderr)
+            self._bar = tqdm(desc="iterations", leave=False, file=unescaped(sys.stderr))
         return self
 
     def __exit__(self, *_) -> None:

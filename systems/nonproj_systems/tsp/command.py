@@ -8,6 +8,7 @@ import math
 import sys
 
 from nonproj.errors import ConfigError, DependencyError, needs, one_line
+from nonproj.io.terminal import unescaped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +90,7 @@ class _Bar:
         if self._shown:
             from tqdm import tqdm
 
-            self._bar = tqdm(desc=one_line(self._name), unit=" nodes", leave=False, file=sys.stderr)
+            self._bar = tqdm(desc=one_line(self._name), unit=" nodes", leave=False, file=unescaped(sys.stderr))
         return self
 
     def __exit__(self, *details):

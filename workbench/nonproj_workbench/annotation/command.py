@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nonproj.cli.common import check_outputs, compile_ahead, decoding_options, load_model, reading_rules
-from nonproj.errors import ConfigError, DataError, DependencyError, FileError, needs, one_line
+from nonproj.errors import ConfigError, DataError, DependencyError, FileError, counted, needs, one_line
+from nonproj.io.beside import check_no_links
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import open_output
 from nonproj.io.kinds import A_MODEL, beginning_of, is_model
@@ -90,8 +91,8 @@ def _opened(options: argparse.Namespace, rules: ReadingRules) -> tuple[str, Comp
         if exists and comparison is not None:
             found = len(read_texts(options.output, _existing(options.output), rules._replace(ignore_heads=True)))
             if found != len(comparison):
-                message = f"has {found} sentences, the files to compare have {len(comparison)}; remove it to start anew"
-                raise FileError(options.output, message)
+                message = f"has {counted(found, 'sentence')}, the files to compare have {len(comparison)}"
+                raise FileError(options.output, f"{message}; remove it to start anew")
             return options.output, comparison
         if comparison is not None:
             texts = comparison.start()
@@ -149,6 +150,7 @@ def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | N
         start = options.model if kept and not options.retrain_with else None
     if start and Path(start).exists() and Path(output).exists() and os.path.samefile(start, output):
         output = f"{path}.2.nonproj"
+    check_no_links(output, os.path.dirname(path))
     if options.model and not start and not options.retrain_with:
         log.warning("new models learn from %s alone; --retrain-with TREEBANK adds other sentences", one_line(path))
     load = functools.partial(_load, options)
@@ -158,7 +160,8 @@ def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | N
 def _report(session: Session, options: argparse.Namespace) -> None:
     """Say what was found in the file."""
     storage, treebank = session.storage, session.treebank
-    log.info("%s: %d sentences, %d done", one_line(storage.name), len(treebank.units), treebank.count_done())
+    sentences = counted(len(treebank.units), "sentence")
+    log.info("%s: %s, %d done", one_line(storage.name), sentences, treebank.count_done())
     if storage.repeated:
         log.info("repeated %d edits of a process that was killed", storage.repeated)
     if options.model and options.trust == "done" and treebank.is_unmarked:

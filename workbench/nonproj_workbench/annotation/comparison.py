@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nonproj.errors import FileError
+from nonproj.errors import FileError, counted
 from nonproj.io.checks import ReadingRules
 from nonproj_workbench.annotation.agreement import agreement, differences, forms_of
 from nonproj_workbench.annotation.decisions import Decisions, decisions_of, store, without_marks
@@ -46,7 +46,7 @@ class Comparison:
         self._counts: dict[int, tuple[str, int]] = {}
         first, second = map(len, self._texts)
         if first != second:
-            message = f"has {second} sentences, {paths[0]} has {first}; the same sentences are expected"
+            message = f"has {counted(second, 'sentence')}, {paths[0]} has {first}; the same sentences are expected"
             raise FileError(paths[1], message)
 
     def __len__(self) -> int:

@@ -18,7 +18,6 @@ import hashlib
 import json
 import logging
 import os
-import stat
 import threading
 import zlib
 from collections.abc import Sequence
@@ -27,6 +26,7 @@ from typing import Any
 
 from nonproj.errors import FileError, NonprojError, one_line
 from nonproj.io import conll
+from nonproj.io.beside import open_private
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import OpenedInput, check_folder, open_input, open_output, unpacked
 from nonproj.io.temporary import reason
@@ -34,6 +34,9 @@ from nonproj_workbench.annotation.replacing import unless
 
 SUFFIX = ".journal"
 """What is appended to the name of a file for its journal."""
+
+_FIRST = b'{"state": "'
+"""The beginning of a journal, of which a killed process may have written less."""
 
 log = logging.getLogger("nonproj")
 
@@ -93,14 +96,7 @@ class Storage:
     def _lock(self) -> int:
         """Open and lock the journal; return its descriptor."""
         while True:
-            try:
-                descriptor = os.open(self.journal, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-            except OSError as error:
-                raise FileError(str(self.journal), f"cannot be written: {reason(error)}") from None
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-                os.close(descriptor)
-                raise FileError(str(self.journal), "is not a file that belongs to you alone; remove it")
+            descriptor = open_private(self.journal)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -124,6 +120,8 @@ class Storage:
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         with open(os.dup(self._descriptor), "rb") as stream:
             lines = stream.read().split(b"\n")
+        if not lines[0].startswith(_FIRST[: len(lines[0])]):
+            raise FileError(str(self.journal), "is not a journal of 'nonproj annotate'; move it elsewhere")
         os.ftruncate(self._descriptor, sum(len(line) + 1 for line in lines[:-1]))  # the last one is incomplete
         records = []
         for line in lines[:-1]:

@@ -109,7 +109,8 @@ def view_of(text: str, suggester: Suggester | None, trust: str, on_demand: bool 
         tagged = suggester.tag(filed)
         given = {word: head for word, head in enumerate(heads_of(filed), 1) if head is not None}
         complete = len(given) == len(filed.places) and decisions.heads.items() <= given.items()
-        same = all(filed.words[word - 1][DEPREL] == label for word, label in decisions.labels.items())
+        rows = filed.words
+        same = all(rows[word - 1][DEPREL] == label for word, label in decisions.labels.items())
         if complete and same and (trust != "none" or decisions.done):
             return View(filed, tagged, decisions, suggester.decode(tagged, decisions))
         suggestion = _completed(suggester, tagged, decisions, {} if trust == "none" else given)

@@ -18,8 +18,9 @@ from nonproj.cli.provenance import digest
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
-from nonproj.errors import ConfigError, DependencyError, FileError, one_line
+from nonproj.errors import ConfigError, DependencyError, FileError, counted, one_line
 from nonproj.io import conll
+from nonproj.io.beside import check_no_links
 from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import FEATS, LEMMA, UPOS
 from nonproj.io.files import open_output
@@ -128,6 +129,8 @@ def _outputs(options: argparse.Namespace, folder: Path) -> list[Path]:
     outputs: dict[str, str | None] = {f"output {path.name}": str(path) for path in named}
     if len(outputs) < len(named):
         raise ConfigError("TREEBANK", "two files have the same name; copies of both are written to one folder")
+    for path in named:
+        check_no_links(path, folder)
     check_outputs(outputs, inputs)
     return marks
 
@@ -144,12 +147,13 @@ def _check(options: argparse.Namespace, sentences: Sequence[Sentence], others: S
     elif options.folds < 2:
         raise ConfigError("--folds", "at least 2 are needed")
     elif options.folds > len(sentences):
-        count = "1 sentence" if len(sentences) == 1 else f"{len(sentences)} sentences"
-        text = f"{options.folds} folds need as many sentences, and the treebank has {count}"
+        text = (
+            f"{options.folds} folds need as many sentences, and the treebank has {counted(len(sentences), 'sentence')}"
+        )
         raise ConfigError("--folds", f"{text}; --model names a trained model")
     learnt = len(sentences) - len(sentences) // options.folds + len(others)
     if learnt < LEAST and not options.model:
-        text = f"each model would learn from {learnt} sentences, and needs {LEAST} at least, better {FEW}"
+        text = f"each model would learn from {counted(learnt, 'sentence')}, and needs {LEAST} at least, better {FEW}"
         raise ConfigError("TREEBANK", f"{text}; name more files by --with, or a trained model by --model")
     if learnt < FEW and not options.model:
         text = "each model learns from about %d sentences, which are few: expect many false suspicions; "

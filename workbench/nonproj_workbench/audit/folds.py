@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.components.trainer import train
+from nonproj.errors import counted
 from nonproj.io import conll
 from nonproj.io.broken import STOP, read_units, sentences_in
 from nonproj.io.checks import ReadingRules
@@ -100,7 +101,7 @@ def predict_fold(fold: Fold, progress: Callable[..., Any] | None = None) -> byte
     sentences, others = fold.read(fold.paths), fold.read(fold.others)
     inside, material = split(sentences, others, fold.folds, fold.number)
     model = Model.load_trained(fold.model) if fold.model else _trained(fold, material, progress)
-    log.info("fold %d of %d: parsing %d sentences", fold.number + 1, fold.folds, len(inside))
+    log.info("fold %d of %d: parsing %s", fold.number + 1, fold.folds, counted(len(inside), "sentence"))
     # Lemmas are counted in what the model has learnt from, which is the other files if it was trained before.
     learnt = others if fold.model else material
     found = predict(Parser(model), progress([sentences[i] for i in inside], "parse"), lexicon_of(learnt))
@@ -110,7 +111,7 @@ def predict_fold(fold: Fold, progress: Callable[..., Any] | None = None) -> byte
 
 def _trained(fold: Fold, material: Sequence[Sentence], progress: Callable[..., Any]) -> Model:
     """Return the model of a fold."""
-    log.info("fold %d of %d: training on %d sentences", fold.number + 1, fold.folds, len(material))
+    log.info("fold %d of %d: training on %s", fold.number + 1, fold.folds, counted(len(material), "sentence"))
     checkpoint = Path(fold.checkpoint)
     resume = fold.resume and checkpoint.exists()
     model = train(material, fold.config, checkpoint=checkpoint, resume=resume, progress=progress)

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from nonproj.evaluation.html.analysis import Table, Tile
+from nonproj.evaluation.html.analysis import Table, Tile, size_tiles
 from nonproj.evaluation.html.items import ReportItem
 from nonproj.evaluation.html.page import SourceNames, page_data, render
 from nonproj.types import Sentence
@@ -42,7 +42,7 @@ def write_audit_report(
             notes.setdefault(each.sentence, []).append((each.word, describe(sentences[each.sentence], each)))
     numbers = {i: position for position, i in enumerate(sorted(notes))}
     items = [_item(position, sentences[i], predictions[i]) for i, position in numbers.items()]
-    tiles = [(f"{len(sentences):,}", "sentences", ""), (f"{sum(map(len, sentences)):,}", "words", "")]
+    tiles = size_tiles(len(sentences), sum(map(len, sentences)))
     tiles += [_tile(kind, len(suspicions[kind]), len(shown[kind])) for kind in shown if suspicions[kind]]
     tables = [_table(kind, ranked, sentences, numbers) for kind, ranked in shown.items() if ranked]
     data = page_data(items, SourceNames("annotation", other="prediction"), tiles, tables)

@@ -12,9 +12,8 @@ from typing import TextIO
 from nonproj.cli.common import check_outputs
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
-from nonproj.errors import ConfigError, one_line
+from nonproj.errors import ConfigError, counted, one_line
 from nonproj.io.files import open_output
-from nonproj.pictures.content import visible
 from nonproj_workbench.search.absent import absent
 from nonproj_workbench.search.output import Hit, count_groups, lines_with_matches, search, table_head, table_rows
 from nonproj_workbench.search.patterns import OF_BOTH
@@ -91,9 +90,9 @@ def _hits(options: argparse.Namespace, query: Query, treebanks: Treebanks) -> It
 
 
 def _write_rows(stream: TextIO, rows: Iterable[list[str]]) -> None:
-    """Write rows of a table with tabs between columns."""
+    """Write rows of a table with tabs between columns, and none in them: comments may have some."""
     for row in rows:
-        stream.write("\t".join(map(visible, row)) + "\n")
+        stream.write("\t".join(cell.replace("\t", r"\x09") for cell in row) + "\n")
 
 
 def _report(options: argparse.Namespace, totals: _Totals) -> None:
@@ -105,5 +104,5 @@ def _report(options: argparse.Namespace, totals: _Totals) -> None:
         )
     if not options.quiet:
         matches = f"{totals.matches:,} match{'es' * (totals.matches != 1)}"
-        sentences = f"{totals.sentences:,} sentence{'s' * (totals.sentences != 1)}"
+        sentences = counted(totals.sentences, "sentence", ",")
         sys.stderr.write(f"{matches} in {totals.found:,} of {sentences}\n")

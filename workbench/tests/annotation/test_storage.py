@@ -347,16 +347,26 @@ def test_a_journal_of_somebody_else_is_not_used(path):
     journal = path.with_name(path.name + storage.SUFFIX)
     journal.write_text("")
     journal.chmod(0o666)
-    with pytest.raises(FileError, match="is not a file that belongs to you alone"):
+    with pytest.raises(FileError, match="must belong to you and be writable by nobody else; remove it"):
         Storage(path)
     journal.unlink()
     journal.symlink_to(path)
-    with pytest.raises(FileError, match="cannot be written"):
+    with pytest.raises(FileError, match="is a link, which is followed only if you name it yourself; remove it"):
         Storage(path)
     journal.unlink()
     os.mkfifo(journal, 0o600)
-    with pytest.raises(FileError, match="is not a file that belongs to you alone"):
+    with pytest.raises(FileError, match="is neither a file nor a folder; remove it"):
         Storage(path)
+
+
+@pytest.mark.parametrize("make", [os.link, shutil.copy])
+def test_a_file_that_is_no_journal_is_not_emptied(path, make, tmp_path):
+    notes = tmp_path / "notes"
+    notes.write_text("my notes")
+    make(notes, path.with_name(path.name + storage.SUFFIX))
+    with pytest.raises(FileError, match="has other names|is not a journal of 'nonproj annotate'; move it elsewhere"):
+        Storage(path)
+    assert notes.read_text() == path.with_name(path.name + storage.SUFFIX).read_text() == "my notes"
 
 
 def test_a_failure_to_write_is_tried_again_after_a_while(path, monkeypatch):

@@ -7,10 +7,12 @@ import subprocess
 import sys
 
 import pytest
+from command import on_terminal
 from shown import write_files
 
 from nonproj.cli.main import main
 from nonproj.io import conll
+from nonproj.io.terminal import visible
 
 
 @pytest.fixture
@@ -49,18 +51,21 @@ def test_comments_name_the_words(folder, capsys):
     assert capsys.readouterr().out == found, "the comment is replaced"
 
 
-def test_tables_have_no_control_characters(tmp_path, monkeypatch, capsys):
-    """Nor changes of direction, or tabs of a comment; and neither has the place of a tree."""
+def test_a_terminal_shows_control_characters_and_changes_of_direction(tmp_path, monkeypatch, capsys):
+    """Files and pipes get them as they are, but for tabs of a comment, which are not columns."""
     monkeypatch.chdir(tmp_path)
     text = "# sent_id = \u202ea\tb\x1b[2J\n1\tc\x1b]0;d\x07\te\u2066\tX\t_\t_\t0\troot\t_\t_\n\n"
     (tmp_path / "a.conllu").write_text(text, encoding="utf-8")
+    cells = ["\u202ea\\x09b\x1b[2J", "c\x1b]0;d\x07", "e\u2066"]
     escaped = ["\\u202ea\\x09b\\x1b[2J", "c\\x1b]0;d\\x07", "e\\u2066"]
-    assert main(["search", "{}", "a.conllu", "--table", "form, lemma", "-q"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split("\t") == ["a.conllu", "1", escaped[0], "1", *escaped[1:]]
-    assert main(["search", "{}", "a.conllu", "--count", "form", "-q"]) == 0
-    assert capsys.readouterr().out == f"form\tmatches\n{escaped[1]}\t1\n"
-    assert main(["search", "{}", "a.conllu", "-q"]) == 0
-    assert text.splitlines()[1] in capsys.readouterr().out.splitlines(), "treebanks are written unchanged"
+    plain = ["search", "{}", "a.conllu"]
+    table, count = [*plain, "--table", "form, lemma"], [*plain, "--count", "form"]
+    for words, line in ((table, ["a.conllu", "1", "{}", "1", "{}", "{}"]), (count, ["{1}", "1"]), (plain, None)):
+        expected = "\t".join(line).format(*cells) if line else text.splitlines()[1]
+        assert main([*words, "-q"]) == 0
+        assert expected in capsys.readouterr().out.split("\n")
+        shown = on_terminal(*words, "-q").split("\n")
+        assert ("\t".join(line).format(*escaped) if line else "\t".join(map(visible, expected.split("\t")))) in shown
     assert main(["show", "a.conllu"]) == 0
     assert capsys.readouterr().out == f"a.conllu:1 ({escaped[0]})\n  1 {escaped[1]}  X  root\n\n"
 

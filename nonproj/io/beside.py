@@ -1,0 +1,66 @@
+"""Files whose names are derived from one that the user has typed: links are not followed.
+
+Whoever unpacks an archive into a folder has not looked at each name in it, and a command that writes ``m.log`` beside
+``m``, or ``sub/a.conllu`` in a folder, must not write elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from nonproj.errors import FileError
+from nonproj.io.files import unwritable
+
+
+def check_no_links(path: str | Path, folder: str | Path) -> None:
+    """Raise `FileError` if a name in a path below a folder is a link, or neither a file nor a folder.
+
+    The user has named only the folder, or a file in it: an archive may have put a link there to a file elsewhere.
+
+    Examples
+    --------
+    >>> check_no_links("/proc/self/status", "/proc")
+    Traceback (most recent call last):
+    nonproj.errors.FileError: /proc/self: is a link, which is followed only if you name it yourself; remove it
+    """
+    place = os.fspath(folder)
+    for name in os.path.relpath(path, folder or os.curdir).split(os.sep):
+        place = os.path.join(place, name)
+        mode = os.lstat(place).st_mode if os.path.lexists(place) else stat.S_IFREG
+        if stat.S_ISLNK(mode):
+            raise FileError(place, "is a link, which is followed only if you name it yourself; remove it")
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise FileError(place, "is neither a file nor a folder; remove it")
+
+
+def open_beside(path: str | Path, flags: int, mode: int = 0o666) -> int:
+    """Open a file that is changed in place beside one that the user has named; for the argument ``opener`` of `open`.
+
+    Raises
+    ------
+    FileError
+        It is a link, or has other names, under which the user may know it.
+    """
+    check_no_links(path, os.path.dirname(path))
+    descriptor = os.open(path, flags & ~os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
+    if os.fstat(descriptor).st_nlink > 1:
+        os.close(descriptor)
+        raise FileError(str(path), "has other names (hard links), under which it would change, too; remove it")
+    if flags & os.O_TRUNC:
+        os.ftruncate(descriptor, 0)
+    return descriptor
+
+
+def open_private(path: str | Path) -> int:
+    """Open a file that keeps the state of a job; it must belong to the user and be writable by nobody else."""
+    try:
+        descriptor = open_beside(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
+        os.close(descriptor)
+        raise FileError(str(path), "must belong to you and be writable by nobody else; remove it")
+    return descriptor
