@@ -24,6 +24,7 @@ from nonproj.cli.model_names import are_inputs, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.cli.values import jobs, port, positive, seconds
 from nonproj.errors import NonprojError, one_line
+from nonproj.model.installed import DEFAULT, VARIABLE
 
 EXIT_BROKEN_PIPE = 141
 
@@ -53,7 +54,7 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
     compiling = "compile all kernels in advance, for example in a container image, and print the cache folder"
     table = [
         ("train", "train a model on a treebank", add_train),
-        ("distil", "parse text with a model, the teacher, and train another one on its trees, too", add_distil),
+        ("distil", "parse text with a model, the teacher, and train another model on these trees and a treebank", add_distil),
         ("parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream", add_parse),
         ("evaluate", "score a parsed file or a model, or compare two parsed files", _add_evaluate),
         ("show", drawing, add_show),
@@ -111,7 +112,8 @@ def _add_download(parser: Arguments) -> None:
 
 def _add_serve(parser: Arguments) -> None:
     add = parser.add_argument
-    add("models", nargs="+", metavar="MODEL", help="models made by 'nonproj train'; the first is the default")
+    text = f"models made by 'nonproj train'; the first answers requests that name none (default: {VARIABLE} or {DEFAULT})"
+    add("models", nargs="*", metavar="MODEL", help=text)
     add("--host", default="127.0.0.1", help="interface to listen on (default: 127.0.0.1, this machine only)")
     add("--port", type=port, default=8001, metavar="N", help="port; 0 for any free port (default: 8001)")
     add("-j", "--jobs", type=jobs, metavar="N", help="number of worker processes (default: 1; -1: one per core)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 from typing import Any
 
@@ -11,9 +10,7 @@ from nonproj.cli.arguments import with_values
 from nonproj.cli.targets import is_file_name
 from nonproj.io.kinds import beginning_of, is_model
 from nonproj.model.hub import is_on_hub
-from nonproj.model.installed import DEFAULT, SUFFIX, default, installed, is_name, located
-
-log = logging.getLogger("nonproj")
+from nonproj.model.installed import SUFFIX, announced_default, installed, is_name, located
 
 
 def locate_models(options: argparse.Namespace) -> argparse.Namespace:
@@ -22,14 +19,11 @@ def locate_models(options: argparse.Namespace) -> argparse.Namespace:
     An unknown name remains, and is reported when the model is loaded, after other mistakes in the options.
     """
     names = {name: model for name in ("model", "teacher", "start") if (model := getattr(options, name, None))}
-    if options.command == "parse" and options.model is None:
-        model = default()
-        names["model"] = model.name
-        if model.name != DEFAULT:
-            log.warning("parsing with %s, the only installed model", model.name)
     paths: dict[str, Any] = {name: _path(model) for name, model in names.items()}
+    if options.command == "parse" and options.model is None:
+        paths["model"] = str(announced_default())
     if options.command == "serve":
-        paths["models"] = [_path(model) for model in options.models]
+        paths["models"] = [_path(model) for model in options.models] or [str(announced_default())]
     return with_values(options, **paths)
 
 

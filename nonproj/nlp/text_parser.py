@@ -12,7 +12,7 @@ import numpy as np
 
 from nonproj.io import conll
 from nonproj.io.objects import from_conllu, from_words
-from nonproj.model.installed import default, located
+from nonproj.model.installed import announced_default, located
 from nonproj.model.model import Model
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.options.sections import DecodingConfig
@@ -36,7 +36,7 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
     ----------
     path : str or Path
         A file written by ``nonproj train`` or `DependencyParser.save`, or the name of an installed model; by default
-        the model that ``nonproj parse`` uses if none is named, such as the English one that comes with nonproj.
+        that of the environment variable ``NONPROJ_MODEL``, or else the English one that comes with nonproj.
     tags : {"missing", "all", "none"}
         Which tags, features and lemmas are predicted; see `nonproj.pipeline.parser.Parser`.
     **decoding
@@ -45,7 +45,7 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
     Raises
     ------
     ModelError
-        The file is not a model, or no installed model has this name, or none is named and none is the default.
+        The file is not a model, or no installed model has this name.
     ConfigError
         An option is invalid.
 
@@ -56,7 +56,7 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
     >>> doc.sentences[0].heads  # doctest: +SKIP
     array([2, 3, 0, 3], dtype=int32)
     """
-    path = default().path if path is None else located(path) if isinstance(path, str) else path
+    path = announced_default() if path is None else located(path) if isinstance(path, str) else path
     model = Model.load_trained(path)
     options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
     return TextParser(model, options, tags, name=str(path))
