@@ -25,7 +25,7 @@ def add_train(parser: Arguments) -> None:
     """Add the arguments of ``nonproj train``."""
     add = parser.add_argument
     add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
-    text = "another treebank of the language or a similar one, which is also learnt from, in TRAIN's conventions (repeatable)"
+    text = "treebank of the same or a similar language that is also learnt from, in TRAIN's conventions (repeatable)"
     add("--related", action="append", default=[], metavar="FILE", help=text)
     text = "model to continue on TRAIN, by its options but for those of training, instead of learning from nothing"
     add("--from", dest="start", metavar="MODEL", help=text)
@@ -68,7 +68,8 @@ def add_distil(parser: Arguments) -> None:
     add = parser.add_argument
     add("teacher", metavar="TEACHER", help="the model that parses the text, such as one with an encoder")
     add("texts", nargs="+", metavar="TEXT", help="files of plain text, or in one of the forms below")
-    add("--treebank", dest="train", required=True, metavar="TRAIN", help="treebank with gold heads, which is also learnt from")
+    text = "treebank with gold heads that is also learnt from"
+    add("--treebank", dest="train", required=True, metavar="TRAIN", help=text)
     choices = parser.add_group("the text").add_alternatives().add_argument
     add_text_forms(choices, "split text into sentences and words; blank lines separate paragraphs (default)")
     group = parser.add_group("choice of sentences")

@@ -54,7 +54,7 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
     compiling = "compile all kernels in advance, for example in a container image, and print the cache folder"
     table = [
         ("train", "train a model on a treebank", add_train),
-        ("distil", "parse text with a model, the teacher, and train another model on these trees and a treebank", add_distil),
+        ("distil", "parse text with a model, the teacher, and train another model on these trees", add_distil),
         ("parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream", add_parse),
         ("evaluate", "score a parsed file or a model, or compare two parsed files", _add_evaluate),
         ("show", drawing, add_show),
@@ -112,7 +112,9 @@ def _add_download(parser: Arguments) -> None:
 
 def _add_serve(parser: Arguments) -> None:
     add = parser.add_argument
-    text = f"models made by 'nonproj train'; the first answers requests that name none (default: {VARIABLE} or {DEFAULT})"
+    text = (
+        f"models made by 'nonproj train'; the first answers requests that name none (default: {VARIABLE} or {DEFAULT})"
+    )
     add("models", nargs="*", metavar="MODEL", help=text)
     add("--host", default="127.0.0.1", help="interface to listen on (default: 127.0.0.1, this machine only)")
     add("--port", type=port, default=8001, metavar="N", help="port; 0 for any free port (default: 8001)")

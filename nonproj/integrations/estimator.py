@@ -21,6 +21,7 @@ from nonproj.components.trainer import train
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ConfigError
 from nonproj.evaluation.scores import Evaluation
+from nonproj.evaluation.suitability import FitCheck
 from nonproj.integrations.sentences import Predictions, Treebank, annotated, listed, sentences_of, with_heads
 from nonproj.model.installed import located
 from nonproj.model.model import Model
@@ -132,6 +133,7 @@ class DependencyParser(BaseEstimator):
     n_jobs: int | None = None
     verbose: int = 0
     _made: tuple[tuple[Any, ...], Parser] | None = field(init=False, default=None)
+    _fit: FitCheck | None = field(init=False, default=None)
 
     def fit(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
         """Train on sentences with gold trees.
@@ -212,7 +214,8 @@ class DependencyParser(BaseEstimator):
     def _parse_all(self, X: Treebank) -> Iterator[tuple[Sentence, Parse]]:
         """Parse with the requested number of processes."""
         check_is_fitted(self)
-        sentences = sentences_of(X, ignore_heads=True)
+        self._fit = self._fit or FitCheck(self.model_)
+        sentences = self._fit.over(sentences_of(X, ignore_heads=True))
         if self.n_jobs in (None, 1):
             return self._parser.parse_all(sentences)
         if not isinstance(self.n_jobs, int | np.integer) or not (self.n_jobs == -1 or self.n_jobs > 0):
@@ -264,7 +267,7 @@ class DependencyParser(BaseEstimator):
 
     def _use(self, model: Model) -> None:
         self.model_ = model
-        self._made = None
+        self._made = self._fit = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -277,7 +280,8 @@ class DependencyParser(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state.pop("_made", None)
+        for name in ("_made", "_fit"):
+            state.pop(name, None)
         if "model_" in state:
             state["model_"] = self.model_.to_bytes()
         return state

@@ -152,7 +152,8 @@ def default() -> Path:
             raise ModelError(f"{VARIABLE}: {error}") from None
     path = BUNDLED / DEFAULT / f"{DEFAULT}{SUFFIX}"
     if not path.is_file():
-        raise ModelError(f"no model is named, and nonproj comes without one here; name one, or set {VARIABLE} ({_names()})")
+        how = f"name one, or set {VARIABLE} ({_names()})"
+        raise ModelError(f"no model is named, and nonproj comes without one here; {how}")
     return path
 
 

@@ -117,7 +117,9 @@ def test_without_a_name_the_model_of_the_environment_parses(folder, site, capsys
     env = {"PYTHONPATH": f"{site}:{nonproj.__path__[0]}/..", "PATH": "", "NONPROJ_MODEL": "toy"}
     for words in ([], ["-"]):
         with open(text, encoding="utf-8") as stream:
-            found = subprocess.run([*command, *words], stdin=stream, capture_output=True, env=env, check=True, text=True)
+            found = subprocess.run(
+                [*command, *words], stdin=stream, capture_output=True, env=env, check=True, text=True
+            )
         assert found.stdout == expected and found.stderr == "parsing with toy, the model of NONPROJ_MODEL\n"
 
 

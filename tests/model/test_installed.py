@@ -142,7 +142,9 @@ def test_packages_never_change_the_default_silently(own, site, tmp_path, monkeyp
     monkeypatch.setenv("NONPROJ_MODEL", "./x.nonproj")
     assert str(default()) == "x.nonproj"
     monkeypatch.setenv("NONPROJ_MODEL", "klingon")
-    with pytest.raises(ModelError, match=r"^NONPROJ_MODEL: klingon: no such file, .* \(installed: danish, english, greek\)"):
+    with pytest.raises(
+        ModelError, match=r"^NONPROJ_MODEL: klingon: no such file, .* \(installed: danish, english, greek\)"
+    ):
         default()
 
 
