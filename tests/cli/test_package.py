@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from toy import raw_treebank
 
 import nonproj
-from nonproj.cli.main import main
-from nonproj.cli.model_names import is_input
+from nonproj.cli.main import main, parse_arguments
+from nonproj.cli.model_names import is_input, locate_models
 from nonproj.io import conll
 from nonproj.model import catalogue
 from nonproj.model.model import Model
@@ -121,6 +122,11 @@ def test_without_a_name_the_model_of_the_environment_parses(folder, site, capsys
                 [*command, *words], stdin=stream, capture_output=True, env=env, check=True, text=True
             )
         assert found.stdout == expected and found.stderr == "parsing with toy, the model of NONPROJ_MODEL\n"
+
+
+def test_the_server_has_the_same_default():
+    options = locate_models(parse_arguments(["serve"]))
+    assert [Path(model).name for model in options.models] == ["english.nonproj"]
 
 
 @pytest.mark.parametrize(
