@@ -13,6 +13,7 @@ from typing import Any
 
 from nonproj.cli.common import compile_ahead, decoding_options, load_model
 from nonproj.errors import NonprojError, one_line
+from nonproj.evaluation.parsing import tested_tags
 from nonproj.evaluation.suitability import first_sentences, misfit_warning
 from nonproj.io.broken import read_units, sentences_in
 from nonproj.io.checks import ReadingRules
@@ -37,7 +38,7 @@ def parser_and_input(options: argparse.Namespace, path: str, *, confidence: bool
     Parameters
     ----------
     options : argparse.Namespace
-        Those of `nonproj.cli.arguments.add_decoding` and `nonproj.cli.arguments.add_tagging`, and ``model``.
+        Those of `nonproj.cli.arguments.add_parsing`, ``model`` and ``gold``.
     path : str
         The treebank.
     confidence : bool
@@ -48,8 +49,9 @@ def parser_and_input(options: argparse.Namespace, path: str, *, confidence: bool
     decoding = dataclasses.replace(decoding, confidence=confidence or decoding.confidence)
     compile_ahead(options, model, decoding)
     source = open_input(path)
-    warn_of_misfit(model, source.name, peek_sentences(source, model), options.tags)
-    return Parser(model, decoding, options.tags), source
+    tags = options.tags or (tested_tags(model.config) if options.gold else "missing")
+    warn_of_misfit(model, source.name, peek_sentences(source, model), tags)
+    return Parser(model, decoding, tags), source
 
 
 def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags: str | None = "missing") -> bool:

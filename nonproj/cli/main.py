@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable
 
 from nonproj.cli import plugins
-from nonproj.cli.arguments import EXIT_ERROR, Arguments, add_decoding, add_parsing, add_tagging, with_values
+from nonproj.cli.arguments import EXIT_ERROR, Arguments, add_decoding, add_parsing, add_tested_tagging, with_values
 from nonproj.cli.command_arguments import add_distil, add_package, add_parse, add_show, add_train
 from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.model_names import are_inputs, locate_models
@@ -159,7 +159,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate" and options.model is None:
         parsing = Arguments()
-        add_tagging(parsing)
+        add_tested_tagging(parsing)
         add_decoding(parsing)
         for name in (word.partition("=")[0] for word in words):
             if name in parsing.option_names():

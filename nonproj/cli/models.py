@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     if not facts:
         sys.stdout.write(_NONE)
         return 0
-    titles = ("name", "package", "version", "language", "treebank", "UAS", "LAS", "MB", "licence")
+    titles = ("name", "package", "version", "language", "treebank", "UAS", "LAS", "tags", "MB", "licence")
     rows = [titles, *(_cells(each) for each in facts)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(titles))]
     for row in rows:
@@ -48,7 +48,7 @@ def describe(model: InstalledModel) -> dict[str, Any]:
     data, test = record(meta, "data"), record(meta, "test")
     facts |= {"megabytes": model.path.stat().st_size / 1e6}
     facts |= {"language": data.get("language"), "treebank": data.get("name"), "licence": data.get("licence")}
-    return facts | {name: test.get(name) for name in ("uas", "las")}
+    return facts | {name: test.get(name) for name in ("uas", "las", "tags")}
 
 
 def _is_default(model: InstalledModel) -> bool:
@@ -63,7 +63,8 @@ def _cells(facts: dict[str, Any]) -> tuple[str, ...]:
     """Return the cells of a row of the table."""
     named = f"{facts['name']} (default)" if facts["default"] else facts["name"], facts["package"], facts["version"]
     if "error" in facts:
-        return (*named, f"cannot be used: {one_line(facts['error'])}", "", "", "", "", "")
+        return (*named, f"cannot be used: {one_line(facts['error'])}", *[""] * 6)
     shares = [f"{100 * facts[name]:.2f}" if isinstance(facts[name], float) else "–" for name in ("uas", "las")]
-    language, treebank, licence = (one_line(str(facts[name] or "–")) for name in ("language", "treebank", "licence"))
-    return (*named, language, treebank, *shares, f"{facts['megabytes']:.1f}", licence)
+    texts = (one_line(str(facts[name] or "–")) for name in ("language", "treebank", "tags", "licence"))
+    language, treebank, tags, licence = texts
+    return (*named, language, treebank, *shares, tags, f"{facts['megabytes']:.1f}", licence)

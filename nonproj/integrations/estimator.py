@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from nonproj.components.trainer import train
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ConfigError
+from nonproj.evaluation.parsing import given_input
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.suitability import FitCheck
 from nonproj.integrations.sentences import Predictions, Treebank, annotated, listed, sentences_of, with_heads
@@ -199,6 +200,7 @@ class DependencyParser(BaseEstimator):
         gold, evaluation = with_heads(sentences_of(X), y), Evaluation()
         for sentence, (_, parse) in zip(gold, self._parse_all(gold), strict=True):
             evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+        evaluation.given = given_input(self._parser)
         return evaluation
 
     def score(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> float:

@@ -166,7 +166,18 @@ def test_models_are_listed(folder, site, capsys, monkeypatch):
     install(package(folder, capsys, "--name", "toy", "--package-version", "2.1"), site)
     assert main(["models"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["name", "package", "version", "language", "treebank", "UAS", "LAS", "MB", "licence"]
+    assert lines[0].split() == [
+        "name",
+        "package",
+        "version",
+        "language",
+        "treebank",
+        "UAS",
+        "LAS",
+        "tags",
+        "MB",
+        "licence",
+    ]
     assert lines[1].split()[:5] == ["toy", "nonproj-model-toy", "2.1", "–", "Toy"] and lines[1].endswith("CC0")
     monkeypatch.setenv("NONPROJ_MODEL", "toy")
     assert main(["models"]) == 0 and capsys.readouterr().out.splitlines()[1].startswith("toy (default)")

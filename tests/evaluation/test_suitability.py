@@ -119,7 +119,7 @@ def _renamed(line: str) -> str:
         "parse -m MODEL FILE -o out",
         "parse -m MODEL FILE -o out --jobs 2",
         "parse -m MODEL FILE -o out --resume",
-        "evaluate -m MODEL FILE",
+        "evaluate -m MODEL FILE --gold-tags",
         "show -m MODEL FILE -o out.html",
     ],
 )

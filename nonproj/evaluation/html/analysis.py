@@ -56,7 +56,7 @@ def evaluations_of(items: Sequence[ReportItem]) -> tuple[list[Evaluation], bool]
     return evaluations, labelled
 
 
-def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Tile], list[Table]]:
+def analyse(items: Sequence[ReportItem], names: Sequence[str], given: str = "") -> tuple[list[Tile], list[Table]]:
     """Return the tiles and tables of a report; see `Tile` and `Table`.
 
     Parameters
@@ -64,9 +64,11 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Til
     items : sequence of ReportItem
     names : sequence of str
         The name of each parser.
+    given : str
+        What the parser was given, in words.
     """
     words = sum(len(item.labels) for item in items)
-    tiles = [(f"{len(items):,}", "sentences", ""), (f"{words:,}", "words", "")]
+    tiles = [(f"{len(items):,}", "sentences", ""), (f"{words:,}", "words", given)]
     tables: list[Table] = []
     partial = any((heads < 0).any() for item in items for heads in _trees(item))
     if partial:
