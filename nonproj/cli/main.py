@@ -22,6 +22,7 @@ from nonproj.cli.command_arguments import add_distil, add_package, add_parse, ad
 from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.model_names import are_inputs, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
+from nonproj.cli.targets import is_file_name
 from nonproj.cli.values import jobs, port, positive, seconds
 from nonproj.errors import NonprojError, one_line
 from nonproj.model.installed import DEFAULT, VARIABLE
@@ -202,7 +203,9 @@ def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: A
     if model is None:
         if not files and not sys.stdin.closed and sys.stdin.isatty():
             parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
-        model = files.pop(0) if files and not are_inputs(files, options.output) else None
+        model = files.pop(0) if files and not are_inputs(files) else None
+        if model is None and files[1:] and is_file_name(options.output):
+            parser.error(f"several files need a folder to write to: -o FOLDER; {files[0]} is not a model")
     inputs = files or ["-"]
     for name in ("token_ranges", "cut_words", "breaks"):
         if getattr(options, name) not in (None, False) and not options.plain:

@@ -7,7 +7,6 @@ import os
 from typing import Any
 
 from nonproj.cli.arguments import with_values
-from nonproj.cli.targets import is_file_name
 from nonproj.io.kinds import beginning_of, is_model
 from nonproj.model.hub import is_on_hub
 from nonproj.model.installed import SUFFIX, announced_default, installed, is_name, located
@@ -33,11 +32,9 @@ def _path(model: str) -> str:
     return str(located(model)) if known else model
 
 
-def are_inputs(words: list[str], output: str) -> bool:
-    """Return whether no argument is the model: one input, or several for an output that may be a folder."""
-    if len(words) == 1:
-        return is_input(words[0])
-    return is_input(words[0]) and not is_file_name(output) and not any(map(_is_model, words))
+def are_inputs(words: list[str]) -> bool:
+    """Return whether no argument is the model: the first is an input, and no other looks like a model."""
+    return is_input(words[0]) and not any(map(_is_model, words[1:]))
 
 
 def is_input(word: str) -> bool:

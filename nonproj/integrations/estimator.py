@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nonproj.components.progress import TrainingProgress, expected_times
 from nonproj.components.trainer import train
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ConfigError
@@ -102,7 +103,7 @@ class DependencyParser(BaseEstimator):
     n_jobs : int or None
         Number of parsing processes, -1 for one per core; training uses one.  Starting them takes a few seconds.
     verbose : int
-        1 for messages on standard error during training, 2 for progress bars, too.
+        1 for the progress of training on standard error, 2 for all messages and progress bars.
 
     Attributes
     ----------
@@ -158,8 +159,9 @@ class DependencyParser(BaseEstimator):
         """
         try:
             config = Config().with_overrides(self._options())
-            with _messages(self.verbose) as progress:
-                model = train(with_heads(sentences_of(X), y), config, progress=progress)
+            sentences = with_heads(sentences_of(X), y)
+            with _messages(self.verbose, config, sum(map(len, sentences))) as progress:
+                model = train(sentences, config, progress=progress)
         except ConfigError as error:
             raise _value_error(error) from None
         self._use(model)
@@ -326,14 +328,16 @@ def _value_error(error: ConfigError) -> ValueError:
 
 
 @contextlib.contextmanager
-def _messages(verbose: int) -> Iterator[Any]:
-    """Show training messages inside the context; yields the progress function, or None."""
+def _messages(verbose: int, config: Config, words: int) -> Iterator[Any]:
+    """Show the progress of training on a number of words inside the context; yields the progress function, or None."""
     if not verbose:
         yield None
         return
-    handler, level = logging.StreamHandler(sys.stderr), log.level
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    log.addHandler(handler)
+    shown, messages = TrainingProgress(expected_times(config, words), sys.stderr), logging.StreamHandler(sys.stderr)
+    messages.setLevel(logging.WARNING if verbose == 1 else logging.INFO)
+    handlers, level = [shown, messages] if verbose == 1 else [messages], log.level
+    for handler in handlers:
+        log.addHandler(handler)
     log.setLevel(logging.INFO)
     try:
         if verbose > 1:
@@ -341,7 +345,9 @@ def _messages(verbose: int) -> Iterator[Any]:
 
             yield lambda items, description: tqdm(items, desc=description, leave=False, file=sys.stderr)
         else:
-            yield None
+            yield shown.wrap
     finally:
-        log.removeHandler(handler)
+        shown.clear()
+        for handler in handlers:
+            log.removeHandler(handler)
         log.setLevel(level)
