@@ -164,7 +164,7 @@ def announced_default() -> Path:
     if named:
         _say(f"{named}, the model of {VARIABLE}")
     else:
-        hint = f"; {', '.join(sorted(others))}: by name, or by {VARIABLE}" if others else ""
+        hint = f"; also installed: {', '.join(sorted(others))}; name one, or set {VARIABLE}" if others else ""
         _say(f"{DEFAULT}, the model that comes with nonproj{hint}")
     return path
 
