@@ -91,7 +91,7 @@ help: ## list these targets (the default)
 	@echo "LANG is one of: $(LANGUAGES); or a language of Universal Dependencies, such as german, its code, or UD_German-GSD."
 	@echo "PARTS is one of: arc sibling grandparent third."
 	@echo "LANG=multilingual with ENCODER=e5-small learns from many treebanks (those that WITH names, else 28 small ones); ENCODER=multilingual starts from it."
-	@echo "WITH names related treebanks, separated by blanks, to learn from, too, as in: make train LANG=UD_Lithuanian-HSE WITH=UD_Lithuanian-ALKSNIS"
+	@echo "WITH names related treebanks, separated by blanks, that are also learnt from, as in: make train LANG=UD_Lithuanian-HSE WITH=UD_Lithuanian-ALKSNIS"
 	@echo "TREEBANKS names folders of treebanks, separated by colons; by default, ../shared/treebanks and ../shared/ud are searched."
 	@echo "ENCODER is a pretrained encoder: minilm (English), e5-small (about 100 languages), or multilingual; training with it installs PyTorch, several gigabytes."
 	@echo "ARCHIVE is a treebank's source archive, for machines that cannot download it."

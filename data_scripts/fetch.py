@@ -32,7 +32,7 @@ import convert_nltk
 import convert_ud
 import multilingual
 import universal
-from treebanks import ALIASES, TREEBANKS, TreebankError, sha256, write_file
+from treebanks import ALIASES, FROM_THE_INDEX, TREEBANKS, TreebankError, sha256, write_file
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 DEFAULT_SOURCES = (SHARED / "treebanks", SHARED / "ud")
@@ -160,7 +160,7 @@ def without_network(language: str) -> str:
     copy = "a folder with copies of the sources" if several else "a copy of that source"
     return (
         f"without a network, name a folder with {names} (TREEBANKS=FOLDER or --source FOLDER), "
-        f"or {copy} (ARCHIVE=FILE or --archive FILE)"
+        f"or {copy} (ARCHIVE=FILE or --archive FILE)" + (f"; {FROM_THE_INDEX}" if language != "turkish" else "")
     )
 
 

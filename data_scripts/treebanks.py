@@ -12,6 +12,10 @@ class TreebankError(Exception):
     """A treebank is not available; the message is one line that says what to do."""
 
 
+FROM_THE_INDEX = "'make train' alone trains on a Turkish treebank of the package index"
+"""What needs no other network, for messages."""
+
+
 class Treebank(NamedTuple):
     """One treebank.
 

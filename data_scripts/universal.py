@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from treebanks import TreebankError, sha256, write_file
+from treebanks import FROM_THE_INDEX, TreebankError, sha256, write_file
 
 RELEASE = "2.12"
 HOST = "https://github.com/UniversalDependencies"
@@ -321,7 +321,7 @@ def _without_network(choice: Choice, folders: Sequence[Path]) -> str:
         return f"{here[0]} is at hand: name it instead"
     return (
         f"without a network, name a folder that contains {choice.taken} (TREEBANKS=FOLDER or --source FOLDER), or a "
-        "copy of that archive (ARCHIVE=FILE or --archive FILE)"
+        f"copy of that archive (ARCHIVE=FILE or --archive FILE); {FROM_THE_INDEX}"
     )
 
 

@@ -49,7 +49,7 @@ def main() -> int:
         return code
     sys.stdout.write(f"{GLOSSES[sentence]}\n" if sentence in GLOSSES else "")
     sys.stdout.write(
-        f"\nNext, the tree of a sentence, a report on the test file, and tables of its errors:\n\n"
+        f"\nNext, the tree of a sentence, a report on the test file, and the table above with its errors:\n\n"
         f"  {parse}\n"
         f"  {nonproj} show -m {model} {test} --gold {test} -o report.html\n"
         f"  {nonproj} evaluate -m {model} {test} --errors\n\n"

@@ -112,7 +112,7 @@ class DependencyError(NonprojError):
     """An optional package is missing; the message says how to install it."""
 
 
-def needs(what: str, package: str, extra: str) -> str:
+def needs(what: str, package: str, extra: str, *, of: str = "nonproj") -> str:
     """Return the message for a missing optional package.
 
     Parameters
@@ -120,19 +120,21 @@ def needs(what: str, package: str, extra: str) -> str:
     what : str
         What needs it, with the verb, as in ``encoders need``.
     package, extra : str
-        Its name, and the extra of nonproj to which it belongs.
+        Its name, and the extra to which it belongs.
+    of : str
+        The distribution that has the extra.
 
     Examples
     --------
     >>> needs("encoders need", "tokenizers", "encoder")
     "encoders need the package tokenizers; run: pip install 'nonproj[encoder]'"
     """
-    return f"{what} the package {package}; run: {install_command(extra)}"
+    return f"{what} the package {package}; run: {install_command(extra, of)}"
 
 
-def install_command(extra: str) -> str:
+def install_command(extra: str, of: str = "nonproj") -> str:
     """Return the command of pip that adds an extra; pip keeps nonproj itself, wherever that was installed from."""
-    return f"pip install 'nonproj[{extra}]'"
+    return f"pip install '{of}[{extra}]'"
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
@@ -149,8 +151,30 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 
 
 def install_distribution(name: str, folder: str) -> str:
-    """Return the command of pip that installs another distribution of this repository, which has a folder in it."""
+    """Return the command of pip that installs another distribution of this repository, which has a folder in it.
+
+    It comes from where nonproj itself came from: the checkout, or the folder of wheels.
+    """
     import shlex
 
-    place = Path(__file__).resolve().parents[1] / folder
-    return f"pip install {shlex.quote(str(place)) if (place / 'pyproject.toml').is_file() else name}"
+    origin = _origin()
+    for checkout in (Path(__file__).resolve().parents[1], origin):
+        if checkout and (checkout / folder / "pyproject.toml").is_file():
+            return f"pip install {shlex.quote(str(checkout / folder))}"
+    if origin and any(origin.parent.glob(f"{name.replace('-', '_')}-*.whl")):
+        return f"pip install --find-links {shlex.quote(str(origin.parent))} {name}"
+    return f"pip install ./{folder}, in a checkout of nonproj"
+
+
+def _origin() -> Path | None:
+    """Return the folder or file from which pip has installed nonproj, as it records it (PEP 610)."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        url = urlsplit(json.loads(distribution("nonproj").read_text("direct_url.json") or "{}").get("url", ""))
+    except (PackageNotFoundError, ValueError):
+        return None
+    return Path(url2pathname(url.path)) if url.scheme == "file" else None

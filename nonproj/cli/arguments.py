@@ -214,6 +214,18 @@ def add_tagging(parser: Arguments) -> None:
     add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
 
 
+def add_tested_tagging(parser: Arguments) -> None:
+    """Add the options for tags of commands that compare with gold trees: ``tags`` is None if none is given."""
+    add = parser.add_group("tagging").add_alternatives().add_argument
+    text = (
+        "predict all tags, features and lemmas (default with gold trees, if the model has learnt from predicted tags)"
+    )
+    add("--tag", dest="tags", action="store_const", const="all", help=text)
+    text = "use the tags of the file, and predict only those that are _"
+    add("--gold-tags", dest="tags", action="store_const", const="missing", help=text)
+    add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
+
+
 def add_decoding(parser: Arguments) -> None:
     """Add the options for decoding."""
     group = parser.add_group("decoding options; they override the model's")
@@ -238,5 +250,5 @@ def add_parsing(parser: Arguments) -> None:
     """Add the options of commands that may parse treebanks."""
     add_on_error(parser)
     add_reading(parser)
-    add_tagging(parser)
+    add_tested_tagging(parser)
     add_decoding(parser)

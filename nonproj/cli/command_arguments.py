@@ -18,14 +18,14 @@ from nonproj.cli.arguments import (
 )
 from nonproj.cli.values import factor, integer, jobs, language_code, positive, probability
 from nonproj.io.kinds import FORMATS
-from nonproj.model.installed import DEFAULT
+from nonproj.model.installed import DEFAULT, VARIABLE
 
 
 def add_train(parser: Arguments) -> None:
     """Add the arguments of ``nonproj train``."""
     add = parser.add_argument
     add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
-    text = "treebank of the same language or a similar one, to learn from, too, in TRAIN's conventions (repeatable)"
+    text = "treebank of the same or a similar language that is also learnt from, in TRAIN's conventions (repeatable)"
     add("--related", action="append", default=[], metavar="FILE", help=text)
     text = "model to continue on TRAIN, by its options but for those of training, instead of learning from nothing"
     add("--from", dest="start", metavar="MODEL", help=text)
@@ -68,7 +68,8 @@ def add_distil(parser: Arguments) -> None:
     add = parser.add_argument
     add("teacher", metavar="TEACHER", help="the model that parses the text, such as one with an encoder")
     add("texts", nargs="+", metavar="TEXT", help="files of plain text, or in one of the forms below")
-    add("--treebank", dest="train", required=True, metavar="TRAIN", help="treebank with gold heads to learn from, too")
+    text = "treebank with gold heads that is also learnt from"
+    add("--treebank", dest="train", required=True, metavar="TRAIN", help=text)
     choices = parser.add_group("the text").add_alternatives().add_argument
     add_text_forms(choices, "split text into sentences and words; blank lines separate paragraphs (default)")
     group = parser.add_group("choice of sentences")
@@ -124,7 +125,7 @@ def add_parse(parser: Arguments) -> None:
     parser.usage = "nonproj parse [options] [MODEL] [IN]\n       nonproj parse [options] [MODEL] FILE... -o FOLDER"
     text = "a model made by 'nonproj train', or the name of an installed one, instead of the first argument"
     add("-m", "--model", metavar="MODEL", help=text)
-    text = f"a model (default: {DEFAULT}, or the only installed one), and the file to parse (default: standard input);"
+    text = f"a model (default: {VARIABLE} or {DEFAULT}), and the file to parse (default: standard input);"
     text += " with -o FOLDER: files and folders"
     add("files", nargs="*", metavar="MODEL [IN]", help=text)
     text = "file to write (default: standard output), or folder for the parses of several files"

@@ -9,12 +9,14 @@ import re
 import stat
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, BinaryIO, TextIO
 
 from nonproj.cli.signals import heed, heeding
+from nonproj.components.progress import clock
 from nonproj.errors import FileError, ModelError
 from nonproj.evaluation.calibration import no_classifier
 from nonproj.io.checks import ReadingRules
@@ -50,6 +52,9 @@ def load_model(path: str, treebank: str, *, confidence: bool = False) -> Model:
         raise ModelError(no_classifier(path))
     return model
 
+
+LINE_EVERY = 20.0
+"""Seconds between two lines of progress, where standard error is no terminal."""
 
 _TREEBANK = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:#[^\n]*\n\s*)*1(?:-\d+)?\t[^\t\n]*\t")
 
@@ -140,12 +145,14 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
 
 
 def progress_bar(options: argparse.Namespace, source: OpenedInput | None = None) -> Callable[..., Any]:
-    """Return ``progress(iterable, description)``, which checks for signals and shows a bar on a terminal.
+    """Return ``progress(iterable, description)``, which checks for signals and shows a bar on a terminal, else lines.
 
     If ``source``, the result of `open_input`, is a file, the bar shows the share of it that has been read.
     """
-    if options.quiet or not sys.stderr.isatty():
+    if options.quiet:
         return lambda items, description: heeding(items)
+    if not sys.stderr.isatty():
+        return lambda items, description: _by_lines(heeding(items), description)
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # else a thread, with which workers cannot be forked
@@ -157,6 +164,18 @@ def progress_bar(options: argparse.Namespace, source: OpenedInput | None = None)
                 bar = partial(bar, total=facts.st_size, unit="B", unit_scale=True)
                 return lambda items, description: heeding(_by_bytes(items, source.stream, bar(desc=description)))
     return lambda items, description: heeding(bar(items, description))
+
+
+def _by_lines(items: Iterable[Any], description: str) -> Iterator[Any]:
+    """Yield the items, and write their number to standard error from time to time."""
+    began = written = time.monotonic()
+    for count, item in enumerate(items, 1):
+        yield item
+        now = time.monotonic()
+        if now - written > LINE_EVERY:
+            written = now
+            sys.stderr.write(f"{description}: {count:,} done after {clock(now - began)}\n")
+            sys.stderr.flush()
 
 
 def _by_bytes(items: Iterable[Any], stream: BinaryIO, bar: Any) -> Iterator[Any]:

@@ -12,8 +12,9 @@ from typing import Any
 from nonproj.cli.common import progress_bar
 from nonproj.cli.fitting import parser_and_input
 from nonproj.cli.reading import Treebanks
+from nonproj.errors import one_line
 from nonproj.evaluation.errors import error_tables
-from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
+from nonproj.evaluation.parsing import WARM_UP, evaluate_parser, given_input
 from nonproj.evaluation.report import comparison_report, error_report, text_error_report, ud_report
 from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
@@ -32,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
         evaluations, labelled = _evaluate(options, treebanks)
         if len(evaluations) == 2:
             compared = compare(*evaluations, labelled=labelled)
-            text = comparison_report(options.parsed, compared)
+            names = [f"{one_line(path)}: {each.given}" for path, each in zip(options.parsed, evaluations, strict=True)]
+            text = comparison_report(names, compared)
             result = {"first": options.parsed[0], "second": options.parsed[1]} | compared
         else:
             result, text = evaluations[0].as_dict(), evaluations[0].table()
@@ -48,13 +50,14 @@ def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> tuple[dict[
     from nonproj.evaluation.calibration import calibration_report, judge, judge_from_text
 
     parser, source = parser_and_input(options, options.gold, confidence=True)
+    given = "given: the plain text" if options.from_text else given_input(parser)
     with source.closing:
         gold = progress_bar(options, source)(treebanks.read(source, require_heads=True), "evaluate")
         if options.from_text:
             judged = judge_from_text(parser, list(gold), options.model)
         else:
             judged = judge(parser.parse_all(gold), options.model)
-    return {name: each.as_dict() for name, each in judged.items()}, calibration_report(judged)
+    return {name: each.as_dict() for name, each in judged.items()}, f"{calibration_report(judged)}{given}\n"
 
 
 def _official_scores(options: argparse.Namespace, treebanks: Treebanks) -> tuple[dict[str, Any], str]:

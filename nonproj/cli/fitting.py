@@ -13,7 +13,8 @@ from typing import Any
 
 from nonproj.cli.common import compile_ahead, decoding_options, load_model
 from nonproj.errors import NonprojError, one_line
-from nonproj.evaluation.suitability import misfit_of
+from nonproj.evaluation.parsing import tested_tags
+from nonproj.evaluation.suitability import first_sentences, misfit_warning
 from nonproj.io.broken import read_units, sentences_in
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import OpenedInput, open_input, unpacked
@@ -25,11 +26,8 @@ from nonproj.text.input import read_text_units
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 
-MOST_WORDS = 3000
-"""Number of words that are inspected."""
-
 _BYTES, _TEXT_BYTES = 1 << 17, 1 << 15
-"""Number of bytes that are read for it, of treebanks and of plain text."""
+"""Number of bytes that are inspected, of treebanks and of plain text."""
 
 log = logging.getLogger("nonproj")
 
@@ -40,7 +38,7 @@ def parser_and_input(options: argparse.Namespace, path: str, *, confidence: bool
     Parameters
     ----------
     options : argparse.Namespace
-        Those of `nonproj.cli.arguments.add_decoding` and `nonproj.cli.arguments.add_tagging`, and ``model``.
+        Those of `nonproj.cli.arguments.add_parsing`, ``model`` and ``gold``.
     path : str
         The treebank.
     confidence : bool
@@ -51,8 +49,9 @@ def parser_and_input(options: argparse.Namespace, path: str, *, confidence: bool
     decoding = dataclasses.replace(decoding, confidence=confidence or decoding.confidence)
     compile_ahead(options, model, decoding)
     source = open_input(path)
-    warn_of_misfit(model, source.name, peek_sentences(source, model), options.tags)
-    return Parser(model, decoding, options.tags), source
+    tags = options.tags or (tested_tags(model.config) if options.gold else "missing")
+    warn_of_misfit(model, source.name, peek_sentences(source, model), tags)
+    return Parser(model, decoding, tags), source
 
 
 def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags: str | None = "missing") -> bool:
@@ -66,23 +65,15 @@ def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags:
     sentences : sequence of Sentence
         Its first ones.
     tags : str or None
-        See `misfit_of`; None if the command has no option ``--tag``.
+        See `nonproj.evaluation.suitability.misfit_of`; None if the command has no option ``--tag``.
     """
     if (share := masked_share(sentences)) > NOTABLE:
         log.warning("%s", one_line(f"{name}: {100 * share:.0f} % of the words are {MASK}: {HINT}"))
         return False
-    reasons, only_tags = misfit_of(model, sentences, tags or "missing")
-    if not reasons:
-        return False
-    if not only_tags:
-        language = model.meta.get("data", {}).get("language")
-        advice = f"it is a model of the language {language}" if language else "is it a model of this language?"
-    elif "tagger" in model.components and tags is not None:
-        advice = "--tag predicts all tags"
-    else:
-        advice = "it needs the tags of its own treebank"
-    log.warning("%s", one_line(f"{name} does not fit the model: {', and '.join(reasons)}; {advice}"))
-    return True
+    text = misfit_warning(model, name, sentences, tags or "missing", "" if tags is None else "--tag")
+    if text:
+        log.warning(text)
+    return bool(text)
 
 
 def peek_sentences(source: OpenedInput, model: Model, plain: TextInput | None = None) -> list[Sentence]:
@@ -122,14 +113,3 @@ def _first_bytes(source: OpenedInput, size: int) -> bytes:
     except (OSError, EOFError, zlib.error):  # the command reports it
         return b""
     return data[: data.rfind(b"\n") + 1]
-
-
-def first_sentences(sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Return enough of some sentences."""
-    found, words = [], 0
-    for sentence in sentences:
-        found.append(sentence)
-        words += len(sentence)
-        if words >= MOST_WORDS:
-            break
-    return found

@@ -17,15 +17,17 @@ import sys
 from collections.abc import Callable, Iterable
 
 from nonproj.cli import plugins
-from nonproj.cli.arguments import EXIT_ERROR, Arguments, add_decoding, add_parsing, add_tagging, with_values
+from nonproj.cli.arguments import EXIT_ERROR, Arguments, add_decoding, add_parsing, add_tested_tagging, with_values
 from nonproj.cli.command_arguments import add_distil, add_package, add_parse, add_show, add_train
 from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.model_names import are_inputs, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
+from nonproj.cli.targets import is_file_name
 from nonproj.cli.values import jobs, port, positive, seconds
 from nonproj.errors import NonprojError, one_line
 from nonproj.io.terminal import escape_terminals
 from nonproj.kernels.settings import ignore_current_folder
+from nonproj.model.installed import DEFAULT, VARIABLE
 
 EXIT_BROKEN_PIPE = 141
 
@@ -55,7 +57,7 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
     compiling = "compile all kernels in advance, for example in a container image, and print the cache folder"
     table = [
         ("train", "train a model on a treebank", add_train),
-        ("distil", "parse text with a model, the teacher, and train another one on its trees, too", add_distil),
+        ("distil", "parse text with a model, the teacher, and train another model on these trees", add_distil),
         ("parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream", add_parse),
         ("evaluate", "score a parsed file or a model, or compare two parsed files", _add_evaluate),
         ("show", drawing, add_show),
@@ -113,7 +115,10 @@ def _add_download(parser: Arguments) -> None:
 
 def _add_serve(parser: Arguments) -> None:
     add = parser.add_argument
-    add("models", nargs="+", metavar="MODEL", help="models made by 'nonproj train'; the first is the default")
+    text = (
+        f"models made by 'nonproj train'; the first answers requests that name none (default: {VARIABLE} or {DEFAULT})"
+    )
+    add("models", nargs="*", metavar="MODEL", help=text)
     add("--host", default="127.0.0.1", help="interface to listen on (default: 127.0.0.1, this machine only)")
     add("--port", type=port, default=8001, metavar="N", help="port; 0 for any free port (default: 8001)")
     add("-j", "--jobs", type=jobs, metavar="N", help="number of worker processes (default: 1; -1: one per core)")
@@ -157,7 +162,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate" and options.model is None:
         parsing = Arguments()
-        add_tagging(parsing)
+        add_tested_tagging(parsing)
         add_decoding(parsing)
         for name in (word.partition("=")[0] for word in words):
             if name in parsing.option_names():
@@ -200,7 +205,9 @@ def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: A
     if model is None:
         if not files and not sys.stdin.closed and sys.stdin.isatty():
             parser.error("a model is expected, MODEL or -m MODEL, or text in the standard input")
-        model = files.pop(0) if files and not are_inputs(files, options.output) else None
+        model = files.pop(0) if files and not are_inputs(files) else None
+        if model is None and files[1:] and is_file_name(options.output):
+            parser.error(f"several files need a folder to write to: -o FOLDER; {files[0]} is not a model")
     inputs = files or ["-"]
     for name in ("token_ranges", "cut_words", "breaks"):
         if getattr(options, name) not in (None, False) and not options.plain:

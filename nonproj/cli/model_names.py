@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 from typing import Any
 
 from nonproj.cli.arguments import with_values
-from nonproj.cli.targets import is_file_name
 from nonproj.io.kinds import beginning_of, is_model
 from nonproj.model.hub import is_on_hub
-from nonproj.model.installed import DEFAULT, SUFFIX, default, installed, is_name, located
-
-log = logging.getLogger("nonproj")
+from nonproj.model.installed import SUFFIX, announced_default, installed, is_name, located
 
 
 def locate_models(options: argparse.Namespace) -> argparse.Namespace:
@@ -22,14 +18,11 @@ def locate_models(options: argparse.Namespace) -> argparse.Namespace:
     An unknown name remains, and is reported when the model is loaded, after other mistakes in the options.
     """
     names = {name: model for name in ("model", "teacher", "start") if (model := getattr(options, name, None))}
-    if options.command == "parse" and options.model is None:
-        model = default()
-        names["model"] = model.name
-        if model.name != DEFAULT:
-            log.warning("parsing with %s, the only installed model", model.name)
     paths: dict[str, Any] = {name: _path(model) for name, model in names.items()}
+    if options.command == "parse" and options.model is None:
+        paths["model"] = str(announced_default())
     if options.command == "serve":
-        paths["models"] = [_path(model) for model in options.models]
+        paths["models"] = [_path(model) for model in options.models] or [str(announced_default())]
     return with_values(options, **paths)
 
 
@@ -39,11 +32,9 @@ def _path(model: str) -> str:
     return str(located(model)) if known else model
 
 
-def are_inputs(words: list[str], output: str) -> bool:
-    """Return whether no argument is the model: one input, or several for an output that may be a folder."""
-    if len(words) == 1:
-        return is_input(words[0])
-    return is_input(words[0]) and not is_file_name(output) and not any(map(_is_model, words))
+def are_inputs(words: list[str]) -> bool:
+    """Return whether no argument is the model: the first is an input, and no other looks like a model."""
+    return is_input(words[0]) and not any(map(_is_model, words[1:]))
 
 
 def is_input(word: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from nonproj.errors import ModelError, one_line
 from nonproj.evaluation.card import record
 from nonproj.model.catalogue import HOW, NOTHING, PUBLISHED
-from nonproj.model.installed import InstalledModel, installed
+from nonproj.model.installed import InstalledModel, default, installed
 from nonproj.model.model import Model
 
 _NONE = "no model is installed; 'nonproj package' makes a package of a model, for pip\n"
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     if not facts:
         sys.stdout.write(_NONE)
         return 0
-    titles = ("name", "version", "language", "treebank", "UAS", "LAS", "MB", "licence")
+    titles = ("name", "package", "version", "language", "treebank", "UAS", "LAS", "tags", "MB", "licence")
     rows = [titles, *(_cells(each) for each in facts)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(titles))]
     for row in rows:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 def describe(model: InstalledModel) -> dict[str, Any]:
     """Return the facts about an installed model; ``error`` says why it cannot be used."""
-    facts: dict[str, Any] = model._asdict() | {"path": str(model.path)}
+    facts: dict[str, Any] = model._asdict() | {"path": str(model.path), "default": _is_default(model)}
     try:
         meta = Model.load_trained(model.path).meta
     except ModelError as error:
@@ -48,13 +48,23 @@ def describe(model: InstalledModel) -> dict[str, Any]:
     data, test = record(meta, "data"), record(meta, "test")
     facts |= {"megabytes": model.path.stat().st_size / 1e6}
     facts |= {"language": data.get("language"), "treebank": data.get("name"), "licence": data.get("licence")}
-    return facts | {name: test.get(name) for name in ("uas", "las")}
+    return facts | {name: test.get(name) for name in ("uas", "las", "tags")}
+
+
+def _is_default(model: InstalledModel) -> bool:
+    """Return whether a model parses if none is named."""
+    try:
+        return model.path == default()
+    except ModelError:  # there is no default
+        return False
 
 
 def _cells(facts: dict[str, Any]) -> tuple[str, ...]:
     """Return the cells of a row of the table."""
+    named = f"{facts['name']} (default)" if facts["default"] else facts["name"], facts["package"], facts["version"]
     if "error" in facts:
-        return (facts["name"], facts["version"], f"cannot be used: {one_line(facts['error'])}", "", "", "", "", "")
+        return (*named, f"cannot be used: {one_line(facts['error'])}", *[""] * 6)
     shares = [f"{100 * facts[name]:.2f}" if isinstance(facts[name], float) else "–" for name in ("uas", "las")]
-    language, treebank, licence = (one_line(str(facts[name] or "–")) for name in ("language", "treebank", "licence"))
-    return (facts["name"], facts["version"], language, treebank, *shares, f"{facts['megabytes']:.1f}", licence)
+    texts = (one_line(str(facts[name] or "–")) for name in ("language", "treebank", "tags", "licence"))
+    language, treebank, tags, licence = texts
+    return (*named, language, treebank, *shares, tags, f"{facts['megabytes']:.1f}", licence)

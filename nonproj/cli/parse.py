@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import logging
 import os
@@ -24,7 +25,7 @@ from nonproj.cli.common import (
 from nonproj.cli.fitting import peek_sentences, warn_of_misfit
 from nonproj.cli.reading import list_broken
 from nonproj.cli.targets import ParseTarget, are_several, targets_of
-from nonproj.errors import ConfigError, NonprojError, counted
+from nonproj.errors import ConfigError, DataError, NonprojError, counted
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate, left_out
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
@@ -75,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
         unfit = warn_of_misfit(model, source.name, peek_sentences(source, model, plain), options.tags)
         alone = not to_folder and options.scheduler is None and options.jobs in (None, 1)
         parse_all = resumable.parse if options.resume else _parse if alone else several.parse
-        totals = parse_all(options, model, decoding, text, source)
+        with _hint(to_folder and text.on_error == STOP):
+            totals = parse_all(options, model, decoding, text, source)
     if to_folder:
         several.summarise(options, totals)
     _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start, unfit)
@@ -83,6 +85,18 @@ def run(options: argparse.Namespace) -> int:
         log.warning("%s; --deps keep keeps %s", message, "them" if options.format == "conllu" else "the dependencies")
     _report(totals, options)
     return 1 if totals.refused else 0
+
+
+@contextlib.contextmanager
+def _hint(wanted: bool) -> Iterator[None]:
+    """Add to an error in one of several files how the others are parsed all the same."""
+    try:
+        yield
+    except DataError as error:
+        if not wanted:
+            raise
+        message = f"{error.message}; --on-error skip leaves it out and goes on"
+        raise type(error)(error.path, error.line, message) from None
 
 
 def _check_files(options: argparse.Namespace) -> None:

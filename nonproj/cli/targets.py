@@ -70,7 +70,8 @@ def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
         raise FileError("-", "standard input cannot be one of several files")
     if is_file_name(options.output):
         hint = "" if options.output == "-" else f", not the file {options.output}"
-        raise ConfigError("--output", f"several files need a folder to write to{hint}: -o FOLDER")
+        what = "several files" if options.inputs[1:] else f"the files of {options.inputs[0]}"
+        raise ConfigError("--output", f"{what} need a folder to write to{hint}: -o FOLDER")
     endings = TEXT if options.plain else CONLL
     found = (each for word in options.inputs for each in _found(word, endings, options.output))
     files = list({os.path.abspath(path): (path, name) for path, name in found}.values())

@@ -15,5 +15,6 @@
 - `parser`: the averaged perceptron over parts
 - `continuing`: continuing a model on other sentences: what stays, and which options may differ
 - `preparation`: checks of the training data, and the files that options name
+- `progress`: how far training is, and the time left
 - `checkpoint`: the state of training on disk, and the digest that ties it to its data
 """

@@ -8,15 +8,19 @@ stay: perceptrons learn beside the networks, whose scores of sentences that they
 from __future__ import annotations
 
 import dataclasses
+import logging
+from collections.abc import Iterable
 from typing import Any
 
 from nonproj.errors import ConfigError
 from nonproj.evaluation.card import record
+from nonproj.evaluation.suitability import first_sentences, misfit_warning
 from nonproj.learning.training_data import TrainingData
 from nonproj.model.model import LABEL_LINES, Model
 from nonproj.options.config import Config, options
 from nonproj.options.sections import TreebankConfig
 from nonproj.scoring.labels import TAG, AllowedLabels
+from nonproj.types import Sentence
 
 _EPOCHS = ("pruner.epochs", "labeler.epochs", "tagger.epochs", "tagger.restarts")
 
@@ -27,7 +31,9 @@ EPOCHS = 10
 """Epochs of the perceptron, by default: few sentences are learnt beside a network that stays."""
 
 KEPT = ("coarse_tags", "crossing", "confidence", "unpunctuated", "vectors")
-"""What the training history of the model says of what stays."""
+"""History keys that are copied from the continued model."""
+
+log = logging.getLogger("nonproj")
 
 
 def continued_config(start: Model) -> Config:
@@ -36,8 +42,8 @@ def continued_config(start: Model) -> Config:
     return dataclasses.replace(config, treebank=treebank, training=dataclasses.replace(config.training, epochs=EPOCHS))
 
 
-def check_continued(start: Model, config: Config) -> None:
-    """Raise `ConfigError` if a model cannot be continued, or not with these options."""
+def check_continued(start: Model, config: Config, sentences: Iterable[Sentence]) -> None:
+    """Raise `ConfigError` if a model cannot be continued, or not so; warn if the sentences do not fit it."""
     if not start.is_trained:
         raise ConfigError("--from", "this is a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
     if start.component("encoder"):
@@ -48,6 +54,8 @@ def check_continued(start: Model, config: Config) -> None:
         one, other = (values[section][name] if section else values[name] for values in (before, after))
         if one != other and section not in FREE and key not in FREE:
             raise ConfigError(key, f"the model that is continued has {one}, which cannot be changed to {other}")
+    if text := misfit_warning(start, "the treebank", first_sentences(sentences), "all"):
+        log.warning(text)
 
 
 def numbered_as_in(start: Model, data: TrainingData) -> TrainingData:

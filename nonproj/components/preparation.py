@@ -77,7 +77,7 @@ def prepare(
     if silver and related:
         raise ConfigError("treebank.silver", "excludes related treebanks")
     if start:
-        check_continued(start, config)
+        check_continued(start, config, sentences)
         if silver or related:
             raise ConfigError("--from", "excludes related treebanks and automatically parsed sentences")
     treebank, held_out = with_trees(sentences, source), held_out_trees(held_out, source)

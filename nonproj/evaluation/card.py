@@ -162,6 +162,7 @@ def _size(texts: dict[str, Any]) -> str:
 def _figures(test: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the results on the test file."""
     yield "size", _size(test)
+    yield "words and sentences", "from the file"
     if test.get("tags"):
         yield "tags", str(test["tags"])
     for key, title in _TEST.items():

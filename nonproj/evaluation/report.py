@@ -33,7 +33,9 @@ def evaluation_report(figures: dict[str, Any]) -> str:
     0 sentences, 0 words; per cent
     """
     scopes = figures["without_punctuation"], figures["with_punctuation"]
-    lines = [f"{counted(figures['sentences'], 'sentence')}, {counted(figures['words'], 'word')}; per cent", ""]
+    given = f"; {figures['given']}" if figures["given"] else ""
+    size = f"{counted(figures['sentences'], 'sentence')}, {counted(figures['words'], 'word')}"
+    lines = [f"{size}{given}; per cent", ""]
     lines.append(_row("", "without punctuation", "with punctuation"))
     lines += [_row(name, *(_percent(scope[key]) for scope in scopes)) for key, name in FIGURES.items()]
     crossing = [scope["nonprojective"] for scope in scopes]

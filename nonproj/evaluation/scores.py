@@ -11,12 +11,14 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
+from operator import eq
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from nonproj.errors import DataError
 from nonproj.evaluation.report import evaluation_report
+from nonproj.io.conll import UPOS, XPOS
 from nonproj.types import Bools, Decoded, Int64s, Sentence
 
 if TYPE_CHECKING:
@@ -108,6 +110,8 @@ class Evaluation:
     ----------
     seconds : float or None
         Wall-clock time of parsing, if known; set by the caller.
+    given : str or None
+        What the parser was given, in words, if known; set by the caller.
 
     Examples
     --------
@@ -121,6 +125,7 @@ class Evaluation:
 
     def __init__(self) -> None:
         self.seconds: float | None = None
+        self.given: str | None = None
         self._sentences: list[dict[str, np.ndarray]] = []
         self._decoded: list[tuple[bool, bool, int]] = []
 
@@ -187,8 +192,8 @@ class Evaluation:
         Returns
         -------
         dict
-            ``sentences``, ``words``, ``without_punctuation`` and ``with_punctuation`` (the same figures over
-            different words), ``certificates`` and ``speed`` (None where unknown).  Numbers and None only.
+            ``sentences``, ``words``, ``given``, ``without_punctuation`` and ``with_punctuation`` (the same figures over
+            different words), ``certificates`` and ``speed`` (None where unknown).  But for `given`, numbers and None.
         """
         words = self.words()
         certificates = None
@@ -207,6 +212,7 @@ class Evaluation:
         return {
             "sentences": len(self),
             "words": len(words["gold"]),
+            "given": self.given,
             "without_punctuation": _figures(words, ~words["punctuation"]),
             "with_punctuation": _figures(words, np.ones_like(words["punctuation"])),
             "certificates": certificates,
@@ -318,10 +324,15 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Evaluat
     >>> evaluate(gold, gold).las
     1.0
     """
-    evaluation = Evaluation()
+    evaluation, same, words = Evaluation(), 0, 0
     for expected, found in paired(gold, predicted):
         assert found.heads is not None, "`paired` has checked this"
         evaluation.add(expected, found.heads, found.labels)
+        tags = ([row[UPOS : XPOS + 1] for row in sentence.rows] for sentence in (expected, found))
+        same, words = same + sum(map(eq, *tags)), words + len(expected)
+    what = "words, sentences and tags" if same == words else "words and sentences"
+    rest = "" if same == words else f", and {100 * same / words:.2f} % of the tags"
+    evaluation.given = f"{what} as in the gold file{rest}"
     return evaluation
 
 

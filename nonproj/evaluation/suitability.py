@@ -7,11 +7,15 @@ domain, function words are about as frequent; in one of another language, the tw
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from nonproj.errors import one_line
+from nonproj.evaluation.card import record
+from nonproj.io.conll import UPOS, XPOS
 from nonproj.model.model import Model
 from nonproj.types import Sentence
 
@@ -31,10 +35,18 @@ For half of the pairs of languages it is below 0.001, for nine of ten below 0.04
 LEAST_FORMS, LEAST_WORDS, LEAST_LETTERS, LEAST_TAGS = 500, 150, 50, 20
 """Minimum numbers of a model's forms, and of words, letters and tags of an input, for a judgement about them."""
 
+MOST_WORDS = 3000
+"""Number of words that are inspected."""
+
 _RARE_SCRIPT = 0.002
 """Share of the letters of a model's forms below which a script is unknown: quotations and names."""
 
 _SHOWN = 3
+
+_JUDGED_AT = (10, 50, 200, 800, MOST_WORDS)
+"""Numbers of words at which a `FitCheck` judges: a few suffice for their script, many for their language."""
+
+log = logging.getLogger("nonproj")
 
 
 class Misfit(NamedTuple):
@@ -77,17 +89,96 @@ def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing"
     return Misfit(tuple(filter(None, (unknown_tags, other))), bool(unknown_tags) and not other)
 
 
-def _unknown_tags(model: Model, sentences: Iterable[Sentence]) -> str:
-    """Return a reason if too many tags are unknown; an empty string otherwise."""
-    known, coarse = model.vocabularies.get("pos", []), bool(model.meta.get("coarse_tags"))
-    rows = (row for sentence in sentences for row in sentence.rows)
-    given = Counter(row[3] if coarse or row[4] == "_" else row[4] for row in rows)
-    del given["_"]
-    unknown = given - Counter(dict.fromkeys(set(known) & set(given), given.total()))
-    if given.total() < LEAST_TAGS or unknown.total() <= UNKNOWN_TAGS * given.total():
+def misfit_warning(model: Model, name: str, sentences: Sequence[Sentence], tags: str, remedy: str = "") -> str:
+    """Return a line that says in which respects sentences do not fit a model, and advises; empty if they fit.
+
+    Parameters
+    ----------
+    model : Model
+    name : str
+        Of the input.
+    sentences, tags
+        As for `misfit_of`.
+    remedy : str
+        How to have all tags predicted, if the caller can choose that.
+    """
+    reasons, only_tags = misfit_of(model, sentences, tags)
+    if not reasons:
         return ""
-    share, names = 100 * unknown.total() / given.total(), [tag for tag, _ in unknown.most_common()]
-    return f"{share:.0f} % of the tags ({_some(names)}) are unknown to it, which knows {_some(known)}"
+    if not only_tags:
+        language = record(model.meta, "data").get("language")
+        advice = f"it is a model of the language {language}" if language else "is it a model of this language?"
+    elif "tagger" in model.components and remedy:
+        advice = f"{remedy} predicts all tags"
+    else:
+        advice = "it needs the tags of its own treebank"
+    return one_line(f"{name} does not fit the model: {', and '.join(reasons)}; {advice}")
+
+
+def first_sentences(sentences: Iterable[Sentence]) -> list[Sentence]:
+    """Return enough of some sentences to judge them."""
+    found, words = [], 0
+    for sentence in sentences:
+        found.append(sentence)
+        words += len(sentence)
+        if words >= MOST_WORDS:
+            break
+    return found
+
+
+class FitCheck:
+    """A warning in the log, once, if the sentences that a program parses do not fit its model.
+
+    Parameters
+    ----------
+    model : Model
+    tags : {"missing", "all", "none"}
+        Which tags the model predicts.
+    """
+
+    def __init__(self, model: Model, tags: str = "missing"):
+        self._model, self._tags = model, tags
+        self._seen, self._words, self._due = list[Sentence](), 0, list(_JUDGED_AT)
+
+    def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """Yield sentences, and judge the first ones of all calls."""
+        for sentence in sentences:
+            if self._due:
+                self._add(sentence)
+            yield sentence
+
+    def _add(self, sentence: Sentence) -> None:
+        """Judge the sentences so far, if there are enough words."""
+        self._seen.append(sentence)
+        self._words += len(sentence)
+        if self._words < self._due[0]:
+            return
+        self._due = [number for number in self._due if number > self._words]
+        if text := misfit_warning(self._model, "the input", self._seen, self._tags, 'tags="all"'):
+            self._due = []
+            log.warning(text)
+        if not self._due:
+            self._seen = []
+
+
+def _unknown_tags(model: Model, sentences: Iterable[Sentence]) -> str:
+    """Return a reason if too many tags of a column are unknown; an empty string otherwise."""
+    rows = [row for sentence in sentences for row in sentence.rows]
+    for column, known in _known_tags(model).items():
+        given = Counter(row[column] for row in rows if row[column] != "_")
+        unknown = given - Counter(dict.fromkeys(set(known) & set(given), given.total()))
+        if given.total() >= LEAST_TAGS and unknown.total() > UNKNOWN_TAGS * given.total():
+            share, names = 100 * unknown.total() / given.total(), [tag for tag, _ in unknown.most_common()]
+            return f"{share:.0f} % of the tags ({_some(names)}) are unknown to it, which knows {_some(known)}"
+    return ""
+
+
+def _known_tags(model: Model) -> dict[int, list[str]]:
+    """Return the tags that a model knows, for each column of them from which it parses."""
+    coarse, fine = (model.vocabularies.get(name) for name in ("cpos", "pos"))
+    if model.meta.get("coarse_tags"):
+        coarse, fine = coarse or fine, None
+    return {column: known for column, known in ((XPOS, fine), (UPOS, coarse)) if known}
 
 
 def _some(names: Sequence[str]) -> str:
@@ -117,9 +208,11 @@ def _scripts(words: Iterable[str]) -> Counter[str]:
 
 def _other_language(forms: Iterable[str], words: Iterable[str]) -> str:
     """Return a reason if the frequent words are not those of the model; an empty string otherwise."""
-    ranks = {form: rank for rank, form in enumerate(dict.fromkeys(_letter_words(forms)))}
     given = Counter(_letter_words(words))
-    if len(ranks) < LEAST_FORMS or given.total() < LEAST_WORDS or overlap(ranks, given) >= OVERLAP:
+    if given.total() < LEAST_WORDS:
+        return ""
+    ranks = {form: rank for rank, form in enumerate(dict.fromkeys(_letter_words(forms)))}
+    if len(ranks) < LEAST_FORMS or overlap(ranks, given) >= OVERLAP:
         return ""
     names = [word for word, _ in given.most_common()]
     return f"the frequent words ({_some(names)}) are rare in what it has learnt from ({_some(list(ranks))})"

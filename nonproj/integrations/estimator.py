@@ -17,10 +17,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nonproj.components.progress import TrainingProgress, expected_times
 from nonproj.components.trainer import train
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ConfigError
+from nonproj.evaluation.parsing import given_input
 from nonproj.evaluation.scores import Evaluation
+from nonproj.evaluation.suitability import FitCheck
 from nonproj.integrations.sentences import Predictions, Treebank, annotated, listed, sentences_of, with_heads
 from nonproj.model.installed import located
 from nonproj.model.model import Model
@@ -100,7 +103,7 @@ class DependencyParser(BaseEstimator):
     n_jobs : int or None
         Number of parsing processes, -1 for one per core; training uses one.  Starting them takes a few seconds.
     verbose : int
-        1 for messages on standard error during training, 2 for progress bars, too.
+        1 for the progress of training on standard error, 2 for all messages and progress bars.
 
     Attributes
     ----------
@@ -132,6 +135,7 @@ class DependencyParser(BaseEstimator):
     n_jobs: int | None = None
     verbose: int = 0
     _made: tuple[tuple[Any, ...], Parser] | None = field(init=False, default=None)
+    _fit: FitCheck | None = field(init=False, default=None)
 
     def fit(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
         """Train on sentences with gold trees.
@@ -155,8 +159,9 @@ class DependencyParser(BaseEstimator):
         """
         try:
             config = Config().with_overrides(self._options())
-            with _messages(self.verbose) as progress:
-                model = train(with_heads(sentences_of(X), y), config, progress=progress)
+            sentences = with_heads(sentences_of(X), y)
+            with _messages(self.verbose, config, sum(map(len, sentences))) as progress:
+                model = train(sentences, config, progress=progress)
         except ConfigError as error:
             raise _value_error(error) from None
         self._use(model)
@@ -197,6 +202,7 @@ class DependencyParser(BaseEstimator):
         gold, evaluation = with_heads(sentences_of(X), y), Evaluation()
         for sentence, (_, parse) in zip(gold, self._parse_all(gold), strict=True):
             evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+        evaluation.given = given_input(self._parser)
         return evaluation
 
     def score(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> float:
@@ -212,7 +218,8 @@ class DependencyParser(BaseEstimator):
     def _parse_all(self, X: Treebank) -> Iterator[tuple[Sentence, Parse]]:
         """Parse with the requested number of processes."""
         check_is_fitted(self)
-        sentences = sentences_of(X, ignore_heads=True)
+        self._fit = self._fit or FitCheck(self.model_)
+        sentences = self._fit.over(sentences_of(X, ignore_heads=True))
         if self.n_jobs in (None, 1):
             return self._parser.parse_all(sentences)
         if not isinstance(self.n_jobs, int | np.integer) or not (self.n_jobs == -1 or self.n_jobs > 0):
@@ -264,7 +271,7 @@ class DependencyParser(BaseEstimator):
 
     def _use(self, model: Model) -> None:
         self.model_ = model
-        self._made = None
+        self._made = self._fit = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -277,7 +284,8 @@ class DependencyParser(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state.pop("_made", None)
+        for name in ("_made", "_fit"):
+            state.pop(name, None)
         if "model_" in state:
             state["model_"] = self.model_.to_bytes()
         return state
@@ -320,14 +328,16 @@ def _value_error(error: ConfigError) -> ValueError:
 
 
 @contextlib.contextmanager
-def _messages(verbose: int) -> Iterator[Any]:
-    """Show training messages inside the context; yields the progress function, or None."""
+def _messages(verbose: int, config: Config, words: int) -> Iterator[Any]:
+    """Show the progress of training on a number of words inside the context; yields the progress function, or None."""
     if not verbose:
         yield None
         return
-    handler, level = logging.StreamHandler(sys.stderr), log.level
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    log.addHandler(handler)
+    shown, messages = TrainingProgress(expected_times(config, words), sys.stderr), logging.StreamHandler(sys.stderr)
+    messages.setLevel(logging.WARNING if verbose == 1 else logging.INFO)
+    handlers, level = [shown, messages] if verbose == 1 else [messages], log.level
+    for handler in handlers:
+        log.addHandler(handler)
     log.setLevel(logging.INFO)
     try:
         if verbose > 1:
@@ -335,7 +345,9 @@ def _messages(verbose: int) -> Iterator[Any]:
 
             yield lambda items, description: tqdm(items, desc=description, leave=False, file=sys.stderr)
         else:
-            yield None
+            yield shown.wrap
     finally:
-        log.removeHandler(handler)
+        shown.clear()
+        for handler in handlers:
+            log.removeHandler(handler)
         log.setLevel(level)

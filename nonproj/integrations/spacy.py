@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +18,12 @@ from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
 from nonproj.confidence.classifier import Confidence
-from nonproj.errors import ModelError
+from nonproj.errors import ModelError, one_line
+from nonproj.evaluation.card import record
 from nonproj.evaluation.scores import is_punctuation
+from nonproj.evaluation.suitability import FitCheck
 from nonproj.io.conll import COLUMNS, FEATS, LEMMA
-from nonproj.model.installed import located
+from nonproj.model.installed import announced_default, located
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
@@ -40,6 +43,8 @@ UNIVERSAL = frozenset(IDS) - {"", "CONJ", "EOL", "SPACE"}
 
 SCORES = {"dep_uas": 0.4, "dep_las": 0.4, "sents_f": 0.2, "dep_las_per_type": None, "sents_p": None, "sents_r": None}
 """The metrics of trees and sentences that ``nlp.evaluate`` computes, with default weights."""
+
+log = logging.getLogger("nonproj")
 
 _MODEL_FILE = "model.nonproj"
 _META = "nonproj"
@@ -105,6 +110,7 @@ class NonprojComponent:
         self._rule = Sentencizer()
         self._handle_error: Callable[..., Any] = util.raise_error
         self._parser: Parser | None = None
+        self._fit: FitCheck | None = None
         _set_extensions()
         if model is not None:
             self._use(Model.load_trained(located(model)))
@@ -140,7 +146,7 @@ class NonprojComponent:
     def _use(self, model: Model) -> None:
         changes = {f"decoding.{name}": value for name, value in self.decoding.items()}
         decoding = model.config.with_overrides(changes).decoding
-        self._parser = Parser(model, decoding, self.tags)
+        self._parser, self._fit = Parser(model, decoding, self.tags), FitCheck(model, self.tags)
 
     # -- documents -----------------------------------------------------------------------------------------------------
 
@@ -174,7 +180,7 @@ class NonprojComponent:
         """Parse the sentences of several documents together."""
         spans = [self._spans(doc) for doc in docs]
         sentences = [_sentence(doc[a:b], self.tags) for doc, bounds in zip(docs, spans, strict=True) for a, b in bounds]
-        parses = list(self.parser.parse_all(sentences))
+        parses = list(self.parser.parse_all(self._fit.over(sentences) if self._fit else sentences))
         position = 0
         for doc, bounds in zip(docs, spans, strict=True):
             self._set(doc, bounds, parses[position : position + len(bounds)])
@@ -259,7 +265,7 @@ class NonprojComponent:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_parser": self._parser and self._parser.model.to_bytes(), "_rule": None}
+        return self.__dict__ | {"_parser": self._parser and self._parser.model.to_bytes(), "_fit": None, "_rule": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"_rule": Sentencizer(), "_parser": None})
@@ -284,15 +290,30 @@ def make_nonproj(
 ) -> NonprojComponent:
     """Return the component that spaCy calls "nonproj"; see `NonprojComponent`.
 
-    A pipeline read from disk has its model in its folder, so the original model file need not exist.
+    A pipeline read from disk has its model in its folder, so the original model file need not exist.  Otherwise the
+    model is the default of `nonproj.load` if none is named, and a warning says so if the pipeline has another language.
     """
     own = nlp.meta.setdefault(_META, [])
-    if model is not None and name in own and not Path(model).exists():
-        model = None
-    found = NonprojComponent(name, model=model, tags=tags, sentences=sentences, max_words=max_words, decoding=decoding)
-    if name not in own:
+    if name in own:
+        path = model if model is not None and Path(model).exists() else None
+    else:
+        path = str(announced_default()) if model is None else model
         own.append(name)
+    found = NonprojComponent(name, model=path, tags=tags, sentences=sentences, max_words=max_words, decoding=decoding)
+    if path is not None:
+        _question_language(nlp.lang, found.parser.model)
     return found
+
+
+_SAME = {"nb": "no", "nn": "no"}
+"""Languages of spaCy by their names in treebanks."""
+
+
+def _question_language(language: str, model: Model) -> None:
+    """Warn if a pipeline has another language than a model."""
+    known = record(model.meta, "data").get("language")
+    if known and language != "xx" and _SAME.get(language, language) != _SAME.get(known, known):
+        log.warning("the pipeline is of the language %s, but the model of %s", language, one_line(str(known)))
 
 
 def _punctuation_labels(examples: Iterable[Example]) -> list[str]:

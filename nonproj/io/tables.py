@@ -162,6 +162,7 @@ def read_frame(source: Source) -> pandas.DataFrame:
     >>> frame[["sentence", "id", "form", "head"]].values.tolist()
     [[0, 1, 'Regn', 0]]
     """
+    require_pandas()
     import pandas
 
     rows = list(_rows(record_of(sentence, number) for number, sentence in enumerate(read(source, _RULES))))
@@ -169,6 +170,14 @@ def read_frame(source: Source) -> pandas.DataFrame:
     fields = SENTENCE_FIELDS | WORD_FIELDS
     columns = {name: pandas.array([row.get(name) for row in rows], types[kind]) for name, kind in fields.items()}
     return pandas.DataFrame(columns)
+
+
+def require_pandas() -> None:
+    """Raise `DependencyError` if pandas is not installed."""
+    try:
+        import pandas  # noqa: F401
+    except ModuleNotFoundError:
+        raise DependencyError(needs("data frames need", "pandas", "objects")) from None
 
 
 def _rows(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import logging
+import mmap
 import os
 import threading
 import time
@@ -27,7 +28,7 @@ _config: Any = numba.config  # whose attributes are made from the environment
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-NOTICE = "nonproj: compiling kernels, once for each version of nonproj"
+NOTICE = "nonproj: compiling kernels, once for each version of nonproj; a first parse takes about a minute"
 NOTICE_AFTER = 2.0
 """Seconds of compilation after which a process reports it, once, by a warning of the logger ``nonproj.compiling``: on
 standard error, unless logging is configured otherwise."""
@@ -47,17 +48,13 @@ class _Compiling:
 
     Most of numba's objects stay alive, and scanning them repeatedly takes an eighth of the time.  As a context it
     counts the time spent waiting for another process that compiles.
-
-    Attributes
-    ----------
-    told : bool
-        Whether the user has been told that this process compiles; if so, nothing more is reported.
     """
 
     def __init__(self) -> None:
         self._depth, self._begin, self._seconds, self._collecting = 0, 0.0, 0.0, False
         self._timer: threading.Timer | None = None
-        self.told = bool(os.environ.get(SILENT))
+        self._told = mmap.mmap(-1, 1)  # which copies of this process share
+        self._told[0] = bool(os.environ.get(SILENT))
 
     @property
     def active(self) -> bool:
@@ -90,9 +87,14 @@ class _Compiling:
             if self._collecting:
                 gc.enable()
 
+    @property
+    def told(self) -> bool:
+        """Whether the user has been told, by this process or a copy of it; if so, nothing more is reported."""
+        return bool(self._told[0])
+
     def silence(self) -> None:
         """Report nothing more, because the user has been told."""
-        self.told = True
+        self._told[0] = True
 
     def _tell(self) -> None:
         """Report that kernels are being compiled, once."""

@@ -7,8 +7,10 @@ declares an entry point of the group `GROUP`: the name of the model and the impo
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,11 +28,16 @@ OWN = "nonproj"
 """The package that contains them."""
 
 DEFAULT = "english"
-"""The model that parses if none is named, unless others are installed and it is nonproj's own."""
+"""The one of nonproj's own models that parses if none is named, whatever packages are installed."""
+
+VARIABLE = "NONPROJ_MODEL"
+"""The environment variable that names another default: a file, or the name of an installed model."""
 
 SUFFIX = ".nonproj"
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+log = logging.getLogger("nonproj")
 
 
 class InstalledModel(NamedTuple):
@@ -65,7 +72,7 @@ def is_name(text: str) -> bool:
 
 
 def installed(name: str | None = None) -> list[InstalledModel]:
-    """Return the installed models, by name, then by package; one of a package replaces nonproj's own of that name.
+    """Return the installed models, by name, then by package; nonproj's own are among them.
 
     Parameters
     ----------
@@ -79,13 +86,14 @@ def installed(name: str | None = None) -> list[InstalledModel]:
         if entry.dist is not None and is_name(entry.name):
             path = Path(str(entry.dist.locate_file(f"{entry.value}/{entry.name}{SUFFIX}")))
             found.append(InstalledModel(entry.name, entry.dist.name, entry.dist.version, path))
-    known, own = {each.name for each in found}, BUNDLED.glob(f"*/{name or '*'}{SUFFIX}")
-    found += [InstalledModel(path.stem, OWN, __version__, path) for path in own if path.stem not in known]
-    return sorted(set(found))
+    own = BUNDLED.glob(f"*/{name or '*'}{SUFFIX}")
+    return sorted({*found, *(InstalledModel(path.stem, OWN, __version__, path) for path in own)})
 
 
 def located(model: str | os.PathLike[str]) -> Path:
     """Return the file of a model: an existing file, the file of the installed model of this name, or one on the Hub.
+
+    The name of nonproj's own model means that of a package which has the same name.
 
     Parameters
     ----------
@@ -119,32 +127,52 @@ def located(model: str | os.PathLike[str]) -> Path:
         raise ModelError(f"{text}: no such file, and no installed model has this name ({_names()})")
     if is_file:
         raise ModelError(f"{text}: both a file and an installed model; ./{text} is the file, {found[0].path} the model")
+    found = [each for each in found if each.package != OWN] or found
     if len(found) > 1:
         packages = ", ".join(each.package for each in found)
         raise ModelError(f"{text}: several packages have a model of this name, {packages}; uninstall the others")
     if not found[0].path.is_file():
-        again = f"pip install --force-reinstall {found[0].package}"
+        again = "install its wheel again, by pip install --force-reinstall"
         raise ModelError(f"{text}: the package {found[0].package} lacks its file {found[0].path}; {again}")
     return found[0].path
 
 
-def default() -> InstalledModel:
-    """Return the model that parses if none is named: `DEFAULT` or the only one of all packages, or else nonproj's own.
+def default() -> Path:
+    """Return the file of the model that parses if none is named: that of `VARIABLE`, or else nonproj's own `DEFAULT`.
 
     Raises
     ------
     ModelError
-        No model is installed, or there are several and none has that name.
+        The variable names no model, or nonproj comes without its own.
     """
-    every = installed()
-    packages = [each for each in every if each.package != OWN] or every
-    found = [each for each in packages if each.name == DEFAULT] or packages
-    if len(found) == 1 or (found and found[0].name == DEFAULT):
-        return found[0]
-    if found:
-        raise ModelError(f"no model is named, and there are several to choose from; {_names()}")
-    how = "train one with 'nonproj train', or install a package made by 'nonproj package'"
-    raise ModelError(f"no model is named, and none is installed; {how}")
+    if named := os.environ.get(VARIABLE):
+        try:
+            return located(named)
+        except ModelError as error:
+            raise ModelError(f"{VARIABLE}: {error}") from None
+    path = BUNDLED / DEFAULT / f"{DEFAULT}{SUFFIX}"
+    if not path.is_file():
+        how = f"name one, or set {VARIABLE} ({_names()})"
+        raise ModelError(f"no model is named, and nonproj comes without one here; {how}")
+    return path
+
+
+def announced_default() -> Path:
+    """Return the result of `default`, and say once in a process, as a warning in the log, which model it is."""
+    path = default()
+    named, others = os.environ.get(VARIABLE), {each.name for each in installed() if each.package != OWN}
+    if named:
+        _say(f"{named}, the model of {VARIABLE}")
+    else:
+        hint = f"; also installed: {', '.join(sorted(others))}; name one, or set {VARIABLE}" if others else ""
+        _say(f"{DEFAULT}, the model that comes with nonproj{hint}")
+    return path
+
+
+@cache
+def _say(text: str) -> None:
+    """Log which model parses, once."""
+    log.warning("parsing with %s", one_line(text))
 
 
 def _names() -> str:

@@ -16,6 +16,7 @@ from nonproj.errors import counted
 from nonproj.evaluation.certificates import as_comments, statistics
 from nonproj.io import conll
 from nonproj.io.copies import surface_tokens
+from nonproj.io.tables import require_pandas
 from nonproj.pictures.content import Picture, picture_of
 from nonproj.pictures.svg import in_notebook
 from nonproj.pipeline.parses import Parse
@@ -77,6 +78,16 @@ class Word:
     confidence: float | None
     label_confidence: float | None
     sentence: ParsedSentence = field(repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The form, by the name of spaCy and Stanza."""
+        return self.form
+
+    @property
+    def deprel(self) -> str:
+        """The label, by the name of CoNLL-U and Stanza."""
+        return self.label
 
     @property
     def parent(self) -> Word | None:
@@ -320,6 +331,11 @@ class Document:
         return self.text
 
     @property
+    def sents(self) -> Iterator[ParsedSentence]:
+        """An iterator over the sentences, by the name of spaCy."""
+        return iter(self.sentences)
+
+    @property
     def words(self) -> list[Word]:
         """The words of all sentences."""
         return [word for sentence in self.sentences for word in sentence]
@@ -348,6 +364,7 @@ class Document:
         Its columns are ``sentence`` (the index in `sentences`), the fields of `Word`, and ``certified``.  Probabilities
         are NaN without a classifier.
         """
+        require_pandas()
         import pandas
 
         rows = [

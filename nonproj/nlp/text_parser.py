@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
+from nonproj.evaluation.suitability import FitCheck
 from nonproj.io import conll
 from nonproj.io.objects import from_conllu, from_words
-from nonproj.model.installed import default, located
+from nonproj.model.installed import announced_default, located
 from nonproj.model.model import Model
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.options.sections import DecodingConfig
@@ -24,6 +26,7 @@ from nonproj.text.places import locate, token_ranges
 from nonproj.trees.checks import check_integer
 from nonproj.trees.sampling import sample_trees
 from nonproj.types import Float64s, Int32s, Sentence
+from nonproj.workers.objects import parse_in_processes
 
 C = TypeVar("C")
 """The type of the context of a text."""
@@ -36,7 +39,7 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
     ----------
     path : str or Path
         A file written by ``nonproj train`` or `DependencyParser.save`, or the name of an installed model; by default
-        the model that ``nonproj parse`` uses if none is named, such as the English one that comes with nonproj.
+        that of the environment variable ``NONPROJ_MODEL``, or else the English one that comes with nonproj.
     tags : {"missing", "all", "none"}
         Which tags, features and lemmas are predicted; see `nonproj.pipeline.parser.Parser`.
     **decoding
@@ -45,7 +48,7 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
     Raises
     ------
     ModelError
-        The file is not a model, or no installed model has this name, or none is named and none is the default.
+        The file is not a model, or no installed model has this name.
     ConfigError
         An option is invalid.
 
@@ -56,7 +59,7 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
     >>> doc.sentences[0].heads  # doctest: +SKIP
     array([2, 3, 0, 3], dtype=int32)
     """
-    path = default().path if path is None else located(path) if isinstance(path, str) else path
+    path = announced_default() if path is None else located(path) if isinstance(path, str) else path
     model = Model.load_trained(path)
     options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
     return TextParser(model, options, tags, name=str(path))
@@ -92,7 +95,7 @@ class TextParser:
     ):
         check_model(model)
         self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
-        self.parser = Parser(model, self.decoding, tags)
+        self.parser, self._fit = Parser(model, self.decoding, tags), FitCheck(model, tags)
         self._input = TextInput().within(self.parser.cut_words, self.parser.max_words)
 
     def __repr__(self) -> str:
@@ -114,31 +117,37 @@ class TextParser:
         DataError
             The text has a lone surrogate.
         """
-        return self._document(text, list(self.parser.parse_all(self.segment(text))))
+        return self._document(text, list(self.parser.parse_all(self._fit.over(self.segment(text)))))
 
     @overload
     def pipe(
-        self, texts: Iterable[str], *, batch_size: int = BATCH, as_tuples: Literal[False] = False
+        self, texts: Iterable[str], *, batch_size: int = ..., as_tuples: Literal[False] = False, n_process: int = 1
     ) -> Iterator[Document]: ...
     @overload
     def pipe(
-        self, texts: Iterable[tuple[str, C]], *, batch_size: int = BATCH, as_tuples: Literal[True]
+        self, texts: Iterable[tuple[str, C]], *, batch_size: int = ..., as_tuples: Literal[True], n_process: int = 1
     ) -> Iterator[tuple[Document, C]]: ...
-    def pipe(self, texts: Iterable[Any], *, batch_size: int = BATCH, as_tuples: bool = False) -> Iterator[Any]:
+    def pipe(
+        self, texts: Iterable[Any], *, batch_size: int = BATCH, as_tuples: bool = False, n_process: int = 1
+    ) -> Iterator[Any]:
         """Parse a stream of texts in constant memory; sentences of several texts are parsed together.
 
         Parameters
         ----------
         texts : iterable of str, or of pairs
         batch_size : int
-            Number of sentences parsed together.
+            Number of sentences parsed together, in one process.
         as_tuples : bool
             Whether ``texts`` are pairs of a text and a context of any kind; the results are then pairs, too.
+        n_process : int
+            Number of processes that parse, -1 for one per core.  Starting them takes a few seconds.
 
         Raises
         ------
         TypeError
             ``texts`` is a string, or one of them is not.
+        ValueError
+            ``n_process`` is neither positive nor -1.
 
         Examples
         --------
@@ -147,13 +156,18 @@ class TextParser:
         """
         if isinstance(texts, str):
             raise TypeError("a string is not a stream of texts; call the parser itself to parse one text")
+        if n_process != -1:
+            check_integer(n_process, "n_process", 1)
+        parse_all = partial(self.parser.parse_all, batch_size=batch_size)
+        if n_process != 1:
+            parse_all = partial(parse_in_processes, self.parser, jobs=n_process)
         if not as_tuples:
-            return self._documents(texts, batch_size, self.parser)
+            return self._documents(texts, parse_all)
         pairs, kept = itertools.tee(map(_checked_pair, texts))
-        documents = self._documents((text for text, _ in pairs), batch_size, self.parser)
+        documents = self._documents((text for text, _ in pairs), parse_all)
         return ((document, context) for document, (_, context) in zip(documents, kept, strict=False))
 
-    def _documents(self, texts: Iterable[str], batch_size: int, parser: Parser) -> Iterator[Document]:
+    def _documents(self, texts: Iterable[str], parse_all: Callable[..., Iterator[Any]]) -> Iterator[Document]:
         waiting: deque[Any] = deque()
 
         def sentences() -> Iterator[Sentence]:
@@ -164,7 +178,7 @@ class TextParser:
                 yield from found
 
         parsed = []
-        for pair in parser.parse_all(sentences(), batch_size):
+        for pair in parse_all(self._fit.over(sentences())):
             parsed.append(pair)
             while waiting and len(waiting[0][1]) <= len(parsed):
                 text, found = waiting.popleft()
@@ -195,7 +209,7 @@ class TextParser:
         >>> for tree in nlp.nbest("Det regner.", 2)[0]:  # doctest: +SKIP
         ...     print(tree.heads, tree.score, tree.certified)
         """
-        document = next(self._documents([text], BATCH, self.parser.with_nbest(k)))
+        document = next(self._documents([text], self.parser.with_nbest(k).parse_all))
         return [[each, *each.others] for each in document.sentences]
 
     def marginals(self, text: str) -> list[Float64s]:
@@ -288,7 +302,7 @@ class TextParser:
             stream = conll.read(sentences, ignore_heads=True)
         else:
             stream = map(_sentence, sentences)
-        for sentence, parse in self.parser.parse_all(stream, batch_size):
+        for sentence, parse in self.parser.parse_all(self._fit.over(stream), batch_size):
             yield ParsedSentence(sentence, parse)
 
     def __reduce__(self) -> tuple[Callable[..., TextParser], tuple[bytes, DecodingConfig, str, str]]:

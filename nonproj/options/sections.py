@@ -36,7 +36,7 @@ class TreebankConfig(Section, name="treebank"):
         ("head", "misc", "none"),
     )
     silver: str | None = path(
-        "file of automatically parsed sentences to learn from, too, as 'nonproj distil' makes it", advanced=True
+        "file of automatically parsed sentences that are also learnt from, as 'nonproj distil' makes it", advanced=True
     )
     silver_share: float = number(
         1.0,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from nonproj.server.processing import INPUTS, OUTPUTS, VERSION, RequestError, Task, nearest
+
+_OF_UDPIPE = re.compile(r"-ud-\d+\.\d+-\d+$")
+"""The end of the names of UDPipe's models: the release of Universal Dependencies, and a date."""
 
 NO = "none"
 """The value that turns a step off, as its absence does."""
@@ -32,12 +36,20 @@ def check_names(given: Mapping[str, str]) -> None:
 def model_name(given: str, names: Sequence[str]) -> str:
     """Return the model with that name, or the first whose name begins with it, if possible before a hyphen.
 
+    A name of UDPipe's models stands for its treebank or, if there is no such model, for its language.
+
     Examples
     --------
     >>> model_name("danish", ["turkish-arc", "danish-arc"]), model_name("", ["turkish-arc", "danish-arc"])
     ('danish-arc', 'turkish-arc')
+    >>> model_name("english-gum-ud-2.12-230717", ["danish-arc", "english-ewt"])
+    'english-ewt'
     """
-    found = [name for name in names if name.startswith(given)]
+    language, _, treebank = given.partition("-")
+    beginnings = [given]
+    if of_udpipe := _OF_UDPIPE.search(treebank):
+        beginnings += [f"{language}-{treebank[: of_udpipe.start()]}", language]
+    found = next(filter(None, ([name for name in names if name.startswith(each)] for each in beginnings)), [])
     if not found:
         raise RequestError(f"model: {given!r} is unknown{nearest(given, names)}; known: {', '.join(names)}")
     return min(found, key=lambda name: (name != given, not name.startswith(f"{given}-")))
@@ -65,4 +77,5 @@ def task_of(given: Mapping[str, str], components: Sequence[str]) -> Task:
         if value not in known:
             raise RequestError(f"{name}: {value!r} is not a format{nearest(value, known)}; known: {', '.join(known)}")
     kind = kind.removesuffix(VERSION)
-    return Task(data, tokenizer, kind, wanted["tagger"], wanted["parser"], wanted["certificates"])
+    certificates, output = wanted["certificates"], output.removesuffix(VERSION)
+    return Task(data, tokenizer, kind, wanted["tagger"], wanted["parser"], certificates, output)

@@ -23,8 +23,9 @@ VERSION = "=v2"
 """The version of CoNLL-U, which may follow its name, as in UDPipe."""
 
 INPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "generic_tokenizer")
-OUTPUTS = ("conllu", f"conllu{VERSION}")
-TOKENIZER = ("presegmented", "ranges", "breaks")
+OUTPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "vertical")
+NORMALIZED = "normalized_spaces"
+TOKENIZER = ("presegmented", "ranges", "breaks", NORMALIZED)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -56,6 +57,8 @@ class Task(NamedTuple):
     tag, parse : bool
     certificates : bool
         Whether to return the statistics of each tree.
+    output : str
+        One of `OUTPUTS`.
     """
 
     data: str
@@ -64,6 +67,7 @@ class Task(NamedTuple):
     tag: bool = False
     parse: bool = False
     certificates: bool = False
+    output: str = "conllu"
 
 
 class Answer(NamedTuple):
@@ -212,13 +216,48 @@ def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[
         texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
     else:
         texts = ("".join(sentence.lines) for sentence in sentences)
-    return sentences, "".join(texts), certificates
+    if task.output in ("horizontal", "vertical"):
+        texts = (_only_words(sentence, task.output) for sentence in sentences)
+    text = "".join(texts)
+    return sentences, _normalized(text) if NORMALIZED in _options(task.tokenizer) else text, certificates
+
+
+def _only_words(sentence: Sentence, output: str) -> str:
+    """Return the words of a sentence as UDPipe writes them: on a line, blanks in them replaced, or each on its own."""
+    if output == "vertical":
+        return "".join(f"{form}\n" for form in sentence.forms) + "\n"
+    return " ".join(form.replace(" ", "\N{NO-BREAK SPACE}") for form in sentence.forms) + "\n"
+
+
+_SPACES = re.compile(r"(?m)^(\d\S*\t(?:[^\t\n]*\t){8})([^\t\n]*)$")
+
+
+def _normalized(text: str) -> str:
+    """Return CoNLL-U without the attributes that keep the blanks of plain text.
+
+    Examples
+    --------
+    >>> line = "1\\ta" + 7 * "\\t_" + "\\t"
+    >>> _normalized(line + "SpaceAfter=No|SpacesBefore=\\\\s") == line + "SpaceAfter=No"
+    True
+    """
+
+    def kept(found: re.Match[str]) -> str:
+        attributes = [each for each in found[2].split("|") if not re.match("Spaces(After|Before|InToken)=", each)]
+        return found[1] + ("|".join(attributes) or "_")
+
+    return _SPACES.sub(kept, text)
+
+
+def _options(tokenizer: str | None) -> list[str]:
+    """Return the options of the tokenizer."""
+    return [option for option in (tokenizer or "").split(";") if option]
 
 
 def _read(nlp: TextParser, task: Task) -> list[Sentence]:
     """Return the sentences of the data."""
     if task.tokenizer is not None:
-        options = [option for option in task.tokenizer.split(";") if option]
+        options = _options(task.tokenizer)
         if unknown := next((option for option in options if option not in TOKENIZER), None):
             hint = f"{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
             raise RequestError(f"tokenizer: {unknown!r} is no option{hint}")

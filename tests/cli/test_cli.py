@@ -310,7 +310,8 @@ def test_evaluate_a_file_or_a_model(here, capsys):
     assert of_model["speed"]["words_per_second"] > 0
     assert of_model["without_punctuation"]["uas"] > 0.9  # a language that is easy to learn
     assert main(["evaluate", "test.conll", "out.conll"]) == 0
-    assert "unlabelled attachment (UAS)" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "unlabelled attachment (UAS)" in text and "; words, sentences and tags as in the gold file; per cent" in text
 
 
 def test_evaluate_compares_two_files(here, capsys):
@@ -325,6 +326,7 @@ def test_evaluate_compares_two_files(here, capsys):
     assert 0 < result["las"]["p"] < 0.05
     assert main(["evaluate", "test.conll", "test.conll", "worse.conll"]) == 0
     text = capsys.readouterr().out
+    assert "A: test.conll: words, sentences and tags as in the gold file\n" in text
     assert "15 sentences" in text and "labelled attachment (LAS)" in text and f"{result['las']['p']:.4f}" in text
 
 
@@ -390,6 +392,12 @@ def test_train_and_evaluate(here, capsys):
     main(["evaluate", "-m", "m.nonproj", "train.conll", "--json"])
     figures = json.loads(capsys.readouterr().out)["without_punctuation"]
     assert figures["uas"] == pytest.approx(last["uas"], abs=0.1)  # the held-out sentences are among these
+    main(["evaluate", "-m", "m.nonproj", "test.conll"])
+    again = capsys.readouterr().out
+    assert again.splitlines()[:-1] == output.splitlines()[:-1]  # but for the speed
+    assert again.splitlines()[0].endswith(" words; given: words and sentences; predicted: tags; per cent")
+    main(["evaluate", "-m", "m.nonproj", "test.conll", "--gold-tags"])
+    assert "given: words, sentences and tags; predicted: missing tags; per cent\n" in capsys.readouterr().out
 
 
 def test_training_interrupted_in_a_stage_says_how_to_go_on(here, monkeypatch, capsys):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
+import itertools
 import json
 import os
 import subprocess
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 from toy import treebank
 
+from nonproj.cli import common
 from nonproj.cli.main import main
 from nonproj.io import conll
 from nonproj.model.model import Model
@@ -182,3 +185,13 @@ def test_built_in_configurations():
     for language in set(files) & set(TREEBANKS):
         named, treebank_ = files[language].treebank, TREEBANKS[language]
         assert (named.train, named.test) == (f"data/{treebank_.train}", f"data/{treebank_.test}")
+
+
+def test_progress_is_lines_where_standard_error_is_no_terminal(monkeypatch, capsys):
+    seconds = itertools.count(0, 15)
+    monkeypatch.setattr(common.time, "monotonic", lambda: next(seconds))
+    shown = common.progress_bar(argparse.Namespace(quiet=0))
+    assert list(shown(range(5), "parse")) == list(range(5))
+    assert capsys.readouterr().err == "parse: 2 done after 0:30\nparse: 4 done after 1:00\n"
+    assert list(common.progress_bar(argparse.Namespace(quiet=1))(range(5), "parse")) == list(range(5))
+    assert capsys.readouterr().err == ""

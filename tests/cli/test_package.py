@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from toy import raw_treebank
 
 import nonproj
-from nonproj.cli.main import main
-from nonproj.cli.model_names import is_input
+from nonproj.cli.main import main, parse_arguments
+from nonproj.cli.model_names import is_input, locate_models
 from nonproj.io import conll
 from nonproj.model import catalogue
 from nonproj.model.model import Model
@@ -100,24 +101,32 @@ def test_spacy_finds_a_model_by_its_name(folder, site, capsys):
     assert all(token.dep_ for token in nlp(text))
 
 
-def test_without_a_name_english_parses(folder, site, capsys, monkeypatch):
+def test_without_a_name_the_model_of_the_environment_parses(folder, site, capsys, monkeypatch):
     text = str(folder / "plain.txt")
     monkeypatch.setattr(sys, "stdin", open(text, encoding="utf-8"))  # noqa: SIM115
+    install(package(folder, capsys, "--name", "toy"), site)
     for words in ([], ["-"], [text], [str(folder / "test.conllu")]):
         assert main(["parse", *words]) == 2
-        assert "no model is named, and none is installed" in capsys.readouterr().err
-    install(package(folder, capsys, "--name", "english"), site)
-    assert main(["parse", "--lines", "english", text, "-q"]) == 0
+        assert "no model is named, and nonproj comes without one here" in capsys.readouterr().err
+    assert main(["parse", "--lines", "toy", text, "-q"]) == 0
     expected = capsys.readouterr().out
+    monkeypatch.setenv("NONPROJ_MODEL", "toy")
     assert main(["parse", "--lines", text, "-q"]) == 0
     assert capsys.readouterr().out == expected
-    assert repr(nonproj.load()) == repr(nonproj.load("english"))
-    command = [sys.executable, "-m", "nonproj", "parse", "--lines", "-q"]
-    env = {"PYTHONPATH": f"{site}:{nonproj.__path__[0]}/..", "PATH": ""}
+    assert repr(nonproj.load()) == repr(nonproj.load("toy"))
+    command = [sys.executable, "-m", "nonproj", "parse", "--lines"]
+    env = {"PYTHONPATH": f"{site}:{nonproj.__path__[0]}/..", "PATH": "", "NONPROJ_MODEL": "toy"}
     for words in ([], ["-"]):
         with open(text, encoding="utf-8") as stream:
-            found = subprocess.run([*command, *words], stdin=stream, stdout=subprocess.PIPE, env=env, check=True)
-        assert found.stdout.decode() == expected
+            found = subprocess.run(
+                [*command, *words], stdin=stream, capture_output=True, env=env, check=True, text=True
+            )
+        assert found.stdout == expected and found.stderr == "parsing with toy, the model of NONPROJ_MODEL\n"
+
+
+def test_the_server_has_the_same_default():
+    options = locate_models(parse_arguments(["serve"]))
+    assert [Path(model).name for model in options.models] == ["english.nonproj"]
 
 
 @pytest.mark.parametrize(
@@ -144,19 +153,6 @@ def test_whether_a_lone_argument_is_a_model_or_the_input(word, expected, folder,
     assert is_input(word) == expected
 
 
-def test_the_only_installed_model_parses_and_is_named(folder, site, capsys):
-    text = str(folder / "plain.txt")
-    install(package(folder, capsys, "--name", "danish"), site)
-    assert main(["parse", "--lines", "danish", text, "-q"]) == 0
-    expected = capsys.readouterr().out
-    assert main(["parse", "--lines", text]) == 0
-    assert capsys.readouterr() == (expected, "parsing with danish, the only installed model\n")
-    install(package(folder, capsys, "--name", "greek"), site)
-    assert main(["parse", "--lines", text]) == 2
-    message = "nonproj: no model is named, and there are several to choose from; installed: danish, greek\n"
-    assert capsys.readouterr().err == message
-
-
 def test_a_lone_argument_that_is_a_model_reads_standard_input(folder, site):
     command = [sys.executable, "-m", "nonproj", "parse", "--lines", "-q", str(folder / "Toy.nonproj")]
     with open(folder / "plain.txt", encoding="utf-8") as stream:
@@ -164,14 +160,27 @@ def test_a_lone_argument_that_is_a_model_reads_standard_input(folder, site):
     assert found.stdout.count(b"# sent_id") == 20
 
 
-def test_models_are_listed(folder, site, capsys):
+def test_models_are_listed(folder, site, capsys, monkeypatch):
     assert main(["models"]) == 0
     assert "no model is installed" in capsys.readouterr().out
     install(package(folder, capsys, "--name", "toy", "--package-version", "2.1"), site)
     assert main(["models"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["name", "version", "language", "treebank", "UAS", "LAS", "MB", "licence"]
-    assert lines[1].split()[:4] == ["toy", "2.1", "–", "Toy"] and lines[1].endswith("CC0")
+    assert lines[0].split() == [
+        "name",
+        "package",
+        "version",
+        "language",
+        "treebank",
+        "UAS",
+        "LAS",
+        "tags",
+        "MB",
+        "licence",
+    ]
+    assert lines[1].split()[:5] == ["toy", "nonproj-model-toy", "2.1", "–", "Toy"] and lines[1].endswith("CC0")
+    monkeypatch.setenv("NONPROJ_MODEL", "toy")
+    assert main(["models"]) == 0 and capsys.readouterr().out.splitlines()[1].startswith("toy (default)")
     (site / "nonproj_model_toy" / "toy.nonproj").write_bytes(b"not a model")
     assert main(["models"]) == 0 and "cannot be used" in capsys.readouterr().out
     assert main(["models", "--json"]) == 0

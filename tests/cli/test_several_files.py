@@ -107,9 +107,15 @@ def test_outputs_in_a_folder_of_inputs_are_not_parsed_again(here):
     ("words", "message"),
     [
         (["data/a.conll", "-", "-o", "out"], "-: standard input cannot be one of several files"),
-        (["data", "-o", "train.conll"], "--output: several files need a folder to write to, not the file train.conll"),
-        (["data", "-o", "out.parquet"], "--output: several files need a folder to write to, not the file out.parquet"),
-        (["data"], "--output: several files need a folder to write to: -o FOLDER"),
+        (
+            ["data", "-o", "train.conll"],
+            "--output: the files of data need a folder to write to, not the file train.conll",
+        ),
+        (
+            ["data", "-o", "out.parquet"],
+            "--output: the files of data need a folder to write to, not the file out.parquet",
+        ),
+        (["data"], "--output: the files of data need a folder to write to: -o FOLDER"),
         (["empty", "-o", "out"], "empty: no file in this folder ends in .conllu or .conll or "),
         (["data", "-o", "data"], "data/a.conll: output of data/a.conll is the same file as the input data/a.conll"),
         (
@@ -243,13 +249,28 @@ def test_a_file_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
     [
         (["toy.nonproj", "data/a.conll"], "out", False),
         (["data/a.conll", "data/b/a.conllu"], "out", True),
-        (["data/a.conll", "data/b/a.conllu"], "-", False),  # a treebank in the place of a model
         (["data/a.conll", "toy.nonproj"], "out", False),  # swapped
         (["missing", "data/a.conll"], "out", False),
         (["data"], "out", True),
     ],
 )
 def test_whether_the_first_argument_is_a_model(here, words, output, expected):
-    assert are_inputs(words, output) == expected
+    assert are_inputs(words) == expected
     options = program.parse_arguments(["parse", *words, "-o", output])
     assert (options.model is None) == expected
+
+
+@pytest.mark.parametrize("words", [["--text"], [], ["-o", "out.conllu"]])
+def test_several_inputs_need_a_folder_and_are_not_taken_for_a_model(here, words, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        program.parse_arguments(["parse", "data/a.conll", "data/b/a.conllu", *words])
+    message = "several files need a folder to write to: -o FOLDER; data/a.conll is not a model"
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--jobs", "2"], ["--resume"]])
+def test_the_error_of_one_file_says_how_to_go_on_without_it(here, more, capsys):
+    Path("data/b/a.conllu").write_text("1\tto\tfew\n\n")
+    assert main(["parse", "toy.nonproj", "data", "-o", "out", *more]) == 2
+    message = "nonproj: data/b/a.conllu:1: 3 columns, 10 expected; --on-error skip leaves it out and goes on\n"
+    assert capsys.readouterr().err == message

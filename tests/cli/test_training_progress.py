@@ -9,9 +9,9 @@ import re
 import pytest
 from toy import QUICK, treebank
 
-from nonproj.cli import training_progress
 from nonproj.cli.main import main
-from nonproj.cli.training_progress import TrainingProgress, expected_times
+from nonproj.components import progress
+from nonproj.components.progress import TrainingProgress, expected_times
 from nonproj.components.trainer import OF_TEXT, OF_TREES
 from nonproj.options.config import Config
 
@@ -32,7 +32,7 @@ class Terminal(io.StringIO):
 def clock(monkeypatch):
     """A clock, a list of one number, that stands still until it is set."""
     now = [100.0]
-    monkeypatch.setattr(training_progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     return now
 
 

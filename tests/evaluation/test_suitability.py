@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from itertools import islice, permutations
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 from command import SMALL
 from toy import treebank
 
-from nonproj.cli.fitting import first_sentences
+import nonproj
 from nonproj.cli.main import main
-from nonproj.evaluation.suitability import misfit_of
+from nonproj.components.continuing import check_continued
+from nonproj.evaluation.suitability import first_sentences, misfit_of
 from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.model.model import Model
@@ -36,7 +38,8 @@ def vocabularies(path: Path, count: int):
     sentences = list(islice(conll.read(path), count))
     coarse = prefer_coarse(sentences)
     rows = [row for sentence in sentences for row in sentence.rows]
-    columns = {"form": [row[1] for row in rows], "pos": [row[3 if coarse else 4] for row in rows]}
+    columns = {"form": [row[1] for row in rows], "cpos": [row[3] for row in rows]}
+    columns["pos"] = [row[3 if coarse else 4] for row in rows]
     return SimpleNamespace(
         vocabularies={name: [text for text, _ in Counter(column).most_common()] for name, column in columns.items()},
         meta={"coarse_tags": coarse},
@@ -77,6 +80,23 @@ def test_a_short_input_is_judged_by_its_script_and_tags_only():
     assert misfit_of(model, [mixed] * 10).reasons == ()
 
 
+def test_a_program_is_warned_once_and_not_about_text_that_fits(caplog):
+    nlp = nonproj.load(GOLDEN)
+    known = " ".join(nlp.model.vocabularies["form"][:10])
+    for text in [known] * 3 + ["Здравствуйте, мир! Как дела? Сегодня хорошая погода, и мы идём гулять."] * 3:
+        nlp(text)
+    [message] = [each.getMessage() for each in caplog.records if "fit" in each.getMessage()]
+    assert re.match(
+        r"the input does not fit the model: \d+ % of the letters .* \(Cyrillic\); is it a model of", message
+    )
+
+
+def test_continuing_a_model_in_another_script_is_questioned(caplog):
+    model = Model.load(GOLDEN)
+    check_continued(model, model.config, [from_words(["Здравствуйте", "!"])] * 10)
+    assert "the treebank does not fit the model: 100 % of the letters" in caplog.text
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -84,6 +104,7 @@ def here(tmp_path, monkeypatch) -> Path:
     Path("good").write_text(good)
     Path("odd").write_text("".join(_renamed(line) for line in good.splitlines(keepends=True)))
     Path("masked").write_text(MASKED * 5)
+    Path("coarse").write_text(re.sub(r"(?m)^((?:[^\t\n]*\t){4})[^\t\n]*", r"\1_", good))
     return tmp_path
 
 
@@ -98,16 +119,16 @@ def _renamed(line: str) -> str:
         "parse -m MODEL FILE -o out",
         "parse -m MODEL FILE -o out --jobs 2",
         "parse -m MODEL FILE -o out --resume",
-        "evaluate -m MODEL FILE",
+        "evaluate -m MODEL FILE --gold-tags",
         "show -m MODEL FILE -o out.html",
     ],
 )
 def test_commands_warn_once(here, capsys, command):
     warnings = {}
-    for file in ("good", "odd", "masked"):
+    for file in ("good", "odd", "masked", "coarse"):
         assert main([word.replace("MODEL", GOLDEN).replace("FILE", file) for word in command.split()]) == 0
         warnings[file] = capsys.readouterr().err.splitlines()
-    assert not any("fit" in text or "masked" in text for text in warnings["good"])
+    assert not any("fit" in text or "masked" in text for text in warnings["good"] + warnings["coarse"])
     [odd] = [text for text in warnings["odd"] if "tag" in text]
     assert odd.startswith("odd does not fit the model: 100 % of the tags (")
     assert "x, ...) are unknown to it, which knows PUNCT1, NOUN0, ADJ1, ..." in odd

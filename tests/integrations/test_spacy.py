@@ -361,11 +361,23 @@ def test_a_missing_model_is_named_when_the_component_is_added():
 
 
 def test_a_component_without_a_model_says_so_at_the_first_document():
-    """A pipeline that is read from disk adds its components before their models."""
-    nlp = spacy.blank("da")
-    nlp.add_pipe("nonproj")
+    """A component may be made before its model is read."""
     with pytest.raises(ModelError, match="'nonproj'.* has no model"):
-        nlp("hus")
+        NonprojComponent()(spacy.blank("da").make_doc("hus"))
+
+
+def test_without_a_model_the_component_has_the_default_and_questions_another_language(tmp_path, caplog):
+    nlp = spacy.blank("de")
+    nlp.add_pipe("nonproj")
+    assert [each.getMessage() for each in caplog.records if "language" in each.getMessage()] == [
+        "the pipeline is of the language de, but the model of en"
+    ]
+    nlp.to_disk(tmp_path)
+    caplog.clear()
+    assert spacy.load(tmp_path)("It rains.")[1].dep_ == "ROOT"
+    english = spacy.blank("en")
+    english.add_pipe("nonproj")
+    assert "language" not in caplog.text
 
 
 def test_spacy_finds_the_component_by_its_entry_point(path, tmp_path):

@@ -27,10 +27,11 @@ from nonproj.kernels import folders
 from nonproj.kernels import kernel as _kernel
 from nonproj.parts.registry import PART_SETS
 from nonproj.pipeline.compiling import helper, needed_kernels
+from nonproj.workers import processes
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 SETS = tuple(PART_SETS.values())
-LINE = "nonproj: compiling kernels, once for each version of nonproj"
+LINE = "nonproj: compiling kernels, once for each version of nonproj; a first parse takes about a minute"
 
 
 @pytest.fixture(autouse=True)
@@ -174,6 +175,26 @@ def test_short_compiling_is_not_said(watch, caplog, monkeypatch):
     timer.join(10.0)
     assert not timer.is_alive() and not watch.told
     assert not caplog.messages
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_copies_of_a_process_say_it_once(watch, caplog):
+    pid = os.fork()
+    if not pid:
+        watch.silence()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    with watch:
+        assert watch.told and watch._timer is None
+    assert not caplog.messages
+
+
+def test_workers_do_not_repeat_it(monkeypatch):
+    started = []
+    monkeypatch.setattr(processes.subprocess, "Popen", lambda *_, env, **__: started.append(env))
+    monkeypatch.setattr(processes, "compiling", SimpleNamespace(told=True, silent=False))
+    processes.WorkerProcess()
+    assert started[0][_kernel.SILENT] == "1"
 
 
 def test_it_is_not_said_where_others_say_it(monkeypatch):

@@ -15,7 +15,7 @@ from containers import a_model
 
 from nonproj import __version__
 from nonproj.errors import ModelError
-from nonproj.model.installed import InstalledModel, default, installed, is_name, located
+from nonproj.model.installed import InstalledModel, announced_default, default, installed, is_name, located
 from nonproj.model.model import Model
 from nonproj.model.wheel import WheelContents, is_version, write_wheel
 
@@ -120,31 +120,57 @@ def test_unknown_names_list_the_known_ones(site, tmp_path):
         located("klingon")
 
 
-def test_the_only_installed_model_is_the_default_and_english_among_several(site, tmp_path):
-    with pytest.raises(ModelError, match="no model is named, and none is installed; train one with"):
-        default()
+@pytest.fixture
+def own(site, tmp_path):
+    """The English model that comes with nonproj."""
+    path = tmp_path / "own" / "english" / "english.nonproj"
+    path.parent.mkdir(parents=True)
+    (path.parent / "LICENSE").touch()
+    path.write_bytes(gzip.compress(a_model().to_bytes()))
+    return path
+
+
+def test_packages_never_change_the_default_silently(own, site, tmp_path, monkeypatch):
+    assert default() == own
     install(write_wheel(contents(), tmp_path), site)
-    assert default().path == site / "nonproj_model_danish" / "danish.nonproj"
-    install(write_wheel(contents("greek"), tmp_path), site)
-    with pytest.raises(ModelError, match="there are several to choose from; installed: danish, greek"):
+    assert default() == own
+    for name in ("greek", "english"):
+        install(write_wheel(contents(name), tmp_path), site)
+        assert default() == own
+    monkeypatch.setenv("NONPROJ_MODEL", "danish")
+    assert default() == site / "nonproj_model_danish" / "danish.nonproj"
+    monkeypatch.setenv("NONPROJ_MODEL", "./x.nonproj")
+    assert str(default()) == "x.nonproj"
+    monkeypatch.setenv("NONPROJ_MODEL", "klingon")
+    with pytest.raises(
+        ModelError, match=r"^NONPROJ_MODEL: klingon: no such file, .* \(installed: danish, english, greek\)"
+    ):
         default()
-    install(write_wheel(contents("english"), tmp_path), site)
-    assert default().path == site / "nonproj_model_english" / "english.nonproj"
 
 
-def test_own_models_come_after_packages(site, tmp_path):
-    folder = tmp_path / "own" / "english"
-    folder.mkdir(parents=True)
-    (folder / "LICENSE").touch()
-    (folder / "english.nonproj").write_bytes(gzip.compress(a_model().to_bytes()))
-    own = InstalledModel("english", "nonproj", __version__, folder / "english.nonproj")
-    assert installed() == installed("english") == [own] and default() == own and installed("danish") == []
+def test_without_a_model_of_its_own_nonproj_guesses_none(site, tmp_path):
+    install(write_wheel(contents(), tmp_path), site)
+    with pytest.raises(ModelError, match=r"no model is named, and .* set NONPROJ_MODEL \(installed: danish\)"):
+        default()
+
+
+def test_the_default_is_announced_once(own, site, tmp_path, monkeypatch, caplog):
+    assert announced_default() == announced_default() == own
+    install(write_wheel(contents(), tmp_path), site)
+    monkeypatch.setenv("NONPROJ_MODEL", "danish")
+    assert announced_default() == announced_default() != own
+    english = "parsing with english, the model that comes with nonproj"
+    danish = "parsing with danish, the model of NONPROJ_MODEL"
+    assert [each.getMessage() for each in caplog.records] == [english, danish]
+
+
+def test_own_models_come_after_packages(own, site, tmp_path):
+    bundled = InstalledModel("english", "nonproj", __version__, own)
+    assert installed() == installed("english") == [bundled] and installed("danish") == []
     assert Model.load(located("english")).labels == ["subj", "æ"]
-    install(write_wheel(contents(), tmp_path), site)
-    assert default().name == "danish" and [each.name for each in installed()] == ["danish", "english"]
     install(write_wheel(contents("english"), tmp_path), site)
-    assert default() == installed("english")[0] and default().package == "nonproj-model-english"
-    assert len(installed()) == 2
+    assert located("english") == site / "nonproj_model_english" / "english.nonproj"
+    assert [each.package for each in installed()] == ["nonproj", "nonproj-model-english"]
 
 
 @pytest.mark.parametrize("name", ["", "-", "--x", "a--b", "Danish", "a b", "a/b", "../x", "x.nonproj", "æ", "a\n", "_"])

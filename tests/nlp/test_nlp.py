@@ -19,7 +19,7 @@ from toy import sentences, treebank
 
 import nonproj
 from nonproj.components.trainer import train
-from nonproj.errors import ConfigError, DataError, ModelError
+from nonproj.errors import ConfigError, DataError, DependencyError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.io.copies import surface_tokens
@@ -208,6 +208,27 @@ def test_pipe_equals_one_call_for_each_text(nlp):
     for text, doc in zip(texts, piped, strict=True):
         assert doc.to_conllu() == nlp(text).to_conllu()
     assert [len(doc) for doc in piped[:5]] == [0, 3, 0, 1, 0]
+
+
+def test_pipe_shares_texts_among_processes(nlp):
+    texts = [TEXT, "", "Hund ser kat."] * 100
+    one, two = (list(nlp.pipe(zip(texts, itertools.count()), as_tuples=True, n_process=jobs)) for jobs in (1, 2))
+    assert [(doc.to_json(), number) for doc, number in two] == [(doc.to_json(), number) for doc, number in one]
+    for wrong in (0, -2):
+        with pytest.raises(ValueError, match="n_process"):
+            nlp.pipe(texts, n_process=wrong)
+
+
+def test_names_of_other_libraries(doc):
+    assert list(doc.sents) == doc.sentences
+    assert [(word.text, word.deprel) for word in doc.words] == [(word.form, word.label) for word in doc.words]
+
+
+def test_a_frame_without_pandas_is_one_line(doc, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for call in (doc.to_frame, lambda: nonproj.read_frame(io.StringIO(""))):
+        with pytest.raises(DependencyError, match=r"^data frames need the package pandas; run: pip install "):
+            call()
 
 
 def test_pipe_reads_no_further_than_a_batch(nlp):

@@ -389,7 +389,8 @@ def test_downloads_that_fail_say_what_to_do(scripts, tmp_path, monkeypatch, caps
     first, second = (name for name, _ in table["basque"].files)
     assert last.endswith(
         f"; without a network, name a folder with {first} and {second} (TREEBANKS=FOLDER or --source FOLDER), "
-        "or a copy of that source (ARCHIVE=FILE or --archive FILE)"
+        "or a copy of that source (ARCHIVE=FILE or --archive FILE); "
+        "'make train' alone trains on a Turkish treebank of the package index"
     )
     assert not (tmp_path / "out").exists()
 

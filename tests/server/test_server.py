@@ -184,7 +184,7 @@ def test_tagger_replaces_tags_and_parser_adds_missing_ones(server):
         ({"data": "1\ta\n"}, "data:1: 2 columns, 10 expected"),
         ({"data": TEXT, "model": "latin"}, "model: 'latin' is unknown; known: toy-2"),
         ({"data": TEXT, "input": "matxin"}, "input: 'matxin' is not a format; known: conllu, conllu=v2, horizontal,"),
-        ({"data": TEXT, "output": "vertical"}, "output: 'vertical' is not a format; known: conllu, conllu=v2"),
+        ({"data": TEXT, "output": "matxin"}, "output: 'matxin' is not a format; known: conllu, conllu=v2"),
         ({"data": "a", "tokenizer": "magic"}, "tokenizer: 'magic' is no option; known: presegmented, ranges"),
         ({str(i): "x" for i in range(60)}, "more than 50 parameters"),
         ({"data": "a", "tokeniser": ""}, "unknown parameter 'tokeniser'; did you mean 'tokenizer'?"),

@@ -56,6 +56,29 @@ def test_of_several_models_whole_words_come_first():
         model_name("english", names)
 
 
+def test_names_of_models_of_udpipe(server):
+    answer = post(f"{server.url}/process", data=DATA | {"model": "english-gum-ud-2.12-230717"})
+    assert answer.status_code == 200 and answer.json()["model"] == "english-ewt-arc"
+    names = ["german", "english-gum", "english-ewt"]
+    assert model_name("english-ewt-ud-2.12-230717", names) == "english-ewt"
+    for unknown in ("latin-proiel-ud-2.12-230717", "english-gum-x", "german-ud-2.12-x"):
+        with pytest.raises(RequestError, match="is unknown"):
+            model_name(unknown, names)
+
+
+def test_outputs_and_normalized_spaces_of_udpipe(server):
+    def result(**more):
+        data = {"data": "den  hund ser\n\nkat.\n", "tokenizer": "", **more}
+        return post(f"{server.url}/process", data=data).json()["result"]
+
+    assert result(output="vertical") == "den\nhund\nser\n\nkat\n.\n\n"
+    assert result(output="horizontal", parser="") == "den hund ser\nkat .\n"
+    assert result(input="horizontal", tokenizer="none", data="a b\n", output="horizontal") == "a b\n"
+    plain, normalized = result(parser=""), result(tokenizer="normalized_spaces", parser="")
+    assert "SpacesAfter=" in plain and "SpaceAfter=No" in normalized
+    assert normalized == re.sub(r"SpacesAfter=\S+", "_", plain)
+
+
 def test_versions_of_conllu(server):
     url = f"{server.url}/process"
     parsed = post(url, data=DATA).json()["result"]

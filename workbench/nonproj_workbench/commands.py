@@ -33,7 +33,7 @@ def add_annotate(parser: Arguments) -> None:
     add = parser.add_group("training in the background").add_argument
     text = "train a model on demand, and after each N sentences that are newly done; it is written to FILE.nonproj"
     add("--retrain", type=positive, nargs="?", const=0, metavar="N", help=text)
-    add("--retrain-with", metavar="TREEBANK", help="a treebank to learn from, too")
+    add("--retrain-with", metavar="TREEBANK", help="a further treebank to learn from")
     add("-c", "--config", metavar="YAML", help="configuration of the training (default: that of MODEL)")
     add_reading(parser)
     add_decoding(parser)

@@ -57,7 +57,7 @@ def evaluations_of(items: Sequence[ReportItem]) -> tuple[list[Evaluation], bool]
     return evaluations, labelled
 
 
-def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Tile], list[Table]]:
+def analyse(items: Sequence[ReportItem], names: Sequence[str], given: str = "") -> tuple[list[Tile], list[Table]]:
     """Return the tiles and tables of a report; see `Tile` and `Table`.
 
     Parameters
@@ -65,9 +65,11 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Til
     items : sequence of ReportItem
     names : sequence of str
         The name of each parser.
+    given : str
+        What the parser was given, in words.
     """
     words = sum(len(item.labels) for item in items)
-    tiles = size_tiles(len(items), words)
+    tiles = size_tiles(len(items), words, given)
     tables: list[Table] = []
     partial = any((heads < 0).any() for item in items for heads in _trees(item))
     if partial:
@@ -88,10 +90,10 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str]) -> tuple[list[Til
     return tiles, tables
 
 
-def size_tiles(sentences: int, words: int) -> list[Tile]:
-    """Return the number of sentences, and that of words."""
-    counts = (counted(sentences, "sentence", ","), counted(words, "word", ","))
-    return [(number, noun, "") for number, noun in map(str.split, counts)]
+def size_tiles(sentences: int, words: int, given: str = "") -> list[Tile]:
+    """Return the number of sentences, and that of words with what the parser was given."""
+    counts = (counted(sentences, "sentence", ","), ""), (counted(words, "word", ","), given)
+    return [(*count.split(), title) for count, title in counts]
 
 
 def _trees(item: ReportItem) -> list[np.ndarray]:

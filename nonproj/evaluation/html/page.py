@@ -15,6 +15,7 @@ from nonproj.evaluation.html.analysis import Table, Tile, analyse
 from nonproj.evaluation.html.columns import Numbering, columns_of
 from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import ReportItem
+from nonproj.evaluation.parsing import given_input
 from nonproj.pictures.content import partial_heads, shown
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.pages import join_modules, policy, resource
@@ -191,7 +192,7 @@ def write_report(
         Number of sentences whose course is recorded: those with the most iterations.
     """
     found = list(items)
-    content = analyse(found, [tree["name"] for tree in _trees(names)[0]])
+    content = analyse(found, [tree["name"] for tree in _trees(names)[0]], given_input(parser) if parser else "")
     data = page_data(found, names, *content)
     if parser is not None and courses:
         for number, course in courses_of(found, parser, courses).items():

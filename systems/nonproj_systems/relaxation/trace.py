@@ -123,5 +123,5 @@ def _axes(n: int) -> Any:
     try:
         import matplotlib.pyplot as pyplot
     except ImportError:
-        raise ImportError(needs("plots need", "matplotlib", "pictures")) from None
+        raise ImportError(needs("plots need", "matplotlib", "pictures", of="nonproj-systems")) from None
     return pyplot.subplots(1, n, figsize=(5 * n, 3.5), squeeze=False, layout="constrained")[1][0]

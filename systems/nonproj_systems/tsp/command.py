@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             import matplotlib  # noqa: F401
         except ImportError:
-            raise DependencyError(needs("--picture needs", "matplotlib", "pictures")) from None
+            raise DependencyError(needs("--picture needs", "matplotlib", "pictures", of="nonproj-systems")) from None
     limits = Options(options.seconds, kicks=options.kicks, cuts=not options.no_cuts, seed=options.seed)
     for path in options.files:
         instance = read(path)

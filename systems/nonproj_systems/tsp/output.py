@@ -99,7 +99,7 @@ def plot(instance: Instance, result: TourResult, axes=None):
         try:
             import matplotlib.pyplot as pyplot
         except ImportError:
-            raise ImportError(needs("plots need", "matplotlib", "pictures")) from None
+            raise ImportError(needs("plots need", "matplotlib", "pictures", of="nonproj-systems")) from None
         axes = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")[1]
     points, closed = positions(instance), np.append(result.tour, result.tour[0])
     for i, j in edges_of(evaluate(instance, result.multipliers)[2]):

@@ -45,7 +45,7 @@ class Retraining:
     every : int
         Number of sentences that are newly done after which training starts by itself; 0 for never.
     others : str or None
-        A treebank to learn from, too.
+        A further treebank to learn from.
     start : str or None
         The model that is continued; None to learn from nothing.
     load : callable

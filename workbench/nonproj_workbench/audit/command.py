@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.cli.common import check_outputs, load_model, reading_rules, worker_pool
-from nonproj.cli.fitting import first_sentences, warn_of_misfit
+from nonproj.cli.fitting import warn_of_misfit
 from nonproj.cli.provenance import digest
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.cli.train import config_of
 from nonproj.errors import ConfigError, DependencyError, FileError, counted, one_line
+from nonproj.evaluation.suitability import first_sentences
 from nonproj.io import conll
 from nonproj.io.beside import check_no_links
 from nonproj.io.checks import ReadingRules
