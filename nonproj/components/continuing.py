@@ -31,8 +31,9 @@ KEPT = ("coarse_tags", "crossing", "confidence", "unpunctuated", "vectors")
 
 
 def continued_config(start: Model) -> Config:
-    """Return the options of a model, but for those about its treebank, and the epochs."""
-    config, treebank = start.config, TreebankConfig(root=start.config.treebank.root)
+    """Return the options of a model, but for the files and names of its treebank, and the epochs."""
+    config = start.config
+    treebank = TreebankConfig(root=config.treebank.root, partial=config.treebank.partial)
     return dataclasses.replace(config, treebank=treebank, training=dataclasses.replace(config.training, epochs=EPOCHS))
 
 
