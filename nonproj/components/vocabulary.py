@@ -75,6 +75,6 @@ def as_numbers(context: FitContext) -> TrainingData:
         lines=lines,
         tokens=tokens,
         gold=gold,
-        allowed=allowed_by(own, config.treebank.partial, data.decoding.single_root),
+        allowed=allowed_by(own, config.treebank.partial),
         bare=np.array([i for i, sentence in enumerate(own) if not given_words(sentence).any()], np.int64),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from nonproj.errors import ConfigError
+from nonproj.io.columns import MISTAKES
 from nonproj.io.partial import given_words
 from nonproj.learning.training_data import trees_of
 from nonproj.scoring.labels import LINE, TAG, AllowedLabels
@@ -38,14 +40,18 @@ def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[
 
 
 def label_set(sentences: Sequence[Sentence]) -> list[str]:
-    """Return the labels of sentences, sorted; ``_`` is none, unless there are no others.
+    """Return the labels of sentences, sorted; ``_`` is none, unless no word has another, or next to none.
 
     Examples
     --------
     >>> label_set([Sentence([["1", "Ja", *"______"], ["2", ".", *"_____p"]], np.array([-1, -1, 1]))])
     ['p']
     """
-    return sorted({label for sentence in sentences for label in sentence.labels} - {"_"} or {"_"})
+    labels, given = Counter(label for sentence in sentences for label in sentence.labels), 0
+    for sentence in sentences:
+        given += int((given_words(sentence) | (np.array(sentence.labels) != "_")).sum())
+    del labels["_"]
+    return sorted(labels) if labels and labels.total() >= MISTAKES * given else ["_"]
 
 
 def arranged(
