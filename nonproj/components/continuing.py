@@ -13,7 +13,7 @@ from typing import Any
 from nonproj.errors import ConfigError
 from nonproj.evaluation.card import record
 from nonproj.learning.training_data import TrainingData
-from nonproj.model.model import LABEL_LINES, Model
+from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config, options
 from nonproj.options.sections import TreebankConfig
 from nonproj.scoring.labels import TAG, AllowedLabels
@@ -55,7 +55,7 @@ def numbered_as_in(start: Model, data: TrainingData) -> TrainingData:
     """Return training data with the strings and labels of a model."""
     encoder, table = start.encoder(), start.weights.get(LABEL_LINES)
     lines = None if table is None else AllowedLabels(table, encoder.attributes.index(TAG))
-    return data._replace(labels=start.labels, encoder=encoder, lines=lines)
+    return data._replace(labels=start.labels, encoder=encoder, lines=lines, places=start.weights.get(LABEL_PLACES))
 
 
 def history_of(start: Model) -> dict[str, Any]:

@@ -251,7 +251,7 @@ def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
 
 
 def has_several_roots(sentences: Sequence[Sentence], config: Config, start: Model | None) -> bool:
-    """Return whether trees may have several roots: as configured, or as those of more sentences than by mistake have."""
+    """Return whether trees may have several roots: as configured, or as more sentences have than by mistake."""
     if config.treebank.root != "auto" or (start and start.meta.get("multi_root") is True):
         return config.treebank.root != "single"
     count = sum(len(root_words(sentence)) > 1 for sentence in sentences)
