@@ -217,15 +217,18 @@ def config_of(options: argparse.Namespace, start: Model | None = None) -> Config
     if options.train:  # the configuration's files belong to another treebank
         share = config.treebank.held_out
         share = TreebankConfig().held_out if isinstance(share, str) else share
-        config = dataclasses.replace(config, treebank=TreebankConfig(held_out=share, root=config.treebank.root))
+        treebank = dataclasses.replace(config.treebank, train=None, test=None, held_out=share)
+        config = dataclasses.replace(config, treebank=treebank)
     return config.with_overrides(overrides, text=True)
 
 
 def _hold_out(
     treebanks: Treebanks, sentences: list[Sentence], wanted: str | float, rules: dict[str, bool]
 ) -> tuple[list[Sentence], list[Sentence]]:
-    """Return training and held-out sentences: the last part of the training file, or another file."""
+    """Return training and held-out sentences: the last part of the training file, at least one, or another file."""
     if isinstance(wanted, str):
         return sentences, treebanks.read_all(wanted, **rules)
-    kept = len(sentences) - int(len(sentences) * wanted)
+    if wanted and len(sentences) == 1:
+        raise ConfigError("treebank.held_out", "there is one sentence only, to learn from")
+    kept = len(sentences) - (max(1, int(len(sentences) * wanted)) if wanted else 0)
     return sentences[:kept], sentences[kept:]

@@ -23,7 +23,7 @@ from nonproj.linear.perceptron import CONTINUED_STEP
 from nonproj.linear.state import SentenceComponent, State, load
 from nonproj.linear.state import register as register
 from nonproj.linear.weights import quantise
-from nonproj.model.model import LABEL_LINES, Model
+from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.vectors import WordVectors
@@ -268,6 +268,7 @@ def assemble(context: FitContext, rounded: bool = True) -> Model:
         weights = {name: table for name, (table, _) in pairs.items()}
         meta["scale"] = {name: scale for name, (_, scale) in pairs.items()}
         weights |= {LABEL_LINES: data.lines.table} if data.lines else {}
+        weights |= {} if data.places is None else {LABEL_PLACES: data.places}
     model = Model(context.config, data.encoder.vocabularies, context.files.templates, data.labels, weights, meta)
     for name, fitted in context.fitted.items():
         if fitted is not None and name not in tables:

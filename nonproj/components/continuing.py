@@ -16,7 +16,7 @@ from nonproj.errors import ConfigError
 from nonproj.evaluation.card import record
 from nonproj.evaluation.suitability import first_sentences, misfit_warning
 from nonproj.learning.training_data import TrainingData
-from nonproj.model.model import LABEL_LINES, Model
+from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config, options
 from nonproj.options.sections import TreebankConfig
 from nonproj.scoring.labels import TAG, AllowedLabels
@@ -37,8 +37,9 @@ log = logging.getLogger("nonproj")
 
 
 def continued_config(start: Model) -> Config:
-    """Return the options of a model, but for those about its treebank, and the epochs."""
-    config, treebank = start.config, TreebankConfig(root=start.config.treebank.root)
+    """Return the options of a model, but for the files and names of its treebank, and the epochs."""
+    config = start.config
+    treebank = TreebankConfig(root=config.treebank.root, partial=config.treebank.partial)
     return dataclasses.replace(config, treebank=treebank, training=dataclasses.replace(config.training, epochs=EPOCHS))
 
 
@@ -62,7 +63,7 @@ def numbered_as_in(start: Model, data: TrainingData) -> TrainingData:
     """Return training data with the strings and labels of a model."""
     encoder, table = start.encoder(), start.weights.get(LABEL_LINES)
     lines = None if table is None else AllowedLabels(table, encoder.attributes.index(TAG))
-    return data._replace(labels=start.labels, encoder=encoder, lines=lines)
+    return data._replace(labels=start.labels, encoder=encoder, lines=lines, places=start.weights.get(LABEL_PLACES))
 
 
 def history_of(start: Model) -> dict[str, Any]:

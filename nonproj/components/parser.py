@@ -67,7 +67,7 @@ class ParserComponent(TableComponent):
                     uas, las = ("–" if each is None else f"{100 * each:.2f}" for each in pair)
                     text += f"; held-out UAS {uas}, LAS {las}, certified {100 * figures['certified']:.1f} %"
                 history.append(entry)
-                log.info(text)
+                log.info(text, extra={"evaluated": bool(context.data.held_out)})
                 context.unfinished.save(training.state())
         except KeyboardInterrupt:
             if table is None or context.part_of:

@@ -18,13 +18,14 @@ from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError, DataError, one_line
 from nonproj.evaluation.scores import is_punctuation, nonprojective
 from nonproj.io.batches import check_length
+from nonproj.io.columns import MISTAKES
 from nonproj.io.conll import DEPREL, FEATS, UPOS, XPOS
 from nonproj.io.masking import HINT, MASK, MOSTLY, NOTABLE, masked_share
 from nonproj.io.partial import count_crossing
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
 from nonproj.learning.conventions import with_known_labels
 from nonproj.learning.label_numbers import label_set
-from nonproj.learning.partial import allowed_by, held_out_trees, with_trees
+from nonproj.learning.partial import held_out_trees, learnable, root_words, with_trees
 from nonproj.learning.training_data import RELATED, SILVER, TrainingData, taken, trees_of
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -45,6 +46,10 @@ PROJECTIVE_BELOW = 0.001
 
 Chosen on held-out sentences (``research/history.md``): UAS rises with a share of 0 and falls from 0.18 % on.
 """
+
+FEWEST_CROSSING, FEWEST_SENTENCES = 10, 5
+"""Number of non-projective arcs, and of sentences with them or with several roots, below which trees have none: one
+wrong head makes either."""
 
 PUNCTUATED_FROM = 0.05
 """If a smaller share of the training sentences ends with punctuation, trees decide between doubtful sentences of plain
@@ -82,6 +87,8 @@ def prepare(
             raise ConfigError("--from", "excludes related treebanks and automatically parsed sentences")
     treebank, held_out = with_trees(sentences, source), held_out_trees(held_out, source)
     check_sentences([*treebank, *silver, *related] if treebank else treebank, config.decoding.max_words)
+    multi_root = has_several_roots(treebank, config, start)
+    treebank = learnable(treebank, source, dual_options(config.decoding, not multi_root).single_root)
     silver = silver or with_known_labels(related, treebank)
     check_decodable(part_set(config.parts))
     labels = label_set([*treebank, *silver])
@@ -91,12 +98,8 @@ def prepare(
         templates, clusters = load_features(config, len(labels) > 1)
         vectors, known = load_vectors(config, [*treebank, *silver]), {}
         files = TrainingFiles(templates, clusters, vectors, encoder_folder(config.encoder))
-    root = config.treebank.root
-    roots = max(int(np.count_nonzero(tree == 0)) for tree in trees_of(treebank))
-    multi_root = root == "multi" or (root == "auto" and (roots > 1 or known.get("multi_root") is True))
-    kind, share = RELATED if related else SILVER, nonprojective_share(treebank)
+    kind, (share, projective) = RELATED if related else SILVER, projectivity(treebank)
     silver = usable(silver, treebank, multi_root, kind)
-    allowed_by(treebank, source, not multi_root)
     tags = config.features.tags
     meta: dict[str, Any] = {
         "version": __version__,
@@ -105,7 +108,7 @@ def prepare(
         "words": sum(map(len, treebank)),
         "multi_root": multi_root,
         "nonprojective_arcs": share,
-        "projective": share < PROJECTIVE_BELOW and known.get("projective") is not False,
+        "projective": projective and known.get("projective") is not False,
         "coarse_tags": tags == "coarse" or (tags == "auto" and prefer_coarse(treebank)),
         "interrupted": False,
         "log": [],
@@ -118,7 +121,8 @@ def prepare(
         meta["vectors"] = {"name": Path(str(config.features.vectors)).name, "words": len(files.vectors.words)}
     if silver:
         meta["related" if kind == RELATED else "silver"] = {"sentences": len(silver), "words": sum(map(len, silver))}
-    log.info("%.2f %% of the training arcs are non-projective", 100 * share)
+    trees = "projective" if meta["projective"] else "non-projective, too"
+    log.info("%.2f %% of the training arcs are non-projective; trees are %s", 100 * share, trees)
     if "unpunctuated" in meta and config.decoding.sentences_by_trees == "auto":
         log.info("sentences do not end with punctuation: trees will decide between doubtful ones in plain text")
     data = TrainingData(
@@ -204,12 +208,14 @@ def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
         check_columns(sentence, known)
     _check_forms(sentences)
-    if not any(set(sentence.labels) - {"_"} for sentence in sentences):
+    if label_set(sentences) == ["_"]:
         path, flat = one_line(sentences[0].path), not any((tree[1:] > 0).any() for tree in trees_of(sentences))
         if flat:
             log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
         else:
-            log.warning("%s: all labels are _; labels are not learnt, and parses have none", path)
+            given = sum(label != "_" for sentence in sentences for label in sentence.labels)
+            few = f"all labels but {given} are _" if given else "all labels are _"
+            log.warning("%s: %s; labels are not learnt, and parses have none", path, few)
 
 
 def _check_forms(sentences: Sequence[Sentence]) -> None:
@@ -244,10 +250,27 @@ def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
             known.add((column, text))
 
 
-def nonprojective_share(sentences: Sequence[Sentence]) -> float:
-    """Return the share of non-projective arcs; for partial trees, a lower bound."""
-    trees = trees_of(sentences)
-    whole = [nonprojective(tree[1:]) for tree in trees if (tree[1:] >= 0).all()]
-    partial = [tree for tree in trees if (tree[1:] < 0).any()]
-    given = sum(map(len, whole)) + sum(int(np.count_nonzero(tree >= 0)) for tree in partial)
-    return (sum(int(flags.sum()) for flags in whole) + count_crossing(partial)) / given
+def has_several_roots(sentences: Sequence[Sentence], config: Config, start: Model | None) -> bool:
+    """Return whether trees may have several roots: as configured, or as more sentences have than by mistake."""
+    if config.treebank.root != "auto" or (start and start.meta.get("multi_root") is True):
+        return config.treebank.root != "single"
+    count = sum(len(root_words(sentence)) > 1 for sentence in sentences)
+    least = max(MISTAKES * len(sentences), min(FEWEST_SENTENCES, len(sentences) / 2))
+    if count >= least:
+        log.info("%d of %d sentences have several roots: trees may have several", count, len(sentences))
+    return count >= least
+
+
+def projectivity(sentences: Sequence[Sentence]) -> tuple[float, bool]:
+    """Return the share of non-projective arcs, a lower bound for partial trees, and whether trees are projective.
+
+    Arcs that are few, or in few sentences, may be mistakes.
+    """
+    given, counts = 0, []
+    for tree in trees_of(sentences):
+        whole = bool((tree[1:] >= 0).all())
+        counts.append(int(nonprojective(tree[1:]).sum()) if whole else count_crossing([tree]))
+        given += int(np.count_nonzero(tree >= 0))
+    share, crossing = sum(counts) / given, sum(count > 0 for count in counts)
+    few = sum(counts) < FEWEST_CROSSING or crossing < FEWEST_SENTENCES
+    return share, share < PROJECTIVE_BELOW or few

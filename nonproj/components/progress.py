@@ -50,7 +50,7 @@ def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float
 
 
 class TrainingProgress(logging.Handler):
-    """A line on a terminal, or else a line for each component, with the time left.
+    """A line on a terminal, or else a line for each component, with the time left, and the figures of each epoch.
 
     It is a handler of the log, which tells it what has been trained.
 
@@ -68,7 +68,7 @@ class TrainingProgress(logging.Handler):
         self._done, self._at = 0.0, 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take note of a component that is trained; make room for a message on the terminal."""
+        """Take note of a component that is trained; show figures of held-out sentences; make room for a warning."""
         name = getattr(record, "component", None)
         if name in self._expected:
             names = list(self._expected)
@@ -78,6 +78,9 @@ class TrainingProgress(logging.Handler):
                 self._stream.write(f"{name}: trained after {clock(self._at)}{self._left(self._at)}\n")
         elif record.levelno >= logging.WARNING:
             self.clear()
+        elif getattr(record, "evaluated", False):
+            self.clear()
+            self._stream.write(f"{record.getMessage()}\n")
 
     def wrap(self, items: Iterable[Any], description: str) -> Iterator[Any]:
         """Yield the items of a loop, and update the line."""

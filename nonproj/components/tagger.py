@@ -23,6 +23,7 @@ import numpy as np
 from nonproj.components.base import Component, FitContext, jackknife
 from nonproj.components.preparation import WRITTEN
 from nonproj.errors import ModelError
+from nonproj.io.columns import filled_columns
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.io.partial import is_partial
@@ -54,7 +55,7 @@ class TaggerComponent(Component):
         start = context.start.loaded(Analyzer) if context.start else None
         if start:
             sentences = completed([sentence for sentence in sentences if is_tagged(sentence)], start)
-        if not config.tagger.epochs or not _are_tagged(sentences) or (context.start and not start):
+        if not config.tagger.epochs or not filled_columns(sentences) or (context.start and not start):
             return start
         alone = context.part_of or context.data.tagged_alone
         further = [] if alone else context.data.further_sentences
@@ -145,8 +146,8 @@ def where(sentences: Sequence[Sentence], mask: np.ndarray) -> list[Sentence]:
 
 
 def completed(sentences: Sequence[Sentence], analyzer: Analyzer) -> list[Sentence]:
-    """Return sentences in which the columns that an analyzer fills, and of which none has a value, are predicted."""
-    absent = [c for c in analyzer.columns if all(row[c] == "_" for sentence in sentences for row in sentence.rows)]
+    """Return sentences in which the columns that an analyzer fills, and these do not, are predicted."""
+    absent = set(analyzer.columns) - set(filled_columns(sentences))
     if not absent:
         return list(sentences)
     found = []
@@ -186,15 +187,8 @@ def is_tagged(sentence: Sentence) -> bool:
 
 
 def missing_column(further: Sequence[Sentence], sentences: Sequence[Sentence]) -> int:
-    """Return the last column, of LEMMA to FEATS, of which further sentences have no value; 0 for none.
-
-    Columns of which the treebank has none are not missing.
-    """
-    own, other = (
-        {column for column in range(LEMMA, FEATS + 1) if any(row[column] != "_" for s in each for row in s.rows)}
-        for each in (sentences, further)
-    )
-    return max(own - other, default=0)
+    """Return the last column, of LEMMA to FEATS, that the treebank fills and further sentences do not; 0 for none."""
+    return max(set(filled_columns(sentences)) - set(filled_columns(further)), default=0)
 
 
 def retagged(sentence: Sentence, rows: list[list[str]]) -> Sentence:
@@ -260,14 +254,9 @@ def lack_tags(sentences: Sequence[Sentence]) -> list[bool]:
     >>> lack_tags([Sentence(rows[0], np.array([-1, -1])), Sentence(rows[1], np.array([-1, 0]))])
     [True, False]
     """
-    used = [column for column in (UPOS, XPOS) if any(row[column] != "_" for s in sentences for row in s.rows)]
+    used = [column for column in filled_columns(sentences) if column in (UPOS, XPOS)]
     lacking = [
         bool(used) and is_partial(sentence) and any(all(row[c] == "_" for c in used) for row in sentence.rows)
         for sentence in sentences
     ]
     return [False] * len(lacking) if all(lacking) else lacking
-
-
-def _are_tagged(sentences: Sequence[Sentence]) -> bool:
-    """Return whether any word has a tag, features or a lemma."""
-    return any(set(row[LEMMA : FEATS + 1]) != {"_"} for sentence in sentences for row in sentence.rows)

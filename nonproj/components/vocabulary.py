@@ -11,7 +11,7 @@ import numpy as np
 
 from nonproj.components.base import Component, FitContext
 from nonproj.io.partial import given_words
-from nonproj.learning.label_numbers import arranged
+from nonproj.learning.label_numbers import arranged, label_places
 from nonproj.learning.partial import allowed_by
 from nonproj.learning.training_data import TrainingData
 from nonproj.model.model import Model
@@ -68,13 +68,18 @@ def as_numbers(context: FitContext) -> TrainingData:
     )
     tokens = [encoder.encode(sentence) for sentence in own]
     labels, gold, lines = arranged(templates, encoder, own, tokens, known)
+    once = slice(0, data.n_own, data.copies)
+    places = data.places if context.start else np.zeros((2, 0), np.uint8)
+    if places is not None:
+        places = label_places(data.trees[once], gold[once], len(labels), places)
     return data._replace(
         chosen=np.arange(len(own)),
         labels=labels,
         encoder=encoder,
         lines=lines,
+        places=places,
         tokens=tokens,
         gold=gold,
-        allowed=allowed_by(own, config.treebank.partial, data.decoding.single_root),
+        allowed=allowed_by(own, config.treebank.partial),
         bare=np.array([i for i, sentence in enumerate(own) if not given_words(sentence).any()], np.int64),
     )

@@ -40,7 +40,8 @@ def training_arcs(pruner: Pruner, data: TrainingData, number: int, config: Confi
         return prune(p, threshold=threshold, max_heads=most, single_root=single_root, projective=projective)
 
     scores = dense_arc_scores(data.tokens[number], pruner.table, pruner.weights)
-    projective = config.training.decoder == "dual" and data.decoding.projective
+    of_trees = config.training.decoder == "dual" or len(config.parts) == 1  # as `Perceptron` decodes
+    projective = of_trees and data.decoding.projective
     arcs = pruned(marginals(scores, single_root)[0], projective)
     if allowed is not None:
         p = constrained_marginals(scores, allowed, single_root)[0]

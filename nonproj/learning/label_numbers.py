@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from nonproj.errors import ConfigError
+from nonproj.io.columns import MISTAKES
 from nonproj.io.partial import given_words
 from nonproj.learning.training_data import trees_of
 from nonproj.scoring.labels import LINE, TAG, AllowedLabels
@@ -17,6 +19,9 @@ from nonproj.types import Sentence
 
 MAX_TAGS = 512
 """With more tags, all labels of all arcs are scored."""
+
+FEWEST = 5
+"""A label that fewer roots have, most of its words being none, or the other way round, is there by mistake."""
 
 
 def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[np.ndarray]:
@@ -38,14 +43,18 @@ def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[
 
 
 def label_set(sentences: Sequence[Sentence]) -> list[str]:
-    """Return the labels of sentences, sorted; ``_`` is none, unless there are no others.
+    """Return the labels of sentences, sorted; ``_`` is none, unless no word has another, or next to none.
 
     Examples
     --------
     >>> label_set([Sentence([["1", "Ja", *"______"], ["2", ".", *"_____p"]], np.array([-1, -1, 1]))])
     ['p']
     """
-    return sorted({label for sentence in sentences for label in sentence.labels} - {"_"} or {"_"})
+    labels, given = Counter(label for sentence in sentences for label in sentence.labels), 0
+    for sentence in sentences:
+        given += int((given_words(sentence) | (np.array(sentence.labels) != "_")).sum())
+    del labels["_"]
+    return sorted(labels) if labels and labels.total() >= MISTAKES * given else ["_"]
 
 
 def arranged(
@@ -143,6 +152,37 @@ def _swap(weight: np.ndarray, seen: np.ndarray, order: np.ndarray) -> tuple[floa
 def _cost(weight: np.ndarray, seen: np.ndarray, line: np.ndarray) -> float:
     """Return the number of lines that the arcs need in all."""
     return sum(float(weight @ seen[:, line == k].any(axis=1)) for k in range(int(line.max()) + 1))
+
+
+def label_places(
+    heads: Sequence[np.ndarray], labels: Sequence[np.ndarray], n_labels: int, known: np.ndarray
+) -> np.ndarray:
+    """Return which labels words below other words, and words below the root, can have, uint8[2, n_labels].
+
+    Those of which half of the words are there, or five and `MISTAKES`: more than by mistake.
+
+    Parameters
+    ----------
+    heads, labels : sequence of ndarray
+        The trees, int32[N] each, and the numbers of the labels, int64[n] each; -1 where one is not given.
+    n_labels : int
+    known : ndarray of shape (2, n_known), uint8
+        The places of the first labels in a model that is continued.
+
+    Examples
+    --------
+    >>> label_places([np.array([-1, 0, 1, 1, 1])], [np.array([0, 1, 1, -1])], 3, np.zeros((2, 0), np.uint8)).tolist()
+    [[0, 1, 1], [1, 0, 1]]
+    """
+    counts = np.zeros((2, n_labels), np.int64)
+    for tree, numbers in zip(heads, labels, strict=True):
+        given = (tree[1:] >= 0) & (numbers >= 0)
+        np.add.at(counts, ((tree[1:][given] == 0).astype(np.int8), numbers[given]), 1)
+    total = counts.sum(axis=0)
+    places = (2 * counts >= total) | (counts >= np.maximum(FEWEST, MISTAKES * total))
+    places[:, : known.shape[1]] = (places & (total > 0))[:, : known.shape[1]] | (known > 0)
+    places[~places.any(axis=1)] = True
+    return places.astype(np.uint8)
 
 
 def widened(table: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -18,12 +18,15 @@ import numpy as np
 from nonproj.automata.relaxed import relaxed_indicators
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
-from nonproj.errors import DataError
+from nonproj.errors import DataError, one_line
 from nonproj.io.partial import allowed_arcs, given_words, is_partial, line_of, with_given
 from nonproj.parts.space import restrict
 from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.checks import FOUND
 from nonproj.types import Bools, Float64s, Int32s, PartSpace, Sentence
+
+LISTED = 10
+"""Maximum number of lines that a warning lists."""
 
 log = logging.getLogger("nonproj")
 
@@ -64,34 +67,51 @@ def held_out_trees(sentences: Sequence[Sentence], source: str) -> list[Sentence]
     return kept
 
 
-def allowed_by(sentences: Sequence[Sentence], source: str, single_root: bool) -> list[Bools | None]:
+def allowed_by(sentences: Sequence[Sentence], source: str) -> list[Bools | None]:
     """Return the arcs that can be in the tree of each partial sentence, bool[N, N]; None for whole trees.
 
     It is None, too, for sentences without a head.
+    """
+    given = map(given_words, sentences)
+    partial = [heads.any() and not heads.all() for heads in given]
+    return [allowed_arcs(s, source) if own else None for s, own in zip(sentences, partial, strict=True)]
+
+
+def learnable(sentences: Sequence[Sentence], source: str, single_root: bool) -> list[Sentence]:
+    """Return the sentences whose given heads a tree can have; warn of those that need several roots, with their lines.
 
     Raises
     ------
     DataError
-        No tree has the given heads: there are several roots, but only one is possible, or too much is forbidden.
+        No tree has the given heads of a sentence, or none with a single root has those of any.
     """
-    found: list[Bools | None] = []
-    for sentence in sentences:
-        given = given_words(sentence)
-        if given.all() or not given.any():
-            found.append(None)
-            continue
-        assert sentence.tree is not None
-        allowed = allowed_arcs(sentence, source)
-        roots = np.flatnonzero(sentence.tree == 0)
-        if single_root and len(roots) > 1:
-            words = " and ".join(map(str, roots[:2]))
-            message = f"words {words} both have the head 0, but trees have one root (treebank.root)"
-            raise DataError(sentence.path, line_of(sentence, int(roots[1])), message)
-        heads = np.empty(len(allowed), np.int32)
-        if best_arborescence_dense(np.where(allowed, 0.0, -np.inf), single_root, heads) != FOUND:
-            raise DataError(sentence.path, sentence.line, "no tree obeys the given and forbidden heads")
-        found.append(allowed)
-    return found
+    several = [needs_several_roots(sentence, source) for sentence in sentences]
+    lines = [line_of(s, max([1, *root_words(s)[:2]])) for s, own in zip(sentences, several, strict=True) if own]
+    if not single_root or not lines:
+        return list(sentences)
+    path, count = one_line(sentences[0].path), f"{len(lines)} of {len(sentences)} sentences"
+    if len(lines) == len(sentences):
+        raise DataError(path, lines[0], "all sentences need several roots, but trees have one (treebank.root)")
+    places = ", ".join(map(str, lines[:LISTED])) + (", …" if len(lines) > LISTED else "")
+    log.warning("%s: %s need several roots, and are left out (treebank.root); lines %s", path, count, places)
+    return [sentence for sentence, own in zip(sentences, several, strict=True) if not own]
+
+
+def root_words(sentence: Sentence) -> list[int]:
+    """Return the numbers of the words whose given head is the root."""
+    return [] if sentence.tree is None else np.flatnonzero(sentence.tree == 0).tolist()
+
+
+def needs_several_roots(sentence: Sentence, source: str) -> bool:
+    """Return whether only trees with several roots have the given heads; raise `DataError` if no tree has."""
+    allowed, roots = allowed_by([sentence], source)[0], root_words(sentence)
+    if allowed is None or len(roots) > 1:
+        return len(roots) > 1
+    scores, heads = np.where(allowed, 0.0, -np.inf), np.empty(len(allowed), np.int32)
+    one, several = (best_arborescence_dense(scores, single, heads) == FOUND for single in (True, False))
+    if not several:
+        raise DataError(sentence.path, sentence.line, "no tree obeys the given and forbidden heads")
+    return not one
 
 
 def best_tree(scores: Float64s, allowed: Bools, single_root: bool) -> Int32s:

@@ -124,6 +124,8 @@ class TrainingData(NamedTuple):
     encoder : TokenEncoder
     lines : AllowedLabels or None
         The labels of arcs, where they are scored with the arcs.
+    places : ndarray of shape (2, n_labels), uint8, or None
+        The labels of other words and of roots: see `nonproj.scoring.labels.forbid_misplaced`.
     tokens, gold : sequence of Tokens and of ndarray
         Of each sentence, ``gold`` with the numbers of its labels, int64[n].
     allowed : sequence of ndarray or None
@@ -155,6 +157,7 @@ class TrainingData(NamedTuple):
     labels: list[str] = []
     encoder: TokenEncoder = TokenEncoder({})
     lines: AllowedLabels | None = None
+    places: np.ndarray | None = None
     tokens: Sequence[Tokens] = ()
     gold: Sequence[np.ndarray] = ()
     allowed: Sequence[Bools | None] = ()

@@ -65,7 +65,8 @@ def defect_of(model: ModelFields) -> str | None:
     scale = model.meta.get("scale", {})
     if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
         return "a scale of the weights is not a positive number"
-    return _problem_of_components(model) or _problem_of_lines(model) or _problem_of_weights(model)
+    problems = _problem_of_components, _problem_of_lines, _problem_of_places, _problem_of_weights
+    return next(filter(None, (find(model) for find in problems)), None)
 
 
 def _problem_of_components(model: ModelFields) -> str | None:
@@ -87,6 +88,14 @@ def _problem_of_lines(model: ModelFields) -> str | None:
     if table.dtype != np.int32 or table.shape != (size, size, 2) or "pos" not in attributes_of(model.templates):
         return "the lines of labels do not fit the tags"
     return None
+
+
+def _problem_of_places(model: ModelFields) -> str | None:
+    """Return why the places of labels cannot be used, or None."""
+    places = model.weights.get("label_places")
+    if places is None or (places.dtype == np.uint8 and places.shape == (2, len(model.labels)) and places.any(1).all()):
+        return None
+    return "the places of labels do not fit the labels"
 
 
 def _problem_of_weights(model: ModelFields) -> str | None:

@@ -28,6 +28,9 @@ from nonproj.scoring.vocabulary import TokenEncoder
 LABEL_LINES = "label_lines"
 """The array of allowed labels per arc, in models that score labels with the arcs."""
 
+LABEL_PLACES = "label_places"
+"""The array of labels that words below the root, and below other words, can have."""
+
 _S = TypeVar("_S", bound=Stored)
 
 _FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict, "components": dict}
@@ -50,7 +53,8 @@ class Model:
     weights : dict of str to ndarray
         The tables ``parser``, ``pruner`` and ``labeler``, their sizes powers of two: float32, or int16 to be multiplied
         by the scales in ``meta["scale"]``.  Models that score labels with the arcs have `LABEL_LINES` too
-        (`nonproj.scoring.labels.AllowedLabels`).  A checkpoint has other arrays.
+        (`nonproj.scoring.labels.AllowedLabels`), and all but those of before `LABEL_PLACES`
+        (`nonproj.scoring.labels.forbid_misplaced`).  A checkpoint has other arrays.
     meta : dict
         Training history; JSON values only.
     components : dict of str to dict

@@ -13,7 +13,7 @@ from nonproj.dual.options import SearchOptions, check_options, check_search, cro
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.state import SentenceComponent
-from nonproj.model.model import LABEL_LINES, Model
+from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.registry import part_set
 from nonproj.scoring.encoders.scorer import EncoderScorer
@@ -75,7 +75,8 @@ class LoadedModel:
         table = model.weights.get(LABEL_LINES)
         lines = None if table is None else AllowedLabels(table, attributes.index(TAG))
         network = model.loaded(Network, model.vocabularies, len(model.labels))
-        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network)
+        further = lines, network, model.weights.get(LABEL_PLACES)
+        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), *further)
         self.pruner_table = part_templates(model.templates["pruner"], attributes)
         tables = self.tables["labeler"], self.tables["parser"]
         self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), LABEL_MARGIN, tables)

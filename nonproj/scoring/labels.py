@@ -8,7 +8,8 @@ on head and modifier only, so decoding is unchanged, and certificates cover the 
 the labeler adds scores of its own, whose features see all of it.
 
 An arc needs only the lines of those labels that were seen with the tags of its words and its direction in training, and
-all lines if none was.  `nonproj.learning.label_numbers` numbers labels so that such labels share lines.
+all lines if none was.  `nonproj.learning.label_numbers` numbers labels so that such labels share lines.  A label that
+only roots have, or that none has, is never that of another arc, or of a root: see `forbid_misplaced`.
 """
 
 from __future__ import annotations
@@ -176,6 +177,37 @@ def _fetch_lines(block: Places, p: int, lines: int, n_columns: int, weights: Flo
         if lines >> (first // LINE) & 1:
             for i in range(start[p], start[p + 1]):
                 prefetch(weights, np.uint64(places[i] & ~np.uint32(LINE - 1)) ^ np.uint64(first))
+
+
+def forbid_misplaced(
+    scores: np.ndarray, heads: np.ndarray, roots: np.ndarray, places: np.ndarray, free: np.ndarray | None = None
+) -> None:
+    """Write `NEVER` for the labels that arcs from the root, or other arcs, cannot have.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_labels)
+        Changed in place.
+    heads : ndarray of shape (n,), int
+        The head of each arc.
+    roots : ndarray, int
+        The nodes that are roots.
+    places : ndarray of shape (2, n_labels), uint8
+        Which labels other arcs, and those from the root, can have.
+    free : ndarray of shape (n,), bool, optional
+        The arcs whose labels the caller demands, which may have any.
+
+    Examples
+    --------
+    >>> scores = np.array([[3.0, 5.0], [3.0, 2.0]])
+    >>> forbid_misplaced(scores, np.array([0, 2]), np.array([0]), np.array([[0, 1], [1, 0]], np.uint8))
+    >>> scores.argmax(axis=1)
+    array([0, 1])
+    """
+    from_root, bound = np.isin(heads, roots), True if free is None else ~free
+    for of_root, possible in zip((False, True), places, strict=True):
+        rows, labels = np.flatnonzero((from_root == of_root) & bound), np.flatnonzero(possible == 0)
+        scores[rows[:, None], labels] = NEVER
 
 
 def best_label_scores(scores: np.ndarray, words: np.ndarray, demanded: Mapping[int, int] | None = None) -> np.ndarray:

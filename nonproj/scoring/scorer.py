@@ -25,7 +25,7 @@ from nonproj.scoring.hashing import (
     new_block,
     write_places,
 )
-from nonproj.scoring.labels import AllowedLabels, add_labelled, best_label_scores, label_scores
+from nonproj.scoring.labels import AllowedLabels, add_labelled, best_label_scores, forbid_misplaced, label_scores
 from nonproj.scoring.network import HiddenSums, Network
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -85,6 +85,8 @@ class Scorer:
         Which labels an arc may have; by default all.
     network : Network, optional
         A network whose scores are added to those of the arcs.
+    places : ndarray of shape (2, n_labels), uint8, optional
+        Which labels roots and other words can have, as for `nonproj.scoring.labels.forbid_misplaced`; by default all.
     """
 
     def __init__(
@@ -95,12 +97,13 @@ class Scorer:
         n_labels: int = 0,
         lines: AllowedLabels | None = None,
         network: Network | None = None,
+        places: np.ndarray | None = None,
     ):
         self.types = part_set(parts)
         self.tables: list[TemplateTable] = [
             part_templates(files[part_type.name], attributes) for part_type in self.types
         ]
-        self.lines, self.network = lines, network
+        self.lines, self.network, self.places = lines, network, places
         self.n_labels = n_labels if LABELLED_ARC in files else 0
         self.label_table = part_templates(files[LABELLED_ARC], attributes) if self.n_labels else None
 
@@ -160,12 +163,9 @@ class Scorer:
             if i == 0 and self.network is not None and layer is not None:
                 scores[0] += self.network.scores(layer, rows.nodes[:, 0], rows.nodes[:, 1])
             if i == 0 and self.label_table is not None:
-                modifier = rows.nodes[:, 1]
-                lines = self.lines.of(batch, rows.nodes) if self.lines else None
-                lines = _free(lines, modifier, demanded) if demanded else lines
                 hashed = hash_tokens(batch, self.label_table, len(weights))
-                known = LabelScores(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines), layer)
-                scores[0] += scale * best_label_scores(known.of_labels, modifier, demanded)
+                known = LabelScores(rows.nodes, self.of_labels(batch, hashed, rows, weights, demanded), layer)
+                scores[0] += scale * best_label_scores(known.of_labels, rows.nodes[:, 1], demanded)
         split, done = [], [0] * len(scores)
         for parts in spaces:
             of_types = []
@@ -174,6 +174,27 @@ class Scorer:
                 of_types.append(of_type[begin : done[i]])
             split.append(np.concatenate(of_types))
         return split, known
+
+    def of_labels(
+        self,
+        batch: Batch,
+        hashed: WordHashes,
+        arcs: PartRows,
+        weights: np.ndarray,
+        demanded: Mapping[int, int] | None = None,
+    ) -> np.ndarray:
+        """Return the score of each label of each arc, [A, n_labels], unscaled, `NEVER` for those that it cannot have.
+
+        A word whose label is demanded can have all: it may never have been seen there, or with these tags.
+        """
+        lines = self.lines.of(batch, arcs.nodes) if self.lines else None
+        free = np.isin(arcs.nodes[:, 1], list(demanded)) if demanded else None
+        if lines is not None and free is not None:
+            lines = np.where(free, np.int32(-1), lines)
+        scores = label_scores(hashed, arcs, self.n_labels, weights, lines)
+        if self.places is not None:
+            forbid_misplaced(scores, arcs.nodes[:, 0], batch.first, self.places, free)
+        return scores
 
     def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
         """Return the scores of all parts, float64[P], those of arcs without labels."""
@@ -213,11 +234,6 @@ class Scorer:
         assert features.labelled is not None
         hashed, rows = features.labelled
         add_labelled(hashed, rows, arcs, labels, delta, step, weights, total)
-
-
-def _free(lines: np.ndarray | None, modifier: np.ndarray, demanded: Mapping[int, int]) -> np.ndarray | None:
-    """Return all lines for arcs into words whose label is demanded: it may never have been seen with these tags."""
-    return None if lines is None else np.where(np.isin(modifier, list(demanded)), np.int32(-1), lines)
 
 
 def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:

@@ -18,7 +18,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch, join_heads, split_heads
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import CandidateLabels, LabelledTree, PairScorer, candidate_labels, labelled_tree
-from nonproj.scoring.labels import label_parts, label_scores, two_best
+from nonproj.scoring.labels import forbid_misplaced, label_parts, label_scores, two_best
 from nonproj.scoring.scorer import LabelScores, Scorer
 from nonproj.scoring.templates import part_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -70,8 +70,14 @@ class TreeLabeler:
         self.table = part_templates(files["label"], attributes)
         self.pairs = PairScorer.of(files, attributes)
 
-    def scores(self, batch: Batch, trees: np.ndarray, known: LabelScores | None = None) -> np.ndarray:
-        """Return the score of each label of each arc, float64[n, n_labels].
+    def scores(
+        self,
+        batch: Batch,
+        trees: np.ndarray,
+        known: LabelScores | None = None,
+        demanded: Mapping[int, int] | None = None,
+    ) -> np.ndarray:
+        """Return the score of each label of each arc, float64[n, n_labels], `NEVER` for those that it cannot have.
 
         It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with
         the arcs, plus the network's, if there is one.
@@ -84,7 +90,18 @@ class TreeLabeler:
             From `nonproj.scoring.batch.join_heads`.
         known : LabelScores, optional
             The scores with which arcs were scored, the trees' among them.
+        demanded : mapping of int to int, optional
+            The nodes that must have a label, and may have any.
         """
+        scores = self._possible_scores(batch, trees, known)
+        if self.scorer.places is not None:
+            words = np.flatnonzero(trees >= 0)
+            free = np.isin(words, list(demanded)) if demanded else None
+            forbid_misplaced(scores, trees[words], batch.first, self.scorer.places, free)
+        return scores
+
+    def _possible_scores(self, batch: Batch, trees: np.ndarray, known: LabelScores | None) -> np.ndarray:
+        """Return the result of `scores`, without what only roots, or only other words, can have."""
         (weights, scale), (parser_weights, parser_scale) = self.tables
         rows, scorer = label_parts(trees, batch), self.scorer
         lines = scorer.lines.of(batch, rows.nodes) if scorer.lines else None
@@ -132,7 +149,7 @@ class TreeLabeler:
             float64[n]: by how much less the best labelling scores that has another label there.
         """
         trees = join_heads(heads, batch)
-        scores = self.scores(batch, trees, known)
+        scores = self.scores(batch, trees, known, demanded)
         best, margins = two_best(scores)
         if self.pairs is not None:
             words = np.flatnonzero(trees >= 0)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nonproj.io.columns import MISTAKES
 from nonproj.io.strings import VOCABULARY, fits
 from nonproj.kernels.threads import PerThread
 from nonproj.scoring.clusters import PREFIXES, Clusters
@@ -143,7 +144,8 @@ def prefer_coarse(sentences: Iterable[Sentence]) -> bool:
     tags = Counter((row[3], row[4]) for sentence in sentences for row in sentence.rows)
     coarse, fine = ({tag[k] for tag in tags} for k in range(2))
     rare = len(fine) > MOST_TAGS and tags.total() < LEAST_WORDS * len(fine)
-    return "_" not in coarse and (rare or len(fine) <= len(coarse))
+    absent = sum(count for tag, count in tags.items() if tag[0] == "_")
+    return absent <= MISTAKES * tags.total() and (rare or len(fine) <= len(coarse))
 
 
 def _features_of(feats: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
+from nonproj.io.columns import filled_columns
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.linear.state import Schema, add_nested, nested
@@ -66,7 +67,7 @@ class Analyzer:
         vectors: WordVectors | None = None,
         start: Analyzer | None = None,
     ) -> Analyzer:
-        """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; those without any value are left out.
+        """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; those without values are left out.
 
         Parameters
         ----------
@@ -90,8 +91,7 @@ class Analyzer:
         """
         progress = progress or (lambda items, _: items)
         files = load_templates(folder)
-        used = {column for s in sentences for row in s.rows for column in (LEMMA, *TAG_COLUMNS) if row[column] != "_"}
-        columns = sorted(used)
+        columns = filled_columns(sentences)
         if not columns:
             raise ConfigError("treebank.train", "there are no lemmas and no tags to learn")
         tagger, lemmatizer = (start.tagger, start.lemmatizer) if start else (None, None)

@@ -2,7 +2,8 @@
 
 It is the tagger's model without neighbours: the scripts take the place of tags, and a word is a form with its tag.  The
 candidates are the scripts that were seen with the same form and tag, or with the tag and the form's suffixes.  A script
-that replaces the whole form is only a candidate for forms that it was seen with.
+that replaces the form, or most of it, is only a candidate for forms that it was seen with; unknown symbols are their
+lemmas.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from nonproj.tagging.lexicon import (
     find_keys,
     list_candidates,
 )
-from nonproj.tagging.scripts import apply_script, is_script, is_whole, make_script
+from nonproj.tagging.scripts import apply_script, is_doubtful, is_script, is_whole, make_script
 from nonproj.tagging.tagger import LEXICON_FOLDS, MARGIN, Progress, check_weights
 from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import (
@@ -43,6 +44,7 @@ from nonproj.tagging.words import (
     FormTable,
     bin_counts,
     bin_probabilities,
+    is_symbol,
     outside,
     share_words,
     tables_of_folds,
@@ -97,6 +99,7 @@ class Lemmatizer:
         self.templates, self.weights = templates, weights
         self.table = chain_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
         self.chain = _script_chain(scripts, self.table, len(weights).bit_length() - 1)
+        self._n_forms = np.bincount(lexicon.lower.tag, minlength=len(scripts)).tolist()
         self._lemma: PerThread[dict[Word, str]] = PerThread(dict)
 
     def lemmas(self, words: list[Word]) -> list[str]:
@@ -107,7 +110,7 @@ class Lemmatizer:
         found: list[Any] = list(map(known.get, words))
         if None in found:
             new = [word for word in dict.fromkeys(words) if word not in known]
-            made, lemmas = _make_words(self.lexicon, self.known, new, self.scripts, self.table)
+            made, lemmas = _make_words(self.lexicon, self.known, new, self.scripts, self.table, self._n_forms)
             scores = score_words(self.chain, made, self.weights)
             scores[np.arange(scores.shape[1]) >= made.count[:, None]] = -np.inf
             best = zip(new, lemmas, scores.argmax(axis=1).tolist(), strict=True)
@@ -234,20 +237,32 @@ def _count_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _make_words(
-    lexicon: Lexicon, known: tuple[Any, ...], words: list[Word], scripts: list[str], table: ChainTemplates
+    lexicon: Lexicon,
+    known: tuple[Any, ...],
+    words: list[Word],
+    scripts: list[str],
+    table: ChainTemplates,
+    n_forms: list[int] | None = None,
 ) -> tuple[FormTable, list[list[str]]]:
-    """Return `FormTable` of forms with tags, and the lemmas of each one's candidates, those that apply."""
+    """Return `FormTable` of forms with tags, and the lemmas of each one's candidates, those that apply.
+
+    ``n_forms`` are the numbers of forms that each script was seen with, by which it is distrusted; None in training,
+    where lemmas learn to beat what such scripts make.
+    """
     groups = np.zeros(len(scripts), np.int32)
     allowed = [np.empty(0, np.int32)] * len(words)
     places = find_forms(lexicon, word_keys(words))
     found = list_candidates(lexicon, places, groups, allowed, _SMOOTHING)
     lemmas: list[list[str]] = []
     for i, (word, tags, count) in enumerate(zip(words, found.tag.tolist(), found.count.tolist(), strict=True)):
-        row, kept = [], []
+        row, kept, symbol = [], [], is_symbol(word[0])
         for c, script in enumerate(tags[:count]):
             lemma = apply_script(scripts[script], word[0])
-            if is_whole(scripts[script]) and not _was_seen(lexicon, places[i], script):
-                continue  # the copula's lemma, say, is no guess for an unknown verb
+            doubtful = is_whole(scripts[script])  # the copula's lemma, say, is no guess for an unknown verb
+            if n_forms:
+                doubtful |= symbol or is_doubtful(scripts[script], word[0], n_forms[script])
+            if doubtful and not _was_seen(lexicon, places[i], script):
+                continue
             if lemma is not None and lemma not in row:
                 row.append(lemma)
                 kept.append(c)

@@ -92,6 +92,29 @@ def is_whole(script: str) -> bool:
     return script[0] == "="
 
 
+def is_doubtful(script: str, form: str, n_forms: int) -> bool:
+    """Return whether a script keeps too little of a form to make the lemma of one that it was not seen with.
+
+    It keeps one character, or was seen with one form (``n_forms``) and inserts more than it keeps, or with one or two
+    and inserts a beginning.
+
+    Examples
+    --------
+    >>> script = make_script("ist", "sein")
+    >>> is_doubtful(script, "weist", 1), apply_script(script, "weist")
+    (True, 'sewein')
+    >>> is_doubtful("l\\t\\t-o-k-o-n", "rokon", 9), is_doubtful("l\\t\\t-o-k-o-n", "lapokon", 9)
+    (True, False)
+    """
+    if is_whole(script):
+        return False
+    case, _, before, _, after = _parse(script)
+    edits = [operation for operation, _ in before + after]
+    kept, inserted = len(_CASES[case][0](form)) - edits.count("-"), edits.count("+")
+    beginning = sum(operation == "+" for operation, _ in before)
+    return kept < 2 < len(form) or (n_forms < 2 and inserted > kept + 1) or (n_forms < 3 and beginning > 1)
+
+
 @lru_cache(100_000)
 def _parse(script: str) -> tuple[str, int, list[tuple[str, str]], int, list[tuple[str, str]]]:
     """Return the case, and the edits of both ends, each after the number of characters that it reads.

@@ -27,7 +27,15 @@ from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwor
 from nonproj.tagging.network_learning import TagCorpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import chain_templates
-from nonproj.tagging.words import SMOOTHING, WORD_ATTRIBUTES, FormTable, make_words, outside, tables_of_folds
+from nonproj.tagging.words import (
+    SMOOTHING,
+    WORD_ATTRIBUTES,
+    FormTable,
+    is_symbol,
+    make_words,
+    outside,
+    tables_of_folds,
+)
 from nonproj.types import Sentence
 
 _CACHED_FORMS = 30_000
@@ -52,6 +60,9 @@ WITH_VECTORS = 2.0
 """Factor of the network's scores with word vectors, by which it knows more words than the chain does."""
 
 _NO_TAGS = np.empty(0, np.int32)
+
+OF_SYMBOLS = ("PUNCT", "SYM", "X")
+"""The UPOS of forms of unknown symbols only; a tag set without these has any."""
 
 _CANDIDATES = 8
 """Tags that a pretrained encoder allows for words that are unknown."""
@@ -143,6 +154,7 @@ class Tagger:
         self.margin = MARGIN / scale
         self.network, self.factor = network, _factor(network) * self.margin
         first = network.outside if network else _no_network(1)
+        self._of_symbols = np.array([i for i, tag in enumerate(tags.tags) if tag[0] in OF_SYMBOLS], np.int32)
         self._forms = PerThread(partial(FormCache, outside(self.table, SMOOTHING.limit, 1), first))
 
     def tag(self, keys: list[Any], lengths: list[int]) -> list[tuple[str, str, str]]:
@@ -217,12 +229,24 @@ class Tagger:
             allowed = [np.array(key.tags, np.int32) for key in keys]
             smoothing, threshold = SMOOTHING._replace(threshold=0.0), np.inf
         else:
+            symbols = self._unknown_symbols(keys)
             allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
+            allowed = [self._of_symbols if key in symbols else own for key, own in zip(keys, allowed, strict=True)]
             smoothing, threshold = SMOOTHING, _OWN * self.pruning.threshold
         made = make_words(self.lexicon, forms, self.tags, allowed, self.table, smoothing)
         scores = score_words(self.chain, made, self.weights)
         network = self.network.layers(forms) if self.network else _no_network(len(forms))
         return *_drop(made, scores, threshold), network
+
+    def _unknown_symbols(self, keys: list[Any]) -> set[str]:
+        """Return the forms of symbols of which the lexicon has none, such as emoji: see `OF_SYMBOLS`."""
+        forms = [key for key in keys if type(key) is str and is_symbol(key)]
+        if not forms:
+            return set()
+        parts = sorted({*forms, *"".join(forms)})
+        places = find_forms(self.lexicon, form_keys(parts))[:, 0].tolist()
+        known = {part for part, place in zip(parts, places, strict=True) if place >= 0}
+        return {form for form in forms if known.isdisjoint((form, *form))}
 
     @classmethod
     def fit(

@@ -59,6 +59,17 @@ class FormTable(NamedTuple):
     prior: np.ndarray
 
 
+def is_symbol(form: str) -> bool:
+    """Return whether a form has neither letters and digits nor an apostrophe, which stands for letters.
+
+    Examples
+    --------
+    >>> [is_symbol(form) for form in ("❤️", "…", ":-)", "C++", "’")]
+    [True, True, True, False, False]
+    """
+    return not any(character.isalnum() or character in "'’" for character in form)
+
+
 def form_atoms(forms: Sequence[str]) -> np.ndarray:
     """Return the hashes of the attributes of forms that depend on their text alone, int64[n, n_texts]."""
     return np.column_stack([hash_texts(forms), text_atoms(forms)]).astype(np.int64)

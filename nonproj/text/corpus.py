@@ -18,6 +18,9 @@ from nonproj.types import Sentence
 LINE = 80
 """Longest line of a paragraph."""
 
+LEAST_SHARE = 0.1
+"""Share of the sentences of a treebank with raw text that say so, at least; with ``# text``, all do."""
+
 
 class SurfaceToken(NamedTuple):
     """A token as it stands in the text.
@@ -95,8 +98,12 @@ def surface(sentence: Sentence) -> list[SurfaceToken]:
 
 
 def has_raw_text(sentences: Iterable[Sentence]) -> bool:
-    """Return whether a treebank says where its text has blanks, by ``SpaceAfter=No`` or comments ``# text``."""
-    return any("SpaceAfter=No" in line or _TEXT.match(line) for sentence in sentences for line in sentence.lines)
+    """Return whether a treebank says where its text has blanks, by ``SpaceAfter=No`` or comments ``# text``.
+
+    A smaller share of its sentences than `LEAST_SHARE` does not count: text that is joined by blanks would be learnt.
+    """
+    found = [any("SpaceAfter=No" in line or _TEXT.match(line) for line in sentence.lines) for sentence in sentences]
+    return any(found) and sum(found) >= LEAST_SHARE * len(found)
 
 
 def paragraphs(sentences: Iterable[Sentence]) -> list[list[list[SurfaceToken]]]:

@@ -17,10 +17,13 @@ import pytest
 from toy import treebank
 
 from nonproj.cli import common
-from nonproj.cli.main import main
+from nonproj.cli.main import main, parse_arguments
+from nonproj.cli.train import config_of
+from nonproj.components.continuing import continued_config
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
+from nonproj.options.sections import TreebankConfig
 from nonproj.pipeline.parser import BATCH
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -172,6 +175,32 @@ def test_files_of_the_configuration_belong_to_its_own_treebank(folder, tmp_path,
     assert main([*words, "--test", str(folder / "train.conll"), "--held-out", "0.1"]) == 0
     output, error = capsys.readouterr()
     assert "30 sentences" in output and "training on 27 sentences" in error and "held-out UAS" in error
+
+
+def test_a_named_treebank_replaces_the_files_of_the_configuration_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = {"partial": "misc", "name": "Mine", "licence": "free", "silver": "s", "silver_share": 2.0, "root": "multi"}
+    files = {"train": "other", "test": "other", "held_out": "other"}
+    Path("c.yaml").write_text(json.dumps({"treebank": kept | files}))
+    options = parse_arguments(["train", "mine.conllu", "--config", "c.yaml", "-o", "m"])
+    assert config_of(options).treebank == TreebankConfig(**kept)
+    model = Model(config_of(options), {}, {}, ["x"], {}, {})
+    assert continued_config(model).treebank == TreebankConfig(partial="misc", root="multi")
+
+
+def test_at_least_one_sentence_is_held_out_and_its_figures_are_shown(folder, tmp_path, capsys):
+    """Nine sentences, of which a tenth are less than one."""
+    few = tmp_path / "few.conll"
+    few.write_text("".join("".join(s.lines) + "\n" for s in list(conll.read(folder / "train.conll"))[:9]))
+    words = ["train", str(few), "-o", str(tmp_path / "m"), "--held-out", "0.1", "--epochs=2", "--parts=arc"]
+    words += [f"--set={name}.epochs=0" for name in ("tagger", "network", "segmenter")]
+    assert main([*words, "--set=features.bits=16"]) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "held-out UAS" in line]
+    assert [line[:8] for line in lines] == ["epoch 1:", "epoch 2:"]
+    assert "training on 8 sentences" in (tmp_path / "m.log").read_text()
+    few.write_text("".join(next(iter(conll.read(few))).lines))
+    assert main(words) == 2
+    assert capsys.readouterr().err == "nonproj: treebank.held_out: there is one sentence only, to learn from\n"
 
 
 def test_built_in_configurations():

@@ -76,6 +76,8 @@ def test_a_message_gets_a_line_of_its_own(clock):
     assert stream.getvalue() == ""
     shown.emit(logging.makeLogRecord({"levelno": logging.WARNING}))
     assert stream.getvalue() == "\r\033[K"
+    shown.emit(logging.makeLogRecord({"levelno": logging.INFO, "msg": "epoch 1: LAS 80.00", "evaluated": True}))
+    assert stream.getvalue().endswith("\r\033[Kepoch 1: LAS 80.00\n")
 
 
 def test_elsewhere_there_is_a_line_for_each_component(clock):

@@ -9,11 +9,15 @@ import toy
 from models import context_of
 
 from nonproj.cli.main import main
+from nonproj.components.preparation import has_several_roots, projectivity
 from nonproj.components.trainer import train
 from nonproj.dual.decoding import DualOptions
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
+from nonproj.io.columns import filled_columns
+from nonproj.io.conll import UPOS, XPOS
 from nonproj.io.copies import with_rows
+from nonproj.learning.label_numbers import label_set
 from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.model.model import Model
@@ -26,7 +30,8 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates
-from nonproj.scoring.vocabulary import TokenEncoder
+from nonproj.scoring.vocabulary import TokenEncoder, prefer_coarse
+from nonproj.text.corpus import has_raw_text
 from nonproj.trees.marginals import marginals
 
 SMALL = toy.QUICK | {
@@ -213,13 +218,46 @@ def test_sentences_without_heads_and_no_sentences_are_errors():
         train([], small())
 
 
+def with_two_roots(sentences, chosen):
+    """The sentences, some of them with another root beside the first."""
+    for i in chosen:
+        tree = sentences[i].tree
+        tree[next(m for m in range(1, len(tree)) if tree[m] != 0)] = 0
+    return sentences
+
+
+def test_wrong_roots_of_few_sentences_are_left_out(caplog):
+    """At least five sentences, and 0.2 % of all, have several roots on purpose."""
+    caplog.set_level(logging.INFO, "nonproj")
+    sentences = with_two_roots(toy.sentences(12), (0, 3))
+    model = train(sentences, plain(parts="arc"))
+    assert (model.meta["multi_root"], model.meta["sentences"]) == (False, 10)
+    first, other = (sentences[i].line + np.flatnonzero(sentences[i].heads == 0)[1] for i in (0, 3))
+    left_out = f"2 of 12 sentences need several roots, and are left out (treebank.root); lines {first}, {other}"
+    assert f"<stream>: {left_out}" in caplog.messages
+    enough = with_two_roots(toy.sentences(12), range(5))
+    assert has_several_roots(enough, plain(), None)
+    assert "5 of 12 sentences have several roots: trees may have several" in caplog.messages
+    assert not has_several_roots([*enough, *250 * toy.sentences(10)], plain(), None)
+
+
+def test_one_sentence_of_many_does_not_decide_what_is_learnt():
+    """A label, a lemma, a word without a tag, or where blanks are."""
+
+    def word(columns):
+        return toy.read("\t".join(columns.split()) + "\n\n")[0]
+
+    odd, bare = word("1 a x _ m _ 0 y _ SpaceAfter=No"), [word(f"1 a _ N n{i % 90} _ 0 _ _ _") for i in range(1000)]
+    assert label_set(bare) == label_set([*bare, odd]) == ["_"]
+    assert filled_columns(bare) == filled_columns([*bare, odd]) == [UPOS, XPOS]
+    assert prefer_coarse(bare) and prefer_coarse([*bare, odd])
+    assert has_raw_text([odd]) and not has_raw_text([*bare, odd])
+
+
 def test_roots_are_as_in_the_training_data():
     sentences = toy.sentences(12)
     assert not train(sentences, plain()).meta["multi_root"]
-    two = toy.sentences(12)
-    other = next(m for m in range(1, len(two[0]) + 1) if two[0].tree[m] != 0)
-    two[0].tree[other] = 0
-    assert train(two, plain()).meta["multi_root"]
+    assert train(with_two_roots(toy.sentences(12), range(5)), plain()).meta["multi_root"]
     assert train(sentences, plain(treebank__root="multi")).meta["multi_root"]
     parser = Parser(train(sentences, plain()))
     assert all((parser.parse(s).decoded.heads == 0).sum() == 1 for s in sentences)
@@ -240,6 +278,14 @@ def test_trees_are_projective_if_next_to_no_training_arcs_cross():
     assert Parser(model, dataclasses.replace(model.config.decoding, projective=True)).options.projective
     del model.meta["projective"]  # as in models of before
     assert not Parser(model).options.projective
+
+
+def test_few_crossing_arcs_make_no_tree_non_projective():
+    """At least ten arcs, in five sentences: fewer, or those of one sentence with wrong heads, may be mistakes."""
+    crossing = [sentence for sentence in toy.sentences(60) if nonprojective(sentence.heads).sum() == 1]
+    assert projectivity(crossing[:9])[1] and not projectivity(crossing[:10])[1]
+    shuffled = toy.read("".join(f"{m}\ta\t_\tN\tN\t_\t{max(m - 20, 0)}\tx\t_\t_\n" for m in range(1, 41)) + "\n")
+    assert nonprojective(shuffled[0].heads).sum() >= 10 and projectivity(shuffled)[1]
 
 
 def test_the_training_decoder_finds_projective_trees_however_much_is_pruned():

@@ -14,7 +14,7 @@ from instances import seeds
 from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_features, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
-from nonproj.components.preparation import nonprojective_share
+from nonproj.components.preparation import projectivity
 from nonproj.components.trainer import train
 from nonproj.dual.options import DualOptions
 from nonproj.errors import DataError, ModelError
@@ -318,7 +318,7 @@ NONE = """
     ("text", "changes", "message"),
     [
         (CYCLE, {}, "<stream>:1: the given heads form a cycle: 1 <- 2 <- 1"),
-        (TWO_ROOTS, {"treebank__root": "single"}, "<stream>:3: words 1 and 3 both have the head 0"),
+        (TWO_ROOTS, {"treebank__root": "single"}, "<stream>:3: all sentences need several roots"),
         (FORBIDDEN, {"treebank__partial": "misc"}, "<stream>:1: no tree obeys the given and forbidden heads"),
         (NONE, {}, "<stream>:1: HEAD is absent for all words of all sentences"),
         (NONE, {"treebank__partial": "misc"}, "<stream>:1: Head= in MISC is absent for all words"),
@@ -331,6 +331,22 @@ def test_impossible_annotation_is_an_error_with_its_line(text, changes, message)
     assert str(raised.value).startswith(message)
 
 
+def test_sentences_that_one_root_cannot_reach_are_left_out(caplog):
+    """Whole and partial trees with two roots, and a partial one in which two words have no other possible head."""
+    whole = TWO_ROOTS.replace("2 b _ N N _ _ _", "2 b _ N N _ 1 x")
+    other = """
+1 a _ N N _ _ _ _ NotHead=2
+2 b _ N N _ _ _ _ NotHead=1|NotHead=3
+3 c _ N N _ _ _ _ Head=1
+"""
+    for text, source in ((TWO_ROOTS, "head"), (whole, "head"), (other, "misc")):
+        good = toy.sentences(6) if source == "head" else read(6 * "1 a _ N N _ _ _ _ Head=0|Deprel=x\n\n")
+        model = train([*good, *read(text)], small(parts="arc", treebank__partial=source, treebank__root="single"))
+        assert model.meta["sentences"] == 6
+        assert "1 of 7 sentences need several roots" in caplog.messages[-1]
+        caplog.clear()
+
+
 def test_decisions_in_misc_are_given_and_nothing_else():
     text = """
 1 a _ N N _ 3 x _ Head=2|Deprel=y
@@ -340,7 +356,7 @@ def test_decisions_in_misc_are_given_and_nothing_else():
     sentence = with_given(read(text)[0], "misc")
     assert sentence.tree.tolist() == [-1, 2, -1, -1] and sentence.labels == ["y", "_", "_"]
     assert [line.split("\t")[6] for line in sentence.lines] == ["2", "_", "_"]
-    allowed = allowed_by([sentence], "misc", False)[0]
+    allowed = allowed_by([sentence], "misc")[0]
     assert not allowed[1, 2] and allowed[0, 2] and allowed[:, 1].tolist() == [False, False, True, False]
 
 
@@ -353,4 +369,4 @@ def test_the_log_says_what_is_given(caplog):
 def test_crossing_arcs_of_partial_trees_are_counted():
     crossing = np.array([-1, 3, 4, -1, -1], np.int32)
     sentence = dataclasses.replace(read(TWO_ROOTS)[0], tree=crossing)
-    assert nonprojective_share([sentence]) == 0.5
+    assert projectivity([sentence]) == (0.5, True)

@@ -8,7 +8,7 @@ from problems import draw_arcs_of_words, draw_tree
 from toy import draw_sentence
 
 from nonproj.io.batches import groups
-from nonproj.model.model import LABEL_LINES, Model
+from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.batch import join, join_words
@@ -29,6 +29,7 @@ def draw(seed, files=FILES, lines=False):
     if lines:
         size = 5 + len(encoder.vocabularies["pos"])
         weights[LABEL_LINES] = rng.integers(0, 4, (size, size, 2)).astype(np.int32)
+        weights[LABEL_PLACES] = np.maximum(rng.integers(0, 2, (2, LABELS)), np.eye(2, LABELS)).astype(np.uint8)
     meta = {"scale": {"parser": 0.25, "pruner": 0.125, "labeler": 0.5}}
     parser = Parser(Model(Config(), encoder.vocabularies, files, [f"l{i}" for i in range(LABELS)], weights, meta))
     arcs = [draw_arcs_of_words(rng, len(sentence), True) for sentence in sentences]
@@ -63,7 +64,7 @@ def test_scores_of_a_batch_are_those_of_its_sentences(seed, lines):
 @pytest.mark.parametrize("files", [FILES, load_templates(pairs=True), load_templates(labelled=True)])
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_of_a_batch_are_those_of_its_sentences(seed, files):
-    parser, _, tokens, _, trees, demanded = draw(seed, files)
+    parser, _, tokens, _, trees, demanded = draw(seed, files, lines=seed > 1)
     batch = join(tokens)
     found = parser.labeler.label(batch, trees, None, join_words(demanded, batch))
     for (labels, margins), own, heads, wanted in zip(found, tokens, trees, demanded, strict=True):
@@ -74,7 +75,7 @@ def test_labels_of_a_batch_are_those_of_its_sentences(seed, files):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_label_scores_that_are_known_are_not_computed_again(seed):
-    parser, _, tokens, arcs, _, _ = draw(seed)
+    parser, _, tokens, arcs, _, _ = draw(seed, lines=seed > 1)
     batch = join(tokens)
     scored, known = parser.score_batch(batch, arcs)
     trees = [parser.decode(*each).tree for each in scored]

@@ -21,7 +21,7 @@ from toy import draw_sentence
 from nonproj.components.trainer import train
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
-from nonproj.learning.label_numbers import arrange_labels, arranged, line_table
+from nonproj.learning.label_numbers import arrange_labels, arranged, label_places, line_table
 from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -102,6 +102,8 @@ def test_an_arc_scores_with_its_best_label_or_the_one_demanded(seed, name):
 @pytest.mark.parametrize("demanded", [None, {2: 1, 3: 0}])
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
+    """Of those whose roots, and whose other words, have labels that they can have, unless others are demanded."""
+    places = np.array([[0, 1, 1], [1, 0, 1]], np.uint8)
     for seed in range(3):
         perceptron, example, sentence, vocabularies = draw(seed, name, 3)
         model = Model(
@@ -109,7 +111,12 @@ def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
             vocabularies,
             load_templates(parts=example.parts.names, labelled=True),
             ["a", "b", "c"],
-            {"parser": perceptron.weights, "pruner": np.zeros(64, np.float32), "labeler": np.zeros(4096, np.float32)},
+            {
+                "parser": perceptron.weights,
+                "pruner": np.zeros(64, np.float32),
+                "labeler": np.zeros(4096, np.float32),
+                "label_places": places,
+            },
             {},
         )
         parser = Parser(model)
@@ -125,7 +132,10 @@ def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
                 for m in range(1, 4)
             )
             for heads, labels in naive_trees.labelled_trees(3, LABELS)
-            if all(labels[word - 1] == label for word, label in (demanded or {}).items())
+            if all(
+                label == demanded[m] if demanded and m in demanded else places[int(heads[m] == 0), label]
+                for m, label in enumerate(labels, 1)
+            )
         )
         [scored], _ = parser.scorer.score_batch(join([example.tokens]), [parts], perceptron.weights, 1.0, demanded)
         decoded = parser.decode(parts, scored)
@@ -133,6 +143,10 @@ def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
         assert decoded.certified or name == "third"  # where a short search can leave a gap
         if decoded.certified:
             assert decoded.score == pytest.approx(best, abs=1e-6)
+        labels = parser.label_arcs(example.tokens, decoded.tree, demanded)[0].tolist()
+        assert all(
+            m in (demanded or {}) or places[int(decoded.tree[m] == 0), label] for m, label in enumerate(labels, 1)
+        )
 
 
 @pytest.mark.parametrize("label_margin", [0.0, 3.0])
@@ -215,6 +229,29 @@ def test_all_arcs_and_the_k_best_trees_have_the_same_scores(model):
     assert all(each.decoded.score <= best.decoded.score for each in several.others)
 
 
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_root_has_a_label_of_roots_whatever_it_is(model, joint):
+    """A full stop alone, which training has only below verbs; but a label that is demanded wins."""
+    if not joint:
+        model = train(toy.sentences(20), Config().with_overrides(SMALL | {"labeler.joint": False}))
+    assert model.weights["label_places"].tolist()[1] == [int(label == "root") for label in model.labels]
+    rows = [["1", ".", ".", "PUNCT", "PUNCT", "_", "_", "_", "_", "Deprel=punct"]]
+    assert Parser(model).parse(Sentence(rows)).labels == ["root"]
+    demanding = dataclasses.replace(model.config.decoding, constraints="misc")
+    assert Parser(model, demanding).parse(Sentence(rows)).labels == ["punct"]
+
+
+def test_labels_of_roots_are_those_of_more_than_mistakes():
+    """At least half of the words with a label, or five of them and 0.2 %."""
+    heads, labels = np.repeat([0, 1], [100, 3000]), np.repeat([0, 1], [100, 3000])
+    heads[:5], heads[100:105] = 1, 0
+    trees = [np.array([-1, 0, head]) for head in heads]
+    found = label_places(trees, [np.array([2, label]) for label in labels], 3, np.zeros((2, 0), np.uint8))
+    assert found.tolist() == [[1, 1, 0], [1, 0, 1]], "5 of 100, 5 of 3,000"
+    after = label_places(trees[:4], [np.array([2, 0])] * 4, 4, found)
+    assert after.tolist() == [[1, 1, 0, 1], [1, 0, 1, 1]]
+
+
 def test_one_label_is_not_scored():
     sentences = toy.sentences(8)
     for sentence in sentences:
@@ -290,4 +327,12 @@ def test_lines_that_do_not_fit_the_tags_are_refused(model, shape):
     bad = table.astype(np.int64) if shape is None else np.zeros(shape, np.int32)
     forged = dataclasses.replace(model, weights=model.weights | {"label_lines": bad})
     with pytest.raises(ModelError, match="the lines of labels do not fit the tags"):
+        Model.from_bytes(forged.to_bytes())
+
+
+@pytest.mark.parametrize("bad", [np.ones((2, 3), np.uint8), np.ones((2, 7), np.int32), np.zeros((2, 7), np.uint8)])
+def test_places_that_do_not_fit_the_labels_are_refused(model, bad):
+    assert len(model.labels) == 7
+    forged = dataclasses.replace(model, weights=model.weights | {"label_places": bad})
+    with pytest.raises(ModelError, match="the places of labels do not fit the labels"):
         Model.from_bytes(forged.to_bytes())

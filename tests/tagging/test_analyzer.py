@@ -15,6 +15,7 @@ from nonproj.components.base import FitContext, jackknife
 from nonproj.components.tagger import TaggerComponent
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io import conll
+from nonproj.io.objects import from_words
 from nonproj.linear.state import load
 from nonproj.options.config import Config
 from nonproj.options.sections import TaggerConfig
@@ -116,6 +117,23 @@ def test_lemmas_that_replace_the_form_are_for_the_forms_they_were_seen_with():
     analyzer = Analyzer.fit(small_treebank([*copula, ("dike", "kirin"), ("dibe", "dibe")]), SMALL)
     words = [(form, "V", "_", "_") for form in ("e", "Ye", "IN", "dike", "tê", "xwe", "kete")]
     assert analyzer.lemmatizer.lemmas(words) == ["bûn", "bûn", "bûn", "kirin", "tê", "xwe", "kete"]
+
+
+def test_scripts_that_keep_little_are_for_the_forms_they_were_seen_with():
+    """Scripts of one form that insert more than they keep, or a beginning; and those that leave one letter."""
+    words = [("ist", "sein"), *((f"{stem}okon", stem) for stem in ("lap", "nap", "kar", "fej", "haz", "ker"))]
+    lemmatizer = Analyzer.fit(small_treebank(words), SMALL).lemmatizer
+    made = lemmatizer.lemmas([(form, "V", "_", "_") for form in ("ist", "weist", "falokon", "rokon", "❤")])
+    assert made == ["sein", "weist", "fal", "rokon", "❤"]
+
+
+def test_unknown_symbols_have_a_tag_of_symbols():
+    rows = [
+        ["1", *row, "_", "_", "_", "_", "_", "_"]
+        for row in (("a-", "a", "AUX"), ("x", "x", "NOUN"), (".", ".", "PUNCT"))
+    ]
+    found = Analyzer.fit([Sentence(rows)] * 9, SMALL).annotate([from_words(["😀", "❤️", ".", "b-"])])[0]
+    assert [row[2:4] for row in found][:3] == [["😀", "PUNCT"], ["❤️", "PUNCT"], [".", "PUNCT"]]
 
 
 def test_a_treebank_of_twenty_sentences_knows_its_own_words():

@@ -16,7 +16,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.scoring.batch import Batch, join, join_rows
 from nonproj.scoring.hashing import WordHashes, hash_tokens
-from nonproj.scoring.labels import best_label_scores, label_scores
+from nonproj.scoring.labels import best_label_scores
 from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
 from nonproj.scoring.vocabulary import OF_SENTENCE, PADDING, TokenEncoder, Tokens
@@ -149,11 +149,9 @@ def _best_labels(
     demanded: Mapping[int, int] | None,
 ) -> np.ndarray:
     """Return the score of each arc's best or demanded label, unscaled, float64[A]."""
-    modifier = words.word[arcs.nodes[:, 1]]
-    lines = scorer.lines.of(words.own, arcs.nodes) if scorer.lines else None
-    if demanded and lines is not None:
-        lines = np.where(np.isin(modifier, list(demanded)), np.int32(-1), lines)
-    return best_label_scores(label_scores(hashed, arcs, scorer.n_labels, weights, lines), modifier, demanded)
+    known = demanded or {}
+    own = {tagged: known[word] for tagged, word in enumerate(words.word.tolist()) if word in known}
+    return best_label_scores(scorer.of_labels(words.own, hashed, arcs, weights, own), arcs.nodes[:, 1], own)
 
 
 def joint_rows(space: JointSpace, parts: PartSpace, number: int) -> PartRows:

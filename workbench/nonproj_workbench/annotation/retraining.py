@@ -139,7 +139,7 @@ class Retraining:
         training.write_text(others + "".join(texts), encoding="utf-8", newline="")
         command = python("-m", "nonproj", "train", str(training), "-o", self.output, "-q")
         if self.start_model:
-            command += ["--from", self.start_model]
+            command += ["--from", self.start_model, "--set", "treebank.partial=head"]
         elif self.config is not None:
             values = dataclasses.replace(self.config, treebank=TreebankConfig(root=self.config.treebank.root))
             config.write_text(yaml.safe_dump(values.as_dict()), encoding="utf-8")

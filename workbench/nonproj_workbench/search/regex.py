@@ -1,7 +1,7 @@
 """Regular expressions that match in bounded time.
 
-An expression is parsed, checked and translated to one of `re`, which backtracks; so expressions that might take too long
-are refused: the number of ways in which an expression can match a text bounds the steps.
+An expression is parsed, checked and translated to one of `re`, which backtracks.  So expressions that might take too
+long are refused: the number of ways in which an expression can match a text bounds the steps.
 """
 
 from __future__ import annotations

@@ -1,0 +1,28 @@
+"""The columns that a treebank fills, and the share below which a property of its sentences is taken for a mistake."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from nonproj.io.conll import FEATS, LEMMA
+from nonproj.types import Sentence
+
+MISTAKES = 0.002
+"""What a smaller share of the words or sentences has, such as a lemma, is no property of the treebank."""
+
+
+def filled_columns(sentences: Iterable[Sentence]) -> list[int]:
+    """Return which of the columns LEMMA to FEATS have values, for more words than by mistake.
+
+    Examples
+    --------
+    >>> rows = [["1", "Hunde", "_", "N", *"______"]] * 999 + [["1", "Hunde", "hund", "N", *"______"]]
+    >>> filled_columns([Sentence(rows)])
+    [3]
+    """
+    words, counts = 0, Counter[int]()
+    for sentence in sentences:
+        words += len(sentence)
+        counts.update(column for row in sentence.rows for column in range(LEMMA, FEATS + 1) if row[column] != "_")
+    return sorted(column for column, count in counts.items() if count >= MISTAKES * words)
