@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from nonproj.components.base import Component, FitContext, StoredState
-from nonproj.kernels.threads import one_thread
 from nonproj.learning.network import ArcExample, NetworkLearner, extended_network
 from nonproj.learning.training_data import LazyList, TrainingData
 from nonproj.linear.optimisers import run_epochs
@@ -61,9 +60,8 @@ class NetworkComponent(Component):
             loss, wrong = learner.epoch(examples, context.progress(order, f"{title} {epoch + 1}"))
             return f"loss {loss:.4f} a word, {wrong} wrong heads"
 
-        with one_thread:  # on some processors, sums of products depend on the number of threads
-            run_epochs(title, epochs, run)
-            return StoredState(*learner.network(*factors).state(learner.names))
+        run_epochs(title, epochs, run)
+        return StoredState(*learner.network(*factors).state(learner.names))
 
     @classmethod
     def resume(cls, saved: Model, context: FitContext) -> StoredState | None:

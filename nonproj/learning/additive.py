@@ -19,14 +19,20 @@ KNOTS = 8
 MIN_COUNT = 30
 """Labels and tags that occur less often add nothing."""
 
-STRENGTH = {"heads": 0.05, "labels": 0.05, "trees": 0.3}
+STRENGTH = 0.05
 """The inverse of the strength of regularisation, as scikit-learn's ``C``."""
+
+FOLDS = 5
+"""Folds of the examples on which log-odds are calibrated."""
 
 
 def fit_additive(
-    features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float
+    features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float = STRENGTH
 ) -> AdditiveModel:
     """Fit an additive model by logistic regression.
+
+    Regularisation makes log-odds too small, the more so the fewer the examples.  So they are multiplied and moved such
+    that they are calibrated on examples that have not been learnt from.
 
     Parameters
     ----------
@@ -44,23 +50,53 @@ def fit_additive(
     >>> bool((np.diff(model.values[0]) > 0.0).all()), model.labels.tolist()
     (True, [0.0])
     """
-    from sklearn.linear_model import LogisticRegression  # takes a second to import
-    from threadpoolctl import threadpool_limits
-
     knots = np.stack([_knots(column) for column in features.T])
     sizes = [KNOTS] * len(knots) + [int(numbers.max(initial=-1)) + 1 for numbers in categories]
     if right.all() or not right.any():
         coefficients, bias = np.zeros(sum(sizes)), np.log(right.sum() + 0.5) - np.log((~right).sum() + 0.5)
     else:
-        model = LogisticRegression(C=strength, solver="newton-cholesky", max_iter=100)
-        with threadpool_limits(1):
-            model.fit(_design(features, categories, knots, sizes), right)
-        coefficients, bias = model.coef_[0], model.intercept_[0]
+        coefficients, bias = _regression(_design(features, categories, knots, sizes), right, strength)
     parts = np.split(coefficients, np.cumsum(sizes)[:-1])
     for places, own in zip(knots, parts, strict=False):
         own[places == places[-1]] = own[places == places[-1]][0]
     labels, tags = [*parts[len(knots) :], np.zeros(1), np.zeros(1)][:2]
     return AdditiveModel(knots, np.stack(parts[: len(knots)]), labels, tags, np.array([bias]))
+
+
+def _regression(design: np.ndarray, right: np.ndarray, strength: float) -> tuple[np.ndarray, float]:
+    """Return calibrated coefficients and bias.
+
+    Their last digits depend on the processor, and are left out: a hundred thousandth changes no probability.
+    """
+    from sklearn.linear_model import LogisticRegression  # takes a second to import
+    from sklearn.model_selection import cross_val_predict
+    from threadpoolctl import threadpool_limits
+
+    model = LogisticRegression(C=strength, solver="newton-cholesky", max_iter=100)
+    slope, move = 1.0, 0.0
+    with threadpool_limits(1):
+        model.fit(design, right)
+        if min(right.sum(), (~right).sum()) >= FOLDS:
+            odds = cross_val_predict(model, design, right, cv=FOLDS, method="decision_function")
+            slope, move = _calibration(odds, right)
+    return (slope * model.coef_[0]).round(5), (slope * model.intercept_[0] + move).round(5)
+
+
+def _calibration(odds: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return by what log-odds are multiplied, and what is then added: by Newton's method, near 1 and 0 if in doubt.
+
+    Examples
+    --------
+    >>> _calibration(np.repeat([-1.0, 1.0], 1000), np.arange(2000) % 1000 < np.repeat([100, 900], 1000)).tolist()
+    [2.196, 0.0]
+    """
+    columns, start = np.stack([odds, np.ones_like(odds)]), np.array([1.0, 0.0])
+    weights = start
+    for _ in range(20):
+        p = 1.0 / (1.0 + np.exp(-weights @ columns))
+        gradient, curvature = columns @ (right - p) + start - weights, (columns * p * (1.0 - p)) @ columns.T + np.eye(2)
+        weights = weights + np.linalg.solve(curvature, gradient)
+    return weights.round(3)
 
 
 def _design(features: np.ndarray, categories: tuple[Any, ...], knots: np.ndarray, sizes: list[int]) -> np.ndarray:
@@ -140,14 +176,31 @@ def fit_models(outcomes: Sequence[GradedSentence]) -> ConfidenceModels:
     kind = outcomes[0].evidence.kind
     features, *categories = (np.concatenate([o.evidence[k] for o in outcomes]) for k in range(3))
     right, labelled = (np.concatenate([o[k] for o in outcomes]) for k in (1, 2))
-    heads = fit_additive(features, tuple(categories), right, STRENGTH["heads"])
+    heads = fit_additive(features, tuple(categories), right)
     among = features[right], tuple(numbers[right] for numbers in categories)
-    labels = fit_additive(*among, labelled[right], STRENGTH["labels"])
+    labels = fit_additive(*among, labelled[right])
     unknown = AdditiveModel(np.zeros((len(TREE_FEATURES), 1)), np.zeros((len(TREE_FEATURES), 1)), *np.zeros((3, 1)))
     classifier = Classifier(0.0, **{kind: ConfidenceModels(heads, labels, unknown)})
     rows = np.array([_summary(classifier.confidence(outcome.evidence)) for outcome in outcomes])
-    trees = fit_additive(rows, (), np.array([outcome.tree for outcome in outcomes]), STRENGTH["trees"])
-    return ConfidenceModels(heads, labels, trees)
+    return ConfidenceModels(heads, labels, _tree_model(rows, np.array([outcome.tree for outcome in outcomes])))
+
+
+def _tree_model(features: np.ndarray, right: np.ndarray) -> AdditiveModel:
+    """Return the model of trees: the log-odds that all heads are right, if they are independent, calibrated.
+
+    There are few trees.  Functions of the other `TREE_FEATURES` would not rank them better, and need more.
+    """
+    slope, bias = _calibration(_odds_of_all(features[:, 0]), right)
+    knots = np.stack([_knots(column) for column in features.T])
+    values = np.zeros_like(knots)
+    values[0] = (slope * _odds_of_all(knots[0])).round(5)
+    return AdditiveModel(knots, values, np.zeros(1), np.zeros(1), np.array([bias]))
+
+
+def _odds_of_all(feature: np.ndarray) -> np.ndarray:
+    """Return the log-odds of a product of probabilities, given the first of the `TREE_FEATURES`."""
+    doubt = np.exp(feature)
+    return -doubt - np.log(-np.expm1(-doubt))
 
 
 def _summary(confidence: Confidence) -> tuple[float, float, float]:

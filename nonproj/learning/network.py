@@ -20,6 +20,8 @@ from nonproj.linear.optimisers import LaterMean
 from nonproj.linear.state import State
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.networks.context_learning import ContextLayers, ContextSteps, rounded_context
+from nonproj.networks.exponentials import exponentials
+from nonproj.networks.products import product
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
 from nonproj.networks.training import Dropout, HiddenGradient, HiddenLayers, NetworkInputs, draw_units, softmax_loss
@@ -233,14 +235,14 @@ class NetworkLearner:
         _, between, positions, output, labels = self.weights
         more = np.concatenate([between[self._tags(batch.tokens)], positions])
         layer, passed = self.layers.forward(inputs, dropout, more)
-        loss, wrong, delta = head_loss(batch, layer @ output)
+        loss, wrong, delta = head_loss(batch, (layer * output).sum(axis=1))
         of_layer, of_labels = delta[:, None] * output, np.zeros_like(labels)
         if len(labels) > 1:
             chosen = layer[batch.gold]
-            more_loss, _, of_scores = softmax_loss(chosen @ labels.T, batch.labels)
-            loss, of_labels = loss + more_loss, of_scores.T @ chosen
-            of_layer[batch.gold] += of_scores @ labels
-        return loss, wrong, (self.layers.backward(of_layer, passed), delta @ layer, of_labels)
+            more_loss, _, of_scores = softmax_loss(product(chosen, labels.T), batch.labels)
+            loss, of_labels = loss + more_loss, product(of_scores.T, chosen)
+            of_layer[batch.gold] += product(of_scores, labels)
+        return loss, wrong, (self.layers.backward(of_layer, passed), product(delta[None], layer)[0], of_labels)
 
     def _tags(self, tokens: Batch) -> np.ndarray:
         """Return the row of each word in the table of tags between head and modifier."""
@@ -254,7 +256,8 @@ class NetworkLearner:
         self._mean.apply()
         (words, *others), index, layers = self.weights, self.index, self.layers
         if layers.projection:
-            rows, begin = layers.projection.table @ layers.projection.matrix, self.columns.start[self._vector] + FIRST
+            begin = self.columns.start[self._vector] + FIRST
+            rows = product(layers.projection.table, layers.projection.matrix)
             index = index.copy()
             index[begin : begin + len(rows)] = len(words) + np.arange(len(rows))
             words = np.concatenate([words, rows])
@@ -312,7 +315,7 @@ def head_loss(batch: ArcBatch, scores: np.ndarray) -> tuple[float, int, np.ndarr
     first, gold = batch.first, batch.gold
     sizes = np.diff(first, append=len(scores))
     scores = scores - np.repeat(np.maximum.reduceat(scores, first), sizes)
-    odds = np.exp(scores)
+    odds = exponentials(scores)
     total = np.repeat(np.add.reduceat(odds, first), sizes)
     loss, wrong = float((np.log(total[gold]) - scores[gold]).sum()), int(np.count_nonzero(scores[gold]))
     delta = np.where(batch.given, -odds / total, np.float32(0.0))

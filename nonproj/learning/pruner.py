@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import adagrad_step
+from nonproj.linear.optimisers import adagrad_step, rounded_gradient
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.hashing import Places, WordHashes, hash_tokens, make_places
@@ -90,6 +90,6 @@ def _adagrad(listed: Places, gradient: Float64s, learning_rate: float, weights: 
     """Move the weights at each part's places."""
     start, places = listed
     for p in range(gradient.shape[0]):
-        g = gradient[p]
+        g = rounded_gradient(gradient[p])
         for i in range(start[p], start[p + 1]):
             adagrad_step(weights, squares, places[i], g, learning_rate)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import LaterMean, adagrad_step
+from nonproj.linear.optimisers import LaterMean, adagrad_step, rounded_gradient
 from nonproj.types import Float32s, Int32s, Uint8s
 
 
@@ -42,19 +42,17 @@ def _epoch(
     rate: float,
     weights: Float32s,
     squares: Float32s,
-) -> float:
-    """Go through the examples once; return the sum of their losses."""
-    loss = 0.0
+) -> None:
+    """Go through the examples once."""
     for k in range(len(order)):
         row, target = rows[order[k]], gold[order[k]]
         score = 0.0
         for j in range(len(row)):
             score += weights[row[j]]
         probability = 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
-        loss -= math.log(max(probability if target else 1.0 - probability, 1e-12))
+        gradient = rounded_gradient(target - probability)
         for j in range(len(row)):
-            adagrad_step(weights, squares, row[j], target - probability, rate)
-    return loss
+            adagrad_step(weights, squares, row[j], gradient, rate)
 
 
 def fit(

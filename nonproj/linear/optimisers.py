@@ -116,6 +116,12 @@ def root_of_squares(squares: Float32s, place: int | np.uint32, square: float | n
 
 
 @kernel
+def rounded_gradient(gradient: float | np.float64) -> float:
+    """Return a multiple of 2^-24: the last bits of exponentials and logarithms depend on the processor."""
+    return np.rint(gradient * 16777216.0) / 16777216.0
+
+
+@kernel
 def adagrad_step(
     weights: Float32s, squares: Float32s, place: int | np.uint32, gradient: float | np.float64, rate: float
 ) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.optimisers import Adam
 from nonproj.networks.context import LARGEST, LEAST, ContextWeights, Sentences, neighbours, run_layer, slope
+from nonproj.networks.products import product
 from nonproj.networks.rows import draw_weights
 from nonproj.types import Float32s, Int32s
 
@@ -91,25 +92,25 @@ class ContextLayers:
         passed = ContextPass(sentences, [], [], [], [], factors, vectors)
         for layer in range(self._layers):
             inputs = _windows(vectors * factors[layer], sentences)
-            products = inputs @ self.tables[layer] + self.tables[self._layers + layer]
+            products = product(inputs, self.tables[layer]) + self.tables[self._layers + layer]
             gates, cells, added = run_layer(products, sentences)
             vectors = vectors + added
             for kept, new in zip(passed[1:5], (inputs, products, gates, cells), strict=True):
                 kept.append(new)
-        return vectors @ self.tables[-1], passed._replace(vectors=vectors)
+        return product(vectors, self.tables[-1]), passed._replace(vectors=vectors)
 
     def backward(self, gradient: np.ndarray, passed: ContextPass) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the gradients of the vectors, float32[N, E], and of the tables, given that of the sums."""
-        of_vectors, of_hidden, of_bias = gradient @ self.tables[-1].T, list[np.ndarray](), list[np.ndarray]()
+        of_vectors, of_hidden, of_bias = product(gradient, self.tables[-1].T), list[np.ndarray](), list[np.ndarray]()
         for layer in reversed(range(self._layers)):
             products = passed.products[layer]
             back = np.zeros_like(products)
             _differentiate(of_vectors, *passed.sentences, products, passed.gates[layer], passed.cells[layer], back)
-            of_hidden.append(passed.inputs[layer].T @ back)
+            of_hidden.append(product(passed.inputs[layer].T, back))
             of_bias.append(back.sum(axis=0))
-            of_inputs = _add_windows(back @ self.tables[layer].T, passed.sentences)
+            of_inputs = _add_windows(product(back, self.tables[layer].T), passed.sentences)
             of_vectors = of_vectors + of_inputs * passed.factors[layer]
-        return of_vectors, [*of_hidden[::-1], *of_bias[::-1], passed.vectors.T @ gradient]
+        return of_vectors, [*of_hidden[::-1], *of_bias[::-1], product(passed.vectors.T, gradient)]
 
 
 class ContextSteps:

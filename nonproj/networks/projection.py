@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonproj.networks.products import product
 from nonproj.networks.rows import AdaGrad, draw_weights
 
 _DEVIATION = 0.03
@@ -36,7 +37,7 @@ class Projection:
     def add(self, numbers: np.ndarray, sums: np.ndarray) -> None:
         """Add the row of each word, -1 for one without a vector, to its sum, float32[n, width]."""
         chosen = np.flatnonzero(numbers >= 0)
-        sums[chosen] += self.table[numbers[chosen]] @ self.matrix
+        sums[chosen] += product(self.table[numbers[chosen]], self.matrix)
 
     def step(self, numbers: np.ndarray, gradient: np.ndarray, rate: float) -> None:
         """Make a step of AdaGrad, given the gradients of the sums."""
@@ -45,5 +46,4 @@ class Projection:
     def gradient(self, numbers: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return the gradient of the matrix, given those of the sums."""
         chosen = np.flatnonzero(numbers >= 0)
-        found: np.ndarray = self.table[numbers[chosen]].T @ gradient[chosen]
-        return found
+        return product(self.table[numbers[chosen]].T, gradient[chosen])

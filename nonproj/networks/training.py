@@ -8,6 +8,8 @@ import numpy as np
 
 from nonproj.networks.context import Sentences
 from nonproj.networks.context_learning import ContextLayers, ContextPass
+from nonproj.networks.exponentials import exponentials
+from nonproj.networks.products import product
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows, sum_rows
 
@@ -138,7 +140,7 @@ class HiddenLayers:
         sums = vectors
         if self.context and dropout.context is not None:
             sums, passed = self.context.forward(vectors, inputs.sentences, dropout.context)
-        parts = (sums, more) if self.alone is None else (sums, vectors @ self.alone, more)
+        parts = (sums, more) if self.alone is None else (sums, product(vectors, self.alone), more)
         hidden = sum_rows(inputs.items, np.concatenate([part.reshape(-1, more.shape[1]) for part in parts]))
         active = dropout.units * (hidden > 0)
         hidden *= active
@@ -155,7 +157,7 @@ class HiddenLayers:
             of_vectors, of_context = self.context.backward(of_vectors, passed)
         if self.alone is not None:
             back = found[n_sums : n_sums + n_alone].reshape(len(vectors), -1)
-            of_vectors, of_alone = of_vectors + back @ self.alone.T, vectors.T @ back
+            of_vectors, of_alone = of_vectors + product(back, self.alone.T), product(vectors.T, back)
         return HiddenGradient(of_vectors, of_alone, found[n_sums + n_alone :], of_context)
 
     def follow(self, inputs: NetworkInputs, gradient: np.ndarray, rate: float, projection_rate: float) -> None:
@@ -190,7 +192,7 @@ def softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, int, np.n
     """
     places = np.flatnonzero(gold >= 0)
     scores = scores - scores.max(axis=1, keepdims=True)
-    odds = np.exp(scores)
+    odds = exponentials(scores)
     total = odds.sum(axis=1, keepdims=True)
     odds[odds < LEAST] = 0.0
     loss = float((np.log(total[places, 0]) - scores[places, gold[places]]).sum())

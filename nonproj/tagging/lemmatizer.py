@@ -45,6 +45,7 @@ from nonproj.tagging.words import (
     bin_counts,
     bin_probabilities,
     is_symbol,
+    logarithm,
     outside,
     share_words,
     tables_of_folds,
@@ -276,7 +277,7 @@ def _make_words(
     own, shares = share_words(_atoms(words), table)
     place = find_keys(known[0], keys)
     seen = np.where(place >= 0, known[1][place], 0) if len(known[0]) else np.zeros(keys.shape, np.int32)
-    seen = np.minimum(np.floor(np.log2(seen + 1.0)), 6).astype(np.int64)
+    seen = np.minimum(logarithm(seen + 1.0), 6)
     counts = bin_counts(found.seen)[:, None]
     likely = bin_probabilities(found.p)
     prior = hash_numbers(np.stack([likely * 64 + counts + 1, seen * 32 + likely + 2048, seen + 4096], axis=2))

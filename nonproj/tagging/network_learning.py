@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.kernels.threads import one_thread
 from nonproj.linear.optimisers import Adam, run_epochs
 from nonproj.linear.weights import quantise
 from nonproj.networks.context_learning import ContextLayers, rounded_context
+from nonproj.networks.products import product
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units, softmax_loss
@@ -177,9 +177,9 @@ class TagNetworkLearner:
         """
         of_tags, of_output = sum_parts(self.output, self.tags), np.zeros_like(self.output)
         layer, passed = self.layers.forward(inputs, dropout, self.bias[None])
-        loss, wrong, delta = softmax_loss(layer @ of_tags.T, tag)
-        _spread(delta.T @ layer, self.tags.unit_start, self.tags.units, of_output)
-        of_vectors, of_alone, of_bias, of_context = self.layers.backward(delta @ of_tags, passed)
+        loss, wrong, delta = softmax_loss(product(layer, of_tags.T), tag)
+        _spread(product(delta.T, layer), self.tags.unit_start, self.tags.units, of_output)
+        of_vectors, of_alone, of_bias, of_context = self.layers.backward(product(delta, of_tags), passed)
         assert of_alone is not None
         return loss, wrong, [of_alone, of_bias, of_output, *of_context], of_vectors
 
@@ -187,7 +187,7 @@ class TagNetworkLearner:
         """Return the network, its rows in 16 bits."""
         rows, projection = self.layers.rows.table, self.layers.projection
         if projection:
-            rows = np.concatenate([rows, projection.table @ projection.matrix])
+            rows = np.concatenate([rows, product(projection.table, projection.matrix)])
         rounded, scale = quantise(rows)
         hidden = np.stack(np.split(self.dense[0] * np.float32(scale), OFFSETS, axis=1))
         context = rounded_context(self.context.tables, scale, CONTEXT_SCALE)
@@ -211,9 +211,8 @@ def learn_tag_network(
         loss, wrong = learner.epoch(epoch, epochs)
         return f"loss {loss:.4f} a word, {wrong} wrong tags"
 
-    with one_thread:  # on some processors, sums of products depend on the number of threads
-        run_epochs("tagger's network,", progress(range(epochs), "tagger's network"), run)
-        return learner.network()
+    run_epochs("tagger's network,", progress(range(epochs), "tagger's network"), run)
+    return learner.network()
 
 
 def _index(start: np.ndarray, hashes: np.ndarray, count: np.ndarray, forms: Sequence[str]) -> np.ndarray:

@@ -132,13 +132,17 @@ def tables_of_folds(
 
 def bin_probabilities(p: np.ndarray) -> np.ndarray:
     """Return a number from 0 to 24 for each probability, int64: half powers of two."""
-    return np.clip(np.floor(-2.0 * np.log2(np.maximum(p, 1e-9))), 0, 24).astype(np.int64)
+    return np.clip(logarithm(1.0 / np.square(np.maximum(p, 1e-9))), 0, 24)
+
+
+def logarithm(numbers: np.ndarray) -> np.ndarray:
+    """Return the binary logarithms of positive numbers, rounded down, int64; `numpy.log2` need not be exact."""
+    return np.frexp(numbers)[1].astype(np.int64) - 1
 
 
 def bin_counts(seen: np.ndarray) -> np.ndarray:
     """Return a number below 64 for how often the form and its lower-cased form were seen, int64[n]."""
-    form = np.minimum(np.floor(np.log2(seen[:, 0] + 1.0)), 7).astype(np.int64)
-    lower = np.minimum(np.floor(np.log2(seen[:, 1] + 1.0)), 7).astype(np.int64)
+    form, lower = np.minimum(logarithm(seen + 1.0), 7).T
     return form * 8 + np.where(form < 3, lower, 0)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import REACH, Window, hash_codes, hash_window, hash_words
-from nonproj.linear.optimisers import LaterMean, adagrad_step
+from nonproj.linear.optimisers import LaterMean, adagrad_step, rounded_gradient
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.text.multiword_lexicon import LONGEST_TOKEN, OPEN, Segment, without_marks
 from nonproj.types import Bools, Float32s, Float64s, Int32s, Int64s, Uint32s
@@ -261,8 +261,9 @@ def _sums(graph: _Graph, allowed: Bools, forward: Float64s, backward: Float64s) 
 def _follow(places: Int32s, gradient: float, weights: Float32s, squares: Float32s) -> None:
     """Make a step of all weights of some features, unless the gradient is tiny."""
     if abs(gradient) > _LEAST:
+        rounded = rounded_gradient(gradient)
         for place in places:
-            adagrad_step(weights, squares, place, gradient, RATE)
+            adagrad_step(weights, squares, place, rounded, RATE)
 
 
 @kernel

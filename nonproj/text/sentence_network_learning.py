@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.threads import one_thread
 from nonproj.linear.optimisers import Adam, LaterMean
 from nonproj.linear.streams import Stream, generator
 from nonproj.networks.context_learning import ContextLayers, rounded_context
+from nonproj.networks.exponentials import exponentials
+from nonproj.networks.products import product
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights, spread_rows
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units
 from nonproj.text.layout import BROKEN, PARAGRAPH, WRAPPED
@@ -147,13 +148,12 @@ class SentenceNetworkLearner:
         factor = min(max(math.ceil(STEPS * _TOKENS / max(epochs * int(sizes.sum()), 1)), 1), MOST_EPOCHS)
         epochs *= factor
         mean = LaterMean([self.layers.rows.table, *self.dense], epochs)
-        with one_thread:  # on some processors, sums of products depend on the number of threads
-            for epoch in progress(range(epochs)):
-                order = self._rng.permutation(len(sizes))
-                steps = np.split(order, np.flatnonzero(np.diff(np.cumsum(sizes[order]) // _TOKENS)) + 1)
-                for number, chosen in enumerate(steps):
-                    self._step(chosen, 1.0 - (1.0 - _LAST) * (epoch + number / len(steps)) / epochs)
-                mean.add()
+        for epoch in progress(range(epochs)):
+            order = self._rng.permutation(len(sizes))
+            steps = np.split(order, np.flatnonzero(np.diff(np.cumsum(sizes[order]) // _TOKENS)) + 1)
+            for number, chosen in enumerate(steps):
+                self._step(chosen, 1.0 - (1.0 - _LAST) * (epoch + number / len(steps)) / epochs)
+            mean.add()
         mean.apply()
         return self.network()
 
@@ -205,11 +205,11 @@ class SentenceNetworkLearner:
         dropout : Dropout
         """
         layer, passed = self.layers.forward(inputs, dropout, self.states)
-        scores, gold = layer @ self.output + self.bias, self.examples.gold[token]
-        delta = gold - 1.0 / (1.0 + np.exp(-np.clip(scores, -30.0, 30.0)))
+        scores, gold = (layer * self.output).sum(axis=1) + self.bias, self.examples.gold[token]
+        delta = gold - 1.0 / (1.0 + exponentials(-np.clip(scores, -30.0, 30.0)))
         of_vectors, _, of_states, of_context = self.layers.backward(delta[:, None] * self.output, passed)
         loss = float(np.logaddexp(0.0, np.where(gold, -scores, scores)).sum())
-        return loss, [of_states, delta @ layer, delta.sum(keepdims=True), *of_context], of_vectors
+        return loss, [of_states, product(delta[None], layer)[0], delta.sum(keepdims=True), *of_context], of_vectors
 
     def network(self) -> SentenceNetwork:
         """Return the network, its layers in context with weights of 8 bits."""

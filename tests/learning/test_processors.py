@@ -1,0 +1,79 @@
+"""The same training makes the same file on another processor, whose libraries add and round in other ways."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toy
+from command import kept_kernels
+from numpy._core._multiarray_umath import __cpu_dispatch__
+
+from nonproj.components.trainer import train
+from nonproj.options.config import Config
+
+OPTIONS = toy.QUICK | {
+    "features.bits": 14,
+    "pruner.bits": 14,
+    "labeler.bits": 16,
+    "tagger.bits": 16,
+    "tagger.epochs": 2,
+    "labeler.epochs": 1,
+    "training.epochs": 1,
+    "segmenter.epochs": 2,
+    "confidence.share": 0.5,
+}
+OLDER = {
+    "OPENBLAS_CORETYPE": "Prescott",
+    "NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__),
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2",
+}
+"""What makes libraries choose code for a processor without fused or wide instructions; only in another process."""
+
+
+def treebank() -> str:
+    """Sentences with raw text, in which nobody can know the head of every other adjective."""
+    rows = [line.split("\t") for line in toy.raw_treebank(180, 1).split("\n")]
+    adjectives = [row for row in rows if len(row) > 7 and row[7] == "amod"]
+    for row in adjectives[::2]:
+        row[6] = "1" if row[6] != "1" and row[0] != "1" else row[6]
+    return "\n".join("\t".join(row) for row in rows)
+
+
+def arithmetic() -> str:
+    """Sums and exponentials as libraries compute them, in hexadecimal digits."""
+    matrix = np.random.default_rng(0).standard_normal((64, 64), np.float32)
+    return (matrix @ matrix).tobytes().hex() + np.exp(matrix).tobytes().hex()
+
+
+def main() -> None:
+    """Write a model to the file in the arguments."""
+    model = train(toy.read(treebank()), Config().with_overrides(OPTIONS))
+    assert all(map(model.component, ("segmenter", "tagger", "network", "confidence"))), "all that learns"
+    Path(sys.argv[1]).write_bytes(model.to_bytes())
+    sys.stdout.write(arithmetic())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the settings of another processor are those of Linux")
+@pytest.mark.parametrize("kernels", ["same kernels", pytest.param("other kernels", marks=pytest.mark.thorough)])
+def test_another_processor_trains_the_same_model(tmp_path, kernels):
+    """Older kernels are those of a processor without fused multiplications and additions."""
+    older = OLDER | ({"NUMBA_CPU_NAME": "generic"} if kernels == "other kernels" else {})
+    here, there = (
+        subprocess.run(
+            [sys.executable, __file__, str(tmp_path / name)],
+            env=os.environ | kept_kernels() | {"PYTHONPATH": os.pathsep.join(sys.path)} | extra,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for name, extra in (("here", {}), ("there", older))
+    )
+    assert here != there or "OPENBLAS_CORETYPE" in os.environ, "the libraries compute in another way"
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+
+
+if __name__ == "__main__":
+    main()
