@@ -161,7 +161,7 @@ class Problem:
             ([a for a in own[::-1] if a[1] < h], [a for a in own if a[1] > h]) for h, own in enumerate(leaving)
         ]
         outside = OUTSIDE[:1] if len(self.arcs) == (size - 1) ** 2 else OUTSIDE[1:]
-        require(record["outside"] in outside, f"outside of {len(self.arcs)} arcs is not {record['outside']!r}")
+        require(record["outside"] in outside, f"{len(self.arcs)} candidate arcs do not leave {record['outside']!r}")
         self.single_root, self.projective = record["single_root"], record["projective"]
         require(all(type(numbers) is list for numbers in record["scores"].values()), "scores are not in lists")
         given = {name: units.integers(numbers) for name, numbers in record["scores"].items()}

@@ -188,8 +188,11 @@ def test_altered_proofs_are_refused_or_true(first, count):
         (lambda proof: proof["scores"].update(arc=[1.0, 2.0, 4.0, float("nan")]), "'NaN' is not a number"),
         (lambda proof: proof["scores"].update(other=[]), "type of part"),
         (lambda proof: proof.update(candidates=[[2, 0], [0, 1]]), "in order"),
-        (lambda proof: proof.update(candidates=[[0], [1]], scores={"arc": [1.0, 9.0]}), "2 arcs is not 'nothing'"),
-        (lambda proof: proof.update(outside="pruned"), "outside of 4 arcs is not 'pruned'"),
+        (
+            lambda proof: proof.update(candidates=[[0], [1]], scores={"arc": [1.0, 9.0]}),
+            "2 candidate arcs do not leave 'nothing'",
+        ),
+        (lambda proof: proof.update(outside="pruned"), "4 candidate arcs do not leave 'pruned'"),
         (lambda proof: proof.update(note=1), "unknown or of the wrong type: note"),
         (lambda proof: proof["trees"][0].update(proven=True), "unknown or of the wrong type: proven"),
         (lambda proof: proof.update(search=[{"without": [3], "shares": 0, "why": 1}, 0]), "wrong type: why"),
