@@ -161,7 +161,7 @@ class Problem:
             ([a for a in own[::-1] if a[1] < h], [a for a in own if a[1] > h]) for h, own in enumerate(leaving)
         ]
         outside = OUTSIDE[:1] if len(self.arcs) == (size - 1) ** 2 else OUTSIDE[1:]
-        require(record["outside"] in outside, f"outside of {len(self.arcs)} arcs is not {record['outside']!r}")
+        require(record["outside"] in outside, f"{len(self.arcs)} candidate arcs do not leave {record['outside']!r}")
         self.single_root, self.projective = record["single_root"], record["projective"]
         require(all(type(numbers) is list for numbers in record["scores"].values()), "scores are not in lists")
         given = {name: units.integers(numbers) for name, numbers in record["scores"].items()}
@@ -363,7 +363,7 @@ def best_arborescence(size: int, scores: dict[Arc, int], single_root: bool) -> i
 
 def cycles_of(head: dict[int, int]) -> list[tuple[int, ...]]:
     """Return the cycles, each a tuple of its nodes, in which each node but the root, 0, has one head."""
-    cycles, walked = [], {0: None}
+    cycles, walked = list[tuple[int, ...]](), {0: 0}
     for start in head:
         path, node = [], start
         while node not in walked:
@@ -561,7 +561,7 @@ class Unreadable(Exception):
 def lines_of(name: str) -> Iterator[bytes | None]:
     """Yield the lines of a file, decompressed, or of standard input, ``-``; None for one that is too long."""
     try:
-        with sys.stdin.buffer if name == "-" else open(name, "rb") as stream:
+        with open(0 if name == "-" else name, "rb", closefd=name != "-") as stream:
             packed = name.endswith(".gz") or stream.peek(2)[:2] == b"\x1f\x8b"
             lines = gzip.GzipFile(fileobj=stream) if packed else stream
             while line := lines.readline(MAX_LINE + 1):
@@ -654,7 +654,7 @@ def report(options: argparse.Namespace) -> bool:
     """Print a line for each proof, and a summary; return whether none is refused."""
     counts, facts, largest, lacking = Counter[str](), Counter[str](), 0.0, 0
     for place, verdict, without in checked(options):
-        found, text = {"status": "refused", "reason": verdict}, f"refused: {verdict}"
+        found, text = dict[str, Any](status="refused", reason=verdict), f"refused: {verdict}"
         if isinstance(verdict, Verdict):
             found, text = verdict._asdict(), f"{verdict.name}: {describe(verdict)}"
             largest, lacking = max(largest, verdict.within), lacking + without

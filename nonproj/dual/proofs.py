@@ -55,7 +55,7 @@ class ScoreSource(NamedTuple):
     name: str = ""
     words: str | None = None
     model: str | None = None
-    options: Mapping[str, str | float] = {}
+    options: Mapping[str, Any] = {}
 
 
 NO_SOURCE = ScoreSource()

@@ -188,8 +188,11 @@ def test_altered_proofs_are_refused_or_true(first, count):
         (lambda proof: proof["scores"].update(arc=[1.0, 2.0, 4.0, float("nan")]), "'NaN' is not a number"),
         (lambda proof: proof["scores"].update(other=[]), "type of part"),
         (lambda proof: proof.update(candidates=[[2, 0], [0, 1]]), "in order"),
-        (lambda proof: proof.update(candidates=[[0], [1]], scores={"arc": [1.0, 9.0]}), "2 arcs is not 'nothing'"),
-        (lambda proof: proof.update(outside="pruned"), "outside of 4 arcs is not 'pruned'"),
+        (
+            lambda proof: proof.update(candidates=[[0], [1]], scores={"arc": [1.0, 9.0]}),
+            "2 candidate arcs do not leave 'nothing'",
+        ),
+        (lambda proof: proof.update(outside="pruned"), "4 candidate arcs do not leave 'pruned'"),
         (lambda proof: proof.update(note=1), "unknown or of the wrong type: note"),
         (lambda proof: proof["trees"][0].update(proven=True), "unknown or of the wrong type: proven"),
         (lambda proof: proof.update(search=[{"without": [3], "shares": 0, "why": 1}, 0]), "wrong type: why"),
@@ -318,8 +321,15 @@ def checker(tmp_path_factory):
     return check
 
 
-@pytest.mark.parametrize("more", [[], ["--nbest", "3"], ["--full"], ["--jobs", "2"], ["--projective"]])
-def test_files(more, checker, tmp_path):
+@pytest.mark.parametrize(
+    ("more", "outside"),
+    [
+        *((more, "pruned") for more in ([], ["--nbest", "3"], ["--jobs", "2"], ["--projective"])),
+        (["--constraints", "misc"], "pruned or forbidden"),
+        (["--full"], ""),
+    ],
+)
+def test_files(more, outside, checker, tmp_path):
     """``nonproj parse --proofs``: one line for each sentence, in order, that the checker alone confirms."""
     proofs, parsed = tmp_path / "a.proofs.gz", tmp_path / "a.conll"
     words = ["parse", GOLDEN / "model.nonproj", GOLDEN / "input.conll", *more, "--proofs", proofs, "-o", parsed]
@@ -331,10 +341,9 @@ def test_files(more, checker, tmp_path):
     assert len(lines) > 5 and summary in done.stdout
     kind = "projective trees" if "--projective" in more else "all trees"
     assert f"{GOLDEN / 'input.conll'}:1: optimal" in done.stdout and f"among {kind} with a single root" in done.stdout
-    over = "over all arcs\n" if "--full" in more else "; the others are pruned\n"
-    assert over in done.stdout and ("no better tree has other arcs; they are pruned" in done.stdout) == (
-        "--full" not in more
-    )
+    trust = f"taken on trust: that no better tree has other arcs; they are {outside}\n"
+    assert (f"; the others are {outside}\n" if outside else "over all arcs\n") in done.stdout
+    assert (trust if outside else "") in done.stdout and ("no better tree" in done.stdout) == bool(outside)
     text = parsed.read_text(encoding="utf-8").splitlines(keepends=True)
     place = next(i for i, line in enumerate(text) if line.startswith("2\t"))
     columns = text[place].split("\t")
