@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from io import TextIOWrapper
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from nonproj.cli.common import progress_bar
 from nonproj.cli.signals import heeding
@@ -156,7 +156,8 @@ class _LogFile(logging.FileHandler):
     """A log whose name is derived from that of the model."""
 
     def _open(self) -> TextIOWrapper:
-        return open(self.baseFilename, self.mode, encoding=self.encoding, opener=open_beside)
+        stream = open(self.baseFilename, self.mode, encoding=self.encoding, opener=open_beside)  # noqa: SIM115
+        return cast(TextIOWrapper, stream)
 
 
 @contextlib.contextmanager
