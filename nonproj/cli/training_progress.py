@@ -8,7 +8,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, cast
 
 from nonproj.cli.common import progress_bar
 from nonproj.cli.signals import heeding
@@ -45,7 +45,8 @@ class _LogFile(logging.FileHandler):
     """A log whose name is derived from that of the model."""
 
     def _open(self) -> TextIOWrapper:
-        return open(self.baseFilename, self.mode, encoding=self.encoding, opener=open_beside)
+        stream = open(self.baseFilename, self.mode, encoding=self.encoding, opener=open_beside)  # noqa: SIM115
+        return cast(TextIOWrapper, stream)
 
 
 @contextlib.contextmanager

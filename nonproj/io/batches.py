@@ -43,8 +43,8 @@ def batches(sentences: Iterable[_T], size: int, max_words: int | None = None) ->
         raise ValueError(f"batch_size is {size}, a positive integer is expected")
     stream: Iterator[Any] = iter(sentences)
     while group := list(itertools.islice(stream, size)):
-        for number, sentence in enumerate(group if max_words is not None else ()):
-            if len(sentence.rows) > max_words:
+        for number, sentence in enumerate(group):
+            if max_words is not None and len(sentence.rows) > max_words:
                 if number:
                     yield group[:number]
                 check_length(sentence, max_words)

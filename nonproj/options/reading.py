@@ -78,7 +78,7 @@ def _loader() -> type[yaml.SafeLoader]:
 
         def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
             """Return the next node; refuse an alias or a tag."""
-            event = self.peek_event()
+            event = self.peek_event()  # type: ignore[no-untyped-call]
             if isinstance(event, yaml.AliasEvent):
                 raise _error(f"aliases are not allowed, such as *{event.anchor}", event)
             if tag := getattr(event, "tag", None):

@@ -153,8 +153,9 @@ def _on_same_words(gold: list[Sentence], parsed: list[Sentence]) -> list[Sentenc
         found = gold_on_words(gold, parsed)
     except DataError:  # another text; where it differs, is reported by sentence and word
         return gold
-    aligned, words = (sum(int((each.heads >= least).sum()) for each in found) for least in (0, -1))
-    log.warning("the words of the gold file are others; %d of %d words have a gold head", aligned, words)
+    aligned = sum(int((partial_heads(each) >= 0).sum()) for each in found)
+    text = "the words of the gold file are others; %d of %d words have a gold head"
+    log.warning(text, aligned, sum(map(len, found)))
     return found
 
 
