@@ -79,7 +79,9 @@ def run(options: argparse.Namespace) -> int:
             totals = parse_all(options, model, decoding, text, source)
     if to_folder:
         several.summarise(options, totals)
-    _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start, unfit)
+    remedy = "without --no-tag, missing tags are predicted" if options.tags == "none" else "--tag predicts all tags"
+    remedy = remedy if "tagger" in model.components else "the model has no tagger"
+    _summarise(totals, decoding, remedy, time.perf_counter() - start, unfit)
     _report(totals, options)
     return 1 if totals.refused else 0
 
@@ -147,8 +149,8 @@ def _units(parser: Parser, source: OpenedInput, text: TextOptions) -> Iterable[A
     return read_units(source, text.rules, stop=text.on_error == STOP)
 
 
-def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float, unfit: bool) -> None:
-    """Write figures, and warnings about certificates and tags."""
+def _summarise(totals: ParseLog, decoding: DecodingConfig, remedy: str, seconds: float, unfit: bool) -> None:
+    """Write figures, and warnings about certificates and tags; ``remedy`` is for the latter."""
     message = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
     log.info(message, totals.sentences, totals.words, seconds, totals.certified)
     if totals.certified < totals.sentences:
@@ -157,9 +159,7 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, sec
         log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
     if totals.unknown_tags > _MANY_UNKNOWN * totals.words and not unfit:
         share = 100 * totals.unknown_tags / totals.words
-        hint = "--tag predicts all tags" if has_tagger else "the model has no tagger"
-        text = "%.0f %% of the words have no tag or one unseen in training; %s"
-        log.warning(text, share, hint)
+        log.warning("%.0f %% of the words have no tag or one unseen in training; %s", share, remedy)
     if totals.full:
         message = "%d of them over all arcs; for %d, pruning had removed an arc of the best tree"
         log.info(message, totals.full, totals.changed)
