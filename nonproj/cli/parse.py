@@ -80,7 +80,9 @@ def run(options: argparse.Namespace) -> int:
             totals = parse_all(options, model, decoding, text, source)
     if to_folder:
         several.summarise(options, totals)
-    _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start, unfit)
+    remedy = "without --no-tag, missing tags are predicted" if options.tags == "none" else "--tag predicts all tags"
+    remedy = remedy if "tagger" in model.components else "the model has no tagger"
+    _summarise(totals, decoding, remedy, time.perf_counter() - start, unfit)
     if options.deps == conll.DROP and (message := left_out(totals.enhanced_words, totals.empty_nodes)):
         log.warning("%s; --deps keep keeps %s", message, "them" if options.format == "conllu" else "the dependencies")
     _report(totals, options)
@@ -152,8 +154,8 @@ def _units(parser: Parser, source: OpenedInput, text: TextOptions) -> Iterable[A
     return read_units(source, text.rules, stop=text.on_error == STOP)
 
 
-def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float, unfit: bool) -> None:
-    """Write figures, and warnings about certificates and tags."""
+def _summarise(totals: ParseLog, decoding: DecodingConfig, remedy: str, seconds: float, unfit: bool) -> None:
+    """Write figures, and warnings about certificates and tags; ``remedy`` is for the latter."""
     size = counted(totals.sentences, "sentence"), counted(totals.words, "word")
     message = "%s, %s, %.2f s; %d of the trees provably the best over their candidate arcs"
     log.info(message, *size, seconds, totals.certified)
@@ -163,9 +165,7 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, sec
         log.warning("%d of %s without a certificate; %s", open_, counted(totals.sentences, "sentence"), hint)
     if totals.unknown_tags > _MANY_UNKNOWN * totals.words and not unfit:
         share = 100 * totals.unknown_tags / totals.words
-        hint = "--tag predicts all tags" if has_tagger else "the model has no tagger"
-        text = "%.0f %% of the words have no tag or one unseen in training; %s"
-        log.warning(text, share, hint)
+        log.warning("%.0f %% of the words have no tag or one unseen in training; %s", share, remedy)
     if totals.full:
         message = "%d of them over all arcs; for %d, pruning had removed an arc of the best tree"
         log.info(message, totals.full, totals.changed)

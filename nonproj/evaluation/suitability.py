@@ -143,15 +143,15 @@ class FitCheck:
     def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """Yield sentences, and judge the first ones of all calls."""
         for sentence in sentences:
-            if self._due:
-                self._add(sentence)
+            if due := self._due:  # which another thread may change
+                self._add(sentence, due[0])
             yield sentence
 
-    def _add(self, sentence: Sentence) -> None:
-        """Judge the sentences so far, if there are enough words."""
+    def _add(self, sentence: Sentence, due: int) -> None:
+        """Judge the sentences so far, if they have enough words."""
         self._seen.append(sentence)
         self._words += len(sentence)
-        if self._words < self._due[0]:
+        if self._words < due:
             return
         self._due = [number for number in self._due if number > self._words]
         if text := misfit_warning(self._model, "the input", self._seen, self._tags, 'tags="all"'):

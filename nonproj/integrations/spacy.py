@@ -309,10 +309,10 @@ _SAME = {"nb": "no", "nn": "no"}
 """Languages of spaCy by their names in treebanks."""
 
 
-def _question_language(language: str, model: Model) -> None:
+def _question_language(language: str | None, model: Model) -> None:
     """Warn if a pipeline has another language than a model."""
     known = record(model.meta, "data").get("language")
-    if known and language != "xx" and _SAME.get(language, language) != _SAME.get(known, known):
+    if known and language and language != "xx" and _SAME.get(language, language) != _SAME.get(known, known):
         log.warning("the pipeline is of the language %s, but the model of %s", language, one_line(str(known)))
 
 

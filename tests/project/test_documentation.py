@@ -89,7 +89,7 @@ def test_commands_of_the_pages_parse():
     found = 0
     for path in (path for path in PAGES if not path.is_relative_to(ROOT / "workbench")):
         for block in blocks(path.read_text(encoding="utf-8"), "sh"):
-            for command in re.findall(r"(?:^|\| )(nonproj .+)$", block.replace("\\\n", " "), re.MULTILINE):
+            for command in re.findall(r"(?:^|\| )(nonproj (?:(?! \| ).)+)", block.replace("\\\n", " "), re.MULTILINE):
                 words = shlex.split(command.split(" # ")[0].split(" > ")[0])[1:]
                 assert parse_arguments(words).command == words[0], f"{path}: {command}"
                 found += 1
