@@ -331,9 +331,9 @@ def _run(words: list[str], last: bool) -> int:
     options = locate_models(options)
     patient = plugin.patient if plugin else options.command in ("train", "distil")
     with Signals(patient, last):
-        command = importlib.import_module(plugin.module if plugin else f"nonproj.cli.{options.command}")
         if last:
             import_blas_when_needed()
+        command = importlib.import_module(plugin.module if plugin else f"nonproj.cli.{options.command}")
         code: int = command.run(options)
         return code
 
