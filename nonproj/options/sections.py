@@ -29,7 +29,12 @@ class TreebankConfig(Section, name="treebank"):
         high=1,
         below=True,
     )
-    root: str = choice("auto", "roots per tree; auto: as in the training data", ("auto", "single", "multi"))
+    root: str = choice(
+        "auto",
+        "roots per tree; auto: several if at least five training sentences, and 0.2 % of them, have several; sentences "
+        "that need several are else left out",
+        ("auto", "single", "multi"),
+    )
     partial: str = choice(
         "head",
         "given heads: HEAD and DEPREL where not _, or Head, NotHead and Deprel in MISC; none: a HEAD of _ is an error",
@@ -125,7 +130,11 @@ class DecodingConfig(Section, name="decoding"):
         "polyak", "step size rule; paper: the rule of Koo et al. 2010", ("polyak", "paper"), advanced=True
     )
     projective: str | bool = option(
-        "auto", "projective trees only; auto: if under 0.1 % of training arcs are non-projective", (bool,), ("auto",)
+        "auto",
+        "projective trees only; auto: if under 0.1 % of training arcs, under ten, or those of under five sentences are "
+        "non-projective",
+        (bool,),
+        ("auto",),
     )
     crossing: str | float = option(
         "auto",
