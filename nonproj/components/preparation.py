@@ -35,7 +35,7 @@ from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
 from nonproj.scoring.vocabulary import FEAT, TokenEncoder, prefer_coarse
 from nonproj.types import Sentence
 
-LEARNING = 12
+LEARNING = 13
 """Incremented whenever the same options, templates and sentences give another model: figures that were measured before
 are then marked as those of an earlier version (``research/experiments/provenance.py``).  Fine-tuning of encoders is
 left out, because it depends on the version of PyTorch and the processor, too."""
