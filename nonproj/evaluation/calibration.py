@@ -53,11 +53,15 @@ class Outcomes(NamedTuple):
         filled = size > 0
         return float((size * np.abs(mean - right))[filled].sum() / size.sum())
 
-    def noise(self, count: int = BINS, seed: int = 0) -> float:
-        """Return the expected calibration error if the probabilities are true: above 0, because samples are finite."""
+    def noise(self, count: int = BINS, seed: int = 0) -> tuple[float, float]:
+        """Return the calibration error if the probabilities are true, above 0 because samples are finite.
+
+        Its mean, and the error that only one in twenty samples exceeds.
+        """
         rng = np.random.default_rng(seed)
         draws = rng.random((_DRAWS, len(self.right))) < self.probabilities
-        return float(np.mean([Outcomes(self.probabilities, draw).calibration_error(count) for draw in draws]))
+        errors = [Outcomes(self.probabilities, draw).calibration_error(count) for draw in draws]
+        return float(np.mean(errors)), float(np.quantile(errors, 0.95))
 
     def area(self) -> float:
         """Return the area under the ROC curve: the probability that a correct prediction outranks a wrong one.
@@ -82,13 +86,15 @@ class Outcomes(NamedTuple):
 
     def as_dict(self) -> dict[str, float]:
         """Return all metrics."""
+        noise, limit = self.noise()
         surest = {f"surest_{100 * share:.0f}": self.accuracy_of_surest(share) for share in SURE}
         return {
             "count": len(self.right),
             "right": float(self.right.mean()),
             "mean": float(self.probabilities.mean()),
             "calibration_error": self.calibration_error(),
-            "noise": self.noise(),
+            "noise": noise,
+            "noise_limit": limit,
             "area": self.area(),
             **surest,
         }
@@ -151,7 +157,16 @@ def no_classifier(path: str) -> str:
 def calibration_report(judged: Mapping[str, Outcomes]) -> str:
     """Return a table of all figures as plain text, in per cent."""
     names = {"heads": "heads", "labels": "heads and labels", "trees": "trees, all heads"}
-    columns = ("count", "right", "confidence", "ECE", "by chance", "AUC", *(f"surest {100 * s:.0f} %" for s in SURE))
+    columns = (
+        "count",
+        "right",
+        "confidence",
+        "ECE",
+        "by chance",
+        "chance 95 %",
+        "AUC",
+        *(f"surest {100 * s:.0f} %" for s in SURE),
+    )
     lines = ["".join([f"{'confidence, per cent':<28}", *(f"{c:>12}" for c in columns)])]
     for name, each in judged.items():
         count, *values = each.as_dict().values()

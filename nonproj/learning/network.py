@@ -235,14 +235,14 @@ class NetworkLearner:
         _, between, positions, output, labels = self.weights
         more = np.concatenate([between[self._tags(batch.tokens)], positions])
         layer, passed = self.layers.forward(inputs, dropout, more)
-        loss, wrong, delta = head_loss(batch, (layer * output).sum(axis=1))
+        loss, wrong, delta = head_loss(batch, product(layer, output[:, None])[:, 0])
         of_layer, of_labels = delta[:, None] * output, np.zeros_like(labels)
         if len(labels) > 1:
             chosen = layer[batch.gold]
             more_loss, _, of_scores = softmax_loss(product(chosen, labels.T), batch.labels)
             loss, of_labels = loss + more_loss, product(of_scores.T, chosen)
             of_layer[batch.gold] += product(of_scores, labels)
-        return loss, wrong, (self.layers.backward(of_layer, passed), product(delta[None], layer)[0], of_labels)
+        return loss, wrong, (self.layers.backward(of_layer, passed), product(layer.T, delta[:, None])[:, 0], of_labels)
 
     def _tags(self, tokens: Batch) -> np.ndarray:
         """Return the row of each word in the table of tags between head and modifier."""

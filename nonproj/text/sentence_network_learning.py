@@ -205,11 +205,12 @@ class SentenceNetworkLearner:
         dropout : Dropout
         """
         layer, passed = self.layers.forward(inputs, dropout, self.states)
-        scores, gold = (layer * self.output).sum(axis=1) + self.bias, self.examples.gold[token]
+        scores, gold = product(layer, self.output[:, None])[:, 0] + self.bias, self.examples.gold[token]
         delta = gold - 1.0 / (1.0 + exponentials(-np.clip(scores, -30.0, 30.0)))
         of_vectors, _, of_states, of_context = self.layers.backward(delta[:, None] * self.output, passed)
         loss = float(np.logaddexp(0.0, np.where(gold, -scores, scores)).sum())
-        return loss, [of_states, product(delta[None], layer)[0], delta.sum(keepdims=True), *of_context], of_vectors
+        of_output = product(layer.T, delta[:, None])[:, 0]
+        return loss, [of_states, of_output, delta.sum(keepdims=True), *of_context], of_vectors
 
     def network(self) -> SentenceNetwork:
         """Return the network, its layers in context with weights of 8 bits."""
