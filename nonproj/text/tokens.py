@@ -222,7 +222,7 @@ def clipping(text: Text, c: int, begin: int, informal: bool) -> float:
     for i in range(begin, end):
         if not LOWER <= kind[i] <= LETTER:
             return 0.0
-        vowels += not (_CONSONANTS == lower[i]).any()
+        vowels += not (lower[i] == _CONSONANTS).any()
     after = kind[text.start[c + 1]]
     if begin > text.start[c]:
         may_be_unit = kind[begin - 1] != OPEN
