@@ -1,4 +1,4 @@
-"""What ``nonproj train`` shows: how far training is, and the time left; details are in a file beside the model."""
+"""Progress of ``nonproj train``, and the time left; details are in a file beside the model."""
 
 from __future__ import annotations
 

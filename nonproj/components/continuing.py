@@ -27,7 +27,7 @@ EPOCHS = 10
 """Epochs of the perceptron, by default: few sentences are learnt beside a network that stays."""
 
 KEPT = ("coarse_tags", "crossing", "confidence", "unpunctuated", "vectors")
-"""What the training history of the model says of what stays."""
+"""History keys copied from the continued model."""
 
 
 def continued_config(start: Model) -> Config:

@@ -19,7 +19,7 @@ ARC_WORK = 4
 def improve_tree(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, single_root: bool, least: float, heads: Int32s
 ) -> int:
-    """Improve a tree by at least so much with each word that moves; return the work.
+    """Move words while a move gains at least ``least``; return the work.
 
     With a single root, the word below the root stays there.
     """

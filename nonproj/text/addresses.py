@@ -1,4 +1,4 @@
-"""What has signs inside and is never divided: addresses, names of files, sites, law reports, and such as ``C++``.
+"""Tokens with signs that are never divided: addresses, names of files, sites and law reports, and such as ``C++``.
 
 No treebank has enough of these to learn them from: what stands before a full stop ends there thousands of times, and in
 the name of a file a few times at most.
