@@ -14,6 +14,7 @@ NASTY = [
     "x\u00a0y\u2003z\u200bw\u2028v\u2029u\x00t\x1fs\x85r\x0bq\x0cp",
     "a|b\\n c\\p | \\ _ \\u0041\n\n\n\n\t# text = x\n1-2\t_\n",
     "= \u0338x =\u0338",
+    "R&amp;D&nbsp;do&#110;&apos;t &lt;b&gt; &foo; &#xD800;&#10;x &NotEqualTilde; e&#769; &am p; &amp",
     "don't DON'T isn't xn't n't",
     "\r\r a \r\n\r b \n \n\n c \x0c\n d",
     "\u0915\u094d\u0937\u0947\u0924\u094d\u0930 \u0e20\u0e32\u0e29\u0e32",

@@ -379,6 +379,22 @@ def tokenize(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int
     return [(begin, end) for begin, end, _ in tokens_with_log_odds(text, candidate, known, weights)]
 
 
+def clipping(text: str, found: list, c: int, begin: int) -> float:
+    """What speaks for an abbreviation: 5, or 8 without vowels, for a word and a full stop at the end of a chunk."""
+    first, last, blanks = found[c]
+    kinds = [kind(character) for character in bases(text[first:last])]
+    word, letters = text[begin : last - 1].lower(), set(kinds[begin - first : -1]) <= {LOWER, UPPER, LETTER}
+    if blanks in (NO_BLANKS, PARAGRAPH) or kinds[-1] != STOP or not letters or not 1 <= len(word) <= 5:
+        return 0.0
+    opening = next(i for i in range(c, -1, -1) if i == 0 or found[i - 1][2] == PARAGRAPH)
+    after, informal = kind(text[found[c + 1][0]]), kind(text[found[opening][0]]) == LOWER
+    unit = opening < c and begin == first and kind(bases(text[: found[c - 1][1]])[-1]) == DIGIT
+    unit = unit or (begin > first and kinds[begin - first - 1] != OPEN)
+    if re.fullmatch("[bcdfghjklmnpqrstvxz]+", word) and kinds[-2] == LOWER and not unit and LOWER <= after <= DIGIT:
+        return 8.0
+    return 5.0 if after == DIGIT or (after == LOWER and not informal) else 0.0
+
+
 def tokens_with_log_odds(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int, int, float]]:
     """The tokens, and the smallest score, without its sign, of the decisions at their ends and inside."""
     found, tokens = chunks(text), []
@@ -390,7 +406,7 @@ def tokens_with_log_odds(text: str, candidate, known, weights: np.ndarray) -> li
             joined = kind(text[i + 1]) in (EXTEND, JOINER) or kind(text[i]) == JOINER
             if candidate[k0][k1] and not joined:
                 rows = token_features(text, found, c, begin, i, known, flags)
-                score = float(decide(rows, weights))
+                score = float(decide(rows, weights)) - (clipping(text, found, c, begin) if i == last - 2 else 0.0)
                 odds = min(odds, abs(score))
                 if score > 0:
                     tokens.append((begin, i + 1, odds))

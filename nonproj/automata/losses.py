@@ -1,4 +1,4 @@
-"""What the automata of second order lose with each arc: the difference to their best choices, by max-marginals.
+"""Losses of the automata of second order by each arc: the difference to their best choices, by max-marginals.
 
 The value of a head's best choice *with* a modifier is the best path into that modifier (forward) and on from it
 (backward); with an arc as the way to its grandparent it is the best path under this grandparent.

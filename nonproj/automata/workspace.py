@@ -63,7 +63,7 @@ class SplitScores(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What the automata choose, int8[A] each: ``z`` marks modifiers, ``z_grandparent`` the way to the grandparent."""
+    """Choices of the automata, int8[A] each: ``z`` marks modifiers, ``z_grandparent`` the way to the grandparent."""
 
     z: np.ndarray
     z_grandparent: np.ndarray

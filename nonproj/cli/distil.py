@@ -108,7 +108,7 @@ def words_of(sentence: Sentence) -> tuple[str, ...]:
 
 
 class Selection:
-    """Which sentences a student learns from, and why others are left out.
+    """Selection of the sentences that a student learns from, with the reasons why others are left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What other distributions add to the program: commands, and kernels to compile, as entry points of two groups."""
+"""Plugins of other distributions: commands, and kernels to compile, as entry points of two groups."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ EPOCHS = 10
 """Epochs of the perceptron, by default: few sentences are learnt beside a network that stays."""
 
 KEPT = ("coarse_tags", "crossing", "confidence", "unpunctuated", "vectors")
-"""History keys that are copied from the continued model."""
+"""History keys copied from the continued model."""
 
 log = logging.getLogger("nonproj")
 

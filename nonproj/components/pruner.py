@@ -34,7 +34,7 @@ from nonproj.scoring.templates import part_templates
 from nonproj.types import ArcSpace, Sentence
 
 CONTINUED_SQUARE = 1.0
-"""With which AdaGrad's sums of squared gradients begin where a model is continued: else its first steps undo it."""
+"""Initial AdaGrad accumulator of a continued model, whose first steps would undo it otherwise."""
 
 log = logging.getLogger("nonproj")
 
@@ -53,8 +53,8 @@ class PrunerComponent(TableComponent):
     def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
         """Return the candidate arcs of each sentence, by a pruner trained on the other folds, with the gold ones.
 
-        Copies of a sentence share a fold.  Automatically parsed sentences need no other pruner than the model's, and no
-        sentence needs another than that of a model that is continued, as it was before.
+        Copies of a sentence share a fold.  Automatically parsed sentences are pruned by the model's pruner, and a
+        continued model keeps its pruner for all sentences.
         """
         data, config = context.data, context.config
         own, gold, count = new_pruner(context), gold_part(data), data.n_own

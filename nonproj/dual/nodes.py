@@ -10,7 +10,7 @@ import numpy as np
 from nonproj.types import Bools, Float64s, Int32s, Int64s
 
 ALL, CROSSING, PROJECTIVE = range(3)
-"""Which trees of a node count: all, those that pay the price of crossing arcs, or projective ones."""
+"""Kinds of trees of a node: all, those that pay the price of crossing arcs, or projective ones."""
 
 
 CROSSINGS = "crossing"
@@ -93,7 +93,7 @@ class Node:
 
 
 class Certificate(NamedTuple):
-    """What is proved of a tree: its score, a bound, and whether the subproblems agreed and the gap is closed."""
+    """Certificate of a tree: its score, a bound, and whether the subproblems agreed and the gap is closed."""
 
     score: float
     bound: float

@@ -32,7 +32,7 @@ CAUSES = (
     "head only",
     "label only",
 )
-"""Of a word without the correct head and label: the first that applies, so each word is counted once."""
+"""Causes of a wrong head or label: the first that applies, so each word is counted once."""
 
 SEGMENTATION = (
     "token split",
@@ -68,7 +68,7 @@ class _Text(NamedTuple):
 
 
 class _Comparison(NamedTuple):
-    """Of a text and the gold standard, whose words it is aligned with, both ways: -1 for none, the root last.
+    """Alignment of predicted and gold words, both ways: -1 for none, the root last.
 
     For each gold word, ``correct`` tells whether each of `METRICS` is correct, and ``found`` whether its sentence is.
     """

@@ -46,7 +46,7 @@ _HEAD, _DEPS, _MISC = 6, 8, 9
 _EMPTY_NODE = re.compile(r"\ufeff?[0-9]+\.")
 
 KEEP, DROP = DEPS = ("keep", "drop")
-"""What becomes of enhanced dependencies: see `replace`."""
+"""Treatment of enhanced dependencies: see `replace`."""
 
 
 def read(source: Source, rules: ReadingRules = DEFAULT_RULES, **changes: Any) -> Iterator[Sentence]:

@@ -15,7 +15,7 @@ FORMATS = ("conllu", "jsonl", "parquet")
 """The formats of parsed sentences: CoNLL text; a line of JSON for each sentence; a row for each word, in Parquet."""
 
 ON_ERROR = ("stop", "skip")
-"""What to do with a malformed unit: raise the error, or skip it."""
+"""Treatment of a malformed unit: raise the error, or skip it."""
 
 
 def is_model(beginning: bytes) -> bool:

@@ -231,7 +231,7 @@ def open_table(path: str, form: str) -> Iterator[TextIO]:
 
 _Add: TypeAlias = Callable[[Iterable[dict[str, Any]]], None]
 _Flush: TypeAlias = Callable[[], None]
-"""What a table is written by: one function adds records of sentences, the other writes what is buffered."""
+"""Writers of a table: one function adds records of sentences, the other writes what is buffered."""
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ _binding: Any = llvmlite.binding
 
 
 class Target(NamedTuple):
-    """What kernels were compiled for, as numba describes it in the key of a kernel.
+    """Target that kernels were compiled for, as numba describes it in the key of a kernel.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ import stat
 from pathlib import Path
 
 OTHER_FOLDER = "set NONPROJ_CACHE to a folder of your own"
-"""What a user can do about any folder."""
+"""Advice about any folder."""
 
 _MOST_LINKS = 40
 

@@ -52,7 +52,7 @@ DROPOUT = 0.3
 """Dropout probability of hidden units."""
 
 LEARNING_RATE = 0.03
-"""That of AdaGrad, but for the layers in context, which have steps of their own."""
+"""AdaGrad's learning rate, but for the layers in context, which have steps of their own."""
 
 _DEVIATION, _CONTEXT_DEVIATION = 0.03, 0.1
 

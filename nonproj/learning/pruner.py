@@ -24,7 +24,7 @@ from nonproj.trees.marginals import marginals
 from nonproj.types import Bools, Float32s, Float64s, PartRows
 
 LEARNING_RATE = 0.1
-"""That of AdaGrad."""
+"""AdaGrad's learning rate."""
 
 _NEGLIGIBLE = 1e-4
 """Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""

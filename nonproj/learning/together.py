@@ -18,7 +18,7 @@ log = logging.getLogger("nonproj")
 
 
 class Together(NamedTuple):
-    """What related treebanks are worth.
+    """Gain by related treebanks.
 
     Attributes
     ----------

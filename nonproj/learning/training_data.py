@@ -107,11 +107,11 @@ class TrainingData(NamedTuple):
         Those of the treebank, and further ones: automatically parsed, or of related treebanks.  The tagger puts copies
         with other tags in their place, next to each other.
     further : int
-        How many of the sentences, the last ones, are further ones.
+        Number of further sentences, at the end.
     kind : str
-        What these are: `SILVER` or `RELATED`.
+        Their kind: `SILVER` or `RELATED`.
     further_in_epoch : int
-        How many of these an epoch takes.
+        Number of these in an epoch.
     held_out : sequence of Sentence
         On which the parser is evaluated after each epoch.
     seed : int

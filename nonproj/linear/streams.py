@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """What random numbers of training are for.
+    """Streams of random numbers, one for each use in training.
 
     The generator of a stream is seeded with the option ``seed``, the number of the stream, and, where there are
     several, those of a model and an epoch.  Another number for a use gives other models: a new use gets a new number.

@@ -31,7 +31,7 @@ class Term(NamedTuple):
 
 
 class Grammar(NamedTuple):
-    """What the templates of a model may name.
+    """Names that the templates of a model may have.
 
     Attributes
     ----------

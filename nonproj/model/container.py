@@ -4,7 +4,7 @@ The file is in the `safetensors <https://github.com/huggingface/safetensors>`_ f
 of a header (u64, little-endian), the header, and the arrays, raw, little-endian, in C order, without gaps.  The header
 is JSON in UTF-8, padded with blanks so that the arrays begin at a multiple of 64 bytes::
 
-    {"__metadata__": {"nonproj": "6", "checksum": "...", "digests": "{...}", "labels": "[...]", ...},
+    {"__metadata__": {"nonproj": "7", "checksum": "...", "digests": "{...}", "labels": "[...]", ...},
      "parser": {"dtype": "I16", "shape": [8388608], "data_offsets": [0, 16777216]}, ...}
 
 Metadata are strings: the version of the format, BLAKE2b of the header without these 64 digits, that of each array, and

@@ -22,7 +22,7 @@ _DEVIATION = 0.03
 
 
 class ContextPass(NamedTuple):
-    """What the backward pass needs of the forward pass over some sentences.
+    """Results of the forward pass over some sentences that the backward pass needs.
 
     Attributes
     ----------

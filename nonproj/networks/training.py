@@ -27,10 +27,9 @@ class NetworkInputs(NamedTuple):
     sentences : tuple of two ndarrays, int32
         The first word and the end of each sentence.
     items : SparseRows
-        What the hidden layer of each scored item is the sum of: rows of K numbers.  First are those that the words add
-        by layers over words in context (or those of which their vectors consist, without such layers), as many for each
-        word, one word after the other; then those that they add by themselves, in the same order; then ``more`` of
-        `HiddenLayers.forward`.
+        Input rows of each scored item's hidden layer, K numbers each.  First the contextual ones (or the rows of the
+        words' vectors, without layers over words in context), as many for each word, one word after the other; then the
+        static ones, in the same order; then ``more`` of `HiddenLayers.forward`.
     vectors : ndarray of shape (N,), int64, or None
         The number of each word's pretrained vector, -1 for a word without one.
     """
@@ -57,7 +56,7 @@ class Dropout(NamedTuple):
 
 
 class ForwardPass(NamedTuple):
-    """What the backward pass needs of the forward pass.
+    """Results of the forward pass that the backward pass needs.
 
     Attributes
     ----------

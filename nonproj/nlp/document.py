@@ -209,7 +209,7 @@ class ParsedSentence:
 
     @property
     def others(self) -> list[ParsedSentence]:
-        """The same sentence with its next best trees, best first, if ``decoding.nbest`` is above 1."""
+        """Next best trees of the sentence, best first, if ``decoding.nbest`` is above 1."""
         return [ParsedSentence(self.sentence, parse, self.offsets) for parse in self.parse.others or ()]
 
     @property

@@ -226,7 +226,7 @@ def decode_labels(
 
 
 class LabelChart(NamedTuple):
-    """What the pass from the leaves to the root computes.
+    """Results of the pass from the leaves to the root.
 
     Attributes
     ----------

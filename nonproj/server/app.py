@@ -105,7 +105,7 @@ def make_app(service: Service) -> ASGIApp:
 
 
 _DRAWING = ("tree.js", "certificate.js", "tree.css")
-"""What draws a tree in a page."""
+"""Files that draw a tree in a page."""
 
 
 def _load_page() -> tuple[str, dict[str, str]]:

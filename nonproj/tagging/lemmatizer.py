@@ -57,7 +57,7 @@ MAX_SCRIPTS = 30_000
 """Only the most frequent scripts are learnt; their numbers are int16 in files."""
 
 LEMMA_ATTRIBUTES = (*TEXT_ATTRIBUTES, "upos", "pos", "tag")
-"""What templates may name: `TEXT_ATTRIBUTES` of the form, and of its tag the UPOS; UPOS and XPOS; the whole triple."""
+"""Attributes of templates: `TEXT_ATTRIBUTES` of the form, and of its tag the UPOS; UPOS and XPOS; the whole triple."""
 
 _SUFFIX = 8
 _SMOOTHING = Smoothing(suffix=1.0, lower=1.0, form=0.3, threshold=1e-3, limit=12)

@@ -68,7 +68,7 @@ _CANDIDATES = 8
 """Tags that a pretrained encoder allows for words that are unknown."""
 
 EncodedWords: TypeAlias = tuple[EncoderTagScorer, np.ndarray]
-"""What scores tags by a pretrained encoder, and the hidden layers of words."""
+"""A scorer of tags by a pretrained encoder, and the hidden layers of words."""
 
 Progress: TypeAlias = Callable[..., Any]
 """``progress(iterable, description)``, which wraps the long loops."""

@@ -28,7 +28,7 @@ TAG_COLUMNS = (UPOS, XPOS, FEATS)
 """UPOS, XPOS and FEATS among the ten columns."""
 
 LEVELS = ("upos", "pos", "full")
-"""What templates may name of a tag: its UPOS; UPOS and XPOS; the whole triple."""
+"""Levels of a tag in templates: its UPOS; UPOS and XPOS; the whole triple."""
 
 
 class TagSet:

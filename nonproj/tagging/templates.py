@@ -1,4 +1,4 @@
-"""What the templates of tagger and lemmatizer may name, and how they are hashed (`nonproj.linear.templates`).
+"""Attributes in the templates of tagger and lemmatizer, and their hashes (`nonproj.linear.templates`).
 
 They name attributes of the word and its neighbours, as in ``w-1.form w.suffix2``, and levels of the two tags before
 (``p.pos``, ``q.full``); each is combined with each part of the word's own tag.  ``p.same`` is special: it stands for

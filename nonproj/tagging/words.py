@@ -1,4 +1,4 @@
-"""What the tagger knows of a form: its attributes, its candidate tags, and its shares of the templates' hashes.
+"""Forms in the tagger: their attributes, their candidate tags, and their shares of the templates' hashes.
 
 All of it depends on the form alone, so it is computed once for each distinct form, and a sentence is a list of rows in
 these tables.
@@ -26,13 +26,13 @@ TEXT_ATTRIBUTES = ("lower", "shape", *(f"prefix{k + 1}" for k in range(_PREFIXES
 """Attributes of a form: in lower case, its shape, its affixes in lower case."""
 
 SMOOTHING = Smoothing()
-"""That of the tagger's candidates."""
+"""Smoothing of the tagger's candidates."""
 
 _UNKNOWN = 1
 _LEARNT = ("class", "best", "tag", "count")
 
 WORD_ATTRIBUTES = ("form", *TEXT_ATTRIBUTES, *_LEARNT)
-"""What templates may name of a word: the form, `TEXT_ATTRIBUTES`, its ambiguity class (the UPOS and XPOS that are
+"""Attributes of a word in templates: the form, `TEXT_ATTRIBUTES`, its ambiguity class (the UPOS and XPOS that are
 likely for it out of context), the likeliest of these, its likeliest tag, and how often the form was seen, in bins."""
 
 

@@ -2,7 +2,7 @@
 
 - `characters`: kinds of characters
 - `graphemes`: extended grapheme clusters, which no token divides
-- `addresses`: addresses and names, which are never divided
+- `addresses`, `entities`: addresses and names, which are never divided, and entities of HTML
 - `layout`: chunks between blanks, lines, paragraphs; hashes of shapes
 - `tokens`, `words`, `sentences`: features and decisions of the linear models
 - `token_table`, `usage`, `sentence_features`: tokens as numbers, statistics of words, and features of sentence ends

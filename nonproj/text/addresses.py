@@ -1,4 +1,4 @@
-"""What has signs inside and is never divided: addresses, names of files, sites and law reports, and names such as ``C++``.
+"""Tokens with signs that are never divided: addresses, names of files, sites and law reports, and such as ``C++``.
 
 No treebank has enough of these to learn them from: what stands before a full stop ends there thousands of times, and in
 the name of a file a few times at most.
@@ -170,7 +170,7 @@ def _name_start(kind: Uint8s, first: int, i: int) -> int:
 def _local_start(codes: Uint32s, kind: Uint8s, first: int, i: int) -> int:
     """Return where the local part of an address before the ``@`` at ``i`` begins: with a letter, a digit or ``_``."""
     begin = i
-    while begin > first and (kind[begin - 1] in _IN_NAMES or (_IN_LOCAL_PARTS == codes[begin - 1]).any()):
+    while begin > first and (kind[begin - 1] in _IN_NAMES or (codes[begin - 1] == _IN_LOCAL_PARTS).any()):
         begin -= 1
     while begin < i and kind[begin] not in _AT_ENDS and kind[begin] != CONNECTOR:
         begin += 1
@@ -181,8 +181,8 @@ def _local_start(codes: Uint32s, kind: Uint8s, first: int, i: int) -> int:
 def _report(codes: Uint32s, kind: Uint8s, earliest: int, i: int, last: int) -> tuple[int, int]:
     """Return where the name of a series of law reports such as ``F.3d`` or ``L.Ed.2d`` begins and ends.
 
-    The full stop ``i`` is between a capitalised abbreviation of up to four letters and an ordinal number.  Both are ``i``
-    if there is none.
+    The full stop ``i`` is between a capitalised abbreviation of up to four letters and an ordinal number.  Both are
+    ``i`` if there is none.
     """
     begin, end = i, i + 1
     while begin > earliest and kind[begin - 1] in LETTERS:

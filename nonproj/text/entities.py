@@ -1,4 +1,4 @@
-"""Entities of HTML in plain text, such as ``&amp;``: each is split as the character that it stands for, and never cut."""
+"""Entities of HTML in plain text, such as ``&amp;``, which are segmented like the characters that they stand for."""
 
 from __future__ import annotations
 

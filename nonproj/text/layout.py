@@ -13,8 +13,8 @@ from nonproj.text.characters import APOSTROPHE, DIGIT, KINDS, LETTERS, LOWER, NE
 from nonproj.types import Bools, Int64s, Uint8s, Uint32s
 
 NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
-"""What follows a chunk: nothing (the end), a blank, several, a line end where the next chunk would not have fit on the
-line, a line end where it would have, or the end of a paragraph."""
+"""Ends of a chunk: that of the text, a blank, several, a line end where the next chunk would not have fit on the line,
+a line end where it would have, or the end of a paragraph."""
 
 MAX_TOKEN = 1000
 """Longest token, in characters; longer ones are cut, later if necessary, so that no mark is separated from its letter:

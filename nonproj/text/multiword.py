@@ -35,7 +35,7 @@ _Ends = tuple[int, ...]
 
 
 class _FormAnalysis(NamedTuple):
-    """What is known of a form, whatever is beside it.
+    """Analysis of a form, whatever is beside it.
 
     Attributes
     ----------

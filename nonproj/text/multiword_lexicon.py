@@ -1,4 +1,4 @@
-"""What is known of the words inside tokens, and from it the segments that may be words in a token.
+"""Lexicon of the words inside tokens, and the segments that may be words in a token.
 
 A *known* segment is a word in several multiword tokens, and in a share of all that begin or end with it.  Every other
 one is *open*.  An analysis of a token is a path through its segments, in which no two open ones are adjacent; tokens
@@ -124,7 +124,7 @@ def silent_marks(tokens: Iterable[tuple[str, Words]]) -> str:
 
 
 class MultiwordLexicon:
-    """What is known of the words inside tokens.
+    """Lexicon of the words inside tokens.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ from typing import NamedTuple
 _ACUTE = "\u0301"
 _ROUNDS = 2
 _FREQUENT_WORD, _FREQUENT_EDIT = 0.4, 0.2
-"""How much cheaper a segment is, in characters, by the logarithm of the number of tokens where it is the same word, or
+"""Discounts of a segment, in characters, by the logarithm of the number of tokens where it is the same word, or
 where the edit is the same."""
 
 

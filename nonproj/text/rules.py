@@ -67,8 +67,8 @@ _FEW = 5
 """Occurrences of a word from which on its form with a full stop is no abbreviation, unless that is more frequent."""
 
 NOTHING, CONTINUED, NUMBERED, BEGUN, OTHER = range(5)
-"""What follows a chunk: the end of a paragraph; lower case or punctuation that goes on; a number; a frequent word that
-is capitalised; anything else."""
+"""Contexts behind a chunk: the end of a paragraph; lower case or punctuation that goes on; a number; a frequent word
+that is capitalised; anything else."""
 
 
 class UnicodeRules:

@@ -174,11 +174,8 @@ class Segmenter:
         if options.format in GIVEN_WORDS:
             tokens = _certain(layout.start, layout.end)
         elif isinstance(self.finder, TextModels):
-            lines = layout
-            if options.format == LINES and self.finder.blanks:  # no word goes on in the next line
-                ended = np.where(layout.blanks == WRAPPED, np.uint8(BROKEN), layout.blanks)
-                lines = layout._replace(blanks=ended)
-            tokens = self.finder.tokens(lines)
+            # no word goes on in the next line, which says nothing about this one
+            tokens = self.finder.tokens(_bounded(layout, breaks=True) if options.format == LINES else layout)
         else:
             tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))
         if options.format == WORDS:

@@ -107,7 +107,7 @@ OF_BEGINNING = (
     "t-1.tag t.word t.place",
     "t-1.tag t.word t.verbs",
 )
-"""Those that depend on where the sentence began."""
+"""Templates that use the start of the sentence."""
 
 N_OF_MARKS = 1
 """Leading templates, that of punctuation, which are trained first: rare features then add what it cannot explain."""

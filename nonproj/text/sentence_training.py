@@ -27,7 +27,7 @@ MISSED = 0.1
 """Share of the sentence ends after which, in training, the model goes on as if it had missed them."""
 
 LEARNING_RATE = 0.1
-"""That of the linear models, times a factor for sentences; half and twice as large ones were no better there
+"""Rate of the linear models, times a factor for sentences; half and twice as large ones were no better there
 (``research/history.md``)."""
 
 COPIES = 1

@@ -96,8 +96,8 @@ class EndModel(NamedTuple):
 
 
 class EndBuffers(NamedTuple):
-    """What tokens add to the hidden units (`nonproj.text.sentence_network.sums_of`), and buffers: attributes and places
-    of a window; the probability of an end in each state and, after the states, for each beginning; and for each state
+    """Sums of tokens for hidden units (`nonproj.text.sentence_network.sums_of`), and buffers: attributes and places of
+    a window; the probability of an end in each state and, after the states, for each beginning; and for each state
     the row for which it was computed."""
 
     sums: np.ndarray

@@ -104,7 +104,7 @@ N_OF_CLASSES, N_FEATURES = len(_OF_CLASSES), len(TEMPLATES)
 _CELLS = 6 * _WIDTH
 
 _BEFORE_MORE, _WITHOUT_VOWELS, _LONGEST_CLIPPED = 5.0, 8.0, 5
-"""Log-odds by which a full stop is less probable to be a token after what looks like an abbreviation (`clipping`), and
+"""Log-odds by which a full stop is less probable to be a token after what looks like an abbreviation (`_clipping`), and
 the most letters of one.
 
 Treebanks have few abbreviations, so features learn these, not what others look like: after words such as ``para`` and
@@ -209,7 +209,7 @@ def _is_token(ends: Bools, first: int, begin: int, end: int, last: int) -> bool:
 
 
 @kernel
-def clipping(text: Text, c: int, begin: int, informal: bool) -> float:
+def _clipping(text: Text, c: int, begin: int, informal: bool) -> float:
     """Return how much speaks for an abbreviation: a word and a full stop, from ``begin`` to the end of chunk ``c``.
 
     The word is short.  The next chunk begins with a digit, or in lower case, unless sentences do so (``informal``); or
@@ -222,7 +222,7 @@ def clipping(text: Text, c: int, begin: int, informal: bool) -> float:
     for i in range(begin, end):
         if not LOWER <= kind[i] <= LETTER:
             return 0.0
-        vowels += not (_CONSONANTS == lower[i]).any()
+        vowels += not (lower[i] == _CONSONANTS).any()
     after = kind[text.start[c + 1]]
     if begin > text.start[c]:
         may_be_unit = kind[begin - 1] != OPEN
@@ -327,7 +327,7 @@ def _tokenize(text: Text, model: TokenModel, window: Window) -> tuple[Int64s, In
                 for j in range(N_FEATURES):
                     score += weights[out[j]]
                 if i + 2 == text.end[c]:
-                    score -= np.float32(clipping(text, c, begin, informal))
+                    score -= np.float32(_clipping(text, c, begin, informal))
             ends = kinds == ALWAYS or score > 0 or is_too_long(text.joined, begin, i)
             if kinds == SOMETIMES:
                 log_odds[count] = min(log_odds[count], score if ends else -score)

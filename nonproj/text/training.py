@@ -45,7 +45,7 @@ _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.2
 and digits it is higher: these places are rare, and from few of them the model would learn to cut unknown codes."""
 
 _MIN_SHARE_OF_LETTERS, _ENDS_OF_LETTERS = 0.01, 20
-"""The same share between two letters, if tokens end at so many such places of the text and its varied copy: a treebank
+"""The share for boundaries between two letters, and their minimum count in the text and its varied copy: a treebank
 whose tokens are parts of words, such as the web treebank of Turkish, ends them at 5 % of the places between two small
 letters, others at 0.1 % at most."""
 

@@ -34,7 +34,7 @@ class Usage(NamedTuple):
 
 
 class KnownWords(NamedTuple):
-    """What is known of the words of a table: three classes for each row, 0 for padding and unknown words.
+    """Classes of the words of a table: three for each row, 0 for padding and unknown words.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ class Workers(Protocol):
 
     @property
     def size(self) -> int:
-        """How many calls run at a time."""
+        """Number of calls that run at a time."""
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Submit a call and return its future, which has ``done``."""

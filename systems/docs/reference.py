@@ -2,7 +2,7 @@
 
     python systems/docs/reference.py
 
-systems/tests/test_systems_documentation.py checks that the page is up to date.
+systems/tests/project/test_systems_documentation.py checks that the page is up to date.
 """
 
 from __future__ import annotations

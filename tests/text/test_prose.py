@@ -1,12 +1,16 @@
-"""Plain text in the languages whose treebanks have no raw text: a page of prose of each, with tokens set by hand."""
+"""Plain text with tokens set by hand: a page of prose in the languages whose treebanks have no raw text, and examples
+of what is rare in treebanks.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+import nonproj
 from nonproj.io import conll
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.languages import LANGUAGES
@@ -30,6 +34,35 @@ def check(segmenter: Segmenter, name: str) -> None:
     assert "".join(text.split()) == "".join("".join(tokens) for tokens in gold)
     found = [sentence.forms for sentence in segmenter.segment(text)]
     assert [" ".join(tokens) for tokens in found] == [" ".join(tokens) for tokens in gold]
+
+
+def paragraphs_right(segmenter: Segmenter, name: str) -> list[int]:
+    """The numbers, from 1, of the paragraphs of a page that are segmented as by hand."""
+    texts, golds = ((PROSE / f"{name}.{end}").read_text(encoding="utf-8").split("\n\n") for end in ("txt", "gold"))
+    found = [[" ".join(sentence.forms) for sentence in segmenter.segment(text)] for text in texts]
+    return [i for i, (a, b) in enumerate(zip(found, golds, strict=True), 1) if a == b.splitlines()]
+
+
+def test_signs_and_abbreviations_that_are_rare_in_treebanks():
+    """Paragraphs right of fifteen, by the bundled model and by rules: 0 and 1 without all that is about these."""
+    english = Segmenter(UnicodeRules(language=LANGUAGES["en"]), Multiwords.fit([]), "rules")
+    assert len(paragraphs_right(nonproj.load().parser.segmenter, "unseen")) >= 8
+    assert len(paragraphs_right(english, "unseen")) >= 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mail jane.doe+x@mail.example.org now . | R&amp;D and &lt; b &gt; here .",
+        "See Doe v. Roe , 12 F.3d 345 ( 9th Cir. 1999 ) , cf. Art. 5 para. 1 lit. b of the Act .",
+        "He ran 5 km . | The others ran 3 pts. more .",
+        "It was so . | 3 people came .",
+    ],
+)
+def test_what_follows_tells_abbreviations_from_sentence_ends(text):
+    sentences = [each.split(" ") for each in text.split(" | ")]
+    written = re.sub(r" (?=[.,)])|(?<=[(]) |(?<=&lt;) | (?=&gt;)", "", text.replace(" | ", " "))
+    assert [sentence.forms for sentence in nonproj.load().segment(written)] == sentences
 
 
 @pytest.mark.parametrize("name", TREEBANKS)

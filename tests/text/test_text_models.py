@@ -223,6 +223,16 @@ ADDRESSES = {
     "a++": ["a", "++"],
     "abc#": ["abc", "#"],
     "x.net.y": ["x.net", ".", "y"],
+    "(jane.doe+x@mail.example.org)": ["(", "jane.doe+x@mail.example.org", ")"],
+    "o'neil%sales-7@a.org,": ["o'neil%sales-7@a.org", ","],
+    "'+b=c@a.org'": ["'", "+", "b=c@a.org", "'"],
+    "a/b&c_d@x.org": ["a", "/", "b&c_d@x.org"],
+    "(F.3d),": ["(", "F.3d", ")", ","],
+    "L.Ed.2d": ["L.Ed.2d"],
+    "App.4th.": ["App.4th", "."],
+    "F.3days": ["F", ".", "3", "days"],
+    "rule.3d": ["rule", ".", "3", "d"],
+    "Index.2nd": ["Index", ".", "2", "nd"],
 }
 
 
