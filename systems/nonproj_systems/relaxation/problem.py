@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 class Oracle(Protocol):
     """Maximises one part of the objective plus scores times the variables that it sees.
 
-    Its maximum may be rounded.  Bounds are rounded outward by as much as a few terms for each variable may be off that
-    are as large as the maximum; where the terms of its own part are larger and cancel, ``magnitude`` is at least the sum
-    of their absolute values.
+    The maximum may be rounded: bounds are rounded outward.  An oracle whose own terms are large but cancel has an
+    attribute ``magnitude``: at least the sum of their absolute values in any solution.
 
     Some methods need more than the maximum: ``max_marginals``, ``marginals`` or ``quadratic``, as the oracles of
     `nonproj_systems.relaxation.oracles` have them.

@@ -1,5 +1,8 @@
 """Markov random fields: certified labels are optimal, by enumeration and by the integer program; bounds are bounds."""
 
+import itertools
+from fractions import Fraction
+
 import naive_mrf as naive
 import numpy as np
 import pytest
@@ -188,3 +191,19 @@ def test_wrong_options_are_refused(options, message):
     with pytest.raises(ValueError) as error:
         infer(MRF(np.zeros((2, 2)), [[0, 1]], np.eye(2)), **options)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("method", ["auto", "trws", "trees"])
+def test_bounds_are_rounded_outward(method):
+    """The optimum as a fraction, by enumeration: the bound is not below it by a single digit."""
+    edges = list(itertools.combinations(range(4), 2))
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        unary, tables = rng.normal(size=(4, 2)), rng.normal(size=(6, 2, 2))
+        optimum = max(
+            sum(Fraction(unary[i, x[i]]) for i in range(4))
+            + sum(Fraction(table[x[i], x[j]]) for (i, j), table in zip(edges, tables, strict=True))
+            for x in itertools.product(range(2), repeat=4)
+        )
+        found = infer(MRF(unary, edges, tables), method, max_iterations=1 + seed)
+        assert optimum <= Fraction(found.bound) <= optimum + (Fraction(1, 10**9) if found.certified else 100)

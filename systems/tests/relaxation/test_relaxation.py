@@ -1,6 +1,8 @@
 """Laws of every method: weak duality at each iteration, monotone bounds, convergence, and certificates."""
 
 import functools
+import itertools
+from fractions import Fraction
 
 import naive_relaxation as naive
 import numpy as np
@@ -13,7 +15,7 @@ from nonproj.dual.options import DualOptions
 from nonproj_systems.parsing.oracles import AutomataOracle, TreeOracle
 from nonproj_systems.programs.linear_program import LinearOptions, linear_program
 from nonproj_systems.relaxation.branch_and_bound import branch_and_bound
-from nonproj_systems.relaxation.oracles import Forced
+from nonproj_systems.relaxation.oracles import Chain, Enumerated, Forced
 from nonproj_systems.relaxation.primal import Completion
 from nonproj_systems.relaxation.problem import Problem
 from nonproj_systems.relaxation.solver import AGREED, CLOSED, EARLY, STALLED, Limits, solve
@@ -266,3 +268,24 @@ def test_averaged_solutions_approach_an_optimum_of_the_linear_program(name, iter
         loose = [(row, limit + near, False) for row, limit, _ in rows]
         loose += [([-c for c in row], -limit + near, False) for row, limit, _ in rows]
         assert naive.program(parts, N, loose) == pytest.approx(relaxed, abs=near)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("name", ["1/k", "coordinate"])
+def test_bounds_are_rounded_outward(name, exact):
+    """The optimum as a fraction, by enumeration: the bound is not below it by a single digit."""
+    states = [list(labels) for labels in itertools.product(range(2), repeat=3)]
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        unary, pairwise, listed = rng.normal(size=(2, 3, 2)), rng.normal(size=(2, 2, 2)), rng.normal(size=8)
+        optimum = max(
+            Fraction(listed[number])
+            + sum(Fraction(unary[j, i, x[i]]) for i in range(3) for j in range(2))
+            + sum(Fraction(pairwise[j, x[i], x[i + 1]]) for i in range(2) for j in range(2))
+            for number, x in enumerate(states)
+        )
+        chains = [Chain(unary[j], pairwise[j]) for j in range(2)]
+        problem = Problem([*chains, Enumerated(np.eye(2)[states].reshape(8, 6), listed)], 6)
+        method, limits = METHODS[name](), Limits(1 + seed)
+        found = branch_and_bound(problem, method) if exact else solve(problem, method, limits=limits)
+        assert optimum <= Fraction(found.dual_bound) <= optimum + (Fraction(1, 10**9) if found.certified else 100)
