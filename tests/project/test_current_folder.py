@@ -22,8 +22,8 @@ TRACE = "chrome_trace: victim\nopt: '0'\ncache_dir: .\n"  # numba writes the tra
 TRAPS = (".env", ".netrc", "matplotlibrc", "setup.cfg", "pyproject.toml", "dask.yaml", "config.json")
 """Further files that libraries look for, some of them before they open them."""
 
-NAMED = re.compile(r"(a\.conllu|text\.txt|m|out\..*|\.nonproj-.*|\.m\..*|m\..*|__editable__.*)")
-"""Files that the user has named, with those made beside them; and a name on the path of modules in a checkout."""
+NAMED = re.compile(r"(a\.conllu|text\.txt|m|out\..*|\.nonproj-.*|\.m\..*|m\..*|README\.md|__editable__.*)")
+"""What the user names, what is made beside it, the README of a treebank, and an entry of a checkout's path."""
 
 
 @pytest.fixture
