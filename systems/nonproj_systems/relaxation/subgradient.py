@@ -49,7 +49,7 @@ class Subgradient:
     def advance(self, iteration: Iteration) -> np.ndarray | None:
         """Return the multipliers after one step; None if the step is 0."""
         evaluation, best = iteration.evaluation, iteration.best_primal
-        progress = Progress(evaluation.dual, iteration.primal, best, iteration.stalled, iteration.squared_norm)
+        progress = Progress(evaluation.value, iteration.primal, best, iteration.stalled, iteration.squared_norm)
         self.size = self._rule(progress)
         if self.size == 0:
             # `AppendixA` after a first gap of zero: the multipliers will not move again.
