@@ -65,7 +65,8 @@ def decompose(
     first_position = np.flatnonzero(forests.reference == np.arange(len(forests.node)))
     order = np.argsort(forests.node[first_position])
     for k in range(limits.max_iterations):
-        dual = float(_evaluate(graph, forests, scores, best, labels)) + field.rounding_error(k)
+        rounded = float(_evaluate(graph, forests, scores, best, labels))
+        dual = rounded + field.rounding_error(k)
         squared_norm = float(_disagreement(forests, labels))
         solution = labels[first_position[order]]
         improve(graph, graph.unary, solution)
@@ -90,7 +91,7 @@ def decompose(
         result.status = _ended(result, limits, grace, k - last_gain)
         if (callback is not None and callback(result)) or result.status:
             break
-        size = rule(Progress(dual, primal, high, stalled, squared_norm))
+        size = rule(Progress(rounded, primal, high, stalled, squared_norm))
         if not np.isfinite(size):
             raise ValueError(f"the step rule returned {size}; a finite step is expected")
         result.trace.step[-1] = size

@@ -124,7 +124,7 @@ class Evaluator:
             of_scores = float(weights[part].sum())
             size = TERMS * (part.stop - part.start + 2) + problem.most_terms
             error += size * (of_scores + value + max(value + of_scores, getattr(oracle, "magnitude", 0.0)))
-        return ROUNDOFF * (error + len(problem.oracles) * float(np.abs(self._values).sum()))
+        return float(ROUNDOFF * (error + len(problem.oracles) * np.abs(self._values).sum()))
 
     def _call(self, i: int, scores: np.ndarray) -> None:
         """Call one oracle, check its result, and keep it."""

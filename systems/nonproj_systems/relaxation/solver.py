@@ -241,8 +241,8 @@ def solve(
     >>> every = np.array([[i & 1, i >> 1 & 1, i >> 2] for i in range(8)])
     >>> items = Problem([Enumerated(every, every @ [3.0, 2.0, 1.0])], 3, constraints=at_most([[1, 1, 1]], [2]))
     >>> found = solve(items, Subgradient(Constant(1.0)))
-    >>> found.primal_value, found.dual_bound, every[found.solution[0]].tolist(), found.status, found.multipliers
-    (5.0, 5.0, [1, 1, 0], 'agreed', array([1.]))
+    >>> found.primal_value, round(found.dual_bound, 9), found.status, found.multipliers
+    (5.0, 5.0, 'agreed', array([1.]))
     """
     multipliers = problem.check_multipliers(start)
     _check_limits(limits)

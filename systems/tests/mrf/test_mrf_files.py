@@ -155,11 +155,9 @@ def test_the_command_in_a_process_of_its_own(tmp_path):
     path.write_text(EXAMPLE)
     done = run("mrf", str(path), "--exact", "-o", "-")
     assert (done.returncode, done.stdout) == (0, "MPE\n3 0 1 2\n")
-    assert done.stderr.splitlines()[2:5] == [
-        f"value      {math.log(24)}",
-        f"bound      {math.log(24)}",
-        "status     optimal",
-    ]
+    value, bound, status = (line.split() for line in done.stderr.splitlines()[2:5])
+    assert (value, status) == (["value", str(math.log(24))], ["status", "optimal"])
+    assert bound[0] == "bound" and math.log(24) <= float(bound[1]) <= math.log(24) + 1e-12
 
 
 def test_a_field_without_a_solution_is_no_error(tmp_path, capsys):
