@@ -169,7 +169,7 @@ def normalise_scores(
     if top is None:
         return given
     keep = top if trees == 1 else _possible(given, trees, price)
-    if keep is not None and not keep.all() and len(parts.types) > 1:
+    if keep is not None and not keep.all() and given.relative[len(keep) :].any():
         parts, numbers = restrict(parts, keep)
         given, top = make_relative(parts, scores[numbers], options), top[keep]
     n_arcs = len(top)

@@ -258,10 +258,11 @@ class _Expected:
         return sum(map(Fraction, scores), -Fraction(float(self.paid[number])))
 
     def magnitude(self, *numbers: int) -> float:
-        """Return what the tolerance refers to: sums of scores of some trees, relative to the best arcs."""
+        """Return what the tolerance refers to: sums of scores of some trees, relative to the best arcs, and prices."""
         relative = self.used[list(numbers)].copy()
         relative[:, : len(self.top)] -= self.top
-        return self.scale + float(np.abs(relative).sum(axis=1).max())
+        paid = float(self.paid[list(numbers)].max())
+        return self.scale + paid + float(np.abs(relative).sum(axis=1).max())
 
 
 class _Draw:
