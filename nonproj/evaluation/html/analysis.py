@@ -92,8 +92,11 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str], given: str = "") 
 
 def size_tiles(sentences: int, words: int, given: str = "") -> list[Tile]:
     """Return the number of sentences, and that of words with what the parser was given."""
-    counts = (counted(sentences, "sentence", ","), ""), (counted(words, "word", ","), given)
-    return [(*count.split(), title) for count, title in counts]
+    tiles = []
+    for count, title in ((counted(sentences, "sentence", ","), ""), (counted(words, "word", ","), given)):
+        number, noun = count.split()
+        tiles.append((number, noun, title))
+    return tiles
 
 
 def _trees(item: ReportItem) -> list[np.ndarray]:
