@@ -154,7 +154,8 @@ def test_wrong_arguments():
 def model():
     """A parser that has seen few sentences, so that it hesitates."""
     small = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 14)
-    return train(toy.sentences(25), Config().with_overrides(small | {"training.epochs": 2, "confidence.share": 0.0}))
+    small |= {"training.epochs": 2, "confidence.share": 0.0, "decoding.projective": False}
+    return train(toy.sentences(25), Config().with_overrides(small))
 
 
 def parser_of(model, **decoding):

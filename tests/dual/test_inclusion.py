@@ -91,7 +91,7 @@ def test_local_search_ends_where_no_word_has_a_better_head(name, single_root):
         problem, trees = problem_of(parts, scores, options), trees_over(parts.arcs, single_root)
         for start in [trees[i] for i in rng.integers(0, len(trees), 3)] if trees else []:
             tree = np.array(start, np.int32)
-            problem.improve(tree, options)
+            problem.improve(tree, options, 10**6)
             assert tree.tolist() in trees
             reached, before = (tree_score(parts, scores, each) for each in (tree, start))
             assert reached >= before
