@@ -169,12 +169,13 @@ def install_distribution(name: str, folder: str) -> str:
 def _origin() -> Path | None:
     """Return the folder or file from which pip has installed nonproj, as it records it (PEP 610)."""
     import json
-    from importlib.metadata import PackageNotFoundError, distribution
+    from importlib.metadata import distributions
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 
-    try:
-        url = urlsplit(json.loads(distribution("nonproj").read_text("direct_url.json") or "{}").get("url", ""))
-    except (PackageNotFoundError, ValueError):
+    try:  # a checkout may have metadata of its own beside pip's
+        records = filter(None, (found.read_text("direct_url.json") for found in distributions(name="nonproj")))
+        url = urlsplit(json.loads(next(records, "{}")).get("url", ""))
+    except ValueError:
         return None
     return Path(url2pathname(url.path)) if url.scheme == "file" else None

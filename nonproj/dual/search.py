@@ -117,7 +117,7 @@ def search(
     _, iterations, score, bound, decoded, _ = first.descent
     agreed = outcome == AGREED
     certified = agreed or options.closes(bound, score)
-    if (not searching or (k == 1 and certified)) and not _must_pay(first.tree, price):
+    if (not searching or (k == 1 and certified)) and not (price and _must_pay(first.tree, price)):
         certificate = Certificate(score, max(bound, score), agreed, certified)
         ranked = [problem.as_decoded(first.tree, certificate, Effort(iterations, decoded, 0))]
     else:

@@ -134,30 +134,35 @@ class FitCheck:
     model : Model
     tags : {"missing", "all", "none"}
         Which tags the model predicts.
+
+    Attributes
+    ----------
+    due : list of int
+        Numbers of words after which the sentences will be judged; empty at the end.
     """
 
     def __init__(self, model: Model, tags: str = "missing"):
         self._model, self._tags = model, tags
-        self._seen, self._words, self._due = list[Sentence](), 0, list(_JUDGED_AT)
+        self._seen, self._words, self.due = list[Sentence](), 0, list(_JUDGED_AT)
 
     def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """Yield sentences, and judge the first ones of all calls."""
         for sentence in sentences:
-            if due := self._due:  # which another thread may change
+            if due := self.due:  # which another thread may change
                 self._add(sentence, due[0])
             yield sentence
 
     def _add(self, sentence: Sentence, due: int) -> None:
         """Judge the sentences so far, if they have enough words."""
         self._seen.append(sentence)
-        self._words += len(sentence)
+        self._words += len(sentence.rows)
         if self._words < due:
             return
-        self._due = [number for number in self._due if number > self._words]
+        self.due = [number for number in self.due if number > self._words]
         if text := misfit_warning(self._model, "the input", self._seen, self._tags, 'tags="all"'):
-            self._due = []
+            self.due = []
             log.warning(text)
-        if not self._due:
+        if not self.due:
             self._seen = []
 
 

@@ -117,7 +117,9 @@ class TextParser:
         DataError
             The text has a lone surrogate.
         """
-        return self._document(text, list(self.parser.parse_all(self._fit.over(self.segment(text)))))
+        sentences = self.segment(text)
+        parses = self.parser.parse_all(self._fit.over(sentences) if self._fit.due else sentences)
+        return self._document(text, list(parses))
 
     @overload
     def pipe(

@@ -93,15 +93,6 @@ class TreeLabeler:
         demanded : mapping of int to int, optional
             The nodes that must have a label, and may have any.
         """
-        scores = self._possible_scores(batch, trees, known)
-        if self.scorer.places is not None:
-            words = np.flatnonzero(trees >= 0)
-            free = np.isin(words, list(demanded)) if demanded else None
-            forbid_misplaced(scores, trees[words], batch.first, self.scorer.places, free)
-        return scores
-
-    def _possible_scores(self, batch: Batch, trees: np.ndarray, known: LabelScores | None) -> np.ndarray:
-        """Return the result of `scores`, without what only roots, or only other words, can have."""
         (weights, scale), (parser_weights, parser_scale) = self.tables
         rows, scorer = label_parts(trees, batch), self.scorer
         lines = scorer.lines.of(batch, rows.nodes) if scorer.lines else None
@@ -114,14 +105,16 @@ class TreeLabeler:
             scores += np.concatenate(
                 [e.labels(own) for e, own in zip(batch.encoded, split_heads(trees, batch), strict=True)]
             )
-        if scorer.label_table is None:
-            return scores
-        if known is None:
+        if scorer.label_table is not None and known is None:
             hashed = hash_tokens(batch, scorer.label_table, len(parser_weights))
-            rows = PartRows(np.ascontiguousarray(rows.nodes[:, :2]), rows.codes)
-            return scores + label_scores(hashed, rows, self.n_labels, parser_weights, lines) * parser_scale
-        chosen = known.arcs[:, 0] == trees[known.arcs[:, 1]]
-        return scores + known.of_labels[chosen] * parser_scale
+            arcs = PartRows(np.ascontiguousarray(rows.nodes[:, :2]), rows.codes)
+            scores += label_scores(hashed, arcs, self.n_labels, parser_weights, lines) * parser_scale
+        elif scorer.label_table is not None and known is not None:
+            scores += known.of_labels[known.arcs[:, 0] == trees[known.arcs[:, 1]]] * parser_scale
+        if scorer.places is not None:
+            free = np.isin(rows.nodes[:, 1], list(demanded)) if demanded else None
+            forbid_misplaced(scores, rows.nodes[:, 0], batch.first, scorer.places, free)
+        return scores
 
     def label(
         self,

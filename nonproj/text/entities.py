@@ -26,7 +26,7 @@ def decoded(text: str) -> tuple[str, Int64s]:
     ('R&D\\ufffc&foo;', [0, 1, 6, 7, 13, 14, 15, 16, 17, 18])
     """
     parts, places, end = [], [], 0
-    for match in _ENTITY.finditer(text) if "&" in text else ():
+    for match in _ENTITY.finditer(text):
         if match[0][1] != "#" and match[0][1:] not in html.entities.html5:
             continue
         parts += [text[end : match.start()], _character(match[0])]

@@ -135,7 +135,7 @@ class Segmenter:
 
     def sentences(self, text: str, options: TextInput, origin: Origin, begins: bool = True) -> list[Sentence]:
         """Return the sentences of a text that is part of a document; ``begins``: it begins a paragraph."""
-        plain, place = decoded(text)
+        plain, place = decoded(text) if "&" in text else (text, None)
         layout = lay_out(characters(plain, origin.path))
         if not len(layout.start):
             return []
@@ -145,7 +145,8 @@ class Segmenter:
         start, end, log_odds = tokens
         firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
         paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if begins else [])}
-        segments = Segments(text, place[start].tolist(), place[end].tolist(), [], paragraphs, {})
+        begin, stop = (start, end) if place is None else (place[start], place[end])
+        segments = Segments(text, begin.tolist(), stop.tolist(), [], paragraphs, {})
         written = forms = forms_of(segments)
         if isinstance(self.finder, TextModels) and self.finder.blanks:
             forms = [single_blanks(form) for form in forms]

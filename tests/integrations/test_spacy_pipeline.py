@@ -119,11 +119,6 @@ def test_labels_are_those_of_the_model_with_spacys_root(folder):
     assert {token.dep_ for token in nlp("den hund ser hus sovende .")} <= set(labels)
 
 
-def test_a_component_without_a_model_has_no_labels():
-    nlp = spacy.blank("da")
-    assert nlp.add_pipe("nonproj").labels == ()
-
-
 # -- models ------------------------------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from containers import a_model
 
 from nonproj import __version__
 from nonproj.errors import ModelError
-from nonproj.model.installed import InstalledModel, announced_default, default, installed, is_name, located
+from nonproj.model.installed import InstalledModel, _say, announced_default, default, installed, is_name, located
 from nonproj.model.model import Model
 from nonproj.model.wheel import WheelContents, is_version, write_wheel
 
@@ -155,6 +155,7 @@ def test_without_a_model_of_its_own_nonproj_guesses_none(site, tmp_path):
 
 
 def test_the_default_is_announced_once(own, site, tmp_path, monkeypatch, caplog):
+    _say.cache_clear()  # whatever other tests have loaded
     assert announced_default() == announced_default() == own
     install(write_wheel(contents(), tmp_path), site)
     monkeypatch.setenv("NONPROJ_MODEL", "danish")

@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import nonproj
 from nonproj.components.trainer import train
+from nonproj.evaluation.suitability import FitCheck
 from nonproj.io import conll
 from nonproj.io.copies import with_rows
 from nonproj.kernels.threads import LoadedOnce, PerThread, one_thread
@@ -204,11 +205,14 @@ _WHOLE = (str, bytes, int, float, bool, type(None), np.generic, np.dtype, type, 
 
 
 def reached(root: object) -> dict[str, object]:
-    """What can be reached from an object without the caches of threads: sizes, numbers and contents of arrays."""
+    """What can be reached from an object: sizes, numbers and contents of arrays.
+
+    Without the caches of threads, and the count of the words that are compared with the model.
+    """
     found, seen, waiting = {}, {}, [("", root)]
     while waiting:
         place, item = waiting.pop()
-        if isinstance(item, PerThread | types.MethodType) or id(item) in seen:
+        if isinstance(item, PerThread | FitCheck | types.MethodType) or id(item) in seen:
             continue
         if isinstance(item, _WHOLE) or callable(item) and not hasattr(item, "__dict__"):
             found[place] = repr(item)

@@ -483,7 +483,7 @@ def test_metrics_and_the_log_count_requests(server):
     lines = [line for line in server.messages[messages:] if "/metrics" not in line]
     assert len(lines) == 4
     assert lines[0].startswith("127.0.0.1 POST /process 200 ")
-    assert "; model: 1 sentences, 12 words, waited " in lines[0]
+    assert "; model: 1 sentence, 12 words, waited " in lines[0]
     assert lines[2].startswith("127.0.0.1 POST /process 400 ")
     assert lines[3].startswith("127.0.0.1 GET /no\\nwhere 404 ")
     assert not any("secret" in line for line in lines)
