@@ -156,6 +156,7 @@ def test_without_a_model_of_its_own_nonproj_guesses_none(site, tmp_path):
 
 def test_the_default_is_announced_once(own, site, tmp_path, monkeypatch, caplog):
     _say.cache_clear()  # whatever other tests have loaded
+    caplog.set_level("WARNING", "nonproj")
     assert announced_default() == announced_default() == own
     install(write_wheel(contents(), tmp_path), site)
     monkeypatch.setenv("NONPROJ_MODEL", "danish")

@@ -40,7 +40,8 @@ def test_another_distribution_comes_from_where_nonproj_came_from(tmp_path, monke
     (tmp_path / "a checkout" / "workbench" / "pyproject.toml").touch()
     (tmp_path / "nonproj_workbench-1.0.0-py3-none-any.whl").touch()
     record = json.dumps({"url": origin.replace("FOLDER", str(tmp_path))}) if origin else None
-    monkeypatch.setattr("importlib.metadata.distribution", lambda name: SimpleNamespace(read_text=lambda _: record))
+    found = [SimpleNamespace(read_text=lambda _, each=each: each) for each in (None, record)]
+    monkeypatch.setattr("importlib.metadata.distributions", lambda name: found)
     assert install_distribution("nonproj-workbench", "workbench") == command.replace("FOLDER", str(tmp_path))
 
 
