@@ -353,7 +353,6 @@ def test_errors_of_the_command_are_one_line(path, tmp_path):
             ([str(path), str(copy)], "another model is also called 'toy-2'"),
             (["none.nonproj"], "nonproj: none.nonproj: no such file"),
             ([str(path), "--port", "99999"], "'99999' is not a number from 0 to 65535"),
-            ([], "the following arguments are required: MODEL"),
         ):
             result = run_copy("nonproj", "serve", *words)
             assert result.returncode == 2
