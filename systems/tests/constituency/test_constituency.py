@@ -354,7 +354,8 @@ def test_the_fractional_example():
     assert (gap.status, gap.certified, gap.value) == ("open", False, -1.0)
     assert 0.0 <= gap.bound < 0.5
     found = decode(forest, trellis)
-    assert (found.status, found.value, found.bound) == ("searched", -1.0, -1.0)
+    assert (found.status, found.value) == ("searched", -1.0)
+    assert -1.0 <= found.bound <= -1.0 + 1e-11, "rounded outward"
     assert found.nodes > 0
 
 
