@@ -119,7 +119,7 @@ class TextParser:
         """
         sentences = self.segment(text)
         parses = self.parser.parse_all(self._fit.over(sentences) if self._fit.due else sentences)
-        return self._document(text, list(parses))
+        return self._document(text, sentences, list(parses))
 
     @overload
     def pipe(
@@ -184,15 +184,15 @@ class TextParser:
             parsed.append(pair)
             while waiting and len(waiting[0][1]) <= len(parsed):
                 text, found = waiting.popleft()
-                yield self._document(text, parsed[: len(found)])
+                yield self._document(text, found, parsed[: len(found)])
                 del parsed[: len(found)]
         for text, _ in waiting:
             yield Document(text)
 
-    def _document(self, text: str, parsed: list[tuple[Any, ...]]) -> Document:
+    def _document(self, text: str, sentences: list[Sentence], parsed: list[tuple[Any, ...]]) -> Document:
         """Return a text with its parsed sentences, and compute the character offsets of their words."""
         try:
-            places = locate(text, [sentence for sentence, _ in parsed])
+            places = locate(text, sentences)
         except ValueError:  # normalization composed letters, or there are control characters between tokens
             places = [token_ranges(sentence) for sentence in self.segment(text, TextInput(ranges=True))]
         pairs = zip(parsed, places, strict=True)

@@ -58,7 +58,7 @@ def arc_space(heads: ArrayLike, modifiers: ArrayLike, n_words: int) -> ArcSpace:
         _, first = np.unique(heads * (n_words + 1) + modifiers, return_index=True)
         twice = np.setdiff1d(np.arange(len(heads)), first)[0]
         raise ValueError(f"arc {heads[twice]} -> {modifiers[twice]} is given twice")
-    return index_arcs(mask)
+    return ArcSpace(*index_arcs(mask))
 
 
 def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
@@ -79,7 +79,7 @@ def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
     if mask.ndim != 2 or mask.shape[0] != mask.shape[1] or len(mask) == 0:
         raise ValueError(f"mask has shape {mask.shape}; (N, N) with N = words + 1 is expected")
     check_count(mask.size, "pairs of words", len(mask) - 1)
-    return index_arcs(as_array(mask, np.bool_))
+    return ArcSpace(*index_arcs(as_array(mask, np.bool_)))
 
 
 def with_arcs(arcs: ArcSpace, heads: np.ndarray, modifiers: np.ndarray) -> ArcSpace:
@@ -96,7 +96,7 @@ def with_arcs(arcs: ArcSpace, heads: np.ndarray, modifiers: np.ndarray) -> ArcSp
     if mask[heads, modifiers].all():
         return arcs
     mask[heads, modifiers] = True
-    return index_arcs(mask)
+    return ArcSpace(*index_arcs(mask))
 
 
 def subset(arcs: ArcSpace, keep: np.ndarray) -> ArcSpace:
@@ -124,7 +124,7 @@ def full_arc_space(n_words: int) -> ArcSpace:
     if n_words < 0:
         raise ValueError(f"n_words is {n_words}; it cannot be negative")
     check_count(n_words**2, "pairs of words", n_words)
-    return index_arcs(np.ones((n_words + 1, n_words + 1), np.bool_))
+    return ArcSpace(*index_arcs(np.ones((n_words + 1, n_words + 1), np.bool_)))
 
 
 def as_array(array: ArrayLike, dtype: type[_T]) -> NDArray[_T]:
@@ -155,14 +155,9 @@ def _integers(values: ArrayLike, name: str) -> Int64s:
     return array.astype(np.int64)
 
 
-def index_arcs(mask: Bools) -> ArcSpace:
-    """Index the arcs of a mask[h, m]: by modifier, and outward from each head."""
-    return ArcSpace(*_index_arcs(mask))
-
-
 @kernel
-def _index_arcs(mask: Bools) -> tuple[Int32s, Int32s, Int32s, Int32s, Int32s]:
-    """Return the arrays of `index_arcs`."""
+def index_arcs(mask: Bools) -> tuple[Int32s, Int32s, Int32s, Int32s, Int32s]:
+    """Return the arrays of the `ArcSpace` of a mask[h, m]: by modifier, and outward from each head."""
     n_nodes = mask.shape[0]
     count = 0
     for h in range(n_nodes):

@@ -86,7 +86,7 @@ def prune_trusted(p: Float64s, threshold: float, max_heads: int, single_root: bo
         found = _mark_projective(p, full_arc_space(len(p) - 1), single_root, mask, heads) == FOUND
         if not found:
             raise ValueError("no projective tree spans the words")
-    return index_arcs(mask)
+    return ArcSpace(*index_arcs(mask))
 
 
 @kernel

@@ -17,10 +17,10 @@ from nonproj.kernels.folders import source_digest
 _SMALL = """
 import json, sys
 import nonproj.kernels.folders as kernels
-from nonproj.parts.arcs import _index_arcs, full_arc_space
+from nonproj.parts.arcs import index_arcs, full_arc_space
 
 arcs = full_arc_space(3).head.tolist()
-json.dump([kernels.cache_folder().name, arcs, sum(_index_arcs.stats.cache_misses.values())], sys.stdout)
+json.dump([kernels.cache_folder().name, arcs, sum(index_arcs.stats.cache_misses.values())], sys.stdout)
 """
 
 
