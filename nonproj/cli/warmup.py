@@ -103,7 +103,7 @@ def use_decoders() -> None:
 
 def learn(name: str, treebank: list[Sentence]) -> None:
     """Train, save, load and parse with a set of part types and each decoder."""
-    small = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
+    small: dict[str, object] = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
     small |= {"training.epochs": 2, "pruner.folds": 0}
     small |= {"treebank.root": "multi", "decoding.projective": False}  # three sentences say too little
     for decoder in ("relaxed", "dual"):
