@@ -21,9 +21,12 @@ def check_no_links(path: str | Path, folder: str | Path) -> None:
 
     Examples
     --------
-    >>> check_no_links("/proc/self/status", "/proc")
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:  # doctest: +ELLIPSIS
+    ...     os.symlink("elsewhere", Path(folder) / "sub")
+    ...     check_no_links(Path(folder) / "sub" / "a.conllu", folder)
     Traceback (most recent call last):
-    nonproj.errors.FileError: /proc/self: is a link, which is followed only if you name it yourself; remove it
+    nonproj.errors.FileError: ...sub: is a link, which is followed only if you name it yourself; remove it
     """
     place = os.fspath(folder)
     for name in os.path.relpath(path, folder or os.curdir).split(os.sep):

@@ -9,6 +9,7 @@ pruner maximises the probability of all consistent trees, and its gradient is th
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -86,14 +87,18 @@ def learnable(sentences: Sequence[Sentence], source: str, single_root: bool) -> 
         No tree has the given heads of a sentence, or none with a single root has those of any.
     """
     several = [needs_several_roots(sentence, source) for sentence in sentences]
-    lines = [line_of(s, max([1, *root_words(s)[:2]])) for s, own in zip(sentences, several, strict=True) if own]
-    if not single_root or not lines:
+    if not single_root or not any(several):
         return list(sentences)
-    path, count = one_line(sentences[0].path), f"{len(lines)} of {len(sentences)} sentences"
-    if len(lines) == len(sentences):
+    left_out = list(itertools.compress(sentences, several))
+    path, lines = left_out[0].path, [line_of(each, max([1, *root_words(each)[:2]])) for each in left_out[:LISTED]]
+    if len(left_out) == len(sentences):
         raise DataError(path, lines[0], "all sentences need several roots, but trees have one (treebank.root)")
-    places = ", ".join(map(str, lines[:LISTED])) + (", …" if len(lines) > LISTED else "")
-    log.warning("%s: %s need several roots, and are left out (treebank.root); lines %s", path, count, places)
+    pairs = zip(left_out, lines, strict=False)
+    places = ", ".join(f"{line}" if each.path == path else f"{one_line(each.path)}:{line}" for each, line in pairs)
+    text = "%s: %d of %d sentences need several roots, and are left out (treebank.root); lines %s"
+    if len(left_out) == 1:
+        text = "%s: %d of %d sentences needs several roots, and is left out (treebank.root); line %s"
+    log.warning(text, one_line(path), len(left_out), len(sentences), places + ", …" * (len(left_out) > LISTED))
     return [sentence for sentence, own in zip(sentences, several, strict=True) if not own]
 
 

@@ -235,6 +235,9 @@ def test_wrong_roots_of_few_sentences_are_left_out(caplog):
     first, other = (sentences[i].line + np.flatnonzero(sentences[i].heads == 0)[1] for i in (0, 3))
     left_out = f"2 of 12 sentences need several roots, and are left out (treebank.root); lines {first}, {other}"
     assert f"<stream>: {left_out}" in caplog.messages
+    train(with_two_roots(toy.sentences(12), [0]), plain(parts="arc"))
+    left_out = f"1 of 12 sentences needs several roots, and is left out (treebank.root); line {first}"
+    assert f"<stream>: {left_out}" in caplog.messages
     enough = with_two_roots(toy.sentences(12), range(5))
     assert has_several_roots(enough, plain(), None)
     assert "5 of 12 sentences have several roots: trees may have several" in caplog.messages

@@ -343,7 +343,7 @@ def test_sentences_that_one_root_cannot_reach_are_left_out(caplog):
         good = toy.sentences(6) if source == "head" else read(6 * "1 a _ N N _ _ _ _ Head=0|Deprel=x\n\n")
         model = train([*good, *read(text)], small(parts="arc", treebank__partial=source, treebank__root="single"))
         assert model.meta["sentences"] == 6
-        assert "1 of 7 sentences need several roots" in caplog.messages[-1]
+        assert "1 of 7 sentences needs several roots" in caplog.messages[-1]
         caplog.clear()
 
 
