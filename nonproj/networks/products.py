@@ -31,7 +31,9 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     >>> product(matrix, matrix.T).tolist()
     [[5.0, 11.0], [11.0, 25.0]]
     """
-    (n_rows, count), n_columns = left.shape, right.shape[1]
+    (n_rows, count), (length, n_columns) = left.shape, right.shape
+    if count != length:
+        raise ValueError(f"matrices of shape {left.shape} and {right.shape} have no product")
     padded = left if n_rows >= _ROWS else np.pad(left, ((0, _ROWS - n_rows), (0, 0)))
     found = np.zeros((len(padded), -(-n_columns // _COLUMNS) * _COLUMNS), np.float32)
     if found.size and count:
@@ -41,8 +43,8 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _elements(matrix: np.ndarray) -> tuple[np.ndarray, int, int]:
     """Return the elements in the order of memory, and the distances of rows and of columns among them."""
-    turned = abs(matrix.strides[0]) < abs(matrix.strides[1])
-    return matrix.ravel(order="K"), *((1, len(matrix)) if turned else (matrix.shape[1], 1))
+    turned = 0 < abs(matrix.strides[0]) < abs(matrix.strides[1])
+    return matrix.ravel(order="F" if turned else "C"), *((1, len(matrix)) if turned else (matrix.shape[1], 1))
 
 
 @kernel

@@ -31,6 +31,14 @@ def test_a_sum_depends_on_its_own_row_and_column_alone(seed):
     assert product(np.asfortranarray(left), np.asfortranarray(right)).tobytes() == whole.tobytes()
     assert product(left[1:8], right[:, 2:21]).tobytes() == whole[1:8, 2:21].tobytes()
     assert product(left[::2], right[:, ::3]).tobytes() == whole[::2, ::3].tobytes()
+    assert product(left[::-1], right[:, ::-1]).tobytes() == whole[::-1, ::-1].tobytes()
+    repeated = np.broadcast_to(left[:1], left.shape), np.broadcast_to(right[:, :1], right.shape)
+    assert product(*repeated).tobytes() == np.broadcast_to(whole[:1, :1], whole.shape).tobytes()
+
+
+def test_matrices_of_other_shapes_have_no_product():
+    with pytest.raises(ValueError, match=r"shape \(2, 3\) and \(2, 3\) have no product"):
+        product(np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))
 
 
 def test_terms_are_added_in_order_and_rounded_once():
