@@ -9,6 +9,7 @@ from typing import Any
 
 from nonproj.errors import counted, one_line
 from nonproj.evaluation.calibration import Outcomes
+from nonproj.evaluation.report import CROSSING
 from nonproj.options.config import Config
 
 _PARTS = {"arc": "arcs", "sibling": "adjacent siblings", "grandparent": "grandparents"}
@@ -18,6 +19,7 @@ _TEST = {
     "las": "LAS, without punctuation",
     "uas_punctuation": "UAS with punctuation",
     "las_punctuation": "LAS with punctuation",
+    **{f"nonprojective_{key}": f"non-projective arcs, {name}" for key, name in CROSSING.items()},
     "agreed": "trees certified by agreement",
     "certified": "trees certified",
 }
@@ -50,14 +52,16 @@ def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
 
     Examples
     --------
-    >>> part = {"uas": 0.9, "las": 0.8}
+    >>> part = {"uas": 0.9, "las": 0.8, "nonprojective": {"f1": 0.5}}
     >>> both = {"without_punctuation": part, "with_punctuation": part, "certificates": None}
     >>> figures_of_test({"sentences": 2, "words": 9} | both)["las"]
     0.8
     """
     found = {name: figures[name] for name in ("sentences", "words")}
     found |= {name: figures["without_punctuation"][name] for name in ("uas", "las")}
-    found |= {f"{name}_punctuation": figures["with_punctuation"][name] for name in ("uas", "las")}
+    every = figures["with_punctuation"]
+    found |= {f"{name}_punctuation": every[name] for name in ("uas", "las")}
+    found |= {f"nonprojective_{name}": every["nonprojective"].get(name) for name in CROSSING}
     return found | {name: (figures["certificates"] or {}).get(name) for name in ("agreed", "certified")}
 
 

@@ -42,13 +42,14 @@ def error_tables(
     Returns
     -------
     dict
-        ``words``, the number of words counted; ``tables``: for each of ``label`` (absent without labels), ``tag``,
-        ``arc_length``, ``depth``, ``sentence_length`` and ``nonprojective`` a list of rows; ``confusions`` (None
-        without labels).  A row has its ``name``, its number of ``words``, and the shares ``uas`` and ``las``, one for
-        each evaluation (``las`` is None without labels); rows of labels also have the number of words that each parser
-        assigns this label, ``predicted``, and the share of these whose head and label are correct, ``precision``; those
-        of kinds of arcs likewise, for a correct head and an arc of this kind in both trees.  A confusion has
-        the ``gold`` and the ``predicted`` label, and ``counts``, one for each evaluation; the most frequent come first.
+        ``words``, the number of words counted; ``tables``: for each of ``label``, ``tag``, ``arc_length``, ``depth``,
+        ``sentence_length``, ``nonprojective`` and ``nonprojective_label`` (of non-projective arcs) a list of rows;
+        ``confusions`` (None without labels, as both tables of labels are absent).  A row has its ``name``, its number
+        of ``words``, and the shares ``uas`` and ``las``, one for each evaluation (``las`` is None without labels); rows
+        of labels also have the number of words that each parser assigns this label, ``predicted``, and the share of
+        these whose head and label are correct, ``precision``; those of kinds of arcs likewise, for a correct head and
+        an arc of this kind in both trees.  A confusion has the ``gold`` and the ``predicted`` label, and ``counts``,
+        one for each evaluation; the most frequent come first.
 
     Raises
     ------
@@ -90,14 +91,19 @@ def error_tables(
         "sentence_length": _by_bin(kept["length"], SENTENCE_LENGTHS, make_row),
         "nonprojective": [make_row("projective arcs", ~crossing), make_row("non-projective arcs", crossing)],
     }
+    crosses = [words["predicted_nonprojective"][counted] for words in columns]
     for row, kind in zip(tables["nonprojective"], (False, True), strict=True):
-        chosen = [words["predicted_nonprojective"][counted] == kind for words in columns]
-        _add_precision(row, chosen, [right & (crossing == kind) for right in correct])
+        _add_precision(row, [flags == kind for flags in crosses], [right & (crossing == kind) for right in correct])
     confused = None
     if both is not None:
         gold, predicted = kept["gold_label"], [words["predicted_label"][counted] for words in columns]
         for row in tables["label"]:
             _add_precision(row, [labels == row["name"] for labels in predicted], both)
+        tables["nonprojective_label"] = rows = by_string(gold, lambda name, own: make_row(name, own & crossing))
+        for row in rows:
+            own = [kind & (labels == row["name"]) for kind, labels in zip(crosses, predicted, strict=True)]
+            _add_precision(row, own, [right & crossing for right in both])
+        rows[:] = [row for row in rows if row["words"] or any(row["predicted"])]
         confused = confusions(zip(gold[gold != labels], labels[gold != labels], strict=True) for labels in predicted)
     return {"words": int(counted.sum()), "tables": tables, "confusions": confused}
 

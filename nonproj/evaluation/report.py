@@ -17,6 +17,9 @@ FIGURES = {
 }
 """The main metrics of an evaluation, and their names."""
 
+CROSSING = {"precision": "precision", "recall": "recall", "f1": "F1", "right_head": "right head"}
+"""Those of non-projective arcs; ``right_head`` is about the predicted ones."""
+
 
 def evaluation_report(figures: dict[str, Any]) -> str:
     """Return the metrics of an evaluation as plain text, in per cent.
@@ -39,7 +42,7 @@ def evaluation_report(figures: dict[str, Any]) -> str:
     lines.append(_row("", "without punctuation", "with punctuation"))
     lines += [_row(name, *(_percent(scope[key]) for scope in scopes)) for key, name in FIGURES.items()]
     crossing = [scope["nonprojective"] for scope in scopes]
-    for key, name in (("precision", "precision"), ("recall", "recall"), ("f1", "F1")):
+    for key, name in CROSSING.items():
         lines.append(_row(f"non-projective arcs, {name}", *(_percent(arcs[key]) for arcs in crossing)))
     for key, name in (("predicted", "predicted"), ("gold", "gold"), ("common", "in both trees")):
         lines.append(_row(f"non-projective arcs, {name}", *(str(arcs[key]) for arcs in crossing)))
@@ -77,6 +80,7 @@ _TABLES = {
     "depth": "by depth, in arcs from the root",
     "sentence_length": "by sentence length, in words",
     "nonprojective": "by kind of gold arc",
+    "nonprojective_label": "non-projective, by gold label",
 }
 
 _CONFUSIONS = 20

@@ -293,12 +293,14 @@ def _complete(sentence: np.ndarray, correct: np.ndarray | None) -> float | None:
 def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict[str, Any]:
     """Return the numbers of arcs of one kind in the gold trees, in the predicted trees and in both, and their ratios.
 
-    The same arc may be of this kind in one tree only: whether it is non-projective depends on the others.
+    The same arc may be of this kind in one tree only: whether it is non-projective depends on the others.  So the share
+    of the predicted ones with the right head, ``right_head``, may exceed the precision.
     """
     common = correct & in_gold & in_predicted
     counts = {name: int(flags.sum()) for name, flags in (("gold", in_gold), ("predicted", in_predicted))}
     return counts | {
         "common": int(common.sum()),
+        "right_head": share_of(correct[in_predicted]),
         "precision": share_of(common[in_predicted]),
         "recall": share_of(common[in_gold]),
         "f1": 2 * int(common.sum()) / sum(counts.values()) if any(counts.values()) else None,

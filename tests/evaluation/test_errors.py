@@ -67,14 +67,14 @@ def close(ours, theirs):
 
 
 def crossing_kinds(sentences, output, punctuation):
-    """Of each word: whether its head is right, and whether its arc is non-projective in the gold and predicted tree."""
+    """Each word: whether its head is right; whether its arc crosses, in the gold tree and in the other; its labels."""
     kinds = []
-    for sentence, (heads, _) in zip(sentences, output, strict=True):
+    for sentence, (heads, labels) in zip(sentences, output, strict=True):
         gold = [int(head) for head in sentence.tree]
         own = [int(head) for head in heads]
         crossing = crossing_arcs(gold), crossing_arcs(own)
         kinds += [
-            (own[m] == gold[m], m in crossing[0], m in crossing[1])
+            (own[m] == gold[m], m in crossing[0], m in crossing[1], sentence.rows[m - 1][7], labels[m - 1])
             for m in range(1, len(gold))
             if punctuation or not is_punctuation(sentence.rows[m - 1][1])
         ]
@@ -110,9 +110,17 @@ def test_tables_equal_the_definitions(seed, punctuation):
     for i, output in enumerate(outputs):
         kinds = crossing_kinds(sentences, output, punctuation)
         for kind, row in ((False, projective), (True, crossing)):
-            found = [(right, gold) for right, gold, own in kinds if own == kind]
+            found = [(right, gold) for right, gold, own, *_ in kinds if own == kind]
             assert row["predicted"][i] == len(found)
             assert close([row["precision"][i]], [ratio(right and gold == kind for right, gold in found)])
+        rows = {row["name"]: row for row in errors["tables"]["nonprojective_label"]}
+        for label in "abcd":
+            of_gold = [word for word in kinds if word[1] and word[3] == label]
+            found = [right and gold and of == label for right, gold, own, of, by in kinds if own and by == label]
+            row = rows.get(label, {"words": 0, "predicted": [0, 0]})
+            if label != "d":  # which no gold tree has
+                assert (row["words"], row["predicted"][i]) == (len(of_gold), len(found))
+                assert not found or close([row["precision"][i]], [ratio(found)])
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -97,6 +97,7 @@ def naive_figures(data, with_punctuation):
             "gold": len(in_gold),
             "predicted": len(in_predicted),
             "common": len(common),
+            "right_head": ratio(right for _, m, _, tree, right, _ in words if of_kind(tree, m)),
             "precision": len(common) / len(in_predicted) if in_predicted else None,
             "recall": len(common) / len(in_gold) if in_gold else None,
             "f1": 2 * len(common) / (len(in_gold) + len(in_predicted)) if in_gold or in_predicted else None,
@@ -169,16 +170,33 @@ def test_an_arc_that_crosses_in_one_tree_only_is_not_a_common_one():
     gold, predicted = [-1, 3, 3, 4, 0], [-1, 3, 4, 4, 0]
     evaluation.add(sentence_of(gold, "dddd", "abcd"), predicted[1:])
     arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
-    assert arcs == {"gold": 0, "predicted": 1, "common": 0, "precision": 0.0, "recall": None, "f1": 0.0}
+    assert arcs == {
+        "gold": 0,
+        "predicted": 1,
+        "common": 0,
+        "right_head": 1.0,
+        "precision": 0.0,
+        "recall": None,
+        "f1": 0.0,
+    }
     evaluation.add(sentence_of(predicted, "dddd", "abcd"), predicted[1:])
     arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
-    expected = {"gold": 1, "predicted": 2, "common": 1, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3)}
+    expected = {
+        "gold": 1,
+        "predicted": 2,
+        "common": 1,
+        "right_head": 1.0,
+        "precision": 0.5,
+        "recall": 1.0,
+        "f1": pytest.approx(2 / 3),
+    }
     assert arcs == expected
     lines = [line.split() for line in evaluation.table().splitlines() if line.startswith("non-projective arcs, ")]
     assert [(line[2], line[-1]) for line in lines] == [
         ("precision", "50.00"),
         ("recall", "100.00"),
         ("F1", "66.67"),
+        ("right", "100.00"),
         ("predicted", "2"),
         ("gold", "1"),
         ("in", "1"),

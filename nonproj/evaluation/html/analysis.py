@@ -11,7 +11,7 @@ from nonproj.errors import counted
 from nonproj.evaluation.calibration import Outcomes
 from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.html.items import ReportItem
-from nonproj.evaluation.report import FIGURES
+from nonproj.evaluation.report import CROSSING, FIGURES
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare
 from nonproj.pictures.content import partial_heads
@@ -30,6 +30,7 @@ _TITLES = {
     "arc_length": ("By arc length", "gold arc"),
     "depth": ("By depth in the gold tree", "arcs from the root"),
     "nonprojective": ("By crossing", "gold arc"),
+    "nonprojective_label": ("Non-projective arcs, by label", "gold label"),
     "label": ("By label", "gold label"),
     "tag": ("By tag", "tag"),
 }
@@ -159,7 +160,7 @@ def _summary(evaluations: list[Evaluation], names: list[str], labelled: bool, go
             row += [row[1] - row[2] if known else None, (found.get(key) or {}).get("p")]
         if any(each[key] is not None for each in figures):
             rows.append(row)
-    for key, name in (("precision", "precision"), ("recall", "recall"), ("f1", "F1")):
+    for key, name in CROSSING.items():
         row = [f"non-projective arcs, {name}", *(each["nonprojective"][key] for each in figures)]
         rows.append(row + ([row[1] - row[2] if None not in row else None, None] if several else []))
     note = "Per cent, without punctuation." if gold else "Agreement of the two parsers, per cent, without punctuation."
@@ -177,7 +178,7 @@ def _error_tables(errors: dict[str, Any], names: list[str], gold: bool) -> list[
         rows = errors["tables"].get(key, [])
         if not rows:
             continue
-        kind = key if key in ("label", "tag") else "text"
+        kind = key.removeprefix("nonprojective_") if key.endswith(("label", "tag")) else "text"
         labelled = rows[0]["las"] is not None
         columns = [{"name": first, "kind": kind}, {"name": "words", "kind": "count"}]
         columns += _columns(names, "UAS", "share", bare=labelled)
