@@ -4,9 +4,8 @@ SECONDS = 1800
 SEED = 1
 UDPIPE = none
 MEASURE = $(VENV)/.bench
-THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 
-.PHONY: test-research attack bench bench-text bench-text-all bench-full figures reproduce
+.PHONY: test-research attack bench bench-text bench-text-all figures reproduce
 
 test-research: $(WARM) $(VENV)/.workbench $(VENV)/.systems ## run the tests of experiments, benchmarks and the attack
 	@$(PYTEST) research/tests $(ARGS)
@@ -20,9 +19,10 @@ $(MEASURE): $(READY)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[bench]' >&2 && \
 		touch $@ || echo "cannot install the reference parsers; benchmarking without them" >&2
 
-bench: $(TOOLS) $(WARM) $(MEASURE) ## benchmark that model on its treebank's test file; 1 to 2 minutes
+bench: $(TOOLS) $(WARM) ## speed of that model on its treebank's test file by stage, start-up and memory; 1 to 2 minutes
 	@$(NEEDS_MODEL)
-	@$(PATHS) && "$(BIN)/python" -m research.benchmarks.bench --cache "$(DATA)/bench" $(FILE) "$$train" "$$test" $(ARGS)
+	@$(PATHS) && "$(BIN)/python" -m research.benchmarks.stages $(FILE) "$$test" $(ARGS) && \
+		"$(BIN)/python" -m research.benchmarks.processes $(FILE) "$$test"
 
 bench-text: $(TOOLS) $(WARM) $(if $(filter-out none,$(UDPIPE)),$(MEASURE)) ## measure that model from raw text; UDPIPE=train compares it with UDPipe, trained first, for an hour or more; UDPIPE=use, trained before
 	@$(NEEDS_MODEL)
@@ -30,14 +30,6 @@ bench-text: $(TOOLS) $(WARM) $(if $(filter-out none,$(UDPIPE)),$(MEASURE)) ## me
 
 bench-text-all: $(TOOLS) $(WARM) ## measure from raw text on ten treebanks, beside Stanza and UDPipe 2: research/results/text.md; trains missing models; ARGS selects some
 	@"$(BIN)/python" -m research.experiments.text --data "$(DATA)" $(ARGS)
-
-bench-full: $(TOOLS) $(WARM) $(MEASURE) ## benchmark all models in models/, with training and instruction counts; long
-	@set --; for file in $(THERE); do \
-		name=$${file#models/}; paths=$$("$(BIN)/python" data_scripts/fetch.py $${name%-*} --out "$(DATA)" --paths \
-			$(if $(TREEBANKS),--source "$(FOLDERS)")) || exit; \
-		set -- "$$@" "$$file" "$$(echo "$$paths" | sed -n 1p)" "$$(echo "$$paths" | sed -n 2p)"; \
-	done; test $$# -gt 0 || { echo "there is no model; create one with: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }; \
-	"$(BIN)/python" -m research.benchmarks.bench --full --cache "$(DATA)/bench" --markdown research/benchmarks/README.md "$$@" $(ARGS)
 
 figures: $(WARM) $(VENV)/.workbench $(VENV)/.systems ## make all pages of results again that are of an earlier version: hours, can be resumed; ARGS names some
 	@"$(BIN)/python" -m research.experiments.figures --data "$(DATA)" $(ARGS)

@@ -15,17 +15,20 @@ import argparse
 import asyncio
 import math
 import random
+import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import httpx
 
-from research.benchmarks.overload import Served, capacity_of, requests_of
+from nonproj.io import conll
+from nonproj.kernels.interpreters import environment, python
 
 RELOAD_SHARE = 0.5
 """Share of the capacity at which the model is reloaded."""
@@ -56,6 +59,47 @@ class Row(NamedTuple):
     refused: int
     lost: int
     latest: float
+
+
+class Served:
+    """A server in a separate process; a context manager."""
+
+    def __init__(self, options: argparse.Namespace):
+        words = ["--port", "0", "--jobs", str(options.jobs), "--timeout", str(options.timeout), "--waiting", "10000"]
+        command = python("-m", "nonproj", "serve", options.model, *words)
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
+        self.url = ""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if found := re.search(r" at (http://\S+)/$", line.rstrip()):
+                self.url = found[1]
+                break
+        else:
+            raise SystemExit("the server does not start")
+
+    def __enter__(self) -> Served:
+        asyncio.get_running_loop().run_in_executor(None, self._drain)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+    def _drain(self) -> None:
+        """Read the log, so that the server never waits for a reader."""
+        assert self.process.stderr is not None
+        for _ in self.process.stderr:
+            pass
+
+
+def requests_of(path: str, count: int, seed: int = 1) -> list[str]:
+    """Return texts of this number of sentences each, drawn from a treebank."""
+    sentences = [
+        " ".join(form.replace(" ", "\u00a0") for form in each.forms) for each in islice(conll.read(path), 2000)
+    ]
+    random.Random(seed).shuffle(sentences)
+    endless = cycle(sentences)
+    return ["\n".join(islice(endless, count)) for _ in range(200)]
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -92,6 +136,20 @@ def row_of(arrivals: Sequence[Arrival], seconds: float) -> Row:
         sum(each.status not in (200, 503) for each in arrivals),
         max(each.sent - each.due for each in arrivals),
     )
+
+
+async def capacity_of(client: httpx.AsyncClient, texts: list[str], jobs: int, seconds: float) -> float:
+    """Return the number of requests that are answered in a second when a client for each worker asks."""
+    answered, source, began = 0, cycle(texts), time.monotonic()
+
+    async def keep_asking() -> None:
+        nonlocal answered
+        while time.monotonic() < began + seconds:
+            await _ask(client, next(source), time.monotonic())
+            answered += 1
+
+    await asyncio.gather(*(keep_asking() for _ in range(jobs)))
+    return answered / (time.monotonic() - began)
 
 
 async def arrive(

@@ -4,7 +4,7 @@
     python -m research.benchmarks.search MODEL FILE
 
 Arrays have scores of all arcs, siblings and grandparents.  Long sentences are the words of a file, in order, cut to
-each length: see `research.benchmarks.lengths`.
+each length: they are harder to decode than real sentences.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Decoded, PartSpace
-from research.benchmarks.lengths import cut
 
 KINDS = ("normal", "sparse", "peaked")
 """Scores of arrays: all standard normal; one of ten siblings and grandparents only, three times as large; arcs four
@@ -87,6 +86,18 @@ def of_arrays(kind: str, n: int, seeds: int) -> Cost:
     begin = time.process_time()
     trees = [branch_and_bound(parts, scores, options, SearchOptions(WORK)) for parts, scores in problems]
     return cost(trees, time.process_time() - begin)
+
+
+def cut(source: Path, target: Path, length: int, words: int) -> int:
+    """Write the first words of a file as sentences of a given length, without heads; return the number written."""
+    rows = [row for sentence in conll.read(source) for row in sentence.rows][:words]
+    rows = rows[: len(rows) // length * length]
+    with open(target, "w", encoding="utf-8") as stream:
+        for i, row in enumerate(rows):
+            stream.write("\t".join([str(i % length + 1), *row[1:6], "_", "_", "_", "_"]) + "\n")
+            if i % length == length - 1:
+                stream.write("\n")
+    return len(rows)
 
 
 def of_text(parser: Parser, source: Path, words: int) -> Iterator[tuple[int, Cost]]:

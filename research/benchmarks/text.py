@@ -1,6 +1,6 @@
 """From raw text to trees: every figure of the CoNLL 2018 shared task, and the speed; on request, beside UDPipe.
 
-    python -m research.benchmarks.text MODEL TRAIN TEST [--cache data/bench] [--udpipe use|train|none] [--markdown PAGE]
+    python -m research.benchmarks.text MODEL TRAIN TEST [--cache data/bench] [--udpipe use|train|none]
 
 MODEL is trained on TRAIN, as ``make train LANG=greek`` does it; TEST carries raw text.  Each program gets the text
 alone, and then the gold tokens without any tags.  The official code scores both.  With ``--udpipe train``, UDPipe's
@@ -14,7 +14,8 @@ the start of the process and the loading of its model do not count; it is stated
 from __future__ import annotations
 
 import argparse
-import json
+import hashlib
+import importlib
 import os
 import re
 import subprocess
@@ -29,20 +30,18 @@ from nonproj.evaluation.universal import METRICS, ud_scores
 from nonproj.io.temporary import replacing
 from nonproj.kernels.interpreters import environment, python
 from research.benchmarks.clock import Seconds, summarise
-from research.benchmarks.report import markdown
-from research.benchmarks.yardsticks import load, udpipe_path
+from research.experiments import layout
 
 EMPTIED = (2, 3, 4, 5, 6, 7, 8)
 """The columns that the gold tokens do not have: LEMMA to DEPS."""
 
 
 class Job(NamedTuple):
-    """A program's command for raw text and for gold tokens, from one file to another, and the facts of its model."""
+    """Commands of a program for raw text and for gold tokens, from one file to another, and its model."""
 
     raw: list[str]
     tokens: list[str]
     model: Path
-    training: float | None
 
 
 # -- input -------------------------------------------------------------------------------------------------------------
@@ -111,12 +110,13 @@ def gold_tokens(sentences: Sequence[Sequence[str]]) -> str:
 
 
 def pipeline_path(folder: Path, train: Path) -> Path:
-    """Return the file of UDPipe's whole pipeline for a treebank; its training time is in a second file."""
-    return udpipe_path(folder, train).with_suffix(".pipeline.udpipe")
+    """Return the file of UDPipe's pipeline for a treebank, named after the treebank's name and content."""
+    digest = hashlib.blake2b(train.read_bytes(), digest_size=6).hexdigest()
+    return folder / f"{train.stem}-{digest}.pipeline.udpipe"
 
 
 def train_pipeline(udpipe, train: Path, target: Path) -> None:
-    """Train tokenizer, tagger and parser of UDPipe with their default settings, and save them and the time.
+    """Train tokenizer, tagger and parser of UDPipe with their default settings, and save them.
 
     Raises
     ------
@@ -129,15 +129,13 @@ def train_pipeline(udpipe, train: Path, target: Path) -> None:
     while reader.nextSentence(sentence, error):
         sentences.append(sentence)
         sentence = udpipe.Sentence()
-    default, begin = udpipe.Trainer.DEFAULT, time.process_time()
-    model = None
+    default, model = udpipe.Trainer.DEFAULT, None
     if not error.occurred():
         arguments = udpipe.Sentences(sentences), udpipe.Sentences(), default, default, default, error
         model = udpipe.Trainer.train("morphodita_parsito", *arguments)
     if error.occurred():
         raise RuntimeError(error.message)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.with_suffix(".json").write_text(json.dumps({"cpu": time.process_time() - begin}) + "\n")
     with replacing(target) as temporary:
         temporary.write_bytes(model)
 
@@ -162,18 +160,17 @@ def run_udpipe(model: str, source: str, target: str, input_format: str) -> None:
 def jobs(model: Path, train: Path, cache: Path, wanted: str) -> dict[str, Job]:
     """Return the programs that are to run, ours first."""
     ours = python("-m", "nonproj", "parse", "-q", "-m", str(model))
-    found = {"nonproj": Job([*ours, "--text", "IN", "-o", "OUT"], [*ours, "IN", "--tag", "-o", "OUT"], model, None)}
-    udpipe = None if wanted == "none" else load("ufal.udpipe", say)
+    found = {"nonproj": Job([*ours, "--text", "IN", "-o", "OUT"], [*ours, "IN", "--tag", "-o", "OUT"], model)}
+    if wanted == "none":
+        return found
     path = pipeline_path(cache, train)
-    if udpipe is not None and wanted == "train" and not path.is_file():
+    if wanted == "train" and not path.is_file():
         say(f"training UDPipe on {train}; this takes an hour or more, once")
-        train_pipeline(udpipe, train, path)
-    if udpipe is not None and path.is_file():
+        train_pipeline(importlib.import_module("ufal.udpipe"), train, path)
+    if path.is_file():
         theirs = python("-m", "research.benchmarks.text", "run-udpipe", str(path), "IN", "OUT")
-        facts = path.with_suffix(".json")
-        training = json.loads(facts.read_text())["cpu"] if facts.is_file() else None
-        found["UDPipe"] = Job([*theirs, "tokenize"], [*theirs, "conllu"], path, training)
-    elif udpipe is not None:
+        found["UDPipe"] = Job([*theirs, "tokenize"], [*theirs, "conllu"], path)
+    else:
         say(f"UDPipe is not trained on {train} ({path} is missing); measuring without it; train it by: --udpipe train")
     return found
 
@@ -232,24 +229,12 @@ def table(found: dict[str, Job], scores: dict, speed: dict) -> str:
     """Return the tables in Markdown."""
     heads = ["F1", *(f"{program}, {name}" for name in scores for program in found)]
     rows = [[m, *(f"{100 * scores[n][p][m]['f1']:.2f}" for n in scores for p in found)] for m in METRICS]
-    text = markdown(heads, rows) + "\n\n"
     facts = [
-        ("words per second from text to trees", [f"{speed[p]['speed']:,.0f}" for p in found]),
-        ("start, processor seconds", [f"{speed[p]['start']:.1f}" for p in found]),
-        ("training, seconds on one core", [f"{j.training:,.0f}" if j.training else "–" for j in found.values()]),
-        ("model, MB", [f"{job.model.stat().st_size / 1e6:.1f}" for job in found.values()]),
+        ["words per second from text to trees", *(f"{speed[p]['speed']:,.0f}" for p in found)],
+        ["start, processor seconds", *(f"{speed[p]['start']:.1f}" for p in found)],
+        ["model, MB", *(f"{job.model.stat().st_size / 1e6:.1f}" for job in found.values())],
     ]
-    return text + markdown(["", *found], [[name, *cells] for name, cells in facts])
-
-
-def put(page: Path, name: str, text: str) -> None:
-    """Put tables on a page between the marks of their name, at its end if it has none; a missing page is written."""
-    begin, end = f"<!-- text {name} begin -->", f"<!-- text {name} end -->"
-    before = page.read_text(encoding="utf-8") if page.exists() else ""
-    if begin not in before:
-        before = f"{before.rstrip()}\n\n{begin}\n{end}\n".lstrip()
-    head, tail = before.split(begin)[0], before.split(end)[1]
-    page.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}", encoding="utf-8")
+    return f"{layout.table(heads, rows)}\n\n{layout.table(['', *found], facts)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -264,22 +249,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--udpipe", choices=["use", "train", "none"], default="none", help="default: none")
     parser.add_argument("--words", type=int, default=50_000, help="least number of words to measure speed with")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--training", type=float, metavar="SECONDS", help="of training MODEL, for the table")
-    parser.add_argument("--markdown", type=Path, metavar="PAGE", help="put the tables on a page, too")
     options = parser.parse_args(words)
     for path in (options.model, options.train, options.test):
         if not path.is_file():
             raise SystemExit(f"text: {path}: no such file")
     found = jobs(options.model, options.train, options.cache, options.udpipe)
-    found["nonproj"] = found["nonproj"]._replace(training=options.training)
     with tempfile.TemporaryDirectory() as folder:
         scores = figures(found, options.test, Path(folder))
         speed = speeds(found, options.test, Path(folder), options.words, options.repeats)
-    title = f"### From text to trees: {options.test.stem}"
-    text = f"{title}\n\n{table(found, scores, speed)}"
-    sys.stdout.write(f"{text}\n")
-    if options.markdown:
-        put(options.markdown, options.test.stem, text)
+    sys.stdout.write(f"### From text to trees: {options.test.stem}\n\n{table(found, scores, speed)}\n")
     return None
 
 

@@ -4,7 +4,7 @@
     python -m research.experiments.text tamil UD_Welsh-CCG    # only these; the others keep their figures
     python -m research.experiments.text all                   # 24 treebanks
 
-Writes ``text.csv`` and ``text.md`` in the folder of results, and the table on the page ``research/figures.md``.
+Writes ``text.csv`` and ``text.md`` in the folder of results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import yaml
 from nonproj.evaluation.universal import ud_scores
 from nonproj.io.temporary import replacing
 from nonproj.kernels.interpreters import environment, python
-from research.benchmarks.text import blocks, put, raw_text
+from research.benchmarks.text import blocks, raw_text
 from research.experiments.__main__ import run_program
 from research.experiments.layout import percent, table
 from research.experiments.provenance import NAMES, of_models, script, stamp
@@ -42,7 +42,6 @@ FURTHER = tuple(name for name in UDPIPE["rows"] if name not in LANGUAGES)
 ALL = (*LANGUAGES, *FURTHER)
 PARTS = "grandparent"
 
-FIGURES = ROOT / "research" / "figures.md"
 SHORT = ROOT / "research" / "experiments" / "text-short.yaml"
 
 INTRODUCTION = """# From raw text, beside neural pipelines
@@ -169,15 +168,12 @@ def means(rows: Sequence[Row], languages: Sequence[str], title: str) -> list[lis
 
 
 def write_page(setting: Setting, rows: Sequence[Row]) -> None:
-    """Write the page, and put its table on that of all figures if it is the project's own."""
+    """Write the page."""
     path, text = setting.results / "text.md", figures_table(setting, rows, ALL)
     sources = f"Published figures: {STANZA['source']}; {UDPIPE['source']}."
     with replacing(path) as temporary:
         temporary.write_text(f"{INTRODUCTION}\n{text}\n\n{sources}\n", encoding="utf-8")
     stamp(path, "text")
-    if setting.results == RESULTS:
-        text = figures_table(setting, rows, LANGUAGES)
-        put(FIGURES, "universal", text.replace("(text.csv)", "(results/text.csv)"))
 
 
 def parse_arguments(

@@ -16,11 +16,10 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("highspy")
 pytest.importorskip("udtools")
 
-from nonproj.evaluation.universal import METRICS  # noqa: E402
 from research.experiments import text  # noqa: E402
 from research.experiments.provenance import recorded, sections  # noqa: E402
 from research.experiments.setting import Setting  # noqa: E402
-from research.experiments.store import read_rows, write_rows  # noqa: E402
+from research.experiments.store import read_rows  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -109,21 +108,12 @@ def test_means_are_over_the_release_and_only_complete(setting):
     assert lines_of(text.figures_table(setting, rows, text.LANGUAGES), "mean of the first 8")[0][1] == "not measured"
 
 
-def test_the_published_figures_are_complete():
-    assert set(text.STANZA["rows"]) == set(text.LANGUAGES) and set(text.METRICS) < set(METRICS)
-    assert len(text.UDPIPE["rows"]) == len(text.ALL) == 24
-    for values in (*text.STANZA["rows"].values(), *text.UDPIPE["rows"].values()):
-        assert len(values) == len(text.METRICS) and all(0 < value <= 100 for value in values)
-
-
-def test_the_pages_have_the_table_of_the_stored_figures():
+def test_the_page_has_the_table_of_the_stored_figures():
     setting = Setting(ROOT / "research" / "results", ROOT / "models")
     rows = read_rows(ROOT / "research" / "results" / "text.csv")
-    for name, languages in (("research/results/text.md", text.ALL), ("research/figures.md", text.LANGUAGES)):
-        lines = text.figures_table(setting, rows, languages).splitlines()
-        lines = [line for line in lines if line.startswith("|")]
-        page = (ROOT / name).read_text(encoding="utf-8").replace(f" {text.EARLIER} |", " |")
-        assert "\n".join(lines).replace(f" {text.EARLIER} |", " |") in page, name
+    lines = [line for line in text.figures_table(setting, rows, text.ALL).splitlines() if line.startswith("|")]
+    page = (ROOT / "research" / "results" / "text.md").read_text(encoding="utf-8").replace(f" {text.EARLIER} |", " |")
+    assert "\n".join(lines).replace(f" {text.EARLIER} |", " |") in page
 
 
 def test_the_command(setting, monkeypatch, capsys):
@@ -152,9 +142,3 @@ def test_make_asks_for_udpipe_only_on_request():
         assert "--udpipe none" in command and "[bench]" not in command
         assert f'fetch.py "{language}" ' in command
     assert "--udpipe train" in planned("bench-text", "LANG=greek", "UDPIPE=train")
-
-
-def test_rows_survive_their_file(tmp_path, setting):
-    rows = some_rows(setting, ("tamil",))
-    write_rows(tmp_path / "a.csv", rows)
-    assert read_rows(tmp_path / "a.csv")[0]["made"] == rows[0]["made"]
