@@ -7,14 +7,14 @@
 - `lanes`: all lanes, with their shares of the time
 - `forgery`: damages models and checkpoints, with the checksums made right again
 - `properties`: the properties of sentences, trees and errors
-- `reads`, `parses`, `models`, `vectors`, `options`: lanes of damaged treebanks, models, word vectors, configurations
-  and command lines
+- `reads`, `parses`, `models`, `folders`, `options`: lanes of damaged treebanks, models, folders of encoders,
+  configurations and command lines
+- `exact`: a lane of random instances, compared with enumeration
 - `components`: lanes of forged taggers, segmenters, networks, encoders and confidence classifiers
 - `text`: a lane of plain text
 - `live`, `server`, `floods`: live servers, and lanes of requests and of connections to them
-- `structured`, `fuzz`: well-formed treebanks drawn by hypothesis; a lane guided by coverage
 - `forked`: runs the command line in forked processes
-- `kills`, `writes`, `load`: lanes of signals, of writes that fail, and of a million words while workers die
+- `kills`, `writes`: lanes of signals and of writes that fail
 - `planted`: lanes of code that others plant in the cache of kernels, and beside the data
-- `report`: writes the page with the figures
+- `report`: writes the figures into `README.md`
 """

@@ -13,9 +13,6 @@ from nonproj.cli.values import seconds
 from research.attack import campaign
 from research.attack.lanes import LANES, Entry, make_lane
 
-WORDS_A_SECOND = 200
-"""Words of the lane of load for each second of its time: it parses them three times, while workers are killed."""
-
 
 def main(program: str = "research.attack", lanes: Mapping[str, Entry] = LANES) -> int:
     """Run lanes or write the page; return 1 if something failed, or a lane had no time to try anything.
@@ -34,7 +31,6 @@ def main(program: str = "research.attack", lanes: Mapping[str, Entry] = LANES) -
     out = campaign.ROOT.joinpath(*program.split("."), "results")
     parser.add_argument("--out", type=Path, default=out, help="folder of the results")
     parser.add_argument("--case", type=int, help="run only this case, and let its error appear")
-    parser.add_argument("--words", type=int, help="words of the lane of load (default: by its time, up to a million)")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--until", type=float, default=float("inf"), help=argparse.SUPPRESS)
     parser.check_options(sys.argv[1:])
@@ -60,8 +56,7 @@ def _run(options: argparse.Namespace, name: str, share: float) -> int:
     """Run a lane within a time limit that includes its preparations; return the number of failures."""
     from research.attack.supervisor import Task, supervise
 
-    words = options.words or max(1000, min(1_000_000, int(WORDS_A_SECOND * share)))
-    task = Task(name, options.seed, options.lanes[name].patience, words, options.out.resolve(), options.program)
+    task = Task(name, options.seed, options.lanes[name].patience, options.out.resolve(), options.program)
     before = campaign.Results.load(campaign.results_path(task.out, name, task.seed), name, task.seed)
     results = supervise(task, share, limit=share)
     counts = ", ".join(f"{count} {outcome}" for outcome, count in results.outcomes.items())
@@ -83,10 +78,6 @@ def _inside(options: argparse.Namespace) -> int:
     results = campaign.Results.load(path, options.lane, options.seed)
     progress = campaign.Progress(options.inside / "progress")
     try:
-        if options.words:
-            from research.attack.load import Load
-
-            Load.words = options.words
         lane = make_lane(options.lane, options.inside, options.lanes)
     except campaign.UnavailableError as error:
         sys.stderr.write(f"{options.lane}: {error}\n")

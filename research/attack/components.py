@@ -62,7 +62,7 @@ class Component(Lane):
         self.current = {"model.nonproj": data}
         began = time.process_time()
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.simplefilter("error", RuntimeWarning)
             try:
                 model = Model.from_bytes(data)
                 parser = self._parser(model)

@@ -65,7 +65,7 @@ class Folders(Lane):
         path, began = self.write(files), time.process_time()
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error")
+                warnings.simplefilter("error", RuntimeWarning)
                 self.use(path)
             outcome = "used"
         except ModelError as error:

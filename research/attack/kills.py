@@ -1,9 +1,8 @@
-"""Lane of kills: training that is resumed, parsing with processes and with a Dask cluster, at random moments."""
+"""Lane of kills: training and parsing, resumed or with worker processes, at random moments."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import shutil
@@ -18,7 +17,7 @@ import numpy as np
 from nonproj.model.model import Model
 from research.attack import material
 from research.attack.campaign import ROOT, Lane
-from research.attack.forked import Ended, call, check_error, check_gone, descendants
+from research.attack.forked import Ended, call, check_gone, descendants
 from research.attack.properties import require
 
 NUMBERS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
@@ -40,7 +39,6 @@ class Kills(Lane):
         self.work = folder / "work"
         material.train(folder / "toy.nonproj", sentences=30)
         (folder / "in.conll").write_text(material.toy_treebank(1500, 9), encoding="utf-8")
-        self.cluster: Cluster | None = None
         self._reset()
         self.expected = {}
         self.seconds = {}
@@ -61,14 +59,11 @@ class Kills(Lane):
         """Kill something once."""
         forked = (self._train, self._train, self._train, self._parse, self._parse, self._parse, self._twice)
         forked += (self._resume, self._resume)
-        spawned = (self._jobs, self._worker, self._dask_worker, self._dask_client, self._resume_jobs)
-        kind = rng.choice(spawned if rng.random() < 0.05 else forked)
-        kind = self._dask_scheduler if number % 40 == 7 else kind
+        kind = rng.choice((self._jobs, self._worker, self._resume_jobs) if rng.random() < 0.05 else forked)
         try:
             return kind(rng)
         except Exception:
             self._reset()
-            self.close()
             raise
 
     # -- training
@@ -147,18 +142,14 @@ class Kills(Lane):
 
     def _jobs(self, rng: random.Random) -> str:
         """Kill a parsing with two worker processes, which have to end, too."""
-        return self._kill_caller(rng, ["--jobs", "2"], 0.0, "parsing with --jobs 2")
-
-    def _kill_caller(self, rng: random.Random, words: list[str], earliest: float, what: str) -> str:
-        """Kill a parsing by workers after ``earliest`` to 6 seconds; none of its processes may remain."""
         number = rng.choice(NUMBERS)
-        process = spawn([*_PARSE, *words], self.work)
-        time.sleep(rng.uniform(earliest, 6.0))
+        process = spawn([*_PARSE, "--jobs", "2"], self.work)
+        time.sleep(rng.uniform(0.0, 6.0))
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(number)
         ended = collect(process)
         check_gone(process.pid)
-        return self._check_parse(ended, number, what)
+        return self._check_parse(ended, number, "parsing with --jobs 2")
 
     def _worker(self, rng: random.Random) -> str:
         """Kill workers of a parsing with two worker processes, which has to succeed."""
@@ -208,51 +199,6 @@ class Kills(Lane):
         for name in ("toy.nonproj", "in.conll", "train.conll"):
             require((self.work / name).read_bytes() == (self.folder / name).read_bytes(), f"{name} has changed")
 
-    # -- Dask
-
-    def _running(self) -> Cluster:
-        if self.cluster is None:
-            self.cluster = Cluster(self.folder)
-        self.cluster.complete()
-        return self.cluster
-
-    def _dask_worker(self, rng: random.Random) -> str:
-        """Kill a Dask worker during parsing, which has to succeed."""
-        cluster = self._running()
-        process = spawn([*_PARSE, "--scheduler", cluster.address], self.work)
-        time.sleep(rng.uniform(0.5, 6.0))
-        cluster.kill_worker(rng.randrange(2))
-        ended = collect(process)
-        check_gone(process.pid)
-        require(ended.code == 0, f"exit code {ended.code}: {ended.error[-1500:]}")
-        self._check_parse(ended, signal.SIGKILL, "")
-        return "a Dask worker"
-
-    def _dask_client(self, rng: random.Random) -> str:
-        """Kill a parsing by a Dask cluster, which has to serve the next."""
-        return self._kill_caller(rng, ["--scheduler", self._running().address], 0.5, "parsing by Dask")
-
-    def _dask_scheduler(self, rng: random.Random) -> str:
-        """Kill the scheduler during parsing, which has to report it."""
-        cluster = self._running()
-        process = spawn([*_PARSE, "--scheduler", cluster.address, "--scheduler-timeout", "3"], self.work)
-        time.sleep(rng.uniform(0.5, 5.0))
-        cluster.kill_scheduler()
-        ended = collect(process)
-        check_gone(process.pid)
-        self.close()
-        if ended.code != 0:
-            check_error(ended)
-            require(not (self.work / "out.conll").exists(), "output of a failed run")
-        self._check_parse(ended, 0, "") if ended.code == 0 else None
-        return "a Dask scheduler"
-
-    def close(self) -> None:
-        """End the cluster; no process may remain."""
-        if self.cluster is not None:
-            cluster, self.cluster = self.cluster, None
-            cluster.close()
-
 
 def spawn(words: list[str], folder: Path) -> subprocess.Popen:
     """Start the command line in a new interpreter that leads a session."""
@@ -272,64 +218,3 @@ def collect(process: subprocess.Popen, limit: float = 120.0) -> Ended:
         output, error = process.communicate()
         require(False, f"no end after {limit:.0f} s: {error.decode(errors='replace')[-1000:]}")
     return Ended(process.returncode, output, error.decode(errors="replace"), time.monotonic() - began)
-
-
-def _address_in(file: Path) -> str:
-    """Return the address in a scheduler's file, or nothing until it is written completely."""
-    try:
-        found: str = json.loads(file.read_text())["address"]
-    except (OSError, ValueError):
-        return ""
-    return found
-
-
-class Cluster:
-    """A Dask scheduler and two workers, in separate processes."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.log = open(folder / "cluster.log", "wb")  # noqa: SIM115
-        file = folder / "scheduler.json"
-        file.unlink(missing_ok=True)
-        words = ["scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard"]
-        words += ["--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
-        self.scheduler = self._start(words)
-        self.workers: list[subprocess.Popen] = []
-        deadline = time.monotonic() + 60
-        while not (address := _address_in(file)):
-            require(time.monotonic() < deadline and self.scheduler.poll() is None, "the Dask scheduler does not start")
-            time.sleep(0.1)
-        self.address = address
-
-    def _start(self, words: list[str]) -> subprocess.Popen:
-        command = [sys.executable, "-P", "-m", "dask", *words]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        options = {"stdin": subprocess.DEVNULL, "stdout": self.log, "stderr": self.log, "start_new_session": True}
-        return subprocess.Popen(command, cwd=self.folder, env=environment, **options)
-
-    def complete(self) -> None:
-        """Start workers until there are two."""
-        self.workers = [worker for worker in self.workers if worker.poll() is None]
-        while len(self.workers) < 2:
-            words = ["worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "0"]
-            self.workers.append(self._start(words))
-
-    def kill_worker(self, number: int) -> None:
-        """Kill one of the workers."""
-        self.workers[number].kill()
-        self.workers[number].wait()
-
-    def kill_scheduler(self) -> None:
-        """Kill the scheduler."""
-        self.scheduler.kill()
-        self.scheduler.wait()
-
-    def close(self) -> None:
-        """End everything; no process remains."""
-        for process in (*self.workers, self.scheduler):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        self.log.close()
-        for process in (*self.workers, self.scheduler):
-            check_gone(process.pid)

@@ -1,4 +1,4 @@
-"""The lanes of the attack; to add one is one line here, and a line in the introduction's table."""
+"""The lanes of the attack; to add one is one line here, and a line in the table of `README.md`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ LANES = {
     "reads": Entry("research.attack.reads:Reads", 3, 30.0, 1_000_000, "damaged treebanks read"),
     "parses": Entry("research.attack.parses:Parses", 3, 180.0, 100_000, "damaged treebanks parsed"),
     "exact": Entry("research.attack.exact:Exact", 3, 60.0, 100_000, "random instances, compared with enumeration"),
-    "proofs": Entry("research.attack.proofs:Proofs", 1, 180.0, 60, "groups of sentences parsed with proofs"),
     "models": Entry("research.attack.models:Models", 3, 120.0, 20_000, "damaged or forged models and checkpoints"),
     "tagger": Entry("research.attack.components:Tagger", 2, 60.0, 2_000, "forged taggers and lemmatizers"),
     "segmenter": Entry("research.attack.components:Segmenter", 2, 60.0, 2_000, "forged segmenters"),
@@ -49,17 +48,13 @@ LANES = {
     "text": Entry("research.attack.text:PlainText", 2, 60.0, 10_000, "plain texts segmented"),
     "server": Entry("research.attack.server:Server", 2, 60.0, 2_000, "requests, malformed or half sent"),
     "floods": Entry("research.attack.floods:Floods", 2, 180.0, 10, "floods of connections to a live server"),
-    "vectors": Entry("research.attack.vectors:Vectors", 1, 30.0, 100_000, "damaged files of word vectors"),
     "options": Entry(
         "research.attack.options:Options", 2, 60.0, 1_000, "damaged configurations, templates, command lines"
     ),
     "kills": Entry("research.attack.kills:Kills", 2, 180.0, 200, "kills"),
     "writes": Entry("research.attack.writes:Writes", 2, 180.0, 400, "operations on files that fail, full disks"),
-    "load": Entry("research.attack.load:Load", 2, 86_400.0, 3, "runs over a large file"),
     "cache": Entry("research.attack.planted:Cache", 1, 60.0, 300, "attempts to plant compiled code"),
     "imports": Entry("research.attack.planted:Imports", 1, 300.0, 10, "helpers started beside planted modules"),
-    "structured": Entry("research.attack.structured:Structured", 1, 600.0, 5, "runs of hypothesis"),
-    "fuzz": Entry("research.attack.fuzz:Fuzz", 1, 86_400.0, 3, "runs of the fuzzer"),
 }
 """All lanes, in the order in which they run."""
 

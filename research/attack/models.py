@@ -63,7 +63,7 @@ class Models(Lane):
         data = self._forged(rng, chosen[1] if resumed else chosen, "a.checkpoint" if resumed else "model.nonproj")
         began = time.process_time()
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a NaN or an overflow in the arithmetic of arrays
+            warnings.simplefilter("error", RuntimeWarning)  # a NaN or an overflow in the arithmetic of arrays
             outcome = self._resume(chosen[0]) if resumed else self._load(rng, data)
         seconds = time.process_time() - began
         require(seconds < SECONDS, f"it takes {seconds:.1f} s")

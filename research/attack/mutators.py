@@ -11,40 +11,10 @@ BYTES += [b":", b"=", b"\xff", b"\xc3", b"\0", b"\x1b[2J", b"\xef\xbb\xbf", b"1-
 BYTES += ["\u2028".encode(), "\u0301".encode(), b"\xed\xa0\x80", "\U0001f600".encode(), "\u0661".encode(), b"1_0"]
 """What is inserted into text."""
 
-VALUES = [
-    "_",
-    "",
-    " ",
-    "0",
-    "1",
-    "2",
-    "3",
-    "99",
-    "-1",
-    "+1",
-    "01",
-    "1e9",
-    "9" * 30,
-    "\u0661",
-    "1-2",
-    "2-9",
-    "3.1",
-    "nan",
-]
-VALUES += [
-    "root",
-    "a\rb",
-    "a\u2028b",
-    "A" * 300,
-    "\u0000",
-    "1:root",
-    "2:a|1:b",
-    "x=1|x=2",
-    "SpaceAfter=No",
-    "#",
-    "é",
-    "\ufeff",
-]
+VALUES = ["_", "", " ", "0", "1", "2", "3", "99", "-1", "+1", "01", "1e9", "9" * 30, "\u0661", "1-2", "2-9", "3.1"]
+VALUES += ["nan"]
+VALUES += ["root", "a\rb", "a\u2028b", "A" * 300, "\u0000", "1:root", "2:a|1:b", "x=1|x=2", "SpaceAfter=No", "#", "é"]
+VALUES += ["\ufeff"]
 """What is put into a column."""
 
 
@@ -136,23 +106,8 @@ def _sentences(rng: random.Random, data: bytes) -> bytes:
     return between.join(rng.choice(sentences) for _ in range(rng.randint(1, 4))) + rng.choice((b"", b"\n", b"\n\n"))
 
 
-_CHANGES = (
-    _word,
-    _word,
-    _word,
-    _word,
-    _sentences,
-    _replace,
-    _flip,
-    _cut,
-    _copy,
-    _truncate,
-    _lines,
-    _lines,
-    _column,
-    _column,
-    _column,
-)
+_CHANGES = (_word, _word, _word, _word, _sentences, _replace, _flip, _cut, _copy, _truncate, _lines, _lines, _column)
+_CHANGES += (_column, _column)
 
 
 def damage_archive(rng: random.Random, data: bytes) -> bytes:

@@ -17,41 +17,10 @@ from research.attack.campaign import ROOT, Lane
 from research.attack.forked import call, check_error
 from research.attack.properties import check_message, require
 
-VALUES = [
-    "",
-    "0",
-    "1",
-    "-1",
-    "2",
-    "1e9",
-    "1e400",
-    "nan",
-    "inf",
-    "true",
-    "null",
-    "~",
-    "[",
-    "{",
-    "[1]",
-    "x",
-    "-",
-    "--",
-    "=",
-    "a=b",
-]
-VALUES += [
-    "\udcff",
-    "é" * 400,
-    "a\nb",
-    "\x1b[2J",
-    "tcp://",
-    "127.0.0.1:1",
-    "/dev/null",
-    "/",
-    ".",
-    "none.conll",
-    "999999999999",
-]
+VALUES = ["", "0", "1", "-1", "2", "1e9", "1e400", "nan", "inf", "true", "null", "~", "[", "{", "[1]", "x", "-"]
+VALUES += ["--", "=", "a=b"]
+VALUES += ["\udcff", "é" * 400, "a\nb", "\x1b[2J", "tcp://", "127.0.0.1:1", "/dev/null", "/", ".", "none.conll"]
+VALUES += ["999999999999"]
 VALUES += ["!!python/object:os.system", "2024-13-45", "&a", "*a", "0x1F", "1_0", "0o7", "'", '"', "\u2028", "- 1", "#"]
 """What arguments and options are replaced by."""
 

@@ -24,18 +24,9 @@ from research.attack.reads import read_all, stream_of
 SMALL_WORDS, PROGRAM_WORDS = 4, 7
 """Longest sentences that are compared with all trees, and with an integer program."""
 
-CHANGES = [
-    {},
-    {"exact": False, "max_iterations": 20},
-    {"exact": False, "max_iterations": 1},
-    {"single_root": True},
-    {"single_root": False, "projective": True},
-    {"projective": False, "step": "paper"},
-    {"full": True},
-    {"search_limit": 0},
-    {"threshold": 1.0},
-    {"threshold": 1e-12, "single_root": True, "projective": True},
-]
+CHANGES = [{}, {"exact": False, "max_iterations": 20}, {"exact": False, "max_iterations": 1}, {"single_root": True}]
+CHANGES += [{"single_root": False, "projective": True}, {"projective": False, "step": "paper"}, {"full": True}]
+CHANGES += [{"search_limit": 0}, {"threshold": 1.0}, {"threshold": 1e-12, "single_root": True, "projective": True}]
 """Decoding options, changed from those of the model."""
 
 CONSTANTS = [{"beta": 0.0, "tau": 1.0}, {"tolerance": 0.0}]

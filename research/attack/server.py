@@ -23,109 +23,25 @@ MAX_BYTES = 200_000
 """Limit of a request's body."""
 
 _READ = 2.0
-_VALUES = [
-    "",
-    "none",
-    "1",
-    "x",
-    "conllu",
-    "horizontal",
-    "generic_tokenizer",
-    "presegmented",
-    "ranges",
-    "\0",
-    "é",
-]
-_NAMES = [
-    "data",
-    "model",
-    "input",
-    "output",
-    "tokenizer",
-    "tagger",
-    "parser",
-    "certificates",
-    "dat",
-    "\n",
-    "x" * 300,
-    "",
-]
-_PATHS = [
-    "/process",
-    "/process",
-    "/process",
-    "/models",
-    "/",
-    "/health",
-    "/metrics",
-    "//process",
-    "/../process",
-]
+_VALUES = ["", "none", "1", "x", "conllu", "horizontal", "generic_tokenizer", "presegmented", "ranges", "\0", "é"]
+_NAMES = ["data", "model", "input", "output", "tokenizer", "tagger", "parser", "certificates", "dat", "\n"]
+_NAMES += ["x" * 300, ""]
+_PATHS = ["/process", "/process", "/process", "/models", "/", "/health", "/metrics", "//process", "/../process"]
 _PATHS += ["/process%00", "/process/../models", "*", "/%ff", "/x" * 5000]
-_METHODS = [
-    "GET",
-    "POST",
-    "POST",
-    "POST",
-    "HEAD",
-    "OPTIONS",
-    "PUT",
-    "DELETE",
-    "TRACE",
-    "CONNECT",
-    "get",
-    "X" * 300,
-    "\0",
-]
-_CHARSETS = [
-    "utf-8",
-    "punycode",
-    "idna",
-    "utf-7",
-    "hex",
-    "rot13",
-    "utf-16",
-    "unicode_escape",
-    "no-such-charset",
-    "é",
-    "",
-]
-_HEADERS = [
-    b"Transfer-Encoding: chunked",
-    b"Transfer-Encoding: gzip",
-    b"Transfer-Encoding: chunked, chunked",
-    b"Content-Length: -1",
-]
-_HEADERS += [
-    b"Content-Length: 99999999999999999999",
-    b"Content-Length: 1, 2",
-    b"Content-Length: 0x10",
-    b"Content-Length: 5",
-]
-_HEADERS += [
-    b"Expect: 100-continue",
-    b"Expect: x",
-    b"Connection: upgrade\r\nUpgrade: websocket",
-    b"Upgrade: h2c",
-    b"Host: ",
-    b"Host: evil",
-]
-_HEADERS += [
-    b"Host: a\r\nHost: b",
-    b"Origin: http://evil",
-    b"Content-Encoding: gzip",
-    b"X: " + b"a" * 70_000,
-    b"X\0Y: 1",
-    b" folded: 1",
-    b":",
-]
-_HEADERS += [
-    b"Content-Type: text/plain",
-    b"Content-Type: multipart/form-data",
-    b"Content-Type: ;;;",
-    b"Content-Type: \xff",
-    b"Range: bytes=0-",
-]
+_METHODS = ["GET", "POST", "POST", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "CONNECT", "get", "X" * 300]
+_METHODS += ["\0"]
+_CHARSETS = ["utf-8", "punycode", "idna", "utf-7", "hex", "rot13", "utf-16", "unicode_escape", "no-such-charset"]
+_CHARSETS += ["é", ""]
+_HEADERS = [b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip", b"Transfer-Encoding: chunked, chunked"]
+_HEADERS += [b"Content-Length: -1"]
+_HEADERS += [b"Content-Length: 99999999999999999999", b"Content-Length: 1, 2", b"Content-Length: 0x10"]
+_HEADERS += [b"Content-Length: 5"]
+_HEADERS += [b"Expect: 100-continue", b"Expect: x", b"Connection: upgrade\r\nUpgrade: websocket", b"Upgrade: h2c"]
+_HEADERS += [b"Host: ", b"Host: evil"]
+_HEADERS += [b"Host: a\r\nHost: b", b"Origin: http://evil", b"Content-Encoding: gzip", b"X: " + b"a" * 70_000]
+_HEADERS += [b"X\0Y: 1", b" folded: 1", b":"]
+_HEADERS += [b"Content-Type: text/plain", b"Content-Type: multipart/form-data", b"Content-Type: ;;;"]
+_HEADERS += [b"Content-Type: \xff", b"Range: bytes=0-"]
 
 
 class Server(Lane):

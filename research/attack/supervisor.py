@@ -35,8 +35,6 @@ class Task(NamedTuple):
         Of the lane.
     patience : float
         Seconds that a case may take.
-    words : int
-        Words of the lane of load.
     out : Path
         Folder of the results.
     program : str
@@ -46,7 +44,6 @@ class Task(NamedTuple):
     name: str
     seed: int
     patience: float
-    words: int
     out: Path
     program: str = "research.attack"
 
@@ -94,7 +91,6 @@ def _attempt(task: Task, seconds: float, deadline: float, folder: Path) -> tuple
     """Run a lane once; return the number of the case at which it died, and how, or None."""
     name, patience = task.name, task.patience
     words = [task.program, name, "--seconds", f"{seconds:.1f}", "--seed", str(task.seed), "--out", str(task.out)]
-    words += ["--words", str(task.words)] if name == "load" else []
     if deadline < float("inf"):  # the last case, and ending, take a moment
         words += ["--until", str(deadline - min(_LAST, 0.1 * seconds))]
     progress = Progress(folder / "progress", new=True)

@@ -30,59 +30,17 @@ _PIECES = (
 )
 _WORDS = _PIECES.split()
 _CHARACTERS = [*"aAzé.,;:!?'\"()[]{}-_/\\@#0189 \t", "\r", "\n", "\r\n", "\n\n", "\x0b", "\x0c", "\x1c", "\x1f", "\x85"]
-_CHARACTERS += [
-    "\0",
-    "\x7f",
-    "\xa0",
-    "\xad",
-    "\u200b",
-    "\u200c",
-    "\u200d",
-    "\u2028",
-    "\u2029",
-    "\u202e",
-    "\ufeff",
-    "\ufffe",
-]
-_CHARACTERS += [
-    "\u0301",
-    "\u0300",
-    "\u3099",
-    "か\u3099",
-    "\u0f72",
-    "ཀ\u0f72",
-    "한",
-    "\u1112\u1161\u11ab",
-    "漢字",
-    "。",
-    "、",
-    "א",
-    "ب",
-    "क्ष",
-]
-_CHARACTERS += [
-    "\U0001f468\u200d\U0001f469",
-    "\U0001f1e9\U0001f1ea",
-    "\U0001f3fb",
-    "\U000e0067",
-    "\U0010ffff",
-    "ﬁ",
-    "İ",
-    "ß",
-    "ΐ",
-    "ǅ",
-    "…",
-]
+_CHARACTERS += ["\0", "\x7f", "\xa0", "\xad", "\u200b", "\u200c", "\u200d", "\u2028", "\u2029", "\u202e", "\ufeff"]
+_CHARACTERS += ["\ufffe"]
+_CHARACTERS += ["\u0301", "\u0300", "\u3099", "か\u3099", "\u0f72", "ཀ\u0f72", "한", "\u1112\u1161\u11ab", "漢字", "。"]
+_CHARACTERS += ["、", "א", "ب", "क्ष"]
+_CHARACTERS += ["\U0001f468\u200d\U0001f469", "\U0001f1e9\U0001f1ea", "\U0001f3fb", "\U000e0067", "\U0010ffff", "ﬁ"]
+_CHARACTERS += ["İ", "ß", "ΐ", "ǅ", "…"]
 
-TEXTS = [
-    "",
-    " \n ",
-    "Den'hund ser Kat. Hr. Den ser hus.\n\nDen kat ser den hund? Ja!",
-    "Den'kat jager den lille'hus .\nStor'mand ser\nDEN'HUND SER.",
-    "isn't l'eau zum AU Don't\u00a0x'y'z ... \u0301a e\u0301 か\u3099漢字。",
-    "x" * 300 + " " + "'a" * 200 + " " + "." * 50,
-    "\0\x1f\x85\u2028a\r\nb\rc\u200b\ufeffd",
-]
+TEXTS = ["", " \n ", "Den'hund ser Kat. Hr. Den ser hus.\n\nDen kat ser den hund? Ja!"]
+TEXTS += ["Den'kat jager den lille'hus .\nStor'mand ser\nDEN'HUND SER."]
+TEXTS += ["isn't l'eau zum AU Don't\u00a0x'y'z ... \u0301a e\u0301 か\u3099漢字。"]
+TEXTS += ["x" * 300 + " " + "'a" * 200 + " " + "." * 50, "\0\x1f\x85\u2028a\r\nb\rc\u200b\ufeffd"]
 """Texts that forged segmenters get."""
 
 

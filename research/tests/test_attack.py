@@ -20,15 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 from nonproj import errors  # noqa: E402
 from nonproj.dual.decoding import decode_trusted  # noqa: E402
-from nonproj.dual.proofs import as_line  # noqa: E402
-from nonproj.io import (  # noqa: E402
-    blocks,
-    broken,
-    checks,
-    conll,
-    splitting,
-    strings,
-)
+from nonproj.io import blocks, checks, conll, strings  # noqa: E402
 from nonproj.kernels import trust  # noqa: E402
 from nonproj.model import model as model_module  # noqa: E402
 from nonproj.pipeline import parser as pipeline  # noqa: E402
@@ -89,7 +81,7 @@ def test_planted_modules_that_are_imported_are_caught(monkeypatch, tmp_path):
 
 
 COUNTS = {"reads": 2000, "parses": 100, "models": 60, "options": 30, "text": 300, "tagger": 40, "segmenter": 50}
-COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "folders": 150, "vectors": 1000}
+COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "folders": 150}
 """Cases of each lane in the tests: together they take less than half a minute."""
 
 
@@ -104,38 +96,13 @@ def test_nothing_fails(name, lanes, tmp_path):
     assert min(results.outcomes.values()) < max(results.outcomes.values()) < count
 
 
-def test_well_formed_treebanks_are_kept(tmp_path):
-    pytest.importorskip("hypothesis")
-    results = run_cases(make_lane("structured", tmp_path), tmp_path, 1)
-    assert (results.failures, results.notes["treebanks"]) == ([], 200)
-
-
-@pytest.mark.parametrize(("name", "seconds"), [("kills", 4.0), ("writes", 4.0)])
-def test_faults_do_no_harm(name, seconds, tmp_path):
+@pytest.mark.parametrize("name", ["kills", "writes"])
+def test_faults_do_no_harm(name, tmp_path):
     if name == "writes" and not any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang")):
         pytest.skip("there is no C compiler")
-    if name == "kills":
-        pytest.importorskip("distributed")
-    results = supervise(Task(name, 5, 120.0, 0, tmp_path), seconds)
+    results = supervise(Task(name, 5, 120.0, tmp_path), 4.0)
     assert not results.failures
     assert results.tried >= 1
-
-
-def test_a_large_file_is_parsed_while_workers_die(tmp_path):
-    pytest.importorskip("distributed")
-    results = supervise(Task("load", 5, 300.0, 6000, tmp_path), 60.0)
-    assert not results.failures
-    assert results.outcomes == {"one process": 1, "--jobs 2": 1, "Dask": 1}
-
-
-def test_the_fuzzer_runs_where_it_is_installed(tmp_path, monkeypatch):
-    pytest.importorskip("atheris")
-    from research.attack import fuzz
-
-    monkeypatch.setattr(fuzz, "SECONDS", 3)
-    results = run_cases(make_lane("fuzz", tmp_path), tmp_path, 1)
-    assert not results.failures
-    assert results.notes["inputs"] > 100 and results.notes["edges covered"] > 50
 
 
 # -- what the lanes would find -----------------------------------------------------------------------------------------
@@ -155,17 +122,6 @@ def raise_another_error(monkeypatch):
     monkeypatch.setattr(checks, "_hint", lambda row: row[99])
 
 
-def lose_pieces(monkeypatch):
-    """A piece forgets where it begins."""
-    again = broken.read_units
-    monkeypatch.setattr(splitting.Piece, "units", lambda piece, rules: again(reads.stream_of(piece.text), rules))
-
-
-def change_another_column(monkeypatch):
-    replace = conll.replace
-    monkeypatch.setattr(conll, "replace", lambda *a, **o: re.sub(r"\tDET\t", "\tdet\t", replace(*a, **o)))
-
-
 def keep_stale_dependencies(monkeypatch):
     replace = conll.replace
     monkeypatch.setattr(conll, "replace", lambda *a, deps: replace(*a, deps="keep"))
@@ -175,18 +131,7 @@ def print_control_characters(monkeypatch):
     monkeypatch.setattr(errors, "one_line", lambda text: text)
 
 
-def accept_repeated_ids(monkeypatch):
-    """Words need not be numbered."""
-    check = checks._OtherLines.check
-
-    def lenient(other, row, words, line):
-        return check(other, [str(words + 1), *row[1:]] if row[0].isdecimal() else row, words, line)
-
-    monkeypatch.setattr(checks._OtherLines, "check", lenient)
-
-
-READERS = [strip_lines, accept_cycles, raise_another_error, lose_pieces, change_another_column]
-READERS += [keep_stale_dependencies, print_control_characters, accept_repeated_ids]
+READERS = [strip_lines, accept_cycles, raise_another_error, keep_stale_dependencies, print_control_characters]
 
 
 @pytest.mark.parametrize("break_reader", READERS, ids=lambda function: function.__name__)
@@ -213,13 +158,6 @@ def low_bound(decoded: Decoded, parts) -> Decoded:
     return decoded._replace(bound=decoded.score - 1e-3)
 
 
-def cycle(decoded: Decoded, parts) -> Decoded:
-    heads = decoded.tree.copy()
-    heads[1] = len(heads) - 1
-    heads[-1] = 1
-    return decoded._replace(tree=heads)
-
-
 def false_certificate(decoded: Decoded, parts) -> Decoded:
     """The first tree that there is is called certified."""
     import numpy as np
@@ -232,7 +170,7 @@ def false_certificate(decoded: Decoded, parts) -> Decoded:
     return decoded._replace(tree=heads, score=score, bound=score, certified=True, agreed=True)
 
 
-@pytest.mark.parametrize("change", [worse_tree, low_bound, cycle, false_certificate], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("change", [worse_tree, low_bound, false_certificate], ids=lambda f: f.__name__)
 def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
     def recorded(parts, scores, *options):
         false_certificate.scores = scores
@@ -249,14 +187,6 @@ def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
 def test_a_model_that_is_not_validated_is_caught(lanes, monkeypatch, tmp_path):
     monkeypatch.setattr(model_module, "defect_of", lambda model: None)
     assert len(run_cases(lanes("models"), tmp_path, 300, failures=5).failures) == 5
-
-
-def test_proofs_are_confirmed_and_wrong_ones_caught(lanes, monkeypatch, tmp_path):
-    lane = lanes("proofs")
-    assert not run_cases(lane, tmp_path, 6).failures
-    assert lane.notes["sentences"] == 30 and lane.notes["certified"] > 25 and lane.notes["divided by the search"] > 0
-    monkeypatch.setattr("research.attack.proofs.as_line", lambda proof: as_line(proof | {"search": []}))
-    assert "a proof is refused" in run_cases(lane, tmp_path, 1).failures[0]["what"]
 
 
 STRIKE = """
@@ -309,7 +239,7 @@ def test_all_lanes_divide_the_stated_time(tmp_path, monkeypatch, capsys):
     assert list(given) == list(LANES)
     assert min(given.values()) > 0
     assert clock[0] <= 700.0 + 1e-6
-    assert given["load"] >= given["reads"] / 3  # the last ones have no less than they should
+    assert given["imports"] >= given["reads"] / 6  # the last ones have no less than they should
     failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAILED")]
     assert len(failed) == 1 and failed[0].startswith("FAILED: reads had no time to try anything in ")
 
@@ -320,7 +250,7 @@ def test_what_is_not_ready_at_the_end_is_stopped_and_does_not_count(tmp_path, mo
     program = f"import sys\nif '--inside' in sys.orig_argv:\n sys.path[:0] = [{str(ROOT)!r}]\n exec({slow!r})\n"
     (tmp_path / "sitecustomize.py").write_text(program)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
-    results = supervise(Task("reads", 5, 1e6, 0, tmp_path / "out"), 6.0, limit=6.0)
+    results = supervise(Task("reads", 5, 1e6, tmp_path / "out"), 6.0, limit=6.0)
     assert results.tried <= 7
     assert not results.failures
 
@@ -336,7 +266,7 @@ def test_a_fault_of_the_process_is_caught(fault, tmp_path, monkeypatch):
     )
     (tmp_path / "sitecustomize.py").write_text(program)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
-    results = supervise(Task(lane, 5, 3.0 if fault == "hang" else 60.0, 0, tmp_path / "out"), 120.0)
+    results = supervise(Task(lane, 5, 3.0 if fault == "hang" else 60.0, tmp_path / "out"), 120.0)
     assert results.failures
     if fault in ("crash", "hang"):
         assert [failure["case"] for failure in results.failures] == [7]
@@ -456,12 +386,7 @@ RESULTS = [json.loads(path.read_text()) for path in sorted((ROOT / "research" / 
     ("words", "message"),
     [
         (["reads", "--seconds", "x"], "argument --seconds: 'x' is not a number of seconds, up to a day"),
-        (["reads", "--seconds", "-1"], "argument --seconds: '-1' is not a number of seconds, up to a day"),
-        (["reads", "--second", "5"], "unknown option --second; did you mean --seconds?"),
-        (
-            ["writs"],
-            "unknown lane 'writs'; did you mean writes?; known: reads, parses, exact, proofs, models, tagger, ",
-        ),
+        (["writs"], "unknown lane 'writs'; did you mean writes?; known: reads, parses, exact, models, tagger, "),
     ],
 )
 def test_wrong_arguments_are_refused_in_one_line(words, message, monkeypatch, capsys):
@@ -473,8 +398,9 @@ def test_wrong_arguments_are_refused_in_one_line(words, message, monkeypatch, ca
 
 
 def test_the_page_shows_the_results():
-    assert report.PAGE.read_text(encoding="utf-8") == report.page(RESULTS)
-    assert all(f"| `{name}` |" in report.INTRODUCTION for name in LANES)
+    text = report.PAGE.read_text(encoding="utf-8")
+    assert text == report.page(text, RESULTS)
+    assert all(text.count(f"| `{name}` |") == 2 for name in LANES)
 
 
 def test_the_campaign_reached_its_targets_without_a_failure():
@@ -495,9 +421,6 @@ def test_a_campaign_is_continued_and_starts_anew_when_the_sources_change(tmp_pat
 
 
 def test_unavailable_lanes_say_what_they_lack(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "atheris", None)
-    with pytest.raises(campaign.UnavailableError, match="atheris is not installed; run: pip install atheris"):
-        make_lane("fuzz", tmp_path)
     monkeypatch.delenv("LD_PRELOAD", raising=False)
     with pytest.raises(campaign.UnavailableError, match="no C compiler"), contextlib.suppress(OSError):
         make_lane("writes", tmp_path)
