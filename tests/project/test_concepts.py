@@ -74,7 +74,7 @@ def test_one_component_protocol():
 
 
 def test_one_network_over_words():
-    """The learner and hyperparameters, steps on rows, the gradient of rows, the positive part in training, the loss of classes, and rounded layers."""
+    """The learner, hyperparameters, steps on rows, their gradient, the positive part, the loss of classes, rounding."""
     assert containing(r"\broot_of_squares\(squares") == {"linear/optimisers.py", "networks/rows.py"}
     assert containing(r"\[r, k\] \+= ") == {"networks/rows.py"}
     assert containing(r"\bAdam\(|\.gradient_of\(") == {"networks/learner.py"}, "a second loop of training"
