@@ -170,17 +170,17 @@ def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dr
     return found
 
 
-def score(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, mask=None, sums=None):
+def score(sentence, vocabularies, index, weights, pair, mask=None, **others):
     """The score of an arc."""
     mask = mask or [1] * len(weights[3])
-    layer = hidden(sentence, vocabularies, index, weights, pair, tagged, dropped, sums)
+    layer = hidden(sentence, vocabularies, index, weights, pair, **others)
     return sum(max(x, 0) * w * factor for x, w, factor in zip(layer, weights[3], mask, strict=True))
 
 
-def label_scores(sentence, vocabularies, index, weights, pair, dropped=None, mask=None, sums=None):
+def label_scores(sentence, vocabularies, index, weights, pair, mask=None, **others):
     """The score of each label of an arc."""
     mask = mask or [1] * len(weights[3])
-    layer = hidden(sentence, vocabularies, index, weights, pair, dropped=dropped, sums=sums)
+    layer = hidden(sentence, vocabularies, index, weights, pair, **others)
     return [sum(max(x, 0) * w * factor for x, w, factor in zip(layer, row, mask, strict=True)) for row in weights[4]]
 
 

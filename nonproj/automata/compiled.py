@@ -180,13 +180,21 @@ def decode_head(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
 ) -> float:
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
-    return _decode(arcs, starts, starts.third, work.tables, scores, split, h, work, choice)
+    return _decode(arcs, starts, starts.third, scores, split, h, work, choice)
 
 
 @kernel
-def _decode_tables(arcs: ArcSpace, tables: TableWorkspace, gain: Float64s, h: int, z: Int8s) -> float:
-    """Decode head h with automata given as tables."""
+def _is_given(tables: TableWorkspace | None) -> bool:
+    """Return whether automata are given as tables."""
+    return tables is not None
+
+
+@kernel
+def _decode_tables(arcs: ArcSpace, tables: TableWorkspace | None, gain: Float64s, h: int, z: Int8s) -> float:
+    """Decode head h with automata given as tables; there is nothing to do if they are not."""
     value = 0.0
+    if tables is None:
+        return value
     for q in range(2 * h, 2 * h + 2):
         value += decode_half(arcs, tables.automata, q, gain, tables.free, tables.half, tables.paths)
         for j in range(arcs.out_start[q], arcs.out_start[q + 1]):
@@ -199,16 +207,15 @@ def _decode(
     arcs: ArcSpace,
     starts: PartStarts,
     third: ThirdOrderStarts | None,
-    tables: TableWorkspace | None,
     scores: Float64s,
     split: SplitScores,
     h: int,
     work: Workspace,
     choice: Choice,
 ) -> float:
-    """Decode head h: see `decode_head`; numba compiles only the branch for the types of ``third`` and ``tables``."""
-    if tables is not None:
-        return _decode_tables(arcs, tables, split.z, h, choice.z)
+    """Decode head h: see `decode_head`; numba compiles only the branch for the type of ``third``."""
+    if _is_given(work.tables):
+        return _decode_tables(arcs, work.tables, split.z, h, choice.z)
     if third is not None:
         return decode_third(arcs, starts, third, scores, split, h, work, choice)
     return decode_second(arcs, starts, scores, split, h, work, choice)

@@ -23,38 +23,41 @@ def decode_second(
     out, out_start, modifier, head = arcs.out, arcs.out_start, arcs.modifier, arcs.head
     sibling_start, z_score, grandparent_score = starts.sibling, split.z, split.grandparent
     best, back, gain, z, z_grandparent = work.best, work.back, work.gain, choice.z, choice.z_grandparent
-    first, size = out_start[2 * h], out_start[2 * h + 2] - out_start[2 * h]
+    first, size, added = out_start[2 * h], out_start[2 * h + 2] - out_start[2 * h], 0.0
     if starts.grandparent.shape[0] == 0 or h == 0:
         for j in range(size):
             gain[j] = z_score[out[first + j]]
-        left, right = _choose(scores, sibling_start, out, out_start, h, best, back, gain, z)
-        return left + right
-    into, end, row = arcs.start[h], arcs.start[h + 1], starts.grandparent[h]
-    if into == end:
-        for j in range(first, first + size):
-            z[out[j]] = 0
-        return -np.inf
-    highest_arc = into
-    if end - into > 1:
-        highest = -np.inf
-        for a in range(into, end, LANES):
-            lanes = min(LANES, end - a)
-            for lane in range(lanes):
-                z_grandparent[a + lane] = 0
-            below, above, part = out[first : first + size], head[a : a + lanes], row + (a - into) * size
-            _fill_gains(below, modifier, z_score, above, scores[part : part + lanes * size], gain)
-            _fill_values(scores, sibling_start, out_start, h, best, gain)
-            for lane in range(lanes):
-                value = grandparent_score[a + lane] + best[lane] + best[LANES + lane]
-                if value > highest:
-                    highest, highest_arc = value, a + lane
-    z_grandparent[highest_arc] = 1
-    row += (highest_arc - into) * size
-    for j in range(size):
-        a = out[first + j]
-        gain[j] = -np.inf if modifier[a] == head[highest_arc] else z_score[a] + scores[row + j]
-    left, right = _choose(scores, sibling_start, out, out_start, h, best, back, gain, z)
-    return grandparent_score[highest_arc] + left + right
+    else:
+        into, end, row = arcs.start[h], arcs.start[h + 1], starts.grandparent[h]
+        if into == end:
+            _skip(out, first, size, z)
+            return -np.inf
+        highest, highest_arc = -np.inf, into
+        if end - into > 1:
+            for a in range(into, end, LANES):
+                lanes = min(LANES, end - a)
+                below, above, part = out[first : first + size], head[a : a + lanes], row + (a - into) * size
+                _fill_gains(below, modifier, z_score, above, scores[part : part + lanes * size], gain)
+                _fill_values(scores, sibling_start, out_start, h, best, gain)
+                for lane in range(lanes):
+                    z_grandparent[a + lane] = 0
+                    value = grandparent_score[a + lane] + best[lane] + best[LANES + lane]
+                    if value > highest:
+                        highest, highest_arc = value, a + lane
+        z_grandparent[highest_arc] = 1
+        added = grandparent_score[highest_arc]
+        row += (highest_arc - into) * size
+        for j in range(size):
+            a = out[first + j]
+            gain[j] = -np.inf if modifier[a] == head[highest_arc] else z_score[a] + scores[row + j]
+    if sibling_start.shape[0] == 0:
+        return added + _choose_each(out, first, size, gain, z)
+    left = right = 0.0
+    for q in range(2 * h, 2 * h + 2):
+        start, k = out_start[q], out_start[q + 1] - out_start[q]
+        left, right = right, _viterbi(scores, sibling_start[q], k, start - first, best, back, gain)
+        _trace_back(out, start, k, back, z)
+    return added + left + right
 
 
 @kernel
@@ -141,38 +144,26 @@ def _viterbi_values(
 
 
 @kernel
-def _choose(
-    scores: Float64s,
-    sibling_start: Int64s,
-    out: Int32s,
-    out_start: Int32s,
-    h: int,
-    best: Float64s,
-    back: Int32s,
-    gain: Float64s,
-    z: Int8s,
-) -> tuple[float, float]:
-    """Mark head h's best choice of modifiers; return its values on the left and on the right side."""
-    left = right = 0.0
-    if sibling_start.shape[0] == 0:
-        first = out_start[2 * h]
-        for j in range(out_start[2 * h + 2] - first):
-            z[out[first + j]] = 1 if gain[j] > 0.0 else 0
-            left += max(gain[j], 0.0)
-    else:
-        for q in range(2 * h, 2 * h + 2):
-            k = out_start[q + 1] - out_start[q]
-            left = right
-            right = _viterbi(scores, sibling_start[q], k, out_start[q] - out_start[2 * h], best, back, gain)
-            _trace_back(out, out_start[q], k, back, z)
-    return left, right
+def _choose_each(out: Int32s, first: int, size: int, gain: Float64s, z: Int8s) -> float:
+    """Mark the candidates with positive gains, where there are no siblings; return the sum of these gains."""
+    total = 0.0
+    for j in range(size):
+        z[out[first + j]] = 1 if gain[j] > 0.0 else 0
+        total += max(gain[j], 0.0)
+    return total
+
+
+@kernel
+def _skip(out: Int32s, start: int, k: int, z: Int8s) -> None:
+    """Mark none of k candidates."""
+    for j in range(start, start + k):
+        z[out[j]] = 0
 
 
 @kernel
 def _trace_back(out: Int32s, start: int, k: int, back: Int32s, z: Int8s) -> None:
     """Mark the arcs of the best path over k candidates."""
-    for j in range(start, start + k):
-        z[out[j]] = 0
+    _skip(out, start, k, z)
     b = back[k + 1]
     while b > 0:
         z[out[start + b - 1]] = 1

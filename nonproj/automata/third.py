@@ -9,6 +9,8 @@ are independent, so a head with ``p`` grandparents takes O(p k^3), and without t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from nonproj.automata.workspace import Choice, PartStarts, SplitScores, ThirdOrderStarts, Workspace, count_transitions
@@ -19,6 +21,14 @@ from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s
 
 STATE_WORK = 3
 """Time of a pair or a triple of modifiers, in transitions of second-order automata."""
+
+
+class _FirstParts(NamedTuple):
+    """The numbers of the first parts of a half-automaton; -1 for types that the set does not have."""
+
+    sibling: np.int64
+    grandsibling: np.int64
+    trisibling: np.int64
 
 
 @kernel
@@ -74,10 +84,11 @@ def decode_third(
             z_grandparent[a], value = 0, split.grandparent[a]
             below = _place(third.grandsibling, h, (a - begin) * size)
         _fill_gains(arcs, starts.grandparent, scores, split.z, h, a if grandparents else -1, work.gain)
-        value += _fill_table(scores, (siblings[0], below, triples[0]), work.gain, 0, left, table, place, spare)
+        rows = _FirstParts(siblings[0], below, triples[0])
+        value += _fill_table(scores, rows, work.gain, 0, left, table, place, spare)
         if below >= 0:
             below += left_size
-        rows = siblings[1], below, triples[1]
+        rows = _FirstParts(siblings[1], below, triples[1])
         value += _fill_table(scores, rows, work.gain, left, right, table, place + left_size, spare)
         if value > highest:
             highest, highest_arc = value, a
@@ -117,7 +128,7 @@ def _fill_gains(
 @kernel
 def _fill_table(
     scores: Float64s,
-    rows: tuple[np.int64, np.int64, np.int64],
+    rows: _FirstParts,
     gain: Float64s,
     offset: int,
     k: int,
@@ -127,7 +138,6 @@ def _fill_table(
 ) -> float:
     """Fill the table of paths over k candidates, gains ``gain[offset:]``; return the value of the best path to END.
 
-    ``rows`` are the first parts of the half-automaton: siblings, grand-siblings, and tri-siblings, -1 for none.
     ``table[spare + c]`` is the value of the best path that ends with c.
     """
     sibling, grandsibling, trisibling = rows

@@ -18,7 +18,7 @@ import numpy as np
 from nonproj.automata.general import best_paths
 from nonproj.components.trainer import train
 from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
-from nonproj.confidence.evidence import KINDS, ConfidenceInput, gather, two_best
+from nonproj.confidence.evidence import KINDS, ConfidenceInput, gather
 from nonproj.dual.arrays import decode_scores
 from nonproj.dual.decoding import branch_and_bound, decode_trusted
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
@@ -34,6 +34,7 @@ from nonproj.parts.space import part_space
 from nonproj.pipeline.compiling import helper
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.encoders.heads import BiaffineLayers, sizes_of
+from nonproj.scoring.labels import two_best
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import add_scores

@@ -148,7 +148,7 @@ def _value_of_head(arcs: ArcSpace, starts: Any, scores: np.ndarray, into: np.nda
                     total += scores[row + j - first]
             if starts.sibling.shape[0] > 0 and (chosen or b == k + 1):
                 total += scores[starts.sibling[q] + b * (b - 1) // 2 + previous]
-                total += _third_order(starts.third, scores, q, below, (before, previous, b))
+                total += _third_order(starts.third, scores, q, below, before, previous, b)
                 before, previous = previous, b
         below += (k + 1) * (k + 2) // 2
     return total
@@ -167,14 +167,13 @@ def _place_below(arcs: ArcSpace, third: Any, into: np.ndarray, h: int) -> Any:
 
 
 @kernel
-def _third_order(third: Any, scores: np.ndarray, q: int, below: int, path: tuple[Any, Any, int]) -> float:
-    """Return the score of the third-order parts of a transition; ``path`` has the previous two modifiers and its own.
+def _third_order(third: Any, scores: np.ndarray, q: int, below: int, a: Any, b: Any, c: Any) -> float:
+    """Return the score of the third-order parts of a transition from the modifiers a and b to b and c.
 
     ``below`` is the first grand-sibling part of the half-automaton ``q``.
     """
     total = 0.0
     if third is not None:
-        a, b, c = path
         if third.grandsibling.shape[0] > 0 and q > 1:
             total += scores[below + c * (c - 1) // 2 + b]
         if third.trisibling.shape[0] > 0 and b > 0:

@@ -18,7 +18,6 @@ from nonproj.dual.problem import PartsProblem, Problem
 from nonproj.dual.subgradient import ARC_WORK, CONTRACTION_WORK, WORD_WORK
 from nonproj.dual.subproblems import Instance
 from nonproj.kernels.kernel import kernel
-from nonproj.scoring.labels import two_best as two_best
 from nonproj.scoring.vocabulary import PADDING, UNKNOWN, Tokens
 from nonproj.types import ArcSpace, Decoded
 
@@ -71,7 +70,12 @@ LARGE = 1e6
 """Maximum difference; it also replaces infinite ones, where there is no other tree."""
 
 _LARGEST_ODDS = 12.0
-_TAG, _TEXT = len(FEATURES), len(FEATURES) + len(TAG_FEATURES)
+_COST, _UNKNOWN, _TAG, _TEXT = (
+    FEATURES.index("cost"),
+    FEATURES.index("unknown"),
+    len(FEATURES),
+    len(FEATURES) + len(TAG_FEATURES),
+)
 
 
 class ConfidenceInput(NamedTuple):
@@ -154,16 +158,18 @@ def gather(case: ConfidenceInput, tag_column: int | None, options: DualOptions, 
         bounds = exclusion_bounds(instance, case.copies, options, heads, wanted)
     else:  # no multipliers, and parts of other shapes
         cost, bounds = np.full(n_nodes, np.inf), np.full(n_nodes, -np.inf)
-    features = np.zeros((n_nodes - 1, len(KINDS[kind])))
-    facts = float(case.decoded.score), float(case.decoded.iterations), limit
-    margins = case.label_margins.astype(np.float64)
-    _fill_features(instance.arcs, heads, case.marginals, cost, bounds, margins, case.tokens.atoms, facts, features)
+    features, atoms = np.zeros((n_nodes - 1, len(KINDS[kind]))), case.tokens.atoms[PADDING + 1 : PADDING + n_nodes]
+    features[:, _COST], features[:, _UNKNOWN] = np.minimum(cost[1:], LARGE), (atoms == UNKNOWN).sum(axis=1)
+    known = (cost <= limit) & (bounds > -np.inf)
+    difference = np.minimum(np.where(known, case.decoded.score - bounds, cost), LARGE)
+    margins, iterations = case.label_margins.astype(np.float64), float(case.decoded.iterations)
+    _fill_features(instance.arcs, heads, case.marginals, difference, margins, iterations, features)
     if case.tag_margins is not None:
         own = np.append(np.minimum(case.tag_margins, LARGE), LARGE)  # the last one is for the root
         features[:, _TAG], features[:, _TAG + 1] = own[:-1], own[heads[1:] - 1]
     if kind == "text" and case.boundary_margins is not None:
         _fill_text_features(heads, case.boundary_margins.astype(np.float64), features)
-    tags = case.tokens.atoms[PADDING + 1 : PADDING + n_nodes, tag_column] if tag_column is not None else case.labels * 0
+    tags = atoms[:, tag_column] if tag_column is not None else case.labels * 0
     return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64), kind)
 
 
@@ -194,18 +200,14 @@ def _fill_features(
     arcs: ArcSpace,
     heads: np.ndarray,
     marginals: np.ndarray,
-    cost: np.ndarray,
-    bounds: np.ndarray,
+    difference: np.ndarray,
     margins: np.ndarray,
-    atoms: np.ndarray,
-    facts: tuple[float, float, float],
+    iterations: float,
     features: np.ndarray,
 ) -> None:
-    """Write the columns `FEATURES`."""
-    score, iterations, limit = facts
+    """Write the columns `FEATURES`, all but ``cost`` and ``unknown``."""
     n_nodes = heads.shape[0]
-    counts, weakest = np.zeros(n_nodes), np.full(n_nodes, LARGE)
-    odds, difference = np.empty(n_nodes), np.empty(n_nodes)
+    counts, weakest, odds = np.zeros(n_nodes), np.full(n_nodes, LARGE), np.empty(n_nodes)
     odds[0], difference[0] = _LARGEST_ODDS, LARGE
     for m in range(1, n_nodes):
         p = 0.0
@@ -214,19 +216,15 @@ def _fill_features(
                 p = marginals[a]
         p = min(max(p, 1e-9), 1.0 - 1e-9)
         odds[m] = min(max(np.log(p / (1.0 - p)), -_LARGEST_ODDS), _LARGEST_ODDS)
-        known = cost[m] <= limit and bounds[m] > -np.inf
-        difference[m] = min(score - bounds[m] if known else cost[m], LARGE)
         counts[heads[m]] += 1.0
         weakest[heads[m]] = min(weakest[heads[m]], difference[m])
     for m in range(1, n_nodes):
         row, h = features[m - 1], heads[m]
-        row[0], row[1], row[2], row[3] = odds[m], min(cost[m], LARGE), difference[m], margins[m - 1]
+        row[0], row[2], row[3] = odds[m], difference[m], margins[m - 1]
         distance = np.log1p(abs(h - m))
         row[4] = 0.0 if h == 0 else (distance if h > m else -distance)
         row[5] = np.log(arcs.start[m + 1] - arcs.start[m])
         row[6], row[7], row[9] = np.log(n_nodes - 1), np.log1p(iterations), np.log1p(counts[m])
-        for column in range(atoms.shape[1]):
-            row[8] += atoms[PADDING + m, column] == UNKNOWN
         row[10], row[11], row[12] = difference[h], weakest[m], odds[h]
         row[13] = margins[h - 1] if h > 0 else LARGE
 

@@ -160,7 +160,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
             scores,
             higher,
             sizes,
-            lambda own, cubes, b: _decode(own, cubes, (b, many), options, search, k, lines),
+            lambda own, cubes, b: _decode(own, cubes, b, many, options, search, k, lines),
         )
     else:
         found = _decode_arcs(scores, sizes, single_root, many)
@@ -306,14 +306,15 @@ def _decode_each(
 def _decode(
     arc_scores: np.ndarray,
     cubes: dict[str, np.ndarray],
-    place: tuple[int, bool],
+    number: int,
+    many: bool,
     options: DualOptions,
     search: SearchOptions,
     k: int,
     proofs: list[str] | None,
 ) -> list[Decoded]:
-    """Return the k best trees of one sentence, by its number and whether there are several; add their proof."""
-    number, batch = place[0], f"{place[0]}, " if place[1] else ""
+    """Return the k best trees of one sentence, by its number and whether there are many; add their proof."""
+    batch = f"{number}, " if many else ""
     space = arc_space_from_mask(_check_arcs(arc_scores, batch))
     parts = part_space(space, tuple(PART_TYPES[name] for name in ("arc", *cubes)))
     scores, n_nodes = np.zeros(len(parts)), len(arc_scores)

@@ -8,13 +8,13 @@ import numpy as np
 
 from nonproj.automata.compiled import count_work, decode_head
 from nonproj.automata.losses import arc_losses
-from nonproj.automata.workspace import PartStarts, as_split
+from nonproj.automata.workspace import as_split
 from nonproj.dual.options import DualOptions
 from nonproj.dual.subgradient import other_scores
 from nonproj.dual.subproblems import Instance, find_tree, mark_tree, new_work
 from nonproj.kernels.kernel import kernel
 from nonproj.trees.rounding import rounding_error
-from nonproj.types import ArcSpace, Bools, Float64s, Int32s
+from nonproj.types import Bools, Float64s, Int32s
 
 
 def exclusion_bounds(
@@ -59,15 +59,13 @@ def exclusion_bounds(
     bounds = np.full(len(tree), np.inf) if wanted is None else np.where(wanted, np.inf, -np.inf)
     bounds[0] = -np.inf
     projective = True if options.projective else None
-    _exclude(*instance, bool(options.single_root), projective, outward, copies.copy(), tree, bounds)
+    _exclude(instance, bool(options.single_root), projective, outward, copies.copy(), tree, bounds)
     return bounds
 
 
 @kernel
 def _exclude(
-    arcs: ArcSpace,
-    starts: PartStarts,
-    scores: Float64s,
+    instance: Instance,
     single_root: bool,
     projective: bool | None,
     outward: bool,
@@ -76,6 +74,7 @@ def _exclude(
     bounds: Float64s,
 ) -> None:
     """Replace infinity by the dual value without the arc into that word; minus infinity if it has no other."""
+    arcs, starts, scores = instance
     work, split = new_work(arcs, starts), as_split(copies, arcs.head.shape[0])
     tree, moved, values = work.tree, work.moved, work.values
     for h in range(values.shape[0]):
@@ -156,22 +155,16 @@ def inclusion_bounds(instance: Instance, copies: Float64s, options: DualOptions)
     """
     tree, bounds = np.zeros(len(instance.arcs.start) - 1, np.int32), np.empty((2, len(instance.arcs.head)))
     projective = True if options.projective else None
-    work = _include(*instance, bool(options.single_root), projective, copies, tree, bounds)
+    work = _include(instance, bool(options.single_root), projective, copies, tree, bounds)
     return InclusionBounds(bounds[0], bounds[1], tree, int(work))
 
 
 @kernel
 def _include(
-    arcs: ArcSpace,
-    starts: PartStarts,
-    scores: Float64s,
-    single_root: bool,
-    projective: bool | None,
-    copies: Float64s,
-    tree: Int32s,
-    bounds: Float64s,
+    instance: Instance, single_root: bool, projective: bool | None, copies: Float64s, tree: Int32s, bounds: Float64s
 ) -> int:
     """Write the best tree, and the bounds of the trees with and without each arc, float64[2, A]; return the work."""
+    arcs, starts, scores = instance
     split, y = as_split(copies, arcs.head.shape[0]), np.zeros(arcs.head.shape[0], np.int8)
     find_tree(arcs, projective, single_root, split.y, tree)
     own, _ = mark_tree(arcs, split.y, tree, y)

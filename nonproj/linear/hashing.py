@@ -97,8 +97,15 @@ def hash_texts(texts: Sequence[str]) -> np.ndarray:
     return keys
 
 
-def code_points_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the characters of strings: code points, uint32, and the places where strings begin and end, int64.
+class CodePoints(NamedTuple):
+    """The characters of strings: code points, uint32, and the places where strings begin and end, int64."""
+
+    codes: np.ndarray
+    ends: np.ndarray
+
+
+def code_points_of(texts: Sequence[str]) -> CodePoints:
+    """Return the characters of strings.
 
     Examples
     --------
@@ -106,7 +113,7 @@ def code_points_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     [[112, 229, 105], [0, 2, 2, 3]]
     """
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
-    return codes, np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
+    return CodePoints(codes, np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1))
 
 
 @kernel
@@ -142,7 +149,7 @@ def hash_suffixes(beginnings: Sequence[str], texts: Sequence[str], longest: int)
 
 
 @kernel
-def _hash_suffixes(beginnings: tuple[Uint32s, Int64s], texts: tuple[Uint32s, Int64s], keys: Uint32s) -> None:
+def _hash_suffixes(beginnings: CodePoints, texts: CodePoints, keys: Uint32s) -> None:
     """Write the hashes of each beginning with the suffixes of its string."""
     (before, starts), (codes, ends) = beginnings, texts
     for i in range(keys.shape[0]):
@@ -194,7 +201,9 @@ def hash_words(window: Window, atoms: Uint32s, width: int, shift: np.uint32, pla
 @kernel
 def add_shares(
     atoms: Uint32s,
-    rows: tuple[Int32s, Int32s, Int32s],
+    template: Int32s,
+    offset: Int32s,
+    attribute: Int32s,
     factor: Uint64s,
     window: int,
     own: Uint32s,
@@ -206,7 +215,7 @@ def add_shares(
     ----------
     atoms
         The attributes of each thing, uint32[n, n_attributes].
-    rows, factor
+    template, offset, attribute, factor
         Template, offset and attribute of each term, and its coefficient.
     window
         The largest offset.
@@ -215,7 +224,6 @@ def add_shares(
     shares
         Those of the other templates at each offset, uint32[n, 2 * window + 1, others].
     """
-    template, offset, attribute = rows
     first = own.shape[1]
     for i in range(atoms.shape[0]):
         for k in range(template.shape[0]):

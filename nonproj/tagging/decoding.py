@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from nonproj.tagging.chain import (
 )
 from nonproj.tagging.words import FormTable
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
-
-Table: TypeAlias = tuple[Float32s, Float64s]
-"""The weights of a perceptron and their running total, see `nonproj.linear.perceptron.AveragedWeights`."""
 
 
 class Pruning(NamedTuple):
@@ -57,6 +54,23 @@ class GoldTags(NamedTuple):
 
     candidate: np.ndarray
     margin: float
+
+
+class ChainExamples(NamedTuple):
+    """The sentences from which a chain learns: its features, forms and tags, the words, and their gold tags."""
+
+    chain: Chain
+    words: FormTable
+    text: FormRows
+    gold: GoldTags
+
+
+class _Learner(NamedTuple):
+    """The arrays of `nonproj.linear.perceptron.AveragedWeights`, and the number of the next update."""
+
+    weights: np.ndarray
+    total: np.ndarray
+    step: float
 
 
 class Observations(NamedTuple):
@@ -122,22 +136,15 @@ def tag_text(
 
 
 def train_text(
-    chain: Chain,
-    words: FormTable,
-    text: FormRows,
-    order: np.ndarray,
-    gold: GoldTags,
-    limit: int,
-    averaged: AveragedWeights,
-    added: Float64s | None = None,
+    examples: ChainExamples, order: np.ndarray, limit: int, averaged: AveragedWeights, added: Float64s | None = None
 ) -> int:
     """Train on some sentences in the given order; return the number of wrong tags.
 
     ``limit`` is that of `Pruning`; ``averaged`` is changed in place.  ``added``, float64[n_words, width], are scores of
     another model, beside which this one learns.
     """
-    table, beside = (averaged.weights, averaged.total), np.empty((0, 0)) if added is None else added
-    wrong = int(_train(chain, words, text, order, gold, Pruning(1e30, limit), beside, float(averaged.step), table))
+    learner = _Learner(averaged.weights, averaged.total, float(averaged.step))
+    wrong = int(_train(examples, order, Pruning(1e30, limit), np.empty((0, 0)) if added is None else added, learner))
     averaged.advance(len(order))
     return wrong
 
@@ -189,19 +196,11 @@ def _decode(
 
 
 @kernel
-def _train(
-    chain: Chain,
-    words: FormTable,
-    text: FormRows,
-    order: Int64s,
-    gold: GoldTags,
-    pruning: Pruning,
-    added: Float64s,
-    step: float,
-    table: Table,
-) -> int:
+def _train(examples: ChainExamples, order: Int64s, pruning: Pruning, added: Float64s, learner: _Learner) -> int:
     """Train on sentences in the given order; return the number of wrong tags."""
-    wrong, weights, units = 0, table[0], new_units(chain, words.tag.shape[1])
+    chain, words, text, gold = examples
+    weights, total, step = learner
+    wrong, units = 0, new_units(chain, words.tag.shape[1])
     for s in order:
         first, end = text.start[s], text.start[s + 1]
         if first == end:
@@ -218,14 +217,14 @@ def _train(
         path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first), units)
         for i in range(end - first):
             wrong += path[i] != target.candidate[i]
-        _update(chain, words, observations, target.candidate, path, step, table)
+        _update(chain, words, observations, target.candidate, path, _Learner(weights, total, step))
         step += 1
     return wrong
 
 
 @kernel
 def _update(
-    chain: Chain, words: FormTable, observations: Observations, gold: Int32s, path: Int64s, step: float, table: Table
+    chain: Chain, words: FormTable, observations: Observations, gold: Int32s, path: Int64s, learner: _Learner
 ) -> None:
     """Add the features of the gold sequence, subtract those of the other, where the two differ."""
     form, keys, _ = observations
@@ -244,37 +243,35 @@ def _update(
             if alone:
                 for prior in words.prior[form[i], path[i] if side else gold[i]]:
                     place = prior >> chain.shift
-                    change_weight(table[0], table[1], place, sign, step)
-                    _add(chain, prior, tag, sign, step, table)
+                    change_weight(learner.weights, learner.total, place, sign, learner.step)
+                    _add(chain, prior, tag, sign, learner)
                 for t in range(words.own.shape[1]):
-                    _add(chain, words.own[form[i], t], tag, sign, step, table)
+                    _add(chain, words.own[form[i], t], tag, sign, learner)
                 for t in range(chain.bounds[2] - chain.bounds[1]):
-                    _add(chain, keys[i, t], tag, sign, step, table)
+                    _add(chain, keys[i, t], tag, sign, learner)
             if pair:
-                _add_pair(chain, keys[i], tags[side, i + 1], tag, sign, step, table)
+                _add_pair(chain, keys[i], tags[side, i + 1], tag, sign, learner)
             if triple:
                 for t in range(chain.bounds[5] - chain.bounds[4]):
                     part = chain.triple_share[0, tags[side, i + 1], t] + chain.triple_share[1, tags[side, i], t]
                     key = np.uint32(keys[i, chain.bounds[4] - chain.bounds[1] + t] + part)
-                    _add(chain, key, tag, sign, step, table)
+                    _add(chain, key, tag, sign, learner)
 
 
 @kernel
-def _add(chain: Chain, key: int | np.uint32, tag: int, sign: float | np.float32, step: float, table: Table) -> None:
+def _add(chain: Chain, key: int | np.uint32, tag: int, sign: float | np.float32, learner: _Learner) -> None:
     """Move the weights at the place of a hash, combined with each part of a tag."""
     place = key >> chain.shift
     for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
-        change_weight(table[0], table[1], place ^ chain.units[u], sign, step)
+        change_weight(learner.weights, learner.total, place ^ chain.units[u], sign, learner.step)
 
 
 @kernel
-def _add_pair(
-    chain: Chain, key: Uint32s, previous: int, tag: int, sign: float | np.float32, step: float, table: Table
-) -> None:
+def _add_pair(chain: Chain, key: Uint32s, previous: int, tag: int, sign: float | np.float32, learner: _Learner) -> None:
     """Move the weights of the templates about the previous tag."""
     pair, same, triple, skip = chain.bounds[2], chain.bounds[3], chain.bounds[4], chain.bounds[1]
     for t in range(same - pair):
-        _add(chain, np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]), tag, sign, step, table)
+        _add(chain, np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]), tag, sign, learner)
     for t in range(triple - same):
         base = np.uint32(key[same - skip + t] + chain.same[previous, t])
         for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
@@ -282,4 +279,4 @@ def _add_pair(
                 value = np.uint64(chain.values[previous, chain.unit_attribute[u]])
                 part = share(chain.same_coefficient[t], value)
                 place = (np.uint32(base + part) >> chain.shift) ^ chain.units[u]
-                change_weight(table[0], table[1], place, sign, step)
+                change_weight(learner.weights, learner.total, place, sign, learner.step)

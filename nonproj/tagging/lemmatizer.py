@@ -24,7 +24,7 @@ from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import quantise
 from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.chain import Chain, FormRows, make_chain
-from nonproj.tagging.decoding import GoldTags, score_words, train_text
+from nonproj.tagging.decoding import ChainExamples, GoldTags, score_words, train_text
 from nonproj.tagging.lexicon import (
     LEXICON,
     Counter,
@@ -316,10 +316,9 @@ def _train(
     usable = match.any(axis=1)
     gold = GoldTags(match[usable].argmax(axis=1).astype(np.int32), MARGIN)
     text = FormRows(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
-    averaged = AveragedWeights(bits)
+    examples, averaged = ChainExamples(chain, words, text, gold), AveragedWeights(bits)
     for epoch in range(options.epochs):
         order = generator(seed, Stream.LEMMATIZER, epoch).permutation(len(text.form))
         for first in progress(range(0, len(order), 5000), f"lemmatizer {epoch + 1}"):
-            chunk = order[first : first + 5000]
-            train_text(chain, words, text, chunk, gold, words.tag.shape[1], averaged)
+            train_text(examples, order[first : first + 5000], words.tag.shape[1], averaged)
     return averaged.mean()

@@ -19,8 +19,8 @@ from nonproj.linear.weights import check_table, quantise
 from nonproj.networks.context import CONTEXT
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
-from nonproj.tagging.chain import Chain, FormRows, make_chain
-from nonproj.tagging.decoding import GoldTags, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.chain import FormRows, make_chain
+from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.encoded import EncoderTagScorer
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, check_lexicon, find_forms, form_keys
 from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwork, check_network
@@ -287,8 +287,9 @@ class Tagger:
             first = ChainStart(beside, np.float32(start.scale) * start.weights, CONTINUED_STEP)
         chain, weights = make_chain(tags, table, options.bits), np.zeros(1 << options.bits, np.float32)
         target = GoldTags(_nearest(words, rows, tag, tags), MARGIN / first.step)
+        examples = ChainExamples(chain, words, text, target)
         for number in range(options.restarts):
-            run = _train(chain, words, text, target, options, (seed, number), progress, first)
+            run = _train(examples, options, seed, number, progress, first)
             weights += run / options.restarts
         table16, scale = quantise(weights * np.float32(first.step))
         if options.network_epochs and not start:
@@ -384,26 +385,18 @@ class ChainStart(NamedTuple):
 
 
 def _train(
-    chain: Chain,
-    words: FormTable,
-    text: FormRows,
-    gold: GoldTags,
-    options: TaggerConfig,
-    seed: tuple[int, int],
-    progress: Progress,
-    start: ChainStart,
+    examples: ChainExamples, options: TaggerConfig, seed: int, number: int, progress: Progress, start: ChainStart
 ) -> np.ndarray:
-    """Return averaged weights of one run, float32, in steps; ``seed`` is followed by the number of the run."""
-    averaged, n, name = AveragedWeights(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
+    """Return averaged weights of one run, float32, in steps."""
+    averaged, n, name = AveragedWeights(options.bits), len(examples.text.start) - 1, f"tagger {number + 1},"
     averaged.weights += start.weights / np.float32(start.step)
     beside = None if start.scores is None else start.scores / start.step
 
     def run(epoch: int) -> str:
         """Learn for an epoch; return its figures for the log."""
-        wrong, order = 0, generator(seed[0], Stream.TAGGER, seed[1], epoch).permutation(n)
+        wrong, order = 0, generator(seed, Stream.TAGGER, number, epoch).permutation(n)
         for first in progress(range(0, n, _CHUNK), f"{name} epoch {epoch + 1}"):
-            chunk = order[first : first + _CHUNK]
-            wrong += train_text(chain, words, text, chunk, gold, MAX_TAGS, averaged, beside)
+            wrong += train_text(examples, order[first : first + _CHUNK], MAX_TAGS, averaged, beside)
         return f"{wrong} wrong tags"
 
     run_epochs(name, range(options.epochs), run)

@@ -154,8 +154,8 @@ def share_words(atoms: np.ndarray, table: ChainTemplates) -> tuple[np.ndarray, n
     shares = np.zeros((n, 2 * WINDOW + 1, n_templates - first), np.uint32)
     own[:] = table.salt[:first]
     shares[:, WINDOW] = table.salt[first:]
-    rows = table.template, table.offset, table.attribute
-    add_shares((atoms & 0xFFFFFFFF).astype(np.uint32), rows, table.coefficient, WINDOW, own, shares)
+    terms = table.template, table.offset, table.attribute, table.coefficient
+    add_shares((atoms & 0xFFFFFFFF).astype(np.uint32), *terms, WINDOW, own, shares)
     return own, shares
 
 

@@ -20,7 +20,6 @@ from nonproj.confidence.evidence import (
     ConfidenceInput,
     Evidence,
     gather,
-    two_best,
 )
 from nonproj.confidence.evidence import KINDS as EVIDENCE
 from nonproj.dual.decoding import decode_trusted, dual_decomposition
@@ -32,6 +31,7 @@ from nonproj.evaluation.calibration import Outcomes
 from nonproj.learning.additive import MIN_COUNT, GradedSentence, fit_additive, fit_classifier
 from nonproj.learning.training_data import TrainingData
 from nonproj.linear.state import load
+from nonproj.scoring.labels import two_best
 
 
 def solved(seed, parts, kind, **options):

@@ -159,8 +159,8 @@ def test_scores_between_tagged_words_equal_the_definition(seed):
     for value, (h, m) in zip(found.tolist(), pairs, strict=True):
         own = rows[h - 1] if h else None, rows[m - 1]
         arc = int(word[h]), int(word[m])
-        arguments = sentence, encoder.vocabularies, network.index, weights, arc, own
-        assert value == 0.25 * naive_network.score(*arguments, sums=sums)
+        arguments = sentence, encoder.vocabularies, network.index, weights, arc
+        assert value == 0.25 * naive_network.score(*arguments, tagged=own, sums=sums)
 
 
 def draw_learner(seed, size=3, context=4, **changes):

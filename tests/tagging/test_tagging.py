@@ -12,7 +12,7 @@ from nonproj.linear.hashing import hash_prefixes, hash_suffixes
 from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.templates import parse_template
 from nonproj.tagging.chain import FormRows, make_chain
-from nonproj.tagging.decoding import GoldTags, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import chain_templates, grammar_of, load_templates
@@ -131,8 +131,8 @@ def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_w
     ]
     before, total_before = weights.copy(), total.copy()
     text = FormRows(np.array([0, 3]), form)
-    target = GoldTags(chosen.astype(np.int32), margin)
-    wrong = train_text(chain, words, text, np.array([0]), target, 4, averaged)
+    examples = ChainExamples(chain, words, text, GoldTags(chosen.astype(np.int32), margin))
+    wrong = train_text(examples, np.array([0]), 4, averaged)
     fitting = []
     for value, sequence in zip(cost, sequences, strict=True):
         if value >= max(cost) - 1e-3:

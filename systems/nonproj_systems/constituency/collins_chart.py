@@ -137,8 +137,9 @@ def _add_edge(build: Build, head: int, left: int, right: int, arc: int, score: f
 
 
 @kernel
-def _get(build: Build, table: int, key: int, kind: int, i: int, j: int, symbol: int, d: int, h: int) -> int:
-    """Return an item of the current span, which is made and listed if it is new."""
+def _get(build: Build, table: int, key: int, i: int, j: int, symbol: int, d: int, h: int) -> int:
+    """Return an item of the current span, which is made and listed if it is new; each kind has its table."""
+    kind = COMPLETE if table == 0 else RIGHT if table == 1 else LEFT
     number = build.found[table, key]
     if number < 0 or build.items[number, 1] != i or build.items[number, 2] != j or build.items[number, 0] != kind:
         number = _add_item(build, kind, i, j, symbol, d, h)
@@ -155,13 +156,12 @@ def _fill(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build: Bui
     n = given.tags.shape[0]
     for j in range(n):
         for i in range(j, -1, -1):
-            for k in range(i, j):  # hooks first, to keep items in topological order
-                _make_hooks(tables, grammar, kept.right[i, j], given, build, 1, i, k, j)
+            # Hooks first, to keep items in topological order.
+            _make_hooks(tables, grammar, kept.right[i, j], given, build, 1, i, j)
             for k in range(i, j):
                 _extend(kept.right[i, j], given, build, 1, i, k, j)
             _stop_right(tables, grammar, kept, given, build, i, j)
-            for k in range(i, j):
-                _make_hooks(tables, grammar, kept.left[i, j], given, build, 0, i, k, j)
+            _make_hooks(tables, grammar, kept.left[i, j], given, build, 0, i, j)
             for k in range(i, j):
                 _extend(kept.left[i, j], given, build, 0, i, k, j)
             _complete(tables, grammar, kept, given, build, i, j)
@@ -178,17 +178,18 @@ def _fill(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build: Bui
 
 @kernel
 def _make_hooks(
-    tables: Tables, grammar: Grammar, kept: Bools, given: Given, build: Build, side: int, i: int, k: int, j: int
+    tables: Tables, grammar: Grammar, kept: Bools, given: Given, build: Build, side: int, i: int, j: int
 ) -> None:
-    """Make the hooks of items over i..k for modifiers over k+1..j, or the other way round."""
-    has_verb = given.verbs[j + 1] > given.verbs[k + 1] if side == 1 else given.verbs[k + 1] > given.verbs[i]
-    other, begin, end = (j, k + 1, j) if side == 1 else (i, i, k)
-    item = build.lists[1, i, k] if side == 1 else build.lists[2, k + 1, j]
-    while item >= 0 and build.lists[0, begin, end] >= 0:
-        s, d, group = build.items[item, SYMBOL], build.items[item, DISTANCE], build.items[item, _GROUP]
-        if kept[s, 2 if d == 2 or has_verb else 1] and build.hooks[group, other] == -1:
-            build.hooks[group, other] = _hook(tables, grammar, given, build, item, side, begin, end)
-        item = build.items[item, _NEXT]
+    """Make the hooks of items over i..k for modifiers over k+1..j, or the other way round, for all k."""
+    for k in range(i, j):
+        has_verb = given.verbs[j + 1] > given.verbs[k + 1] if side == 1 else given.verbs[k + 1] > given.verbs[i]
+        other, begin, end = (j, k + 1, j) if side == 1 else (i, i, k)
+        item = build.lists[1, i, k] if side == 1 else build.lists[2, k + 1, j]
+        while item >= 0 and build.lists[0, begin, end] >= 0:
+            s, d, group = build.items[item, SYMBOL], build.items[item, DISTANCE], build.items[item, _GROUP]
+            if kept[s, 2 if d == 2 or has_verb else 1] and build.hooks[group, other] == -1:
+                build.hooks[group, other] = _hook(tables, grammar, given, build, item, side, begin, end)
+            item = build.items[item, _NEXT]
 
 
 @kernel
@@ -202,8 +203,7 @@ def _extend(kept: Bools, given: Given, build: Build, side: int, i: int, k: int, 
         longer = 2 if d == 2 or has_verb else 1
         hook = build.hooks[build.items[item, _GROUP], other]
         if kept[s, longer] and hook >= 0:
-            kind = RIGHT if side == 1 else LEFT
-            target = _get(build, table, (s * 4 + longer) * n + h, kind, i, j, s, longer, h)
+            target = _get(build, table, (s * 4 + longer) * n + h, i, j, s, longer, h)
             _set_group(build, target, side, n)
             _add_edge(build, target, item if side == 1 else hook, hook if side == 1 else item, 0, 0.0)
         item = build.items[item, _NEXT]
@@ -267,7 +267,7 @@ def _stop_right(tables: Tables, grammar: Grammar, kept: Kept, given: Given, buil
         if kept.left[i, j, s, 3]:
             probability = _stop(tables, grammar, given, s, d, h, 1, j)
             if probability > 0.0:
-                target = _get(build, 2, (s * 4 + 3) * n + h, LEFT, i, j, s, 3, h)
+                target = _get(build, 2, (s * 4 + 3) * n + h, i, j, s, 3, h)
                 _set_group(build, target, 0, n)
                 _add_edge(build, target, item, 0, 0, np.log(probability))
         item = build.items[item, _NEXT]
@@ -306,7 +306,7 @@ def _complete(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build:
         begin, end = end, min(build.counts[0], build.items.shape[0])
     for item in range(first, end):
         x, h = build.items[item, SYMBOL], build.items[item, WORD]
-        _add_edge(build, _get(build, 0, x * n + h, COMPLETE, i, j, x, 0, h), item, 0, 0, 0.0)
+        _add_edge(build, _get(build, 0, x * n + h, i, j, x, 0, h), item, 0, 0, 0.0)
 
 
 @kernel
@@ -331,12 +331,12 @@ def _begin_phrases(tables: Tables, grammar: Grammar, kept: Kept, given: Given, b
             if kept.right[i, j, s, 0] or kept.left[i, j, s, 0]:
                 probability = head_probability(tables, grammar.parent[s], x, given.words[h], given.tags[h])
             if probability > 0.0:
-                right = _get(build, 1, s * 4 * n + h, RIGHT, i, j, s, 0, h)
+                right = _get(build, 1, s * 4 * n + h, i, j, s, 0, h)
                 _set_group(build, right, 1, n)
                 _add_edge(build, right, head, 0, 0, np.log(probability))
                 probability = _stop(tables, grammar, given, s, 0, h, 1, j)
                 if probability > 0.0 and kept.left[i, j, s, 0]:
-                    left = _get(build, 2, s * 4 * n + h, LEFT, i, j, s, 0, h)
+                    left = _get(build, 2, s * 4 * n + h, i, j, s, 0, h)
                     _set_group(build, left, 0, n)
                     _add_edge(build, left, right, 0, 0, np.log(probability))
         head = build.items[head, _NEXT]
