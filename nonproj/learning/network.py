@@ -26,7 +26,7 @@ from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
 from nonproj.networks.training import Dropout, HiddenGradient, HiddenLayers, NetworkInputs, draw_units, softmax_loss
 from nonproj.options.sections import NetworkConfig
-from nonproj.scoring.batch import Batch, join
+from nonproj.scoring.joined import JoinedTokens, join
 from nonproj.scoring.network import POSITIONS, ArcWeights, Network, position_code
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, UNKNOWN, Tokens
@@ -82,7 +82,7 @@ class ArcBatch(NamedTuple):
 
     Attributes
     ----------
-    tokens : Batch
+    tokens : JoinedTokens
     head, modifier : ndarray of shape (A,), int32
         Nodes of the batch.
     from_root, given : ndarray of shape (A,), bool
@@ -94,7 +94,7 @@ class ArcBatch(NamedTuple):
         -1 for those that are not given.
     """
 
-    tokens: Batch
+    tokens: JoinedTokens
     head: np.ndarray
     modifier: np.ndarray
     from_root: np.ndarray
@@ -244,7 +244,7 @@ class NetworkLearner:
             of_layer[batch.gold] += product(of_scores, labels)
         return loss, wrong, (self.layers.backward(of_layer, passed), product(layer.T, delta[:, None])[:, 0], of_labels)
 
-    def _tags(self, tokens: Batch) -> np.ndarray:
+    def _tags(self, tokens: JoinedTokens) -> np.ndarray:
         """Return the row of each word in the table of tags between head and modifier."""
         return tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
 

@@ -20,18 +20,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from nonproj.io import conll
 from nonproj.kernels.interpreters import environment, python
 from nonproj.model.model import Model
+from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.batch import join
 from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.joined import join
 from nonproj.scoring.scorer import score_pairs, score_parts
 from research.benchmarks.processes import ROOT
-from research.benchmarks.stages import STAGES, Batch, do_stage
+from research.benchmarks.stages import TIMED
 
 FEW, MORE = 1, 3
 """Repeats of the run that is subtracted, and of the run that it is subtracted from."""
@@ -54,29 +56,28 @@ def subjects(parser: Parser, source: Path, sentences: int) -> tuple[dict[str, Ca
     """Return stages and kernels by name, as calls over the first sentences of a file, and the number of their words."""
     group = list(islice(conll.read(source), sentences))
     text = "".join(line for sentence in group for line in sentence.lines)
-    batch = Batch(group)
-    for name in STAGES[1:-1]:
-        do_stage(name, parser, batch)
-    rows = list(zip(group, (d.heads for d in batch.decoded), batch.labels, strict=True))
+    batch = Batch(parser.loaded, parser.request, group)
     found: dict[str, Callable] = {"read": lambda: list(conll.read(io.StringIO(text)))}
-    for name in STAGES[1:-1]:
-        found[name] = lambda name=name: do_stage(name, parser, batch)
+    for name, stage in TIMED.items():
+        found[name] = partial(stage, batch)
+        batch = stage(batch)
+    rows = [(s, parse.decoded.heads, parse.labels) for s, parse in zip(group, batch.parses, strict=True)]
     found["write"] = lambda: [conll.replace(*row) for row in rows]
     return found | kernels(parser, batch), sum(map(len, group))
 
 
 def kernels(parser: Parser, batch: Batch) -> dict[str, Callable[[], object]]:
     """Return the scoring kernels by name, to be called on features computed beforehand."""
-    weights, scale = parser.tables["pruner"]
-    hashed = [hash_tokens(t, parser.pruner_table, len(weights)) for t in batch.tokens]
+    loaded = parser.loaded
+    weights, scale = loaded.tables["pruner"]
+    hashed = [hash_tokens(t, loaded.pruner_table, len(weights)) for t in batch.tokens]
     pairs = [(join([t]), h) for t, h in zip(batch.tokens, hashed, strict=True)]
     found: dict[str, Callable] = {"kernel.pairs": lambda: [score_pairs(*each, weights, scale) for each in pairs]}
-    table, of_table = parser.tables["parser"]
+    table, of_table = loaded.tables["parser"]
     features = [
-        parser.scorer.features(t, parts, len(table)).pairs
-        for t, (parts, _) in zip(batch.tokens, batch.scored, strict=True)
+        loaded.scorer.features(t, parts, len(table)).pairs for t, parts in zip(batch.tokens, batch.spaces, strict=True)
     ]
-    for i, part_type in enumerate(parser.scorer.types):
+    for i, part_type in enumerate(loaded.scorer.types):
         found[f"kernel.{part_type.name}"] = lambda i=i: [score_parts(*pairs[i], table, of_table) for pairs in features]
     return found
 

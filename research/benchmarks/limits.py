@@ -27,16 +27,18 @@ from nonproj.model.model import Model
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
-from nonproj.pipeline.parser import BATCH, Parser
-from nonproj.scoring.batch import Batch as WordBatch
-from nonproj.scoring.batch import join
+from nonproj.pipeline.batch import Batch
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import run_stages
 from nonproj.scoring.hashing import WordHashes, hash_tokens, make_places
+from nonproj.scoring.joined import JoinedTokens, join
 from nonproj.scoring.labels import LINE, label_parts, label_scores
 from nonproj.scoring.scorer import score_pairs, score_parts
 from nonproj.types import PartRows
+from research.benchmarks import stages
 from research.benchmarks.clock import Clock, Seconds, interleave
 from research.benchmarks.memory import LINE_BYTES, SIZES, independent_at, pace
-from research.benchmarks.stages import STAGES, Batch, do_stage
+from research.benchmarks.stages import TIMED
 
 SMALL = 1 << 12
 """Size of a weight table that fits into the first-level cache; labels and codes need no less."""
@@ -103,7 +105,7 @@ def places_of(hashed: WordHashes, rows: PartRows) -> tuple[np.ndarray, int]:
     return places, len(places) - len(rows.nodes) * plain.n_plain * (len(plain.codes) - 1)
 
 
-def _pair_scores(batch: WordBatch, hashed: WordHashes, weights: np.ndarray) -> np.ndarray:
+def _pair_scores(batch: JoinedTokens, hashed: WordHashes, weights: np.ndarray) -> np.ndarray:
     """Return the scores of all arcs of the one sentence of a batch."""
     return score_pairs(batch, hashed, weights)[0]
 
@@ -112,16 +114,16 @@ def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[st
     """Return the work of each kernel for one sentence, on the model's tables or only their first ``size`` weights."""
     tokens, tables, found = batch.tokens[number], parser.model.weights, {}
     weights = {name: tables[name] if size is None else tables[name][:size] for name in ("pruner", "parser", "labeler")}
-    hashed = hash_tokens(tokens, parser.pruner_table, len(weights["pruner"]))
+    hashed = hash_tokens(tokens, parser.loaded.pruner_table, len(weights["pruner"]))
     places = places_of(hashed, pair_rows(tokens.n_nodes - 1))
     alone = join([tokens])
     found["pairs"] = Job(partial(_pair_scores, alone, hashed, weights["pruner"]), *places)
-    parts, _ = batch.scored[number]
-    pairs = parser.scorer.features(tokens, parts, len(weights["parser"])).pairs
+    parts = batch.spaces[number]
+    pairs = parser.loaded.scorer.features(tokens, parts, len(weights["parser"])).pairs
     for name, (hashed, rows) in zip(parts.names, pairs, strict=True):
         found[name] = Job(partial(score_parts, hashed, rows, weights["parser"]), *places_of(hashed, rows))
-    hashed = hash_tokens(tokens, parser.labeler.table, len(weights["labeler"]))
-    rows, labels = label_parts(batch.decoded[number].tree), len(parser.model.labels)
+    hashed = hash_tokens(tokens, parser.loaded.labeler.table, len(weights["labeler"]))
+    rows, labels = label_parts(batch.found[number][0].tree), len(parser.model.labels)
     places, keys = places_of(hashed, rows)
     firsts = np.arange(0, labels, LINE, dtype=np.uint32)
     places = ((places & ~np.uint32(LINE - 1))[:, None] ^ firsts).reshape(-1)
@@ -156,12 +158,8 @@ def _replay_lines(weights, places, row):
 
 def batches_of(parser: Parser, source: Path, sentences: int) -> list[Batch]:
     """Parse the first sentences of a file and keep the results of all stages."""
-    group, batches = list(islice(conll.read(source), sentences)), []
-    for first in range(0, len(group), BATCH):
-        batches.append(Batch(group[first : first + BATCH]))
-        for name in STAGES[1:-1]:
-            do_stage(name, parser, batches[-1])
-    return batches
+    group = islice(conll.read(source), sentences)
+    return [run_stages(batch, TIMED.values()) for batch in stages.batches_of(parser, group)]
 
 
 def measure(parser: Parser, source: Path, repeats: int, sentences: int) -> tuple[dict[str, Limit], dict]:

@@ -205,7 +205,7 @@ def counted(figures: Figures) -> str:
     keys = figures.having("instructions.read")
     names = [*STAGES, "kernel.pairs", "kernel.arc", "kernel.sibling", "kernel.grandparent"]
     rows = [[name, *[figures.show(key, f"instructions.{name}", ",.0f") for key in keys]] for name in names]
-    title = "### Instructions per word\n\nThe kernels are parts of the stages `first` and `score`.\n\n"
+    title = "### Instructions per word\n\nThe kernels are parts of the stages `prune` and `score`.\n\n"
     return title + markdown(["", *map(_name, keys)], rows)
 
 

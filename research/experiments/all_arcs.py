@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import decode, number, score
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.types import Float64s, PartSpace
 from research.experiments.__main__ import run_program
@@ -343,17 +345,17 @@ BOUNDS: dict[str, Callable[[Scores, np.ndarray], Scores]] = {
 
 def figures_of(parser: Parser, sentence) -> Row:
     """Return the pruned arcs of a sentence, and how many each bound excludes."""
-    tokens = parser.encode(sentence)
-    candidates = parser.prune(tokens)
-    found = parser.decode_all(*parser.score(tokens, candidates))
-    n_nodes, arcs, n_arcs = tokens.n_nodes, found.problem, len(found.problem.head)
+    batch = parser.run([sentence], until=decode)
+    [found], n_nodes = batch.found, len(sentence) + 1
+    arcs, n_arcs = found.problem, len(found.problem.head)
     shares = np.zeros((3, n_nodes, n_nodes))
     shares[:, arcs.head, arcs.modifier] = found.copies.reshape(3, n_arcs)
     mask = np.zeros((n_nodes, n_nodes), bool)
     mask[arcs.head, arcs.modifier] = True
-    scores = exact(*parser.score(tokens, full_arc_space(n_nodes - 1)))
+    wide = score(number(replace(batch, arcs=[full_arc_space(n_nodes - 1)])))
+    scores = exact(wide.spaces[0], wide.scores[0])
     problem = without_bonus(Problem(mask, *shares), scores)
-    incumbent, single_root = found[0].score - 1e-6 * (1.0 + abs(found[0].score)), parser.options.single_root
+    incumbent, single_root = found[0].score - 1e-6 * (1.0 + abs(found[0].score)), parser.request.options.single_root
     pruned = np.isfinite(scores.arc) & ~mask
     row: Row = {"sentences": 1, "words": n_nodes - 1, "pruned": int(pruned.sum())}
     for name, bounded in BOUNDS.items():

@@ -15,6 +15,8 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import prune
+from nonproj.trees.marginals import marginals
 from research.experiments.provenance import ROOT
 from research.experiments.setting import Setting, check_model, treebank
 
@@ -118,23 +120,25 @@ def _judge(model: Model, sentences: list, given: str) -> dict[str, Outcomes]:
     """Return the accuracy of each kind, baselines first: see `INTRODUCTION`."""
     parser = Parser(model, tags="none" if given == "gold tags" else "all")
     if given == "plain text":
-        without = _with_classifier(Parser(model, tags="all"), text=None)
+        without = _without(Parser(model, tags="all"), text=None)
         return {"earlier": judge_from_text(without, sentences)["heads"]} | judge_from_text(parser, sentences)
-    pairs, marginals = list(parser.parse_all(sentences)), []
+    pairs, of_heads = list(parser.parse_all(sentences)), []
     for sentence, parse in pairs:
-        p, heads = parser.marginals(parser.encode(sentence)), parse.decoded.heads
-        marginals.append(p[heads, np.arange(1, len(heads) + 1)])
+        [scores] = parser.with_request(tags="none").run([sentence], until=prune).first_order
+        p, heads = marginals(scores, parser.request.options.single_root)[0], parse.decoded.heads
+        of_heads.append(p[heads, np.arange(1, len(heads) + 1)])
     judged = judge(pairs)
-    found = {"marginals": Outcomes(np.concatenate(marginals), judged["heads"].right)}
+    found = {"marginals": Outcomes(np.concatenate(of_heads), judged["heads"].right)}
     if given == "predicted tags":
-        without = _with_classifier(Parser(model, tags="all"), tagged=None, text=None)
+        without = _without(Parser(model, tags="all"), tagged=None, text=None)
         found["earlier"] = judge(without.parse_all(sentences))["heads"]
     return found | judged
 
 
-def _with_classifier(parser: Parser, **models: None) -> Parser:
+def _without(parser: Parser, **models: None) -> Parser:
     """Return the parser, after removing models of its classifier."""
-    parser.classifier = dataclasses.replace(parser.classifier, **models)
+    classifier = dataclasses.replace(parser.loaded.classifier, **models)
+    vars(parser.loaded)["classifier"] = classifier
     return parser
 
 
