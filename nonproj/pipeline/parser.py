@@ -115,11 +115,11 @@ class Parser:
 
     def parse_all(
         self,
-        sentences: Iterable[Sentence],
+        sentences: Iterable[Any],
         batch_size: int = BATCH,
         until: Stage | None = None,
         results: Callable[[Batch], Iterable[Any]] = attrgetter("parses"),
-    ) -> Iterator[tuple[Sentence, Any]]:
+    ) -> Iterator[tuple[Any, Any]]:
         """Tag and parse a stream of sentences in constant memory.
 
         Parameters

@@ -14,8 +14,9 @@ from nonproj.evaluation.calibration import BINS, SURE, Outcomes, judge, judge_fr
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
+from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
-from nonproj.pipeline.stages import prune
+from nonproj.pipeline.stages import estimate, evidence, prune
 from nonproj.trees.marginals import marginals
 from research.experiments.provenance import ROOT
 from research.experiments.setting import Setting, check_model, treebank
@@ -120,8 +121,8 @@ def _judge(model: Model, sentences: list, given: str) -> dict[str, Outcomes]:
     """Return the accuracy of each kind, baselines first: see `INTRODUCTION`."""
     parser = Parser(model, tags="none" if given == "gold tags" else "all")
     if given == "plain text":
-        without = _without(Parser(model, tags="all"), text=None)
-        return {"earlier": judge_from_text(without, sentences)["heads"]} | judge_from_text(parser, sentences)
+        earlier = without(Parser(model, tags="all"), text=None)
+        return {"earlier": judge_from_text(earlier, sentences)["heads"]} | judge_from_text(parser, sentences)
     pairs, of_heads = list(parser.parse_all(sentences)), []
     for sentence, parse in pairs:
         [scores] = parser.with_request(tags="none").run([sentence], until=prune).first_order
@@ -130,16 +131,21 @@ def _judge(model: Model, sentences: list, given: str) -> dict[str, Outcomes]:
     judged = judge(pairs)
     found = {"marginals": Outcomes(np.concatenate(of_heads), judged["heads"].right)}
     if given == "predicted tags":
-        without = _without(Parser(model, tags="all"), tagged=None, text=None)
-        found["earlier"] = judge(without.parse_all(sentences))["heads"]
+        earlier = without(Parser(model, tags="all"), tagged=None, text=None)
+        found["earlier"] = judge(earlier.parse_all(sentences))["heads"]
     return found | judged
 
 
-def _without(parser: Parser, **models: None) -> Parser:
-    """Return the parser, after removing models of its classifier."""
+def without(parser: Parser, **models: None) -> Parser:
+    """Return a parser without some models of the classifier."""
     classifier = dataclasses.replace(parser.loaded.classifier, **models)
-    vars(parser.loaded)["classifier"] = classifier
-    return parser
+
+    def estimate_without(batch: Batch) -> Batch:
+        """Estimate confidence by the other models."""
+        own = [evidence(batch, i, classifier.limit) for i in range(len(batch.sentences))]
+        return dataclasses.replace(batch, confidence=list(map(classifier.confidence, own)))
+
+    return parser.with_stages([estimate_without if stage is estimate else stage for stage in parser.stages])
 
 
 def page(rows: list[tuple]) -> str:
