@@ -59,7 +59,7 @@ def main() -> int:
             path = Path(folder, "example.nonproj")
             train(sentences, config, components=[MiscAttribute]).save(path)
             parser = Parser(Model.load(path))
-        (component,) = parser.components
+        (component,) = parser.loaded.components
         accuracy = component.accuracy(test, component.apply(test))
         sys.stdout.write(f"{100 * accuracy:.2f} % right\n")
         accuracy = component.accuracy(sentences, jackknife(MiscAttribute, sentences, FitContext(config), 5))

@@ -38,7 +38,6 @@ from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text, read_text_units
-from nonproj.workers.units import parse_units
 
 _MANY_UNKNOWN = 0.05
 """Share of words with unknown tags that triggers a warning: the tags of a treebank are a closed class."""
@@ -132,11 +131,12 @@ def _parse(
         totals = ParseLog(lines, proof_lines)
         failures: list[NonprojError] = []
         parser = Parser(model, decoding, options.tags, bool(options.proofs))
-        stops = text.on_error == STOP
-        units = _units(parser, source, text)
-        units = progress(until_error(units, failures) if stops else units, "parse")
-        parses: Iterable[Any] = parse_units(parser, units, BATCH if os.path.isfile(options.input) else 1)
-        parses = until_error(parses, failures) if stops else parses
+        units, size = _units(parser, source, text), BATCH if os.path.isfile(options.input) else 1
+        if text.on_error == STOP:
+            units = progress(until_error(units, failures), "parse")
+            parses = until_error(parser.parse_all(units, size), failures)
+        else:
+            parses = parser.try_all(progress(units, "parse"), size)
         items: Iterable[Any] = annotate(parses, text.comments, totals.add, text.confidence)
         if options.input == "-":
             items = _flushed(items, [each for each in (stream, lines, proof_lines) if each])

@@ -162,7 +162,7 @@ def evaluate_on(model: Model, test: list[Sentence], progress: Callable[..., Any]
     parses: list[Any] = []
     evaluation = evaluate_parser(parser, test, warm_up=WARM_UP, progress=progress, on_parse=parses.append)
     sys.stdout.write(evaluation.table())
-    tags = "from the file; missing ones are predicted" if parser.tags == "missing" else "predicted"
+    tags = "from the file; missing ones are predicted" if parser.request.tags == "missing" else "predicted"
     model.meta["test"] = figures_of_test(evaluation.as_dict()) | {"tags": tags}
     if all(parse.confidence is not None for parse in parses):
         model.meta["calibration"] = calibration_of_test(judge(zip(test, parses, strict=True)))

@@ -27,13 +27,14 @@ from nonproj.components.pruner import PrunerComponent
 from nonproj.components.segmenter import SegmenterComponent
 from nonproj.components.tagger import TaggerComponent
 from nonproj.confidence.classifier import Classifier
-from nonproj.confidence.evidence import FEATURES, ConfidenceInput, Evidence
+from nonproj.confidence.evidence import FEATURES, Evidence
 from nonproj.evaluation.alignment import judge_text
 from nonproj.io.partial import given_words, is_partial
 from nonproj.learning.additive import GradedSentence, fit_classifier
 from nonproj.learning.encoders.start import learnt_before
 from nonproj.learning.memory import release_memory
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import evidence, label
 from nonproj.scoring.encoders.scorer import numbers_of
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, TokenEncoder, Tokens
@@ -159,7 +160,7 @@ def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: Fi
     whole = [sentence for sentence in unseen if not is_partial(sentence)]
     if context.config.decoding.crossing == "auto" and whole:
         price = learn_price(parser, whole, limit)
-        parser = parser.with_price(price)
+        parser = parser.with_request(price=price)
     outcomes = examine(parser, held, limit)
     wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
     if wrong >= MIN_WRONG and fitted["tagger"]:
@@ -222,38 +223,27 @@ def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list
     outcomes = []
     number = {label: i for i, label in enumerate(parser.model.labels)}
     for sentence in sentences:
-        case = _case(parser, sentence)
-        right = case.decoded.heads == sentence.heads
+        batch = parser.run([sentence], until=label)
+        right = batch.found[0][0].heads == sentence.heads
         gold = np.array([number.get(label, -1) for label in sentence.labels])
-        labels = right & (case.labels == gold)
-        evidence = parser.evidence(case, limit)
+        labels = right & (batch.labels[0][0] == gold)
+        found = evidence(batch, 0, limit)
         if is_partial(sentence):
             given = given_words(sentence) & (gold >= 0)
             if not given.any():
                 continue
-            features, numbers, tags, kind = evidence
-            evidence = Evidence(features[given], numbers[given], tags[given], kind)
+            features, numbers, tags, kind = found
+            found = Evidence(features[given], numbers[given], tags[given], kind)
             right, labels = right[given], labels[given]
-        outcomes.append(GradedSentence(evidence, right, labels, bool(right.all())))
+        outcomes.append(GradedSentence(found, right, labels, bool(right.all())))
     return outcomes
-
-
-def _case(parser: Parser, sentence: Sentence) -> ConfidenceInput:
-    """Parse a sentence."""
-    tokens = parser.encode(sentence)
-    arcs, marginals = parser.candidates_of(sentence, tokens, None)
-    parts, scores = parser.score(tokens, arcs)
-    found = parser.decode_all(parts, scores)
-    labelled = parser.label_arcs(tokens, found[0].tree)
-    margins = sentence.tag_margins, sentence.boundary_margins
-    return ConfidenceInput(tokens, found.problem, found.copies, marginals, found[0], *labelled, *margins)
 
 
 def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
     """Return the median cost of the words' other heads, beyond which the difference is not computed."""
-    cases = (_case(parser, sentence) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
+    parsed = (parser.run([sentence], until=label) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
     column = FEATURES.index("cost")
-    return float(np.median(np.concatenate([parser.evidence(case, -np.inf).features[:, column] for case in cases])))
+    return float(np.median(np.concatenate([evidence(batch, 0, -np.inf).features[:, column] for batch in parsed])))
 
 
 def examine_text(
@@ -264,15 +254,20 @@ def examine_text(
     A word that is not in the gold standard is wrong, and so is a tree whose sentence is not: see
     `nonproj.evaluation.alignment`.
     """
-    segmenter, words = fitted["segmenter"].using(with_margins=True), min(TextInput().max_words, parser.max_words)
+    segmenter = fitted["segmenter"].using(with_margins=True)
+    words = min(TextInput().max_words, parser.request.max_words)
     found = segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=words))
     tagged = tag(parser, fitted["tagger"], found)
-    cases = [_case(parser, sentence) for sentence in tagged]
-    labels = [[parser.model.labels[i] for i in case.labels] for case in cases]
-    verdicts = judge_text(gold, tagged, [case.decoded.heads for case in cases], labels)
-    return [GradedSentence(parser.evidence(case, limit), *each) for case, each in zip(cases, verdicts, strict=True)]
+    features, heads, labels = [], [], []
+    for sentence in tagged:
+        batch = parser.run([sentence], until=label)
+        features.append(evidence(batch, 0, limit))
+        heads.append(batch.found[0][0].heads)
+        labels.append([parser.model.labels[i] for i in batch.labels[0][0]])
+    verdicts = judge_text(gold, tagged, heads, labels)
+    return [GradedSentence(own, *each) for own, each in zip(features, verdicts, strict=True)]
 
 
 def tag(parser: Parser, tagger: Analyzer, sentences: Sequence[Sentence]) -> list[Sentence]:
     """Return sentences with predicted tags, by the scores of the parser's pretrained encoder, too, if it has one."""
-    return tagger.apply(sentences, True, encoded_tags(parser.pretrained, tagger.tags, parser.max_words))
+    return tagger.apply(sentences, True, encoded_tags(parser.loaded.pretrained, tagger.tags, parser.request.max_words))

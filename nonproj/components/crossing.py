@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nonproj.automata.compiled import has_compiled_automata
-from nonproj.dual.decoding import decode_trusted
 from nonproj.evaluation.scores import Evaluation
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import decode
 from nonproj.trees.projective import is_projective
 from nonproj.types import Sentence
 
@@ -45,19 +46,18 @@ def learn_price(parser: Parser, sentences: Sequence[Sentence], cost: float) -> f
     float
         0 if trees are projective, the parser's automata are not compiled or no price is better.
     """
-    types = parser.scorer.types
-    if parser.options.projective or (len(types) > 1 and not has_compiled_automata(types)):
+    types = parser.loaded.scorer.types
+    if parser.request.options.projective or (len(types) > 1 and not has_compiled_automata(types)):
         return 0.0
     prices = [share * cost for share in PRICES]
     evaluations = [Evaluation() for _ in prices]
     for sentence in sentences:
-        tokens = parser.encode(sentence)
-        parts, scores = parser.score(tokens, parser.candidates_of(sentence, tokens, None)[0])
-        best = parser.decode(parts, scores)
+        batch = parser.run([sentence], until=decode)
+        best = batch.found[0][0]
         for price, evaluation in zip(prices, evaluations, strict=True):
             tree = best
             if price > 0.0 and not is_projective(best.tree):
-                tree = decode_trusted(parts, scores, parser.options, parser.search, 1, price)[0]
+                tree = decode(replace(batch, request=replace(batch.request, price=price))).found[0][0]
             evaluation.add(sentence, tree.heads)
     gold = evaluations[0].as_dict()["with_punctuation"]["nonprojective"]["gold"]
     figures = [evaluation.as_dict()["without_punctuation"] for evaluation in evaluations]

@@ -17,7 +17,6 @@ from nonproj.components.encoder import encoder_folder
 from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError, DataError, one_line
 from nonproj.evaluation.scores import is_punctuation, nonprojective
-from nonproj.io.batches import check_length
 from nonproj.io.columns import MISTAKES
 from nonproj.io.conll import DEPREL, FEATS, UPOS, XPOS
 from nonproj.io.masking import HINT, MASK, MOSTLY, NOTABLE, masked_share
@@ -30,6 +29,7 @@ from nonproj.learning.training_data import RELATED, SILVER, TrainingData, taken,
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
+from nonproj.pipeline.parser import length_error
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
@@ -203,7 +203,8 @@ def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
         raise ConfigError("treebank.train", "there is no sentence to train on")
     known: set[tuple[int, str]] = set()
     for sentence in sentences:
-        check_length(sentence, max_words)
+        if len(sentence) > max_words:
+            raise length_error(sentence, max_words)
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
         check_columns(sentence, known)

@@ -127,7 +127,7 @@ def judge_from_text(parser: Parser, gold: Sequence[Sentence], path: str = "the m
     Words that are not gold words count as wrong, and so do trees whose sentences are not gold sentences: see
     `nonproj.evaluation.alignment`.
     """
-    limit = min(TextInput().max_words, parser.max_words)
+    limit = min(TextInput().max_words, parser.request.max_words)
     found = parser.segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=limit))
     pairs = list(parser.parse_all(found))
     trees = [parse.decoded.heads for _, parse in pairs], [parse.labels for _, parse in pairs]

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TextIO
 
 from nonproj.dual.proofs import as_line
+from nonproj.errors import DataError
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
-from nonproj.io.broken import STOP, MalformedUnit
+from nonproj.io.broken import STOP, MalformedUnit, malformed
 from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import DROP, count_enhanced
 from nonproj.pipeline.parses import Parse
 from nonproj.text.formats import TextInput
-from nonproj.types import Sentence
 
 
 class TextOptions(NamedTuple):
@@ -126,27 +126,27 @@ def certificate_line(numbers: Mapping[str, Any], words: int) -> str:
 
 
 def annotate(
-    parses: Iterable[tuple[Sentence, Parse] | MalformedUnit | str],
+    parses: Iterable[tuple[Any, Parse | DataError | None]],
     comments: bool,
     on_record: Callable[[ParseRecord | MalformedUnit], object],
     confidence: ConfidenceOutput = NO_CONFIDENCE,
 ) -> Iterator[tuple[Any, ...] | str]:
     """Yield the arguments of `nonproj.io.conll.write`, and call ``on_record`` with the record of each sentence.
 
-    ``on_record`` gets a malformed unit, too; a string is yielded as it is.
+    ``parses`` are those of `nonproj.pipeline.parser.Parser.try_all`.  ``on_record`` gets malformed units, too, among
+    them sentences that cannot be parsed; a string is yielded as it is.
 
     With ``comments``, the statistics are written above each sentence, as in ``# nonproj certified = true``.  A sentence
     with several trees is written once for each, with its rank and statistics; its record has them all as ``nbest``.
     ``confidence`` sets how the confidence of the best tree is written; records have the words' probabilities as lists.
     """
-    for unit in parses:
-        if isinstance(unit, str):
-            yield unit
+    for sentence, parse in parses:
+        if isinstance(sentence, str):
+            yield sentence
             continue
-        if isinstance(unit, MalformedUnit):
-            on_record(unit)
+        if parse is None or isinstance(parse, DataError):
+            on_record(sentence if parse is None else malformed(sentence, parse))
             continue
-        sentence, parse = unit
         several, numbers = parse.others is not None, statistics(parse)
         trees = (parse, *(parse.others or ()))
         if several:

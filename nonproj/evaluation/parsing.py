@@ -8,9 +8,8 @@ from itertools import chain, islice
 from typing import Any
 
 from nonproj.evaluation.scores import Evaluation
-from nonproj.io.batches import batches
 from nonproj.options.config import Config
-from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.pipeline.parser import BATCH, Parser, batches
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
@@ -70,9 +69,9 @@ def evaluate_parser(
 
 def given_input(parser: Parser) -> str:
     """Return what a parser is given of the gold file, in words, for tables of figures."""
-    if parser.analyzer is None or parser.tags == "none":
+    if parser.loaded.analyzer is None or parser.request.tags == "none":
         return "given: words, sentences and tags"
-    if parser.tags == "all":
+    if parser.request.tags == "all":
         return "given: words and sentences; predicted: tags"
     return "given: words, sentences and tags; predicted: missing tags"
 

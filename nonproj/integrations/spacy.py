@@ -135,7 +135,7 @@ class NonprojComponent:
         """
         wanted, chosen = ["parser"], list(examples)
         options = {"ignore_labels": _punctuation_labels(chosen)} | options
-        if self.tags != "none" and self.parser.analyzer is not None:
+        if self.tags != "none" and self.parser.loaded.analyzer is not None:
             wanted += ["tagger", "morphologizer", "lemmatizer"]
         scores: dict[str, Any] = {}
         for name in wanted:
@@ -240,7 +240,7 @@ class NonprojComponent:
     @cached_property
     def _has_universal_tags(self) -> bool:
         """Whether the tagger's UPOS tags are those of Universal Dependencies."""
-        analyzer = self.parser.analyzer
+        analyzer = self.parser.loaded.analyzer
         tags = analyzer.tagger.tags.tags if analyzer is not None and analyzer.tagger is not None else []
         return {tag[0] for tag in tags} <= UNIVERSAL | {"_"}
 

@@ -46,6 +46,12 @@ class MalformedUnit(NamedTuple):
         return DataError(self.path, self.line, self.reason)
 
 
+def malformed(sentence: Sentence, error: DataError) -> MalformedUnit:
+    """Return the unit in the place of a sentence that cannot be parsed."""
+    last = sentence.line + max(len(sentence.lines), 1) - 1
+    return MalformedUnit(sentence.path, error.line, sentence.line, last, error.message)
+
+
 Unit: TypeAlias = "Sentence | MalformedUnit | str"
 """A unit of a treebank; a string is lines without words, which are written unchanged."""
 

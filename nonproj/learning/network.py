@@ -23,7 +23,7 @@ from nonproj.networks.products import product
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, RowGradient, SparseRows, draw_weights
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units, softmax_loss
-from nonproj.scoring.batch import Batch, join
+from nonproj.scoring.joined import JoinedTokens, join
 from nonproj.scoring.network import POSITIONS, ArcWeights, Network, position_code
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, UNKNOWN, Tokens
@@ -59,7 +59,7 @@ class ArcBatch(NamedTuple):
 
     Attributes
     ----------
-    tokens : Batch
+    tokens : JoinedTokens
     head, modifier : ndarray of shape (A,), int32
         Nodes of the batch.
     from_root, given : ndarray of shape (A,), bool
@@ -71,7 +71,7 @@ class ArcBatch(NamedTuple):
         -1 for those that are not given.
     """
 
-    tokens: Batch
+    tokens: JoinedTokens
     head: np.ndarray
     modifier: np.ndarray
     from_root: np.ndarray
@@ -189,7 +189,7 @@ class TrainableArcNetwork:
         rows += map(RowGradient, (hidden.more[n_nodes:], of_output[None], of_labels))
         return Gradient(loss, wrong, len(batch.first), rows, hidden.context)
 
-    def _tags(self, tokens: Batch) -> np.ndarray:
+    def _tags(self, tokens: JoinedTokens) -> np.ndarray:
         """Return the row of each word in the table of tags between head and modifier."""
         return tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
 

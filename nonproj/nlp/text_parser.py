@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,11 +20,12 @@ from nonproj.model.model import Model
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.loaded import check_model
-from nonproj.pipeline.parser import BATCH, Parser
-from nonproj.scoring.vocabulary import Tokens
+from nonproj.pipeline.parser import BATCH, PAIRS, Parser, batches
+from nonproj.pipeline.stages import prune
 from nonproj.text.formats import TextInput
 from nonproj.text.places import locate, token_ranges
 from nonproj.trees.checks import check_integer
+from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.sampling import sample_trees
 from nonproj.types import Float64s, Int32s, Sentence
 from nonproj.workers.objects import parse_in_processes
@@ -96,10 +98,10 @@ class TextParser:
         check_model(model)
         self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
         self.parser, self._fit = Parser(model, self.decoding, tags), FitCheck(model, tags)
-        self._input = TextInput().within(self.parser.cut_words, self.parser.max_words)
+        self._input = TextInput().within(self.parser.request.cut_words, self.parser.request.max_words)
 
     def __repr__(self) -> str:
-        tagger = "no tagger" if self.parser.analyzer is None else "tagger"
+        tagger = "no tagger" if self.parser.loaded.analyzer is None else "tagger"
         return f"TextParser({self.name!r}: {self.parser.segmenter.description}; {tagger}; parser)"
 
     def __call__(self, text: str) -> Document:
@@ -211,7 +213,8 @@ class TextParser:
         >>> for tree in nlp.nbest("Det regner.", 2)[0]:  # doctest: +SKIP
         ...     print(tree.heads, tree.score, tree.certified)
         """
-        document = next(self._documents([text], self.parser.with_nbest(k).parse_all))
+        decoding = dataclasses.replace(self.decoding, nbest=k)
+        document = next(self._documents([text], self.parser.with_request(nbest=decoding.nbest).parse_all))
         return [[each, *each.others] for each in document.sentences]
 
     def marginals(self, text: str) -> list[Float64s]:
@@ -228,7 +231,8 @@ class TextParser:
         >>> nlp.marginals("Det regner.")[0].shape  # doctest: +SKIP
         (4, 4)
         """
-        return [self.parser.marginals(tokens) for tokens in self._encoded(text)]
+        single_root = self.parser.request.options.single_root
+        return [marginals_trusted(scores, single_root, strict=False)[0] for scores in self._first_order(text)]
 
     def samples(self, text: str, count: int, seed: int = 0) -> list[Int32s]:
         """Draw trees for each sentence of a text from the first-order model of the pruner.
@@ -250,13 +254,15 @@ class TextParser:
         >>> nlp.samples("Det regner.", 100)[0].shape  # doctest: +SKIP
         (100, 3)
         """
-        rng, single_root = np.random.default_rng(check_integer(seed, "seed", 0)), self.parser.options.single_root
-        scores = map(self.parser.first_order_scores, self._encoded(text))
+        rng = np.random.default_rng(check_integer(seed, "seed", 0))
+        single_root = self.parser.request.options.single_root
+        scores = self._first_order(text)
         return [sample_trees(each, count, single_root=single_root, seed=rng) for each in scores]
 
-    def _encoded(self, text: str) -> list[Tokens]:
-        """Return the tagged words of each sentence of a text, encoded as integers."""
-        return [self.parser.encode(sentence) for sentence in self.parser.tag(self.segment(text))]
+    def _first_order(self, text: str) -> Iterator[Float64s]:
+        """Yield the score of every arc of each sentence of a text under the first-order model, float64[N, N]."""
+        for group in batches(self.segment(text), BATCH, PAIRS):
+            yield from self.parser.run(group, until=prune).first_order
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
         """Return the sentences and words of a text, without tags and trees; sentences that are too long are split.
@@ -265,7 +271,7 @@ class TextParser:
         """
         if not isinstance(text, str):
             raise TypeError(f"a text is of type {type(text).__name__}, a string is expected")
-        own = options and options.within(self.parser.cut_words, self.parser.max_words)
+        own = options and options.within(self.parser.request.cut_words, self.parser.request.max_words)
         return self.parser.segmenter.segment(text, own or self._input)
 
     def parse(self, tokens: Sequence[Any]) -> ParsedSentence:

@@ -1,7 +1,10 @@
 """From a sentence to tags, a labelled tree, its certificate and confidence.
 
-- `loaded`: options, tables and components of a model
-- `parser`: the stages, one after the other, over batches of sentences
+- `request`: what one call asks of a model
+- `loaded`: tables and components of a model
+- `batch`: sentences, and what each stage has found for them
+- `stages`: the stages, functions from a batch to a batch
+- `parser`: batches, their order, and sentences that fail
 - `parses`: the result for a sentence
 - `compiling`: compiles the kernels that a parser needs before its first sentence
 """

@@ -10,12 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
-from nonproj.confidence.evidence import ConfidenceInput
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.problem import problem_of
+from nonproj.dual.search import SearchResult
 from nonproj.kernels.folders import is_cached, kept_in
 from nonproj.kernels.interpreters import START, environment, python
 from nonproj.kernels.kernel import compiling
@@ -23,7 +24,9 @@ from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
+from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import encode, evidence, label, number, prune, score
 from nonproj.scoring.templates import LABEL_PAIRS
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.projective import is_projective
@@ -83,29 +86,26 @@ def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
 def compile_scoring(parser: Parser) -> None:
     """Pass a sentence through all stages except decoding."""
     rows = [[str(i), "_", "_", "_", "_", "_", "_", "_", "_", "_"] for i in (1, 2, 3)]
-    tokens = parser.encode(Sentence(rows, None))
-    parser.score(tokens, parser.prune(tokens))
-    heads = np.array([-1, 0, 1, 1], np.int32)
-    parser.label(tokens, heads)
-    if parser.classifier is not None:
-        parts, scores = parser.score(tokens, full_arc_space(3))
-        n_arcs = len(parts.arcs.head)
-        decoded = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
-        margins = np.ones(3), np.ones(3), np.ones((4, 2), np.float32)
-        problem = problem_of(parts, scores, parser.options)
-        case = ConfidenceInput(tokens, problem, problem.copies, np.full(n_arcs, 0.3), decoded, np.arange(3), *margins)
-        parser.classifier.confidence(parser.evidence(case, np.inf))
+    sentence = Sentence(rows, tag_margins=np.ones(3), boundary_margins=np.ones((4, 2), np.float32))
+    batch = prune(encode(Batch(parser.loaded, parser.request, [sentence])))
+    batch = score(number(replace(batch, arcs=[full_arc_space(3)])))
+    problem = problem_of(batch.spaces[0], batch.scores[0], parser.request.options)
+    decoded = Decoded(np.array([-1, 0, 1, 1], np.int32), 0.0, 0.0, True, True, 1, 1.0)
+    batch = label(replace(batch, found=[SearchResult([decoded], problem, problem.copies)]))
+    if parser.request.confidence and (classifier := parser.loaded.classifier) is not None:
+        classifier.confidence(evidence(batch, 0, np.inf))
     maximum_arborescence(np.zeros((3, 3)))  # pruning needs it in most files, but only for few sentences
 
 
 def compile_decoding(parser: Parser) -> None:
     """Decode a sentence of three words."""
-    parts = part_space(full_arc_space(3), parser.scorer.types)
+    parts = part_space(full_arc_space(3), parser.loaded.scorer.types)
     scores = np.zeros(len(parts))
-    found = parser.decode(parts, scores)
-    if parser.price:
+    request = parser.request
+    found = decode_trusted(parts, scores, request.options, request.search, 1, request.price)[0]
+    if request.price:
         is_projective(found.tree)
-        decode_trusted(parts, scores, parser.options._replace(projective=True), parser.search)
+        decode_trusted(parts, scores, request.options._replace(projective=True), request.search)
 
 
 _PROGRAM = f"""{START}

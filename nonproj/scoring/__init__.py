@@ -5,7 +5,7 @@
 - `morphology`: the morphological features that are most informative about a word's label
 - `punctuation`: the brackets or quotation marks around each word, and the commas before it
 - `templates`: feature templates, from YAML to tables
-- `batch`: sentences one after the other, so that a kernel is called once for all of them
+- `joined`: sentences one after the other, so that a kernel is called once for all of them
 - `hashing`: the words of a part to the places of its features in a weight table
 - `prefetch`: a hint to the processor that memory is read soon
 - `scorer`: scores of the parts of all types of a model, and the transposed update of the weights

@@ -13,7 +13,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
 from nonproj.linear.perceptron import change_weight
 from nonproj.parts.geometry import DIRECTION
-from nonproj.scoring.batch import Batch, join
+from nonproj.scoring.joined import JoinedTokens, join
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
@@ -85,9 +85,9 @@ BLOCK = 64
 and the places of a whole sentence do not fit into the first-level cache."""
 
 
-def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) -> WordHashes:
+def hash_tokens(tokens: Tokens | JoinedTokens, table: TemplateTable, n_weights: int) -> WordHashes:
     """Compute every word's share of the hash of every template, for ``n_weights`` weights, a power of two."""
-    batch = tokens if isinstance(tokens, Batch) else join([tokens])
+    batch = tokens if isinstance(tokens, JoinedTokens) else join([tokens])
     n_templates = table.salt.shape[0]
     n_slots = (table.term_start.shape[0] - 1) // max(n_templates, 1)
     shares = np.empty((n_slots, batch.n_nodes + 2, n_templates), np.uint32)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import Places, WordHashes, change_places, hash_tokens, list_places, make_places
+from nonproj.scoring.joined import JoinedTokens, whole
 from nonproj.scoring.labels import LINE, with_labels
 from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -54,10 +54,10 @@ class LabelledTree(NamedTuple):
     grandparents: PartRows
 
 
-def labelled_tree(heads: np.ndarray, batch: Batch | None = None) -> LabelledTree:
+def labelled_tree(heads: np.ndarray, batch: JoinedTokens | None = None) -> LabelledTree:
     """Return the pairs of arcs of a tree, int32[N], whose labels are scored together.
 
-    With a batch, the trees of its sentences are joined as by `nonproj.scoring.batch.join_heads`.
+    With a batch, the trees of its sentences are joined as by `nonproj.scoring.joined.join_heads`.
 
     Raises
     ------
@@ -245,7 +245,7 @@ class PairScorer:
 
     def score(
         self,
-        tokens: Tokens | Batch,
+        tokens: Tokens | JoinedTokens,
         tree: LabelledTree,
         found: CandidateLabels,
         weights: np.ndarray,

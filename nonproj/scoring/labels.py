@@ -21,8 +21,8 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
-from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import BLOCK, Places, WordHashes, change_places, make_places, new_block, write_places
+from nonproj.scoring.joined import JoinedTokens, whole
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
@@ -56,7 +56,7 @@ class AllowedLabels(NamedTuple):
     table: np.ndarray
     column: int
 
-    def of(self, tokens: Tokens | Batch, nodes: np.ndarray) -> np.ndarray:
+    def of(self, tokens: Tokens | JoinedTokens, nodes: np.ndarray) -> np.ndarray:
         """Return the lines of arcs as bits, int32[n]; ``nodes`` begin with head and modifier."""
         lines = np.empty(len(nodes), np.int32)
         _find_lines(self.table, tokens.atoms, self.column, nodes, lines)
@@ -72,11 +72,11 @@ def _find_lines(table: Int32s, atoms: Int32s, column: int, nodes: Int32s, lines:
         lines[p] = found if found != 0 else -1
 
 
-def label_parts(heads: np.ndarray, batch: Batch | None = None) -> PartRows:
+def label_parts(heads: np.ndarray, batch: JoinedTokens | None = None) -> PartRows:
     """Return the arcs of a tree as parts of words (h, m, g, l, r, a, z), see `nonproj.scoring.templates.LABEL_SLOTS`.
 
     ``heads`` is int32[N]; the ``n`` parts are in the order of the modifiers.  Words that are not there are node ``N``.
-    With a batch, the trees of its sentences are joined as by `nonproj.scoring.batch.join_heads`.
+    With a batch, the trees of its sentences are joined as by `nonproj.scoring.joined.join_heads`.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.state import Arrays, Schema
 from nonproj.networks.context import CONTEXT, ContextWeights, check_context
-from nonproj.scoring.batch import Batch, whole
+from nonproj.scoring.joined import JoinedTokens, whole
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, ROOT, Tokens
 from nonproj.scoring.word_rows import IndexColumns, sums_before, word_sums
 from nonproj.types import Float64s, Int16s, Int32s
@@ -114,14 +114,16 @@ class Network:
         self.scale, self.label_scale = scale, label_scale
         self._labels = np.ascontiguousarray(weights.labels.T, np.float64)
 
-    def layer(self, tokens: Tokens | Batch, tagged: tuple[Tokens | Batch, np.ndarray] | None = None) -> HiddenSums:
+    def layer(
+        self, tokens: Tokens | JoinedTokens, tagged: tuple[Tokens | JoinedTokens, np.ndarray] | None = None
+    ) -> HiddenSums:
         """Return the sums that the scores of all arcs of a sentence, or a batch, share.
 
         Parameters
         ----------
-        tokens : Tokens or Batch
+        tokens : Tokens or JoinedTokens
             The words: the attributes of words beside a word and between two words are theirs.
-        tagged : tuple of Tokens or Batch and ndarray of shape (N,), int, optional
+        tagged : tuple of Tokens or JoinedTokens and ndarray of shape (N,), int, optional
             Tagged words as if they were a sentence, and the word that each of them is; by default the words themselves.
             Layers over words in context see the words.
         """
@@ -131,7 +133,7 @@ class Network:
         if self.context is None:
             sums = word_sums(self.columns, self.index, self.weights.words, tokens, (own, word))
         else:
-            sentences = (tokens.first, tokens.end) if isinstance(tokens, Batch) else whole(tokens.n_nodes)
+            sentences = (tokens.first, tokens.end) if isinstance(tokens, JoinedTokens) else whole(tokens.n_nodes)
             vectors = word_sums(self.columns, self.index, self.weights.words, tokens)
             sums = self.context.sums(vectors, sentences)[word]
         return HiddenSums(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))

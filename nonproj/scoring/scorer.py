@@ -15,7 +15,6 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.weights import zero_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.parts.registry import part_set
-from nonproj.scoring.batch import Batch, join, join_rows
 from nonproj.scoring.hashing import (
     BLOCK,
     WordHashes,
@@ -25,6 +24,7 @@ from nonproj.scoring.hashing import (
     new_block,
     write_places,
 )
+from nonproj.scoring.joined import JoinedTokens, join, join_rows
 from nonproj.scoring.labels import AllowedLabels, add_labelled, best_label_scores, forbid_misplaced, label_scores
 from nonproj.scoring.network import HiddenSums, Network
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
@@ -124,7 +124,7 @@ class Scorer:
 
     def score_batch(
         self,
-        batch: Batch,
+        batch: JoinedTokens,
         spaces: Sequence[PartSpace],
         weights: np.ndarray,
         scale: float = 1.0,
@@ -134,7 +134,7 @@ class Scorer:
 
         Parameters
         ----------
-        batch : Batch
+        batch : JoinedTokens
         spaces : sequence of PartSpace
             The parts of each sentence.
         weights : ndarray, float32 or int16
@@ -177,7 +177,7 @@ class Scorer:
 
     def of_labels(
         self,
-        batch: Batch,
+        batch: JoinedTokens,
         hashed: WordHashes,
         arcs: PartRows,
         weights: np.ndarray,
@@ -242,7 +242,7 @@ def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, 
     return score_pairs(batch, hash_tokens(batch, table, len(weights)), weights, scale)[0]
 
 
-def score_pairs(batch: Batch, hashed: WordHashes, weights: np.ndarray, scale: float = 1.0) -> list[np.ndarray]:
+def score_pairs(batch: JoinedTokens, hashed: WordHashes, weights: np.ndarray, scale: float = 1.0) -> list[np.ndarray]:
     """Return the score of every arc of each sentence: ``s[h, m]``, float64[N, N].
 
     It is minus infinity on the diagonal and in column 0.  ``hashed`` is the batch under templates of arcs; for the

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.scoring.batch import Batch, join_heads, split_heads
 from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.joined import JoinedTokens, join_heads, split_heads
 from nonproj.scoring.label_pairs import CandidateLabels, LabelledTree, PairScorer, candidate_labels, labelled_tree
 from nonproj.scoring.labels import forbid_misplaced, label_parts, label_scores, two_best
 from nonproj.scoring.scorer import LabelScores, Scorer
@@ -72,7 +72,7 @@ class TreeLabeler:
 
     def scores(
         self,
-        batch: Batch,
+        batch: JoinedTokens,
         trees: np.ndarray,
         known: LabelScores | None = None,
         demanded: Mapping[int, int] | None = None,
@@ -84,10 +84,10 @@ class TreeLabeler:
 
         Parameters
         ----------
-        batch : Batch
+        batch : JoinedTokens
             Of sentences of ``n`` words, all told.
         trees : ndarray, int32
-            From `nonproj.scoring.batch.join_heads`.
+            From `nonproj.scoring.joined.join_heads`.
         known : LabelScores, optional
             The scores with which arcs were scored, the trees' among them.
         demanded : mapping of int to int, optional
@@ -118,7 +118,7 @@ class TreeLabeler:
 
     def label(
         self,
-        batch: Batch,
+        batch: JoinedTokens,
         heads: Sequence[np.ndarray],
         known: LabelScores | None = None,
         demanded: Mapping[int, int] | None = None,
@@ -127,7 +127,7 @@ class TreeLabeler:
 
         Parameters
         ----------
-        batch : Batch
+        batch : JoinedTokens
         heads : sequence of ndarray of shape (N,), int32
             A tree for each sentence.
         known : LabelScores, optional
@@ -155,7 +155,7 @@ class TreeLabeler:
 
 def label_tree(
     scorer: PairScorer,
-    tokens: Tokens | Batch,
+    tokens: Tokens | JoinedTokens,
     heads: np.ndarray,
     scores: np.ndarray,
     table: tuple[np.ndarray, float],
@@ -168,9 +168,9 @@ def label_tree(
     Parameters
     ----------
     scorer : PairScorer
-    tokens : Tokens or Batch
+    tokens : Tokens or JoinedTokens
     heads : ndarray of shape (N,), int32
-        A tree, or those of a batch from `nonproj.scoring.batch.join_heads`.
+        A tree, or those of a batch from `nonproj.scoring.joined.join_heads`.
     scores : ndarray of shape (n, n_labels), float64
         Of each label of each arc.
     table : tuple of ndarray and float
@@ -180,7 +180,7 @@ def label_tree(
     gold, margins : ndarray, optional
         As for `nonproj.scoring.label_pairs.candidate_labels` and `decode_labels`.
     """
-    tree = labelled_tree(heads, tokens if isinstance(tokens, Batch) else None)
+    tree = labelled_tree(heads, tokens if isinstance(tokens, JoinedTokens) else None)
     found = candidate_labels(scores, MOST, BEAM * margin if margin else np.inf, gold, tree)
     return decode_labels(tree, found, scorer.score(tokens, tree, found, *table), margins)[0]
 

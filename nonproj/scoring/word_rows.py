@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.networks.rows import SparseRows, add_rows
-from nonproj.scoring.batch import Batch
+from nonproj.scoring.joined import JoinedTokens
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
 from nonproj.types import Int16s, Int32s, Int64s, Uint8s
@@ -70,14 +70,16 @@ def columns_for(vocabularies: Mapping[str, Sequence[str]]) -> list[tuple[str, in
     ]
 
 
-def word_rows(columns: IndexColumns, index: np.ndarray, tokens: Tokens | Batch, dropped: np.ndarray) -> SparseRows:
+def word_rows(
+    columns: IndexColumns, index: np.ndarray, tokens: Tokens | JoinedTokens, dropped: np.ndarray
+) -> SparseRows:
     """Return the rows of each word in training.
 
     Parameters
     ----------
     columns, index
         See `IndexColumns` and `Network`.
-    tokens : Tokens or Batch
+    tokens : Tokens or JoinedTokens
     dropped : ndarray of shape (N, C + 1), uint8
         Columns that are left out, the last one for all single morphological features.
     """
@@ -89,8 +91,8 @@ def word_sums(
     columns: IndexColumns,
     index: np.ndarray,
     table: np.ndarray,
-    tokens: Tokens | Batch,
-    tagged: tuple[Tokens | Batch, np.ndarray] | None = None,
+    tokens: Tokens | JoinedTokens,
+    tagged: tuple[Tokens | JoinedTokens, np.ndarray] | None = None,
 ) -> np.ndarray:
     """Return the sum of the rows of each word, int32, as wide as the rows.
 
@@ -99,15 +101,15 @@ def word_sums(
     columns, index
         See `IndexColumns` and `Network`.
     table : ndarray of shape (R, E), int16
-    tokens : Tokens or Batch
-    tagged : tuple of Tokens or Batch and ndarray of int64, optional
+    tokens : Tokens or JoinedTokens
+    tagged : tuple of Tokens or JoinedTokens and ndarray of int64, optional
         As for `Network.layer`; by default the words themselves.
     """
     found: np.ndarray = _sum_words(columns, index, _words(tokens, tagged), table)
     return found
 
 
-def sums_before(columns: IndexColumns, table: np.ndarray, tokens: Tokens | Batch) -> np.ndarray:
+def sums_before(columns: IndexColumns, table: np.ndarray, tokens: Tokens | JoinedTokens) -> np.ndarray:
     """Return for each node the sum of the rows of the words before it, and last that of all, int32[N + 1, K]."""
     tags = tokens.atoms[PADDING : PADDING + tokens.n_nodes, columns.between]
     sums = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32)
@@ -125,7 +127,7 @@ class _Words(NamedTuple):
     word: np.ndarray
 
 
-def _words(tokens: Tokens | Batch, tagged: tuple[Tokens | Batch, np.ndarray] | None = None) -> _Words:
+def _words(tokens: Tokens | JoinedTokens, tagged: tuple[Tokens | JoinedTokens, np.ndarray] | None = None) -> _Words:
     """Return the words, or tagged words between them."""
     own, word = tagged or (tokens, np.arange(tokens.n_nodes))
     return _Words(own.atoms, own.feat_start, own.feat, tokens.atoms, word)

@@ -6,14 +6,15 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeError, closest
 from nonproj.evaluation.certificates import left_out, statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
-from nonproj.io.batches import check_length
 from nonproj.nlp.text_parser import TextParser
+from nonproj.pipeline.stages import tag
 from nonproj.server.memory import is_exhausted, limit_memory
 from nonproj.text.formats import LINES, TEXT, WORDS, TextInput
 from nonproj.types import Sentence
@@ -107,7 +108,7 @@ def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, list[st
     components = {}
     for name in models:
         check_health(name)
-        has_tagger = _parser(_served[name]).parser.analyzer is not None
+        has_tagger = _parser(_served[name]).parser.loaded.analyzer is not None
         components[name] = ["tokenizer", *["tagger"] * has_tagger, "parser"]
     limit_memory(megabytes)
     return components
@@ -207,9 +208,8 @@ def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[
     nlp, certificates = _parser(reference), []
     sentences = _read(nlp, task)
     if task.tag and not task.parse:
-        for sentence in sentences:
-            check_length(sentence, nlp.parser.max_words)
-        sentences = nlp.parser.tag(sentences)
+        tagged = nlp.parser.parse_all(sentences, until=tag, results=attrgetter("sentences"))
+        sentences = [sentence for sentence, _ in tagged]
     if task.parse:
         parses = list(nlp.parser.parse_all(sentences))
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []

@@ -8,7 +8,6 @@ inputs are in the call (text) or on disk (the model).
 - `copies`: copies of this process, which have all that it has loaded
 - `cluster`: the workers of a Dask cluster
 - `parsing`: parallel parsing of a treebank or a text, piece by piece
-- `units`: parses sentences, with malformed ones in their place
 - `partial`: the log of a resumable job
 - `objects`: parses sentences in memory with processes
 """

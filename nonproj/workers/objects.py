@@ -7,10 +7,9 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nonproj.io.batches import batches
 from nonproj.model.model import Model
 from nonproj.pipeline.compiling import compile_for_parsing
-from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.pipeline.parser import BATCH, Parser, batches
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
@@ -52,7 +51,7 @@ def parse_in_processes(parser: Parser, sentences: Iterable[Sentence], jobs: int)
         path = Path(folder) / "model.nonproj"
         model.save(path)
         compile_for_parsing(str(path), model, parser.decoding)
-        reference = ModelRef.of(path, parser.decoding, parser.tags)
+        reference = ModelRef.of(path, parser.decoding, parser.request.tags)
         tasks = ((reference, group) for group in itertools.chain([first, second], groups))
         for parses in in_order(workers, parse_sentences, tasks):
             yield from parses

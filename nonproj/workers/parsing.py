@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from nonproj.errors import ModelError, NonprojError
 from nonproj.evaluation.certificates import ParseRecord, TextOptions, annotate
@@ -32,7 +32,6 @@ from nonproj.text.output import renumber
 from nonproj.text.pieces import TextPiece
 from nonproj.types import Sentence
 from nonproj.workers.pool import Workers, in_order
-from nonproj.workers.units import parse_units
 
 TEXT_PIECE = 1 << 14
 """Minimum number of characters of text in a task: small, so that all workers finish at about the same time."""
@@ -148,9 +147,10 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
     records: list[ParseRecord | MalformedUnit] = []
     errors: list[NonprojError] = []
     units = list(_units(parser, options, piece))
-    parses: Iterable[Any] = parse_units(parser, until_error(units, errors) if options.on_error == STOP else units)
     if options.on_error == STOP:
-        parses = until_error(parses, errors)
+        parses = until_error(parser.parse_all(until_error(units, errors)), errors)
+    else:
+        parses = parser.try_all(units)
     conll.write(annotate(parses, options.comments, records.append, options.confidence), stream, deps=options.deps)
     numbered = sum(isinstance(unit, Sentence) for unit in units)
     return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None, numbered)

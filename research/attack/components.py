@@ -66,7 +66,8 @@ class Component(Lane):
             try:
                 model = Model.from_bytes(data)
                 parser = self._parser(model)
-                _ = parser.analyzer, parser.segmenter, parser.classifier, parser.pretrained, parser.encoded_tags
+                loaded = parser.loaded
+                _ = loaded.analyzer, parser.segmenter, loaded.classifier, loaded.pretrained, loaded.encoded_tags
             except ModelError as error:
                 check_message(error)
                 outcome = "rejected"
@@ -87,7 +88,7 @@ class Component(Lane):
                 check_parsing(text.encode(), parser, 64)
             except DataError as error:
                 check_message(error)
-                require(f"max_words is {parser.max_words}" in str(error), str(error))
+                require(f"max_words is {parser.request.max_words}" in str(error), str(error))
 
 
 class Tagger(Component):
@@ -133,7 +134,7 @@ class Encoder(Component):
         from encoders import random_scorer, write_folder
 
         with tempfile.TemporaryDirectory() as folder:
-            units = Parser(model).analyzer.tags.n_units
+            units = Parser(model).loaded.analyzer.tags.n_units
             scorer = random_scorer(write_folder(Path(folder) / "encoder"), len(model.labels), units)
         model.add_component("encoder", scorer.state())
 

@@ -82,7 +82,7 @@ class Models(Lane):
         try:
             model = rng.choice(ways)()
             parser = Parser(model)
-            _ = parser.analyzer, parser.segmenter
+            _ = parser.loaded.analyzer, parser.segmenter
         except ModelError as error:
             check_message(error)
             return "model rejected"
@@ -93,7 +93,7 @@ class Models(Lane):
             check_parsing(_TEXT.encode(), parser, 64)
         except DataError as error:  # a sentence that is too long for the model's options
             check_message(error)
-            require(f"max_words is {parser.max_words}" in str(error), str(error))
+            require(f"max_words is {parser.request.max_words}" in str(error), str(error))
         return "model accepted"
 
     def _resume(self, config: Config) -> str:

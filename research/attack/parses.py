@@ -16,6 +16,7 @@ from nonproj.evaluation.certificates import annotate
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import number, prune, score
 from research.attack import material, mutators
 from research.attack.campaign import Lane
 from research.attack.properties import check_changes, check_message, is_tree, require
@@ -33,12 +34,10 @@ CONSTANTS = [{"beta": 0.0, "tau": 1.0}, {"tolerance": 0.0}]
 """Constants of dual decomposition, changed from those of all models."""
 
 
-class WithConstants(Parser):
-    """A parser with other constants of dual decomposition."""
-
-    def __init__(self, model: Model, constants: dict[str, float]):
-        super().__init__(model)
-        self.options = self.options._replace(**constants)
+def with_constants(model: Model, constants: dict[str, float]) -> Parser:
+    """Return a parser with other constants of dual decomposition."""
+    parser = Parser(model)
+    return parser.with_request(options=parser.request.options._replace(**constants))
 
 
 class Parses(Lane):
@@ -55,7 +54,7 @@ class Parses(Lane):
             decoding = model.config.decoding
             chosen = [change for change in CHANGES if "," not in parts or "search_limit" not in change]
             self.parsers += [(model, Parser(model, dataclasses.replace(decoding, **change))) for change in chosen]
-            self.parsers += [(model, WithConstants(model, constants)) for constants in CONSTANTS]
+            self.parsers += [(model, with_constants(model, constants)) for constants in CONSTANTS]
         self.notes = {"compared with all trees": 0, "compared with integer programs": 0, "sentences": 0, "certified": 0}
 
     def case(self, rng: random.Random, number: int) -> str:
@@ -79,7 +78,7 @@ class Parses(Lane):
         if n_words <= SMALL_WORDS and rng.random() < 0.2:
             self.notes["compared with all trees"] += 1
             compare_with_all(parser, sentence, parse)
-        elif n_words <= PROGRAM_WORDS and not parser.options.projective and rng.random() < 0.01:
+        elif n_words <= PROGRAM_WORDS and not parser.request.options.projective and rng.random() < 0.01:
             compare_with_program(parser, sentence, parse)
             self.notes["compared with integer programs"] += 1
 
@@ -124,14 +123,14 @@ def check_parse(parser: Parser, sentence, parse) -> None:
     """Check a tree and its certificate."""
     decoded, heads = parse.decoded, parse.decoded.tree.tolist()
     require(len(heads) == len(sentence) + 1 and is_tree(heads), f"not a tree: {heads}")
-    require(not parser.options.single_root or heads.count(0) == 1, f"several roots: {heads}")
-    require(not parser.options.projective or _projective(heads), f"not projective: {heads}")
+    require(not parser.request.options.single_root or heads.count(0) == 1, f"several roots: {heads}")
+    require(not parser.request.options.projective or _projective(heads), f"not projective: {heads}")
     require(np.isfinite([decoded.score, decoded.bound]).all(), f"score {decoded.score}, bound {decoded.bound}")
     require(decoded.bound >= decoded.score, f"the bound {decoded.bound!r} is below the score {decoded.score!r}")
     arcs = set(zip(parse.arcs.head.tolist(), parse.arcs.modifier.tolist(), strict=True))
     require(all((h, m) in arcs for m, h in enumerate(heads) if m), f"an arc of {heads} is not a candidate")
     if decoded.certified and not decoded.agreed:
-        limit = parser.options.tolerance * (1 + abs(decoded.score))
+        limit = parser.request.options.tolerance * (1 + abs(decoded.score))
         require(decoded.bound - decoded.score <= limit, f"certified with a gap of {decoded.bound - decoded.score}")
 
 
@@ -149,7 +148,9 @@ def _trees(n_words: int, single_root: bool, projective: bool) -> list[list[int]]
 
 
 def _scored(parser: Parser, sentence, arcs):
-    return parser.score(parser.encode(sentence), arcs)
+    batch = parser.with_request(tags="none", constraints="none").run([sentence], until=prune)
+    batch = score(number(dataclasses.replace(batch, arcs=[arcs])))
+    return batch.spaces[0], batch.scores[0]
 
 
 def compare_with_all(parser: Parser, sentence, parse) -> None:
@@ -158,7 +159,7 @@ def compare_with_all(parser: Parser, sentence, parse) -> None:
 
     parts, scores = _scored(parser, sentence, parse.arcs)
     pairs = set(naive_trees.pairs_of(parse.arcs))
-    trees = _trees(len(sentence), bool(parser.options.single_root), bool(parser.options.projective))
+    trees = _trees(len(sentence), bool(parser.request.options.single_root), bool(parser.request.options.projective))
     allowed = [tree for tree in trees if all((tree[m], m) in pairs for m in range(1, len(tree)))]
     score = naive_trees.tree_scorer(parts, scores)
     _compare(parse.decoded, score(parse.decoded.tree.tolist()), max(map(score, allowed)))
@@ -170,7 +171,7 @@ def compare_with_program(parser: Parser, sentence, parse) -> None:
     sys.path.append(str(material.ROOT / "tests"))
     import naive_integer
 
-    best = naive_integer.best_score(parts, scores, bool(parser.options.single_root))
+    best = naive_integer.best_score(parts, scores, bool(parser.request.options.single_root))
     _compare(parse.decoded, parse.decoded.score, best)
 
 

@@ -61,7 +61,7 @@ class Speed(NamedTuple):
 
 def parse(parser: Parser, text: str) -> tuple[int, int, int]:
     """Parse a text to CoNLL-U; return the number of words, sentences and certificates."""
-    options = TextInput().within(parser.cut_words, parser.max_words)
+    options = TextInput().within(parser.request.cut_words, parser.request.max_words)
     counts = [0, 0, 0]
 
     def trees() -> Iterator[object]:

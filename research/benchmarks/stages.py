@@ -2,49 +2,34 @@
 
     python -m research.benchmarks.stages MODEL FILE [MODEL FILE ...]
 
-The stages are those of `nonproj.pipeline.parser.Parser`, with pruning split into three; tests check that the output
-file is the one that the parser writes.
+The stages are those of `nonproj.pipeline.stages`, for sentences with tags; tests check that the output file is the one
+that the parser writes.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import itertools
 import sys
 import tempfile
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 from nonproj.io import conll
 from nonproj.model.model import Model
-from nonproj.pipeline.parser import BATCH, Parser
-from nonproj.scoring.batch import join
-from nonproj.scoring.vocabulary import Tokens
-from nonproj.trees.marginals import marginals
-from nonproj.trees.pruning import prune
+from nonproj.pipeline.batch import Batch
+from nonproj.pipeline.parser import BATCH, Parser, batches
+from nonproj.pipeline.stages import Stage, collect, decode, encode, label, number, prune, score, widen
 from nonproj.types import Sentence
 from research.benchmarks.clock import Clock, Seconds, Summary, interleave
 
-STAGES = ("read", "encode", "first", "marginals", "prune", "score", "decode", "label", "write")
-"""``first`` scores all arcs with the pruner; ``score`` numbers, hashes and scores the parts over the candidate arcs."""
+TIMED: dict[str, Stage] = {
+    stage.__name__: stage for stage in (encode, prune, number, score, decode, widen, label, collect)
+}
+"""The parser's stages that are measured, by name."""
 
-
-@dataclass
-class Batch:
-    """Sentences and the results of the stages, each a list aligned with ``sentences``."""
-
-    sentences: list[Sentence]
-    tokens: list[Tokens] = field(default_factory=list)
-    first: list = field(default_factory=list)
-    marginals: list = field(default_factory=list)
-    arcs: list = field(default_factory=list)
-    scored: list = field(default_factory=list)
-    known: tuple | None = None
-    decoded: list = field(default_factory=list)
-    labels: list = field(default_factory=list)
+STAGES = ("read", *TIMED, "write")
 
 
 def load_parser(model: str | Path) -> Parser:
@@ -53,45 +38,25 @@ def load_parser(model: str | Path) -> Parser:
     return Parser(loaded, dataclasses.replace(loaded.config.decoding, confidence=False))
 
 
-def do_stage(name: str, parser: Parser, batch: Batch) -> None:
-    """Run one stage other than reading and writing for all sentences of a batch."""
-    if name == "encode":
-        batch.tokens = [parser.encode(s) for s in batch.sentences]
-    elif name == "first":
-        batch.first = parser.first_order_batch(join(batch.tokens))
-    elif name == "marginals":
-        batch.marginals = [marginals(scores, parser.options.single_root)[0] for scores in batch.first]
-    elif name == "prune":
-        batch.arcs = [prune(shares, **parser.pruning) for shares in batch.marginals]
-    elif name == "score":
-        batch.scored, batch.known = parser.score_batch(join(batch.tokens), batch.arcs)
-    elif name == "decode":
-        batch.decoded = [parser.decode(*scored) for scored in batch.scored]
-        if parser.full:  # scoring all arcs counts as decoding
-            found = [parser.widen(*row)[1] for row in zip(batch.tokens, batch.arcs, batch.decoded, strict=True)]
-            batch.decoded = [trees[0] if trees else own for trees, own in zip(found, batch.decoded, strict=True)]
-            batch.known = None
-    elif name == "label":
-        numbers = parser.labeler.label(join(batch.tokens), [d.tree for d in batch.decoded], batch.known)
-        batch.labels = [[parser.model.labels[number] for number in row.tolist()] for row, _ in numbers]
-    else:
-        raise ValueError(f"no such stage: {name}")
+def batches_of(parser: Parser, sentences: Iterable[Sentence]) -> Iterator[Batch]:
+    """Yield sentences in batches that have passed no stage."""
+    for group in batches(sentences, BATCH):
+        yield Batch(parser.loaded, parser.request, group)
 
 
 def run_stages(parser: Parser, source: Path, target: Path) -> tuple[dict[str, Seconds], list[Batch]]:
     """Parse a file to a file stage by stage; return the time of each stage, and the batches."""
-    clock, batches = Clock(), []
-    stream = conll.read(source)
+    clock, found = Clock(), []
+    stream = batches_of(parser, conll.read(source))
     with conll.open_output(target) as output:
-        while sentences := clock.time("read", lambda: list(itertools.islice(stream, BATCH))):
-            batch = Batch(sentences)
-            for name in STAGES[1:-1]:
-                clock.time(name, do_stage, name, parser, batch)
-            rows = ((s, d.heads, y) for s, d, y in zip(sentences, batch.decoded, batch.labels, strict=True))
+        while batch := clock.time("read", next, stream, None):
+            for name, stage in TIMED.items():
+                batch = clock.time(name, stage, batch)
+            rows = ((s, p.decoded.heads, p.labels) for s, p in zip(batch.sentences, batch.parses, strict=True))
             clock.time("write", conll.write, rows, output)
-            batches.append(batch)
+            found.append(batch)
         clock.time("write", output.flush)
-    return dict(clock.seconds), batches
+    return dict(clock.seconds), found
 
 
 def run_whole(parser: Parser, source: Path, target: Path) -> dict[str, Seconds]:
@@ -106,13 +71,15 @@ def run_whole(parser: Parser, source: Path, target: Path) -> dict[str, Seconds]:
     return dict(clock.seconds)
 
 
-def facts(batches: list[Batch]) -> dict[str, float]:
+def facts(parsed: list[Batch]) -> dict[str, float]:
     """Return the counts of one run over a file.
 
     Words and sentences; per word: candidate arcs, parts, automata decoded; per sentence: iterations; shares: automata
     decoded among those that the iterations could have decoded, and certified sentences.
     """
-    found = [row for b in batches for row in zip(b.sentences, b.arcs, b.scored, b.decoded, strict=True)]
+    found = [
+        row for b in parsed for row in zip(b.sentences, b.arcs, b.spaces, (each[0] for each in b.found), strict=True)
+    ]
     words = sum(len(row[0]) for row in found)
     possible = sum(d.iterations * (len(s) + 1) for s, _, _, d in found)
     automata = sum(d.recomputed * d.iterations * (len(s) + 1) for s, _, _, d in found)
@@ -120,7 +87,7 @@ def facts(batches: list[Batch]) -> dict[str, float]:
         "sentences": len(found),
         "words": words,
         "arcs_per_word": sum(len(a.head) for _, a, _, _ in found) / words,
-        "parts_per_word": sum(len(parts) for _, _, (parts, _), _ in found) / words,
+        "parts_per_word": sum(len(parts) for _, _, parts, _ in found) / words,
         "iterations": sum(d.iterations for *_, d in found) / len(found),
         "automata_per_word": automata / words,
         "recomputed": automata / possible if possible else 0.0,

@@ -24,6 +24,8 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import prune
+from nonproj.trees.marginals import marginals
 from nonproj.types import Sentence
 from research.experiments.__main__ import run_program
 from research.experiments.correcting import constrained, corrections
@@ -181,7 +183,8 @@ def annotate(strategy: str, parser: Parser, pool: Sequence[Sentence], given: lis
 
 def certainty(parser: Parser, sentence: Sentence) -> np.ndarray:
     """Return the marginal of each word's best head in the first-order model, float64[n]."""
-    return np.asarray(parser.marginals(parser.encode(sentence)).max(axis=0)[1:])
+    [scores] = parser.run([sentence], until=prune).first_order
+    return np.asarray(marginals(scores, parser.request.options.single_root)[0].max(axis=0)[1:])
 
 
 def partial_trees(pool: Sequence[Sentence], given: Sequence[np.ndarray]) -> list[Sentence]:

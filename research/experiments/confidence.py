@@ -14,7 +14,10 @@ from nonproj.evaluation.calibration import BINS, SURE, Outcomes, judge, judge_fr
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
+from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import estimate, evidence, prune
+from nonproj.trees.marginals import marginals
 from research.experiments.provenance import ROOT
 from research.experiments.setting import Setting, check_model, treebank
 
@@ -118,24 +121,31 @@ def _judge(model: Model, sentences: list, given: str) -> dict[str, Outcomes]:
     """Return the accuracy of each kind, baselines first: see `INTRODUCTION`."""
     parser = Parser(model, tags="none" if given == "gold tags" else "all")
     if given == "plain text":
-        without = _with_classifier(Parser(model, tags="all"), text=None)
-        return {"earlier": judge_from_text(without, sentences)["heads"]} | judge_from_text(parser, sentences)
-    pairs, marginals = list(parser.parse_all(sentences)), []
+        earlier = without(Parser(model, tags="all"), text=None)
+        return {"earlier": judge_from_text(earlier, sentences)["heads"]} | judge_from_text(parser, sentences)
+    pairs, of_heads = list(parser.parse_all(sentences)), []
     for sentence, parse in pairs:
-        p, heads = parser.marginals(parser.encode(sentence)), parse.decoded.heads
-        marginals.append(p[heads, np.arange(1, len(heads) + 1)])
+        [scores] = parser.with_request(tags="none").run([sentence], until=prune).first_order
+        p, heads = marginals(scores, parser.request.options.single_root)[0], parse.decoded.heads
+        of_heads.append(p[heads, np.arange(1, len(heads) + 1)])
     judged = judge(pairs)
-    found = {"marginals": Outcomes(np.concatenate(marginals), judged["heads"].right)}
+    found = {"marginals": Outcomes(np.concatenate(of_heads), judged["heads"].right)}
     if given == "predicted tags":
-        without = _with_classifier(Parser(model, tags="all"), tagged=None, text=None)
-        found["earlier"] = judge(without.parse_all(sentences))["heads"]
+        earlier = without(Parser(model, tags="all"), tagged=None, text=None)
+        found["earlier"] = judge(earlier.parse_all(sentences))["heads"]
     return found | judged
 
 
-def _with_classifier(parser: Parser, **models: None) -> Parser:
-    """Return the parser, after removing models of its classifier."""
-    parser.classifier = dataclasses.replace(parser.classifier, **models)
-    return parser
+def without(parser: Parser, **models: None) -> Parser:
+    """Return a parser without some models of the classifier."""
+    classifier = dataclasses.replace(parser.loaded.classifier, **models)
+
+    def estimate_without(batch: Batch) -> Batch:
+        """Estimate confidence by the other models."""
+        own = [evidence(batch, i, classifier.limit) for i in range(len(batch.sentences))]
+        return dataclasses.replace(batch, confidence=list(map(classifier.confidence, own)))
+
+    return parser.with_stages([estimate_without if stage is estimate else stage for stage in parser.stages])
 
 
 def page(rows: list[tuple]) -> str:

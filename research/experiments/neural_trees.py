@@ -8,14 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
+from nonproj.dual.decoding import decode_trusted
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
 from nonproj.model.model import Model
-from nonproj.parts.space import part_space
+from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import number, prune, score, tag
 from nonproj.scoring.encoders.heads import EncodedSentence
-from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.projective import maximum_projective_tree
 from nonproj.types import Decoded, PartSpace, Sentence
@@ -47,8 +48,8 @@ def decoded_rows(model: Path, test: Path, count: int = 0) -> list[Row]:
     """
     parser = Parser(Model.load_trained(model), tags="all")
     gold = list(conll.read(test, require_heads=True))[: count or None]
-    sentences = parser.tag(gold)
-    encoded = [parser.encode(sentence) for sentence in sentences]
+    sentences = parser.run(gold, until=tag).sentences
+    encoded = [encoded_alone(parser, sentence) for sentence in sentences]
     found = {name: decode_all(parser, name, sentences, encoded) for name in METHODS}
     judged = {name: [judge(*each) for each in zip(gold, trees, strict=True)] for name, (trees, _) in found.items()}
     evaluations = {name: evaluation_of(gold, trees) for name, (trees, _) in found.items() if name != GREEDY}
@@ -61,7 +62,7 @@ def decoded_rows(model: Path, test: Path, count: int = 0) -> list[Row]:
             "las": float((heads & labels).mean()),
             "complete": float(np.mean([each[0].all() for each in judged[name]])),
         }
-        invalid = sum(not is_valid(tree, parser.options.single_root) for tree, *_ in trees)
+        invalid = sum(not is_valid(tree, parser.request.options.single_root) for tree, *_ in trees)
         row |= dict(zip(("gain", "interval"), gain(*(judged[each] for each in (name, ARBORESCENCE))), strict=True))
         row |= {"invalid": invalid, "milliseconds": 1000 * seconds / len(gold)}
         if name in evaluations:
@@ -89,60 +90,72 @@ Tree = tuple[np.ndarray, list[str], Decoded | None]
 
 
 def decode_all(
-    parser: Parser, method: str, sentences: Sequence[Sentence], encoded: Sequence[Tokens]
+    parser: Parser, method: str, sentences: Sequence[Sentence], encoded: Sequence[Batch]
 ) -> tuple[list[Tree], float]:
     """Return the trees of sentences, and the processor seconds of decoding: scores are computed before."""
     prepare, decode = DECODERS[method]
-    problems = [prepare(parser, tokens) for tokens in encoded]
+    problems = list(map(prepare, encoded))
     decode(parser, *problems[0])  # compiles
     began = time.process_time()
     found = [decode(parser, *problem) for problem in problems]
     seconds = time.process_time() - began
-    trees, names = [], parser.model.labels
-    for tokens, each in zip(encoded, found, strict=True):
+    trees, names = [], parser.loaded.labels
+    for batch, each in zip(encoded, found, strict=True):
         decoded = each if isinstance(each, Decoded) else None
         heads = decoded.tree if decoded else each
         if method == TOGETHER:
-            labels = parser.label(tokens, heads)
+            [(numbers, _)] = parser.loaded.labeler.label(batch.joined, [heads])
         else:
-            labels = [names[i] for i in encoded_of(tokens).labels(heads).argmax(axis=1)]
-        trees.append((heads, labels, decoded))
+            numbers = encoded_of(batch).labels(heads).argmax(axis=1)
+        trees.append((heads, names[numbers].tolist(), decoded))
     return trees, seconds
 
 
-def disagreements(parser: Parser, method: str, encoded: Sequence[Tokens], trees: Sequence[Tree]) -> int:
+def disagreements(parser: Parser, method: str, encoded: Sequence[Batch], trees: Sequence[Tree]) -> int:
     """Return how many certified trees score less than the solution of the integer program over the same parts."""
-    wrong, options = 0, LinearOptions(integer=True, single_root=bool(parser.options.single_root))
-    for tokens, (_, _, decoded) in zip(encoded, trees, strict=False):
-        parts, scores = DECODERS[method][0](parser, tokens)
+    wrong, options = 0, LinearOptions(integer=True, single_root=bool(parser.request.options.single_root))
+    for batch, (_, _, decoded) in zip(encoded, trees, strict=False):
+        parts, scores = DECODERS[method][0](batch)
         best = float(linear_program(parts, scores, options)[0].score)
         if decoded and decoded.certified:
             wrong += abs(decoded.score - best) > SLACK * (1 + abs(best))
     return wrong
 
 
-def encoded_of(tokens: Tokens) -> EncodedSentence:
-    """Return what the encoder says of a sentence."""
-    found: EncodedSentence = tokens.encoded
+def encoded_alone(parser: Parser, sentence: Sentence) -> Batch:
+    """Return a tagged sentence with its candidate arcs."""
+    return parser.with_request(tags="none").run([sentence], until=prune)
+
+
+def encoded_of(batch: Batch) -> EncodedSentence:
+    """Return what the encoder says of the sentence of a batch."""
+    found: EncodedSentence = batch.tokens[0].encoded
     return found
 
 
-def arcs_of(_: Parser, tokens: Tokens) -> tuple[np.ndarray]:
+def arcs_of(batch: Batch) -> tuple[np.ndarray]:
     """Return the encoder's scores of all arcs."""
-    return (encoded_of(tokens).first_order(),)
+    return (encoded_of(batch).first_order(),)
 
 
-def parts_of(parser: Parser, tokens: Tokens) -> tuple[PartSpace, np.ndarray]:
+def parts_of(batch: Batch) -> tuple[PartSpace, np.ndarray]:
     """Return the parts of a sentence, and the encoder's scores of them."""
-    parts = part_space(parser.prune(tokens), parser.scorer.types)
+    [parts] = number(batch).spaces
     rows = [part_type.rows(parts.arcs, start) for part_type, start in zip(parts.types, parts.starts, strict=True)]
     own = zip(parts.types, rows, strict=True)
-    return parts, np.concatenate([encoded_of(tokens).parts(part_type.name, each.nodes) for part_type, each in own])
+    return parts, np.concatenate([encoded_of(batch).parts(part_type.name, each.nodes) for part_type, each in own])
 
 
-def all_of(parser: Parser, tokens: Tokens) -> tuple[PartSpace, np.ndarray]:
+def all_of(batch: Batch) -> tuple[PartSpace, np.ndarray]:
     """Return the parts of a sentence, and all scores of them."""
-    return parser.score(tokens, parser.prune(tokens))
+    batch = score(number(batch))
+    return batch.spaces[0], batch.scores[0]
+
+
+def exact(parser: Parser, parts: PartSpace, scores: np.ndarray) -> Decoded:
+    """Return the best tree."""
+    request = parser.request
+    return decode_trusted(parts, scores, request.options, request.search, 1, request.price)[0]
 
 
 def greedy(_: Parser, scores: np.ndarray) -> np.ndarray:
@@ -152,12 +165,12 @@ def greedy(_: Parser, scores: np.ndarray) -> np.ndarray:
     return heads
 
 
-DECODERS: dict[str, tuple[Callable[[Parser, Tokens], tuple], Callable[..., np.ndarray | Decoded]]] = {
+DECODERS: dict[str, tuple[Callable[[Batch], tuple], Callable[..., np.ndarray | Decoded]]] = {
     GREEDY: (arcs_of, greedy),
-    ARBORESCENCE: (arcs_of, lambda parser, scores: maximum_arborescence(scores, parser.options.single_root)),
-    PROJECTIVE: (arcs_of, lambda parser, scores: maximum_projective_tree(scores, parser.options.single_root)),
-    EXACT: (parts_of, Parser.decode),
-    TOGETHER: (all_of, Parser.decode),
+    ARBORESCENCE: (arcs_of, lambda parser, scores: maximum_arborescence(scores, parser.request.options.single_root)),
+    PROJECTIVE: (arcs_of, lambda parser, scores: maximum_projective_tree(scores, parser.request.options.single_root)),
+    EXACT: (parts_of, exact),
+    TOGETHER: (all_of, exact),
 }
 """How the scores of a method are computed, and how they are decoded."""
 

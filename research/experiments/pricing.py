@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.grandparent import Grandparent
+from nonproj.pipeline.stages import number, prune, score
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import PartSpace, Sentence
 from nonproj_systems.programs.linear_program import add_tree
@@ -93,7 +95,9 @@ def _families(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[
     problems = []
     for sentence in sentences:
         arcs = full_arc_space(len(sentence))
-        problems.append(parser.parser.score(parser.parser.encode(sentence), arcs))
+        batch = parser.parser.with_request(tags="none").run([sentence], until=prune)
+        batch = score(number(replace(batch, arcs=[arcs])))
+        problems.append((batch.spaces[0], batch.scores[0]))
     for name, (families, implied) in POLYTOPES.items():
         single_root = parser.options.single_root
         solved = [timed(_solve, *problem, families, implied, single_root) for problem in problems]

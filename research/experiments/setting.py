@@ -24,6 +24,7 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import score
 from nonproj.types import ArcSpace, PartSpace, Sentence
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -246,11 +247,11 @@ def workload(setting: Setting, language: str, parts: str, projective: bool = Fal
 def _workload(path: Path, _: float, test: Path, count: int, iterations: int, projective: bool) -> Workload:
     """Prune and score each sentence as the parser does."""
     model = Model.load(path)
-    parser = Parser(model, replace(model.config.decoding, projective=projective))
+    parser = Parser(model, replace(model.config.decoding, projective=projective), tags="none")
     sentences = list(conll.read(test, require_heads=True))[: count or None]
     problems = []
     for sentence in sentences:
-        tokens = parser.encode(sentence)
-        problems.append(Problem(sentence, *parser.score(tokens, parser.prune(tokens))))
-    paper = parser.options._replace(rule=APPENDIX_A, max_iterations=iterations, beta=BETA)
-    return Workload(problems, parser.options, paper)
+        batch = parser.run([sentence], until=score)
+        problems.append(Problem(sentence, batch.spaces[0], batch.scores[0]))
+    options = parser.request.options
+    return Workload(problems, options, options._replace(rule=APPENDIX_A, max_iterations=iterations, beta=BETA))

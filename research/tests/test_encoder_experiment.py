@@ -34,7 +34,7 @@ def test_a_missing_model_is_trained(tmp_path):
     assert sorted(each.name for each in path.parent.iterdir()) == [neural.MULTILINGUAL, "tamil-multilingual.nonproj"]
     model = Model.load_trained(path)
     assert "encoder" in model.components and "confidence" not in model.components and "crossing" not in model.meta
-    assert Parser(model).encoded_tags is not None
+    assert Parser(model).loaded.encoded_tags is not None
     made = path.stat().st_mtime_ns
     assert neural.encoder_model(setting, "tamil", {"encoder.epochs": 1}) == path and path.stat().st_mtime_ns == made
     with pytest.raises(ModelError, match="the options of its training are not today's"):

@@ -26,6 +26,7 @@ from naive_trees import is_projective  # noqa: E402
 from nonproj.confidence.classifier import Classifier  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
+from nonproj.pipeline.stages import STAGES, estimate  # noqa: E402
 from research.experiments import __main__ as program  # noqa: E402
 from research.experiments import confidence, layout, methods, runner, store, table2, table3  # noqa: E402
 from research.experiments.setting import RANDOM, Setting, development, treebank  # noqa: E402
@@ -433,8 +434,11 @@ def test_make_has_a_target_for_each():
 
 
 def test_the_confidence_experiment_leaves_out_models_of_the_classifier():
-    parser = SimpleNamespace(classifier=Classifier(0.5, "given", "tagged", "text"))
-    assert confidence._with_classifier(parser, tagged=None, text=None).classifier == Classifier(0.5, "given")
+    """The stage that estimates confidence is replaced, and no other."""
+    loaded = SimpleNamespace(classifier=Classifier(0.5, "given", "tagged", "text"))
+    parser = SimpleNamespace(loaded=loaded, stages=STAGES, with_stages=lambda stages: stages)
+    stages = confidence.without(parser, tagged=None, text=None)
+    assert [usual for own, usual in zip(stages, STAGES, strict=True) if own is not usual] == [estimate]
 
 
 def test_the_development_file_is_the_third_one_that_is_fetched(setting, monkeypatch):

@@ -20,6 +20,7 @@ from encoders import random_scorer, write_folder  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
+from nonproj.pipeline.stages import tag  # noqa: E402
 from research.experiments import neural, neural_trees, text  # noqa: E402
 from research.experiments.provenance import recorded, sections  # noqa: E402
 from research.experiments.setting import Setting, configuration, model_file, treebank  # noqa: E402
@@ -39,7 +40,7 @@ def setting(tmp_path_factory) -> Setting:
     for language in files:
         linear = Model.load(model_file(setting, language, neural.PARTS))
         (setting.models / neural.MULTILINGUAL).touch()
-        scorer = random_scorer(encoder, len(linear.labels), Parser(linear).analyzer.tags.n_units)
+        scorer = random_scorer(encoder, len(linear.labels), Parser(linear).loaded.analyzer.tags.n_units)
         options = {"encoder.folder": str(encoder), "confidence.share": 0.0}
         config = configuration(setting, language, neural.PARTS).with_overrides(options)
         model = dataclasses.replace(linear, config=config)
@@ -53,18 +54,18 @@ def test_each_way_to_decode_is_what_its_name_says(setting):
     rows = {row["method"]: row for row in neural_trees.decoded_rows(model, test)}
     gold, parser = list(conll.read(test)), Parser(Model.load(model), tags="all")
     found: dict[str, list] = {name: [] for name in neural_trees.METHODS}
-    for sentence in parser.tag(gold):
-        tokens = parser.encode(sentence)
-        scores = tokens.encoded.first_order()
+    for sentence in parser.run(gold, until=tag).sentences:
+        batch = neural_trees.encoded_alone(parser, sentence)
+        scores = neural_trees.encoded_of(batch).first_order()
         n = len(sentence)
         found["greedy"].append([int(np.argmax(scores[:, m])) for m in range(1, n + 1)])
         if n <= 5:
-            trees = list(naive_trees.all_trees(n, parser.options.single_root))
+            trees = list(naive_trees.all_trees(n, parser.request.options.single_root))
             best = max(trees, key=lambda tree: sum(scores[h, m] for m, h in enumerate(tree[1:], 1)))
             flat = list(filter(naive_trees.is_projective, trees))
             projective = max(flat, key=lambda tree: sum(scores[h, m] for m, h in enumerate(tree[1:], 1)))
             decoded = [neural_trees.DECODERS[name] for name in ("arborescence", "projective")]
-            own = [decode(parser, *prepare(parser, tokens)).tolist() for prepare, decode in decoded]
+            own = [decode(parser, *prepare(batch)).tolist() for prepare, decode in decoded]
             assert own == [list(best), list(projective)]
         found["together"].append(parser.parse(sentence).decoded.heads.tolist())
     for name in ("greedy", "together"):
@@ -86,7 +87,8 @@ def test_trees_that_are_not_the_best_are_found(setting):
     """As if the decoder had returned the trees of other scores, with certificates."""
     model, test = neural.encoder_model(setting, "tamil"), treebank(setting, "tamil")[1]
     parser = Parser(Model.load(model), tags="all")
-    encoded = [parser.encode(sentence) for sentence in parser.tag(list(conll.read(test))[:10])]
+    sentences = parser.run(list(conll.read(test))[:10], until=tag).sentences
+    encoded = [neural_trees.encoded_alone(parser, sentence) for sentence in sentences]
     trees, _ = neural_trees.decode_all(parser, "exact", list(conll.read(test))[:10], encoded)
     assert neural_trees.disagreements(parser, "exact", encoded, trees) == 0
     worse = [(*tree[:2], tree[2]._replace(score=tree[2].score - 0.01)) for tree in trees]

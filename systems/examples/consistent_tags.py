@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("--weight", type=float, default=240.0, help="score of each word that agrees (default: 240)")
     options = parser.parse_args()
     try:
-        analyzer = Parser(Model.load(options.model)).analyzer
+        analyzer = Parser(Model.load(options.model)).loaded.analyzer
         if analyzer is None or analyzer.tagger is None:
             raise ModelError(f"{options.model}: the model has no tagger")
         tagged = retag(analyzer.tagger, conll.read(options.input), options.weight)

@@ -23,7 +23,7 @@ from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
-from nonproj_systems.joint_tags.parser import CandidateOptions, JointParser
+from nonproj_systems.joint_tags.parser import CandidateOptions, joint_parser
 
 FIGURES = ("UPOS", "UFeats", "UAS", "LAS", "MLAS")
 HEAD, DEPREL = 6, 7
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = Model.load(options.model)
     candidates = CandidateOptions(options.weight, options.beam, options.most)
     gold = list(conll.read(options.gold, require_heads=True))
-    runs = [measure(each, gold) for each in (Parser(model, tags="all"), JointParser(model, None, "all", candidates))]
+    runs = [measure(each, gold) for each in (Parser(model, tags="all"), joint_parser(model, None, "all", candidates))]
     sys.stdout.write(f"{len(gold)} sentences, {sum(map(len, gold))} words\n\n{table(gold, runs, options.mlas)}\n")
 
 

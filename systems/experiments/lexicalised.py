@@ -20,6 +20,7 @@ import numpy as np
 from nonproj.kernels.interpreters import environment, python
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import tag
 from nonproj_systems.constituency.brackets import Tree
 from nonproj_systems.constituency.collins import Collins
 from nonproj_systems.constituency.evalb import DELETED_TAGS, Counts, compare
@@ -109,7 +110,7 @@ def _units(part: str, trees: list[Tree], models: Models, folder: Path, gammas: t
 def _sentence(number: int, gold: Tree, models: Models, gammas: tuple[float, ...], full: bool) -> list[Row]:
     """Return the rows of a sentence: Model 1, the dependency parser, and the combinations."""
     words, phrases = gold.words(), models.phrases
-    tagged = models.dependencies.tag([tagged_sentence(words, ["_"] * len(words))])[0]
+    tagged = models.dependencies.run([tagged_sentence(words, ["_"] * len(words))], until=tag).sentences[0]
     tags = [row[4] for row in tagged.rows]
     sentence, began = tagged_sentence(words, tags), time.process_time()
     graph = phrases.chart(words, tags)

@@ -64,7 +64,7 @@ def tag_jointly() -> None:
     """Decide tags and trees together, without and with parts of third order."""
     for parts in ("grandparent", "third"):
         model = train(sentences() * 2, Config().with_overrides(SMALL | {"parts": parts}))
-        parser = joint_tags.JointParser(model, None, "all", joint_tags.CandidateOptions(1.0, 1e9, 3))
+        parser = joint_tags.joint_parser(model, None, "all", joint_tags.CandidateOptions(1.0, 1e9, 3))
         for _ in parser.parse_all(sentences()):
             pass
         types = joint_types(model.config.parts)

@@ -10,6 +10,7 @@ import pytest
 import toy
 from instances import seeds
 from problems import KINDS, SUBSETS, best_score, check_laws, draw_problem, draw_scores, scale_arcs, trees_over
+from staged import scored
 
 import nonproj.pipeline.parser
 from nonproj.automata.general import best_paths, general_automata
@@ -132,8 +133,8 @@ def test_a_parser_over_all_arcs_finds_the_best_tree(model):
     for sentence in [s for s in toy.sentences(40, seed=1) if len(s) <= 5]:
         parse = full.parse(sentence)
         assert parse.decoded.certified and len(parse.arcs.head) == len(sentence) ** 2
-        parts, scores = full.score(full.encode(sentence), full_arc_space(len(sentence)))
-        trees = trees_over(parts.arcs, full.options.single_root, full.options.projective)
+        parts, scores = scored(full, sentence, full_arc_space(len(sentence)))
+        trees = trees_over(parts.arcs, full.request.options.single_root, full.request.options.projective)
         best = sorted(map(naive_trees.tree_scorer(parts, scores), trees), reverse=True)
         assert parse.decoded.score == pytest.approx(best[0], rel=1e-9)
         found = ranked.parse(sentence)
@@ -144,7 +145,7 @@ def test_a_parser_over_all_arcs_finds_the_best_tree(model):
 
 
 def test_longer_sentences_keep_their_pruned_tree(model, monkeypatch):
-    monkeypatch.setattr(nonproj.pipeline.parser, "FULL_WORDS_THIRD", 5)
+    monkeypatch.setattr(nonproj.pipeline.stages, "FULL_WORDS_THIRD", 5)
     plain, full = (Parser(model, dataclasses.replace(model.config.decoding, full=full)) for full in (False, True))
     lengths = set()
     for sentence in toy.sentences(20, seed=1):

@@ -114,7 +114,7 @@ def test_a_component_gets_what_it_needs(sentences):
 
     config = Config().with_overrides(SMALL | {"tagger.epochs": 1, "training.tags": "predicted"})
     model = train(sentences, config, components=[Third])
-    assert found["tagger"].columns == Parser(model).analyzer.columns
+    assert found["tagger"].columns == Parser(model).loaded.analyzer.columns
     assert [len(sentence) for sentence in found["tags"]] == [len(sentence) for sentence in sentences]
     late = type("Late", (Initial,), {"name": "late", "needs": ("confidence",)})
     with pytest.raises(ValueError, match="the component late needs confidence, which does not come before it"):

@@ -11,6 +11,7 @@ import naive_confidence
 import numpy as np
 import pytest
 import toy
+from staged import staged
 
 import nonproj
 from nonproj.cli.main import main
@@ -27,6 +28,7 @@ from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.formats import TextInput
+from nonproj.trees.marginals import marginals
 
 SMALL = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2, "labeler.epochs": 2}
 SMALL |= {"tagger.epochs": 0, "segmenter.epochs": 0, "pruner.folds": 0, "network.epochs": 2}
@@ -267,7 +269,7 @@ def raw(tmp_path_factory):
 
 
 def test_a_classifier_is_learnt_for_each_kind_of_words(raw):
-    classifier = Parser(Model.load(raw[0])).classifier
+    classifier = Parser(Model.load(raw[0])).loaded.classifier
     assert all(getattr(classifier, kind) is not None for kind in ("given", "tagged", "text"))
 
 
@@ -329,12 +331,14 @@ def test_probabilities_are_learnt_from_a_treebank(danish):
     assert model.meta["confidence"]["words"] > 1000
     parser = Parser(Model.from_bytes(model.to_bytes()), tags="none")
     judged = judge(parser.parse_all(danish[1]))
-    heads, marginals = judged["heads"], []
+    heads, found = judged["heads"], []
     for sentence in danish[1]:
         tree = parser.parse(sentence).decoded.heads
-        marginals.append(parser.marginals(parser.encode(sentence))[tree, np.arange(1, len(tree) + 1)])
+        scores = staged(parser, sentence).first_order[0]
+        p = marginals(scores, parser.request.options.single_root)[0]
+        found.append(p[tree, np.arange(1, len(tree) + 1)])
     assert heads.calibration_error() < 0.06
-    assert heads.area() > Outcomes(np.concatenate(marginals), heads.right).area() + 0.01
+    assert heads.area() > Outcomes(np.concatenate(found), heads.right).area() + 0.01
     assert heads.accuracy_of_surest(0.5) > heads.right.mean() + 0.08
     assert judged["labels"].calibration_error() < 0.08
     assert judged["trees"].area() > 0.6

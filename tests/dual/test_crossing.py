@@ -8,6 +8,7 @@ import toy
 from instances import seeds
 from naive_crossing import crossing_arcs, value
 from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_problem, trees_over
+from staged import scored
 
 from nonproj.components.crossing import PRICES as SHARES
 from nonproj.components.crossing import learn_price
@@ -168,10 +169,9 @@ def crosses(parse):
 
 def projective_score(parser, sentence):
     """The score of the best projective tree over the candidate arcs of a parser of all trees."""
-    tokens = parser.encode(sentence)
-    parts, scores = parser.score(tokens, parser.candidates_of(sentence, tokens, None)[0])
+    parts, scores = scored(parser, sentence)
     try:
-        return branch_and_bound(parts, scores, parser.options._replace(projective=True)).score
+        return branch_and_bound(parts, scores, parser.request.options._replace(projective=True)).score
     except ValueError:  # there is none
         return -np.inf
 
@@ -194,7 +194,7 @@ def test_a_parser_with_a_price(model):
         assert all(other.decoded.score <= expected + 1e-7 for other in ranked.others)
         kept += crosses(tree)
     assert 0 < kept < sum(crosses(tree) for tree, _ in found)
-    assert parser_of(model, crossing=price, projective=True).price == 0.0
+    assert parser_of(model, crossing=price, projective=True).request.price == 0.0
 
 
 def test_the_price_is_that_with_which_most_heads_are_right(model, monkeypatch):
@@ -219,10 +219,10 @@ def test_the_price_is_that_with_which_most_heads_are_right(model, monkeypatch):
 def test_a_model_keeps_the_price(model):
     model.meta["crossing"] = 7.5
     try:
-        assert Parser(model).price == 7.5 and parser_of(model, crossing=0.0).price == 0.0
+        assert Parser(model).request.price == 7.5 and parser_of(model, crossing=0.0).request.price == 0.0
     finally:
         del model.meta["crossing"]
-    assert Parser(model).price == 0.0
+    assert Parser(model).request.price == 0.0
     with pytest.raises(ConfigError, match="decoding.crossing"):
         model.config.with_overrides({"decoding.crossing": -1})
     assert crossing_price(dataclasses.replace(model.config.decoding, crossing=1.0), {}, DEFAULTS) == 1.0

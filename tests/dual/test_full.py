@@ -73,7 +73,7 @@ def test_what_the_search_did_not_find_is_not_lost(model):
 
 
 def test_long_sentences_keep_the_certificate_that_they_have(model, monkeypatch):
-    monkeypatch.setattr(nonproj.pipeline.parser, "FULL_WORDS", 6)
+    monkeypatch.setattr(nonproj.pipeline.stages, "FULL_WORDS", 6)
     plain, full = parsers(model)
     lengths = set()
     for sentence in read(treebank(40, seed=1)):

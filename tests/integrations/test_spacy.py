@@ -20,6 +20,7 @@ from nonproj.evaluation.scores import nonprojective
 from nonproj.io.objects import from_words
 from nonproj.model.model import Model
 from nonproj.options.config import Config
+from nonproj.pipeline.loaded import LoadedModel
 from nonproj.pipeline.parser import Parser
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.tagset import TagSet
@@ -203,7 +204,7 @@ class ToyAnalyzer(Analyzer):
 
 @pytest.mark.parametrize("tags", ["missing", "all", "none"])
 def test_tags_are_kept_overwritten_or_left_alone(path, tags, monkeypatch):
-    monkeypatch.setattr(Parser, "analyzer", ToyAnalyzer())
+    monkeypatch.setattr(LoadedModel, "analyzer", ToyAnalyzer())
     nlp = spacy.blank("da")
     nlp.add_pipe("nonproj", config={"model": str(path), "tags": tags})
     doc = nlp.make_doc("den hund ser hus .")
@@ -231,7 +232,7 @@ def test_tags_of_other_treebanks_are_no_error(path, monkeypatch):
         def annotate(self, batch, overwrite=False):
             return [[[*row[:2], "l", "N", "NC", "sg|def", *row[6:]] for row in s.rows] for s in batch]
 
-    monkeypatch.setattr(Parser, "analyzer", Foreign())
+    monkeypatch.setattr(LoadedModel, "analyzer", Foreign())
     nlp = spacy.blank("da")
     nlp.add_pipe("nonproj", config={"model": str(path)})
     doc = nlp("den hund")

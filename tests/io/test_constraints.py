@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import toy
 from naive_trees import all_trees
+from staged import scored
 
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
@@ -56,8 +57,7 @@ def test_the_best_tree_that_obeys_is_found(path):
     assert len(sentences) >= 8
     for seed, sentence in enumerate(sentences):
         rng, n = np.random.default_rng(seed), len(sentence)
-        tokens = parser.encode(sentence)
-        parts, scores = parser.score(tokens, full_arc_space(n))
+        parts, scores = scored(parser, sentence, full_arc_space(n))
         every = [tree for tree in all_trees(n) if sum(h == 0 for h in tree[1:]) == 1]
         gold = every[int(rng.integers(len(every)))]
         m, other = (int(i) for i in rng.choice(np.arange(1, n + 1), 2, replace=False))
@@ -85,8 +85,7 @@ def test_labels_and_heads_of_the_columns_are_obeyed(path):
 
 def test_every_way_of_decoding_obeys(path):
     for way in ({}, {"nbest": 3}, {"full": True}):
-        parser = parser_of(path, constraints="misc", threshold=1e-9, **way)
-        parser.tags = "all"
+        parser = parser_of(path, constraints="misc", threshold=1e-9, **way).with_request(tags="all")
         for sentence in toy.sentences(6, seed=2):
             n = len(sentence)
             given = constrained(sentence, {n: f"Head={1 if n > 1 else 0}|Deprel=odd"})

@@ -272,15 +272,15 @@ def test_trees_are_projective_if_next_to_no_training_arcs_cross():
     assert 10 < len(projective) < 30
     model = train(projective, plain())
     assert (model.meta["projective"], model.meta["nonprojective_arcs"]) == (True, 0.0)
-    assert Parser(model).options.projective
-    assert not Parser(model, dataclasses.replace(model.config.decoding, projective=False)).options.projective
+    assert Parser(model).request.options.projective
+    assert not Parser(model, dataclasses.replace(model.config.decoding, projective=False)).request.options.projective
     model = train(crossing, plain())
     arcs = np.concatenate([nonprojective(sentence.heads) for sentence in crossing])
     assert (model.meta["projective"], model.meta["nonprojective_arcs"]) == (False, arcs.mean())
-    assert not Parser(model).options.projective
-    assert Parser(model, dataclasses.replace(model.config.decoding, projective=True)).options.projective
+    assert not Parser(model).request.options.projective
+    assert Parser(model, dataclasses.replace(model.config.decoding, projective=True)).request.options.projective
     del model.meta["projective"]  # as in models of before
-    assert not Parser(model).options.projective
+    assert not Parser(model).request.options.projective
 
 
 def test_few_crossing_arcs_make_no_tree_non_projective():

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import staged
 import toy
 from further import Interrupt, accuracy, blank, renamed, small
 from models import context_of
@@ -155,7 +156,7 @@ def test_words_that_only_the_related_treebank_has_are_learnt_and_its_conventions
     assert both.meta["related"] == {"sentences": 150, "words": sum(map(len, related))}
     assert "silver" not in both.meta and both.meta["sentences"] == 6
     assert accuracy(both, test) > 0.95 > accuracy(alone, test) + 0.03
-    tagged = Parser(both, tags="all").tag(blank(test))
+    tagged = staged.tagged(Parser(both, tags="all"), blank(test))
     for column in (3, 4, 5):
         values = {row[column] for s in tagged for row in s.rows}
         assert values <= {row[column] for s in treebank for row in s.rows}

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import staged
 import toy
 from further import Interrupt, accuracy, blank, renamed, small
 from models import context_of
@@ -81,7 +82,7 @@ def test_the_tagger_of_a_small_treebank_learns_from_as_many_words_of_the_text(wo
     assert sum(map(len, chosen)) == (pytest.approx(sum(map(len, treebank)), abs=20) if learnt else 0)
     assert len({id(each) for each in chosen}) == len(chosen) < 90 and all(each in silver for each in chosen)
     odd = [with_rows(s, [[*row[:3], "X", "X", *row[5:]] for row in s.rows]) for s in silver]
-    tagged = Parser(train(treebank, small(training__epochs=1), silver=odd), tags="all").tag(blank(test))
+    tagged = staged.tagged(Parser(train(treebank, small(training__epochs=1), silver=odd), tags="all"), blank(test))
     assert ("X" in {row[3] for sentence in tagged for row in sentence.rows}) == learnt
 
 

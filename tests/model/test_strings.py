@@ -236,7 +236,7 @@ def test_what_is_only_looked_up_may_be_anything(forms, tmp_path):
         config = config.with_overrides({"segmenter.epochs": 0})  # a text cannot have such characters
     train(sentences, config).save(tmp_path / "m")
     parser = Parser(Model.load(tmp_path / "m"))
-    assert parser.analyzer.lemmatizer and parser.analyzer.tagger
+    assert parser.loaded.analyzer.lemmatizer and parser.loaded.analyzer.tagger
     parser.segmenter.segment("Hus står.")
     for _, parse in parser.parse_all(sentences[::4]):
         assert len(parse.decoded.heads) == 3

@@ -25,6 +25,7 @@ from nonproj.io import conll
 from nonproj.io.copies import surface_tokens
 from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.options.config import Config
+from nonproj.pipeline.stages import prune
 from nonproj.text.places import locate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,10 +52,9 @@ def doc(nlp):
 
 def test_marginals_are_those_of_all_trees(nlp):
     (p,) = nlp.marginals("hund ser hus")
-    (sentence,) = nlp.parser.tag(nlp.segment("hund ser hus"))
-    scores = nlp.parser.first_order_scores(nlp.parser.encode(sentence))
+    [scores] = nlp.parser.run(nlp.segment("hund ser hus"), until=prune).first_order
     expected, total = np.zeros((4, 4)), 0.0
-    for heads in all_trees(3, single_root=nlp.parser.options.single_root):
+    for heads in all_trees(3, single_root=nlp.parser.request.options.single_root):
         weight = np.exp(sum(scores[heads[m], m] for m in range(1, 4)))
         expected[heads[1:], np.arange(1, 4)] += weight
         total += weight
@@ -338,7 +338,7 @@ def test_token_lists_may_lack_columns(nlp):
 
 
 def test_load_changes_decoding_options(path, nlp):
-    assert nonproj.load(path, projective=True, max_words=5).parser.options.projective
+    assert nonproj.load(path, projective=True, max_words=5).parser.request.options.projective
     with pytest.raises(DataError, match="max_words is 5"):
         nonproj.load(path, max_words=5).parse(["hund"] * 6)
     with pytest.raises(ConfigError, match=r"decoding.exakt.*decoding.exact"):

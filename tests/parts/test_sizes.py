@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from staged import staged
 
 import nonproj.parts.arcs
 from nonproj.cli.main import main
@@ -22,6 +24,7 @@ from nonproj.parts.arcs import MAX_PARTS, arc_space, arc_space_from_mask, full_a
 from nonproj.parts.automaton import head_automata
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import STAGES, prune
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import dense_arc_scores
@@ -140,17 +143,17 @@ def test_a_worker_returns_the_sentences_before_and_the_error(model):
     assert "10 words" in str(parsed.error)
 
 
-STAGES = [f"pipeline.parser.{stage}" for stage in ("Parser.marginals", "prune_trusted", "Parser.score_batch")]
-STAGES += ["pipeline.parser.decode_trusted", "pipeline.loaded.TreeLabeler.label"]
+PLACES = [f"pipeline.stages.{name}_trusted" for name in ("marginals", "prune", "decode")]
+PLACES += ["pipeline.loaded.Scorer.score_batch", "pipeline.loaded.TreeLabeler.label"]
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_memory_that_is_not_there(stage, model, monkeypatch):
+@pytest.mark.parametrize("place", PLACES)
+def test_memory_that_is_not_there(place, model, monkeypatch):
     def fail(*_, **__):
         raise MemoryError("Unable to allocate 18.6 GiB")
 
     parser = Parser(model)
-    monkeypatch.setattr(f"nonproj.{stage}", fail)
+    monkeypatch.setattr(f"nonproj.{place}", fail)
     with pytest.raises(DataError) as caught:
         parser.parse(words(3))
     assert isinstance(caught.value, MemoryError)
@@ -191,15 +194,15 @@ def test_memory_that_is_not_there_anywhere_else(monkeypatch, capsys):
     assert capsys.readouterr().err == "nonproj: there is not enough memory\n"
 
 
-def test_a_forged_model_with_all_arcs(model, monkeypatch):
+def test_a_forged_model_with_all_arcs(model):
     """It asks for every arc, and has all weights zero; before, part numbers overflowed."""
     options = {"parts": ["arc", "sibling"], "pruner.max_heads": 10**9, "decoding.threshold": 5e-324}
     tables = {name: np.zeros_like(table) for name, table in model.weights.items()}
     templates = {name: spec for name, spec in model.templates.items() if name != "grandparent"}
     forged = Model(model.config.with_overrides(options), model.vocabularies, templates, model.labels, tables, {})
     parser = Parser(Model.from_bytes(forged.to_bytes()))
-    assert len(parser.prune(parser.encode(words(20))).head) == 400
-    everything = lambda sentence, *_: (full_arc_space(len(sentence)), None)  # noqa: E731
-    monkeypatch.setattr(parser, "candidates_of", everything)  # as it does, in 40 s
+    assert len(staged(parser, words(20)).arcs[0].head) == 400
+    everything = lambda batch: replace(batch, arcs=[full_arc_space(len(batch.sentences[0]))])  # noqa: E731
+    parser = parser.with_stages([everything if stage is prune else stage for stage in STAGES])  # as it does, in 40 s
     with pytest.raises(NonprojError, match="^long.conll:7: a sentence of 2343 words: 4301145070 parts up to "):
         parser.parse(words(2343))

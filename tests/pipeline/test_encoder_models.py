@@ -18,6 +18,7 @@ pytest.importorskip("tokenizers")
 
 from encoders import WORDS, random_scorer, write_folder  # noqa: E402
 from instances import seeds  # noqa: E402
+from staged import scored, staged  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
 from nonproj.dual.check_proofs import check_line  # noqa: E402
@@ -26,7 +27,8 @@ from nonproj.errors import ModelError, install_command, needs  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.io.objects import from_words  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
-from nonproj.pipeline.parser import Parser  # noqa: E402
+from nonproj.pipeline.parser import Parser, tree_scores  # noqa: E402
+from nonproj.pipeline.stages import decode  # noqa: E402
 from nonproj.scoring.encoders.scorer import EncoderScorer  # noqa: E402
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "model.nonproj"
@@ -62,12 +64,10 @@ def trees(parses) -> list[tuple[list[int], list[str]]]:
 
 def test_scores_are_added_to_those_of_the_linear_model(parser):
     linear, [sentence] = Parser(Model.load(GOLDEN)), sentences_of(1, 3)
-    tokens = parser.encode(sentence)
-    arcs = parser.prune(tokens)
-    parts, scores = parser.score(tokens, arcs)
-    own = linear.score(linear.encode(sentence), arcs)[1]
-    [vectors] = parser.pretrained.encoder.vectors([sentence.forms])
-    heads = parser.pretrained.heads
+    parts, scores = scored(parser, sentence)
+    own, pretrained = scored(linear, sentence, parts.arcs)[1], parser.loaded.pretrained
+    [vectors] = pretrained.encoder.vectors([sentence.forms])
+    heads = pretrained.heads
     hidden = heads.hidden(vectors)
     nodes = [
         part_type.rows(parts.arcs, start).nodes for part_type, start in zip(parts.types, parts.starts, strict=True)
@@ -76,14 +76,14 @@ def test_scores_are_added_to_those_of_the_linear_model(parser):
     added = [heads.parts(hidden, of_arcs, *each) for each in zip(names, nodes, strict=True)]
     np.testing.assert_allclose(scores, own + 3.0 * np.concatenate(added), rtol=1e-12)
     tree = np.array([-1, *range(len(sentence))])
-    added = parser.label_scores(tokens, tree) - linear.label_scores(linear.encode(sentence), tree)
-    np.testing.assert_allclose(added, 2.0 * heads.labels(hidden, tree), atol=1e-9)
+    of_labels = [each.loaded.labeler.scores(staged(each, sentence).joined, tree) for each in (parser, linear)]
+    np.testing.assert_allclose(of_labels[0] - of_labels[1], 2.0 * heads.labels(hidden, tree), atol=1e-9)
 
 
 def test_trees_of_doubtful_sentences_are_scored_without_the_encoder(parser, monkeypatch):
     """It would have to read each alternative."""
     linear, given = Parser(Model.load(GOLDEN)), sentences_of(20, 5)
-    expected, apart = linear.tree_scores(given), parser.without_encoder()
+    expected, apart = tree_scores(linear, given), parser.with_request(encoder=False)
     assert trees(map(apart.parse, given)) == trees(map(linear.parse, given)) != trees(map(parser.parse, given))
     by_trees = Parser(parser.model, replace(parser.decoding, sentences_by_trees=True))
     monkeypatch.setattr(EncoderScorer, "vectors", lambda *_: pytest.fail("the encoder reads"))
@@ -114,10 +114,9 @@ def test_processes_and_full_and_several_trees(file, tmp_path):
 def test_certified_trees_are_those_of_the_integer_program(parser):
     searched = 0
     for sentence in sentences_of(len(seeds(200, least=20)), 2):
-        tokens = parser.encode(sentence)
-        parts, scores = parser.score(tokens, parser.prune(tokens))
-        found = parser.decode(parts, scores)
-        best = naive_integer.best_score(parts, scores, parser.options.single_root)
+        parts, scores = scored(parser, sentence)
+        [[found]] = staged(parser, sentence, decode).found
+        best = naive_integer.best_score(parts, scores, parser.request.options.single_root)
         assert found.certified and found.score == pytest.approx(best, rel=1e-9, abs=1e-6)
         searched += found.nodes > 1
     assert searched > 0, "no sentence needs branch and bound"
@@ -151,7 +150,7 @@ def test_scales_of_strangers_are_checked(file, name, value):
     model = Model.load(file)
     model.components["encoder"][name] = value
     with pytest.raises(ModelError, match="scale of the encoder's scores"):
-        _ = Parser(model).pretrained
+        _ = Parser(model).loaded.pretrained
 
 
 def test_an_encoder_for_other_labels_is_refused(file):

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 import toy
+from staged import scored
 
 import nonproj
 from nonproj.cli.main import main
@@ -51,8 +52,7 @@ def test_each_sentence_is_written_once_for_each_tree(path, tmp_path):
         assert len({tuple(tree["heads"]) for tree in trees}) == len(trees)
         found = written[start : start + len(trees)]
         assert [s.heads.tolist() for s in found] == [tree["heads"] for tree in trees]
-        tokens = parser.encode(sentence)
-        parts = parser.score(tokens, parser.prune(tokens))
+        parts = scored(parser, sentence)
         for rank, (tree, block) in enumerate(zip(trees, found, strict=True), 1):
             assert tree["certified"] and tree["bound"] == pytest.approx(tree["score"])
             assert tree["score"] == pytest.approx(tree_score(*parts, np.array([-1, *tree["heads"]])))
@@ -130,7 +130,7 @@ def test_python_asks_for_several_trees_without_another_parser(path, monkeypatch)
     ]
     again = nlp.nbest(text, np.int64(3))
     assert [[tree.score for tree in trees] for trees in again] == [[tree.score for tree in trees] for trees in found]
-    assert nlp.parser.nbest == 1 and not nlp(text).sentences[0].others
+    assert nlp.parser.request.nbest == 1 and not nlp(text).sentences[0].others
     for k in (0, 10_001):
         with pytest.raises(ConfigError, match="nbest"):
             nlp.nbest(text, k)

@@ -134,7 +134,7 @@ def test_a_real_treebank(treebanks, tmp_path):
     forms = [row[1] if chance.random() < 0.7 else word(chance) for row in rows]
     given = [" ".join(forms[first : first + 6]) for first in range(0, len(forms), 6)]
     alone, shared = nonproj.load(tmp_path / "m"), nonproj.load(tmp_path / "m")
-    assert shared.parser.classifier is not None
+    assert shared.parser.loaded.classifier is not None
     found = by_threads(lambda text: written(shared(text)), given * 2)
     assert found == [written(alone(text)) for text in given] * 2
 
@@ -267,11 +267,11 @@ def test_a_parser_survives_pickling_with_full_caches(path):
     nlp, text = nonproj.load(path), texts(1, seed=8)[0]
     expected = written(nlp(text))
     assert written(pickle.loads(pickle.dumps(nlp))(text)) == expected
-    parts = nlp.parser.encoder, nlp.parser.analyzer, nlp.parser.segmenter
+    parts = nlp.parser.loaded.encoder, nlp.parser.loaded.analyzer, nlp.parser.segmenter
     for part, other in zip(parts, pickle.loads(pickle.dumps(parts)), strict=True):
         assert type(other) is type(part)
-    (rows,) = pickle.loads(pickle.dumps(nlp.parser.analyzer)).annotate(nlp.segment(text)[:1])
-    assert rows == nlp.parser.analyzer.annotate(nlp.segment(text)[:1])[0]
+    (rows,) = pickle.loads(pickle.dumps(nlp.parser.loaded.analyzer)).annotate(nlp.segment(text)[:1])
+    assert rows == nlp.parser.loaded.analyzer.annotate(nlp.segment(text)[:1])[0]
 
 
 def test_an_attribute_is_loaded_once_by_the_first_thread():

@@ -16,8 +16,8 @@ from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.parts.arcs import full_arc_space
-from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
+from nonproj.tagging.analyzer import Analyzer
 from nonproj.types import Decoded
 
 
@@ -188,8 +188,10 @@ def test_a_stream_is_read_no_further_than_a_batch(nlp):
 
 def test_words_are_counted_before_anything_is_done(nlp, monkeypatch):
     """A sentence that is too long costs nothing, and those around it are parsed."""
-    tagged, tag = [], Parser.tag
-    monkeypatch.setattr(Parser, "tag", lambda self, given: tagged.extend(map(len, given)) or tag(self, given))
+    tagged, apply = [], Analyzer.apply
+    monkeypatch.setattr(
+        Analyzer, "apply", lambda self, given, *more: tagged.extend(map(len, given)) or apply(self, given, *more)
+    )
     sentences = [from_words(["hund"] * n) for n in (2, 100_000, 3)]
     found = [parse for _, parse in nlp.parser.try_all(sentences)]
     assert tagged == [2, 3] and isinstance(found[0], Parse) and isinstance(found[2], Parse)

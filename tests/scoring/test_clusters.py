@@ -182,9 +182,9 @@ def test_a_model_keeps_its_clusters(path, tmp_path):
     path.unlink()
     model.save(tmp_path / "toy.nonproj")
     parser = Parser(Model.load(tmp_path / "toy.nonproj"))
-    assert parser.encoder.clusters is not None
-    known = parser.encode(words("hund", "kat", "ser"))
-    column = parser.encoder.attributes.index("cluster")
+    assert parser.loaded.encoder.clusters is not None
+    known = parser.loaded.encoder.encode(words("hund", "kat", "ser"))
+    column = parser.loaded.encoder.attributes.index("cluster")
     assert known.atoms[PADDING + 1, column] == known.atoms[PADDING + 2, column] > UNKNOWN
     trained = Parser(model)
     for sentence in toy.sentences(20, seed=1):

@@ -11,6 +11,7 @@ import pytest
 import toy
 from instances import seeds
 from problems import draw_tree
+from staged import encoded, staged
 from toy import draw_sentence
 
 from nonproj.components.trainer import train
@@ -20,11 +21,13 @@ from nonproj.learning.labeler import Labeler
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import collect, label
+from nonproj.scoring.joined import join
 from nonproj.scoring.label_pairs import CandidateLabels, PairScorer, candidate_labels, labelled_tree
 from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, load_templates, part_templates
 from nonproj.scoring.tree_labels import decode_labels
 from nonproj.scoring.vocabulary import TokenEncoder
-from nonproj.types import Sentence
+from nonproj.types import Decoded, Sentence
 
 BITS, LABELS = 14, 3
 FILES = load_templates(labelled=True, pairs=True)
@@ -231,8 +234,8 @@ def a_parser(seed, n, **changes):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_parser_finds_the_best_labelling_that_obeys_constraints(seed, demanded):
     parser, sentence, heads = a_parser(seed, 4)
-    tokens, weights = parser.encode(sentence), parser.model.weights["labeler"]
-    single = parser.label_scores(tokens, heads)
+    joined, weights, labeler = join([encoded(parser, sentence)]), parser.model.weights["labeler"], parser.loaded.labeler
+    single = labeler.scores(joined, heads)
 
     def score_of_pair(kind, words, labels):
         spec = FILES[LABEL_PAIRS[kind]]
@@ -242,14 +245,12 @@ def test_a_parser_finds_the_best_labelling_that_obeys_constraints(seed, demanded
     known = {word: "abc".index(label) for word, label in demanded.items() if label in "abc"}
     allowed = [[known[m]] if m in known else range(LABELS) for m in range(1, 5)]
     best, _, highest = naive.best_labellings(heads.tolist(), allowed, single, score_of_pair)
-    constraints = Constraints(np.ones((5, 5), bool), demanded)
-    labels = parser.label(tokens, heads, constraints)
-    assert {word: labels[word - 1] for word in demanded} == demanded
-    numbers, margins = parser.label_arcs(tokens, heads, known)
+    [(numbers, margins)] = labeler.label(joined, [heads], None, known)
     chosen = dict(enumerate(numbers.tolist(), 1))
-    assert [labels[m - 1] for m in chosen if m not in demanded] == [
-        "abc"[chosen[m]] for m in chosen if m not in demanded
-    ]
+    tree = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
+    constraints = [Constraints(np.ones((5, 5), bool), demanded)]
+    batch = collect(label(dataclasses.replace(staged(parser, sentence), found=[[tree]], constraints=constraints)))
+    assert batch.parses[0].labels == [demanded.get(m, "abc"[chosen[m]]) for m in chosen]
     assert naive.score_of(heads.tolist(), chosen, single, score_of_pair) == pytest.approx(best)
     for m in set(chosen) - set(known):
         others = [highest[m, label] for label in range(LABELS) if label != chosen[m]]
@@ -258,13 +259,13 @@ def test_a_parser_finds_the_best_labelling_that_obeys_constraints(seed, demanded
 
 def test_templates_in_the_file_say_whether_pairs_are_scored():
     parser, sentence, heads = a_parser(0, 6)
-    tokens = parser.encode(sentence)
+    joined = join([encoded(parser, sentence)])
     files = {name: spec for name, spec in FILES.items() if name not in LABEL_PAIRS}
     without, _, _ = a_parser(0, 6, templates=files)
-    scores = without.label_scores(tokens, heads)
-    assert (scores == parser.label_scores(tokens, heads)).all()
-    assert without.label_arcs(tokens, heads)[0].tolist() == scores.argmax(axis=1).tolist()
-    assert parser.label_arcs(tokens, heads)[0].tolist() != scores.argmax(axis=1).tolist()
+    scores = without.loaded.labeler.scores(joined, heads)
+    assert (scores == parser.loaded.labeler.scores(joined, heads)).all()
+    [single], [paired] = (each.loaded.labeler.label(joined, [heads]) for each in (without, parser))
+    assert single[0].tolist() == scores.argmax(axis=1).tolist() != paired[0].tolist()
     one = {name: spec for name, spec in FILES.items() if name != LABEL_PAIRS[1]}
     problem = "features.label_grandparent: the keys part, codes, templates expected"
     with pytest.raises(ModelError, match=problem):

@@ -19,6 +19,7 @@ from problems import (
 from toy import draw_sentence
 
 from nonproj.components.trainer import train
+from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
 from nonproj.learning.label_numbers import arrange_labels, arranged, label_places, line_table
@@ -29,8 +30,8 @@ from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.batch import join
 from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.joined import join
 from nonproj.scoring.labels import LINE, NEVER, label_scores
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates, part_templates
@@ -137,13 +138,15 @@ def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
                 for m, label in enumerate(labels, 1)
             )
         )
-        [scored], _ = parser.scorer.score_batch(join([example.tokens]), [parts], perceptron.weights, 1.0, demanded)
-        decoded = parser.decode(parts, scored)
+        joined, scorer = join([example.tokens]), parser.loaded.scorer
+        [scored], _ = scorer.score_batch(joined, [parts], perceptron.weights, 1.0, demanded)
+        decoded = decode_trusted(parts, scored, parser.request.options, parser.request.search)[0]
         assert decoded.score <= best + 1e-6 <= decoded.bound + 2e-6
         assert decoded.certified or name == "third"  # where a short search can leave a gap
         if decoded.certified:
             assert decoded.score == pytest.approx(best, abs=1e-6)
-        labels = parser.label_arcs(example.tokens, decoded.tree, demanded)[0].tolist()
+        [(found, _)] = parser.loaded.labeler.label(joined, [decoded.tree], None, demanded)
+        labels = found.tolist()
         assert all(
             m in (demanded or {}) or places[int(decoded.tree[m] == 0), label] for m, label in enumerate(labels, 1)
         )
@@ -200,11 +203,11 @@ def test_a_model_with_labelled_arcs_parses_and_is_one_file(model):
 
 
 def test_templates_in_the_file_say_whether_labels_are_scored_with_the_arcs(model):
-    assert Parser(model).scorer.n_labels == len(model.labels)
+    assert Parser(model).loaded.scorer.n_labels == len(model.labels)
     config = model.config.with_overrides({"labeler.joint": False})
-    assert Parser(dataclasses.replace(model, config=config)).scorer.n_labels == len(model.labels)
+    assert Parser(dataclasses.replace(model, config=config)).loaded.scorer.n_labels == len(model.labels)
     files = {name: spec for name, spec in model.templates.items() if name != LABELLED_ARC}
-    assert Parser(dataclasses.replace(model, templates=files)).scorer.n_labels == 0
+    assert Parser(dataclasses.replace(model, templates=files)).loaded.scorer.n_labels == 0
 
 
 def test_a_demanded_label_counts_in_the_score(model):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from instances import seeds
 from problems import draw_arcs, draw_candidates, draw_tree
+from staged import encoded, scored
 from toy import draw_sentence, sentences
 
 from nonproj.components.trainer import train
@@ -27,7 +28,7 @@ from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.batch import join
+from nonproj.scoring.joined import join
 from nonproj.scoring.network import ArcWeights, Network
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import TokenEncoder
@@ -387,9 +388,8 @@ def test_arcs_score_with_the_network_and_trees_stay_certified(model):
     parser, plain = Parser(model), Parser(dataclasses.replace(model, components={}))
     network, differences = model.loaded(Network, model.vocabularies, len(model.labels)), 0
     for sentence in sentences(10, seed=1):
-        tokens = parser.encode(sentence)
-        arcs = full_arc_space(len(sentence))
-        scores, without = parser.score(tokens, arcs)[1], plain.score(tokens, arcs)[1]
+        tokens, arcs = encoded(parser, sentence), full_arc_space(len(sentence))
+        scores, without = (scored(each, sentence, arcs)[1] for each in (parser, plain))
         layer = network.layer(tokens)
         added = network.scores(layer, arcs.head, arcs.modifier)
         np.testing.assert_allclose(scores[: len(added)], without[: len(added)] + added, atol=1e-9)
@@ -439,7 +439,7 @@ def test_saved_models_parse_alike_and_resumed_training_gives_the_same(model, tmp
 )
 def test_models_without_a_network(changes):
     model = train(SENTENCES[:10], config(**changes))
-    assert "network" not in model.components and Parser(model).scorer.network is None
+    assert "network" not in model.components and Parser(model).loaded.scorer.network is None
 
 
 @pytest.mark.parametrize(

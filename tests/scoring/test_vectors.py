@@ -9,6 +9,7 @@ from dataclasses import replace
 import naive_network
 import numpy as np
 import pytest
+from staged import encoded, scored
 from threadpoolctl import threadpool_limits
 from toy import draw_sentence, sentences
 
@@ -217,10 +218,9 @@ def test_a_word_with_a_vector_is_known_without_a_treebank(trained):
     parser = Parser(trained[2], tags="none")
     scores, known = [], []
     for form in ("qqxqz", "qqwqz"):
-        tokens = parser.encode(from_words([(1, "Xx", "_", "N"), (2, form, "_", "V"), (3, "Yy", "_", "N")]))
-        arcs = parser.prune(tokens)
-        known.append(tokens.atoms[5].tolist())
-        scores.append(parser.score(tokens, arcs)[1].tolist())
+        sentence = from_words([(1, "Xx", "_", "N"), (2, form, "_", "V"), (3, "Yy", "_", "N")])
+        known.append(encoded(parser, sentence).atoms[5].tolist())
+        scores.append(scored(parser, sentence)[1].tolist())
     assert sum(a != b for a, b in zip(*known, strict=True)) == 1
     assert scores[0] != scores[1]
 

@@ -14,6 +14,7 @@ pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
 
 from encoders import random_scorer, write_folder  # noqa: E402
+from staged import tagged
 
 from nonproj.cli.main import main  # noqa: E402
 from nonproj.components.trainer import train  # noqa: E402
@@ -46,7 +47,7 @@ def ambiguous(sentences):
 def model(tmp_path_factory) -> Model:
     """A model with a tagger of ambiguous words and an encoder that scores tags."""
     model = train(ambiguous(toy.sentences(40)), Config().with_overrides(SMALL))
-    units = Parser(model).analyzer.tags.n_units
+    units = Parser(model).loaded.analyzer.tags.n_units
     folder = write_folder(tmp_path_factory.mktemp("encoder"))
     model.add_component("encoder", random_scorer(folder, len(model.labels), units).state())
     return model
@@ -61,12 +62,12 @@ def untagged():
 
 def test_scores_equal_their_definition(model, untagged):
     parser, texts = Parser(model), [sentence.forms for sentence in untagged[:3]]
-    tagger, encoded, compared = parser.analyzer.tagger, parser.encoded_tags, 0
+    tagger, encoded, compared = parser.loaded.analyzer.tagger, parser.loaded.encoded_tags, 0
     forms, rows = tagger.look_up([form for text in texts for form in text])
     text = FormRows(np.cumsum([0, *map(len, texts)], dtype=np.int64), rows)
     without, found = tagger.score(forms, text), tagger.score(forms, text, (encoded, encoded.hidden(texts)))
     own = {name: array.astype(np.float64).tolist() for name, array in encoded.layer.arrays.items()}
-    vectors = np.concatenate([each[1:] for each in parser.pretrained.encoder.vectors(texts)]).tolist()
+    vectors = np.concatenate([each[1:] for each in parser.loaded.pretrained.encoder.vectors(texts)]).tolist()
     tags = tagger.tags
     for i, row in enumerate(rows.tolist()):
         count = forms.words.count[row]
@@ -80,14 +81,14 @@ def test_scores_equal_their_definition(model, untagged):
 
 def test_a_heavy_encoder_decides_alone(model, untagged):
     parser, alone = Parser(model), Parser(model)
-    parser.pretrained.tags.scale = 1e6
-    tagger, changed = parser.analyzer.tagger, 0
-    for sentence, before in zip(parser.tag(untagged), alone.tag(untagged), strict=True):
-        hidden = parser.encoded_tags.hidden([sentence.forms])
+    parser.loaded.pretrained.tags.scale = 1e6
+    tagger, changed = parser.loaded.analyzer.tagger, 0
+    for sentence, before in zip(tagged(parser, untagged), tagged(alone, untagged), strict=True):
+        hidden = parser.loaded.encoded_tags.hidden([sentence.forms])
         forms, rows = tagger.look_up(sentence.forms)
         for i, row in enumerate(rows.tolist()):
             candidates = forms.words.tag[row, : forms.words.count[row]]
-            best = candidates[np.argmax(parser.encoded_tags.of_tags[candidates] @ hidden[i])]
+            best = candidates[np.argmax(parser.loaded.encoded_tags.of_tags[candidates] @ hidden[i])]
             assert tuple(sentence.rows[i][3:6]) == tagger.tags.tags[best]
         changed += sentence.rows != before.rows
     assert changed > 0
@@ -105,12 +106,12 @@ def strange(sentences):
 
 def test_words_that_the_lexicon_lacks_have_the_tags_that_the_encoder_prefers(model, untagged):
     parser, plain = Parser(model), Parser(model)
-    parser.pretrained.tags.scale = 1e6
-    tags, without = parser.analyzer.tags.tags, Counter()
-    for sentence, before in zip(parser.tag(strange(untagged)), plain.tag(strange(untagged)), strict=True):
-        hidden = parser.encoded_tags.hidden([sentence.forms])
+    parser.loaded.pretrained.tags.scale = 1e6
+    tags, without = parser.loaded.analyzer.tags.tags, Counter()
+    for sentence, before in zip(tagged(parser, strange(untagged)), tagged(plain, strange(untagged)), strict=True):
+        hidden = parser.loaded.encoded_tags.hidden([sentence.forms])
         for i in range(1, len(sentence), 2):
-            order = np.argsort(-(parser.encoded_tags.of_tags @ hidden[i]))
+            order = np.argsort(-(parser.loaded.encoded_tags.of_tags @ hidden[i]))
             assert tuple(sentence.rows[i][3:6]) == tags[order[0]]
             without[tuple(before.rows[i][3:6]) in [tags[k] for k in order[:8]]] += 1
     assert set(without) == {True}, "with its usual weight, the others decide among its eight best"
@@ -119,8 +120,8 @@ def test_words_that_the_lexicon_lacks_have_the_tags_that_the_encoder_prefers(mod
 def test_unknown_words_of_sentences_that_are_not_encoded_are_tagged_as_without_an_encoder(model, untagged):
     parser, plain = Parser(model), Parser(dataclasses.replace(model, components={**model.components}))
     plain.model.components.pop("encoder")
-    parser.encoded_tags.longest = 1
-    assert [s.rows for s in parser.tag(strange(untagged))] == [s.rows for s in plain.tag(strange(untagged))]
+    parser.loaded.encoded_tags.longest = 1
+    assert [s.rows for s in tagged(parser, strange(untagged))] == [s.rows for s in tagged(plain, strange(untagged))]
 
 
 @pytest.mark.parametrize("change", [list, strange])
@@ -136,8 +137,8 @@ def test_tags_do_not_depend_on_the_batch(model, untagged, change):
 
 def test_a_sentence_is_encoded_once(model, untagged, monkeypatch):
     parser, seen = Parser(model), []
-    run = parser.pretrained.encoder.vectors
-    monkeypatch.setattr(parser.pretrained.encoder, "vectors", lambda texts: seen.extend(texts) or run(texts))
+    run = parser.loaded.pretrained.encoder.vectors
+    monkeypatch.setattr(parser.loaded.pretrained.encoder, "vectors", lambda texts: seen.extend(texts) or run(texts))
     assert len(list(parser.parse_all(untagged))) == len(untagged)
     assert len(seen) == len(set(seen)) == len({tuple(sentence.forms) for sentence in untagged})
 
@@ -151,7 +152,7 @@ def test_files_and_processes(model, untagged, tmp_path):
         assert main(["parse", str(path), str(source), "-o", output, "--jobs", jobs]) == 0
     found = list(conll.read(tmp_path / "1.conll"))
     assert (tmp_path / "1.conll").read_bytes() == (tmp_path / "2.conll").read_bytes()
-    assert [s.rows[0][3:6] for s in found] == [s.rows[0][3:6] for s in Parser(model).tag(untagged)]
+    assert [s.rows[0][3:6] for s in found] == [s.rows[0][3:6] for s in tagged(Parser(model), untagged)]
 
 
 @pytest.mark.parametrize(("name", "value"), [("tag_output", np.nan), ("tag_in", np.inf), ("tag_bias", 1e20)])
@@ -159,17 +160,17 @@ def test_numbers_of_strangers_are_checked(model, name, value):
     changed = Model.from_bytes(model.to_bytes())
     changed.weights[f"encoder.tags.{name}"].flat[0] = value
     with pytest.raises(ModelError, match="layer of tags has numbers beyond"):
-        _ = Parser(changed).pretrained
+        _ = Parser(changed).loaded.pretrained
 
 
 def test_layers_for_others_are_refused(model):
     changed = Model.from_bytes(model.to_bytes())
     changed.weights["encoder.tags.tag_output"] = changed.weights["encoder.tags.tag_output"][:-1]
     with pytest.raises(ModelError, match="parts of tags; the tagger has"):
-        _ = Parser(changed).encoded_tags
+        _ = Parser(changed).loaded.encoded_tags
     changed.weights["encoder.tags.tag_in"] = changed.weights["encoder.tags.tag_in"][:-1]
     with pytest.raises(ModelError, match="not for vectors of 32 numbers"):
-        _ = Parser(changed).pretrained
+        _ = Parser(changed).loaded.pretrained
     changed.components["encoder"]["tags"]["scale"] = 0.0
     with pytest.raises(ModelError):
-        _ = Parser(changed).pretrained
+        _ = Parser(changed).loaded.pretrained

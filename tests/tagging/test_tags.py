@@ -171,7 +171,7 @@ def test_a_treebank_without_tags_has_no_tagger():
     sentences = list(conll.read(io.StringIO(untagged(toy.treebank(20)))))
     model = train(sentences, Config().with_overrides(SMALL | {"training.tags": "predicted"}))
     assert "tagger" not in model.components
-    assert Parser(model).analyzer is None
+    assert Parser(model).loaded.analyzer is None
     [(_, found)] = Parser(model).parse_all(sentences[:1])
     assert found.unknown_tags == 0
 

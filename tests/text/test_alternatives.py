@@ -14,7 +14,7 @@ from toy import raw_treebank, read
 from nonproj.components.preparation import prepare
 from nonproj.components.trainer import train
 from nonproj.options.config import Config
-from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.parser import Parser, tree_scores
 from nonproj.text.alternatives import COST, WEIGHT, Alternatives, best_ends, decide, probabilities, undecided
 from nonproj.text.characters import characters
 from nonproj.text.layout import lay_out
@@ -158,4 +158,4 @@ def test_scores_are_those_of_the_best_trees(model):
     parser = Parser(model)
     sentences = read(raw_treebank(70, 3))
     expected = [parse.decoded.score for _, parse in parser.parse_all(sentences)]
-    assert parser.tree_scores(iter(sentences)).tolist() == pytest.approx(expected)
+    assert tree_scores(parser, iter(sentences)).tolist() == pytest.approx(expected)

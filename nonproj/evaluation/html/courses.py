@@ -11,15 +11,15 @@ from nonproj.automata.compiled import has_compiled_automata
 from nonproj.dual.course import Iteration, course
 from nonproj.errors import ConfigError
 from nonproj.evaluation.html.items import ReportItem
-from nonproj.io.constraints import read_constraints
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import score
 from nonproj.types import ArcSpace
 
 
 def check_courses(parser: Parser) -> None:
     """Raise `ConfigError` if the iterations of a model's decoder cannot be shown."""
-    names = tuple(part_type.name for part_type in parser.scorer.types)
-    if not has_compiled_automata(parser.scorer.types):
+    names = tuple(part_type.name for part_type in parser.loaded.scorer.types)
+    if not has_compiled_automata(parser.loaded.scorer.types):
         reason = "are decoded without iterations" if len(names) == 1 else "have no compiled automata"
         raise ConfigError("--course", f"the part types of the model, {', '.join(names)}, {reason}")
 
@@ -45,11 +45,9 @@ def courses_of(items: Sequence[ReportItem], parser: Parser, count: int) -> dict[
     order = sorted(range(len(items)), key=lambda i: (-items[i].statistics.get("iterations", 0), i))
     found: dict[int, dict[str, Any]] = {}
     for i in order[:count]:
-        sentence = items[i].sentence
-        tokens, constraints = parser.encode(sentence), read_constraints(sentence, parser.constraints)
-        arcs, _ = parser.candidates_of(sentence, tokens, constraints)
-        parts, scores = parser.score(tokens, arcs, constraints)
-        if made := course(parts, scores, parser.options):
+        batch = parser.with_request(tags="none").run([items[i].sentence], until=score)
+        [parts], [scores] = batch.spaces, batch.scores
+        if made := course(parts, scores, parser.request.options):
             found[i] = {"k": [_as_list(each, parts.arcs) for each in made]}
     return found
 

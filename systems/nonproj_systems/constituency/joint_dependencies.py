@@ -10,7 +10,7 @@ are always allowed, so there is a solution.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from nonproj.errors import SizeError
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space, tree_score
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import prune, score
 from nonproj.types import PartSpace, Sentence
 from nonproj_systems.constituency.brackets import Tree
 from nonproj_systems.constituency.hypergraph import Hypergraph, best_derivation, restricted
@@ -206,17 +207,17 @@ class JointParser:
         alone : ndarray of shape (n,), int32
             The heads of its best tree.
         """
-        tokens = self.dependencies.encode(sentence)
-        arcs, n_nodes = self.dependencies.prune(tokens), len(alone) + 1
+        batch = self.dependencies.with_request(tags="none", constraints="none").run([sentence], until=prune)
+        [arcs], n_nodes = batch.arcs, len(alone) + 1
         allowed = np.zeros((n_nodes, n_nodes), np.bool_)
         allowed[arcs.head, arcs.modifier] = True
         allowed[alone, np.arange(1, n_nodes)] = True
-        options = self.dependencies.options._replace(projective=True, single_root=True)
+        options = batch.request.options._replace(projective=True, single_root=True)
 
-        def score(parts: PartSpace) -> np.ndarray:
-            return self.gamma * self.dependencies.score(tokens, parts.arcs)[1]
+        def scores(parts: PartSpace) -> np.ndarray:
+            return self.gamma * score(replace(batch, arcs=[parts.arcs], spaces=[parts])).scores[0]
 
-        return make_instance(graph, allowed, score, self.dependencies.scorer.types, options)
+        return make_instance(graph, allowed, scores, batch.loaded.scorer.types, options)
 
     def relax(self, instance: Instance, callback: Callable[[RelaxationResult], Any] | None = None):
         """Return the result of dual decomposition, a `RelaxationResult`, or a `SearchResult` after branch and bound."""

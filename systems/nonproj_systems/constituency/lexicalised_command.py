@@ -129,9 +129,10 @@ def _finder(options: argparse.Namespace):
         return alone
     from nonproj.model.model import Model
     from nonproj.pipeline.parser import Parser
+    from nonproj.pipeline.stages import tag
 
     parser = Parser(Model.load(options.dependencies), tags="all")
-    if parser.analyzer is None and not options.tagged:
+    if parser.loaded.analyzer is None and not options.tagged:
         raise NonprojError(f"{options.dependencies}: this model has no tagger; words need tags: --tagged")
     gamma = GAMMA if options.gamma is None else options.gamma
     joint = JointParser(phrases, parser, gamma, options.max_iterations, options.exact)
@@ -139,7 +140,9 @@ def _finder(options: argparse.Namespace):
     def both(words, tags):
         """Return the tree of both models, and how it was found."""
         if tags is None:
-            tags = [row[4] for row in parser.tag([tagged_sentence(words, "_" * len(words))])[0].rows]
+            tags = [
+                row[4] for row in parser.run([tagged_sentence(words, "_" * len(words))], until=tag).sentences[0].rows
+            ]
         if options.hard:
             return joint.hard(words, tags).tree, "parsed"
         found = joint.parse(words, tags)

@@ -44,10 +44,10 @@ def run(options: argparse.Namespace) -> int:
     from nonproj.io import conll
     from nonproj.io.files import open_output
     from nonproj.model.model import Model
-    from nonproj_systems.joint_tags.parser import CandidateOptions, JointParser
+    from nonproj_systems.joint_tags.parser import CandidateOptions, joint_parser
 
     candidates = CandidateOptions(options.weight, options.beam, options.most)
-    parser = JointParser(Model.load(options.model), None, "all" if options.tag else "missing", candidates)
+    parser = joint_parser(Model.load(options.model), None, "all" if options.tag else "missing", candidates)
     with open_output(options.output) as stream:
         conll.write(annotate(parser.parse_all(conll.read(options.input)), True, lambda record: None), stream)
     return 0

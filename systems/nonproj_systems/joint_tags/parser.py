@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from nonproj.errors import ConfigError, DataError, ModelError, SizeError
-from nonproj.io.batches import batches, groups
+from nonproj.dual.search import SearchResult
+from nonproj.errors import ConfigError, ModelError, SizeError
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import check_count
-from nonproj.pipeline.parser import BATCH, PAIRS, Parser
+from nonproj.pipeline.batch import Batch
+from nonproj.pipeline.loaded import LoadedModel
+from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
-from nonproj.scoring.batch import join
-from nonproj.scoring.vocabulary import Tokens
+from nonproj.pipeline.request import Request
+from nonproj.pipeline.stages import STAGES, Stage, collect, encode, label, prune, run_stages, tag
+from nonproj.scoring.joined import join
 from nonproj.tagging.tagset import TAG_COLUMNS
-from nonproj.types import ArcSpace, Sentence
+from nonproj.types import Sentence
 from nonproj_systems.joint_tags.chain import ChainScores, prune_chain
 from nonproj_systems.joint_tags.decoding import decode_jointly
 from nonproj_systems.joint_tags.scoring import encode_readings, join_tagged, joint_tables, score_jointly
@@ -64,18 +69,26 @@ class Candidates(NamedTuple):
     chain: ChainScores
 
 
-class Choice(NamedTuple):
-    """A sentence with its best tags, and its candidate tags."""
+@dataclass(frozen=True, eq=False)
+class JointBatch(Batch):
+    """Sentences with their best tags.
 
-    sentence: Sentence
-    candidates: Candidates
+    Attributes
+    ----------
+    candidates : sequence of Candidates or None
+        Of the sentences in which a word has several.
+    """
+
+    candidates: Sequence[Candidates | None] = ()
 
 
-class JointParser(Parser):
-    """Tags and parses with a trained model, deciding tags and trees jointly.
-
-    Only where the tagger is asked for all of a sentence's tags; other sentences are parsed by `Parser`.  There is one
-    tree for each sentence, over the candidate arcs, without confidence, constraints or a price of crossing arcs.
+def joint_parser(
+    model: Model,
+    decoding: DecodingConfig | None = None,
+    tags: str = "missing",
+    candidates: CandidateOptions = CandidateOptions(),  # noqa: B008
+) -> Parser:
+    """Return a parser that decides tags and trees jointly: see `JointStages`.
 
     Parameters
     ----------
@@ -86,6 +99,22 @@ class JointParser(Parser):
     tags : {"missing", "all", "none"}
         As for `Parser`.
     candidates : CandidateOptions
+    """
+    parser = Parser(model, decoding, tags)
+    return parser.with_stages(JointStages(parser.loaded, candidates).stages)
+
+
+class JointStages:
+    """The stages of a parser that decides tags and trees jointly.
+
+    Only where the tagger is asked for all of a sentence's tags, and some word has several candidates; other sentences
+    pass the usual stages.  There is one tree for each sentence, over the candidate arcs, without confidence,
+    constraints or a price of crossing arcs.
+
+    Parameters
+    ----------
+    loaded : LoadedModel
+    options : CandidateOptions
 
     Raises
     ------
@@ -95,92 +124,79 @@ class JointParser(Parser):
         If the model has parts without compiled automata.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        decoding: DecodingConfig | None = None,
-        tags: str = "missing",
-        candidates: CandidateOptions = CandidateOptions(),  # noqa: B008
-    ):
-        super().__init__(model, decoding, tags)
-        names = [part_type.name for part_type in self.scorer.types]
+    def __init__(self, loaded: LoadedModel, options: CandidateOptions):
+        names = [part_type.name for part_type in loaded.scorer.types]
         types = joint_types(names)
         if types is None:
             raise ConfigError("parts", f"tags are not decided with the part types {','.join(names)}")
-        if self.analyzer is None or self.analyzer.tagger is None:
+        if loaded.analyzer is None or loaded.analyzer.tagger is None:
             raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
-        self._types, self._tagger, self._lemmatizer = types, self.analyzer.tagger, self.analyzer.lemmatizer
-        self._filled, self.candidate_options = self.analyzer.tag_columns, candidates
-        self._joint_tables = joint_tables(self.scorer)
+        self.types, self.tagger, self.lemmatizer = types, loaded.analyzer.tagger, loaded.analyzer.lemmatizer
+        self.columns, self.options, self.tables = loaded.analyzer.tag_columns, options, joint_tables(loaded.scorer)
+        self.stages: tuple[Stage, ...] = self.propose, self.divide
 
-    def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
-        """Tag and parse a stream of sentences; see `Parser.parse_all`."""
-        for group in batches(sentences, batch_size, self.max_words):
-            tagged = self.tag(group)
-            choices = self.choices(group, tagged)
-            joint = self._parse_jointly(list(choices.values()))
-            kept = [sentence for i, sentence in enumerate(tagged) if i not in choices]
-            parses = iter(self._parse_group(kept) if kept else ())
-            for i, sentence in enumerate(tagged):
-                yield next(joint) if i in choices else (sentence, next(parses))
-
-    def choices(self, given: list[Sentence], tagged: list[Sentence]) -> dict[int, Choice]:
-        """Return the candidates of the sentences, by number, in which a word has several; ``tagged`` have the best."""
-        choices: dict[int, Choice] = {}
-        lacking: list[list[str]] = []
-        for i, chain in enumerate(self.chains(given)):
-            found = self.candidates(given[i], tagged[i], chain, lacking) if chain is not None else None
-            if found is not None and len(found.rows) > len(tagged[i]):
-                choices[i] = Choice(tagged[i], found)
-        if lacking and self._lemmatizer is not None:
+    def propose(self, batch: Batch) -> JointBatch:
+        """Tag the sentences, and list the candidates of those in which a word has several."""
+        given, tagged = batch.sentences, tag(batch)
+        candidates, lacking = list[Candidates | None](), list[list[str]]()
+        for own, best, chain in zip(given, tagged.sentences, self.chains(batch), strict=True):
+            found = self.candidates(own, best, chain, batch.request, lacking) if chain is not None else None
+            candidates.append(found if found is not None and len(found.rows) > len(best) else None)
+        if lacking and self.lemmatizer is not None:
             words = [(row[1], row[UPOS], row[XPOS], row[FEATS]) for row in lacking]
-            for row, lemma in zip(lacking, self._lemmatizer.lemmas(words), strict=True):
+            for row, lemma in zip(lacking, self.lemmatizer.lemmas(words), strict=True):
                 row[LEMMA] = lemma
-        return choices
+        fields = {each.name: getattr(tagged, each.name) for each in dataclasses.fields(tagged)}
+        return JointBatch(**fields, candidates=candidates)
 
-    def chains(self, sentences: list[Sentence]) -> list[TagChain | None]:
+    def divide(self, batch: JointBatch) -> JointBatch:
+        """Parse the sentences with candidates by the joint stages, the others by the usual ones."""
+        alone = replace(batch.request, nbest=1, price=0.0, full=False, constraints="none", confidence=False)
+        joint = encode, prune, self.decide, label, collect
+        sentences, parses = list(batch.sentences), dict[int, Parse]()
+        for has_candidates, request, stages in ((False, batch.request, STAGES[1:]), (True, alone, joint)):
+            numbers = [i for i, own in enumerate(batch.candidates) if (own is not None) == has_candidates]
+            if not numbers:
+                continue
+            part = given = batch.select(numbers)
+            try:
+                part = run_stages(replace(given, request=request), stages)
+            except (MemoryError, SizeError):
+                if not has_candidates or len(numbers) > 1:  # then each sentence is tried by itself
+                    raise
+                part = run_stages(given, STAGES[1:])
+            for i, sentence, parse in zip(numbers, part.sentences, part.parses, strict=True):
+                sentences[i], parses[i] = sentence, parse
+        return replace(batch, sentences=sentences, parses=[parses[i] for i in range(len(sentences))])
+
+    def decide(self, batch: JointBatch) -> JointBatch:
+        """Find the best tree of each sentence with its tags, and replace the sentences and their tokens."""
+        found = [decode_jointly(problem, batch.request.options) for problem in self.problems(batch)]
+        sentences = [
+            with_tags(sentence, own, each.tags)
+            for sentence, own, each in zip(batch.sentences, batch.candidates, found, strict=True)
+            if own is not None
+        ]
+        pairs = zip(map(batch.loaded.encoder.encode, sentences), batch.tokens, strict=True)
+        tokens = [own._replace(encoded=before.encoded) for own, before in pairs]
+        results = [cast("SearchResult", [each.decoded]) for each in found]
+        return replace(batch, sentences=sentences, tokens=tokens, joined=join(tokens), found=results)
+
+    def chains(self, batch: Batch) -> list[TagChain | None]:
         """Return the candidates of each sentence that has no tags, or whose tags are to be replaced."""
-        fits = [self.tags != "none" and 0 < len(sentence) <= self.max_words for sentence in sentences]
-        chosen = [fit and (self.tags == "all" or _lacks_all(s)) for fit, s in zip(fits, sentences, strict=True)]
-        wanted = [s for s, joint in zip(sentences, chosen, strict=True) if joint]
-        keys = [row[1] for s in wanted for row in s.rows]
-        encoded = None
-        if wanted and self.encoded_tags is not None:
-            encoded = self.encoded_tags, self.encoded_tags.hidden([s.forms for s in wanted])
-        found = iter(tag_chains(self._tagger, keys, [len(s) for s in wanted], encoded))
+        tags, chosen = batch.request.tags, list[bool]()
+        for sentence in batch.sentences:
+            chosen.append(len(sentence) > 0 and (tags == "all" or (tags == "missing" and _lacks_all(sentence))))
+        wanted = [s for s, joint in zip(batch.sentences, chosen, strict=True) if joint]
+        keys, encoded = [row[1] for s in wanted for row in s.rows], None
+        if wanted and batch.request.encoder and (scorer := batch.loaded.encoded_tags) is not None:
+            encoded = scorer, scorer.hidden([s.forms for s in wanted])
+        found = iter(tag_chains(self.tagger, keys, [len(s) for s in wanted], encoded))
         return [next(found) if joint else None for joint in chosen]
 
-    def _parse_jointly(self, choices: list[Choice]) -> Iterator[tuple[Sentence, Parse]]:
-        """Yield sentences with tags and parses: together, or one by one if one is too large or has no tree."""
-        for part in groups([choice.sentence for choice in choices], PAIRS) if choices else ():
-            try:
-                yield from self._parse_joint_batch(choices[part])
-            except (MemoryError, SizeError, DataError):
-                for choice in choices[part]:
-                    try:
-                        yield from self._parse_joint_batch([choice])
-                    except (MemoryError, SizeError):
-                        yield choice.sentence, self.parse(choice.sentence)
-
-    def _parse_joint_batch(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
-        """Parse sentences with their candidates stage by stage."""
-        sentences = [choice.sentence for choice in choices]
-        tokens = self.encode_all(sentences)
-        first = self.first_order_batch(join(tokens))
-        arcs = [
-            self.candidates_of(*each)[0] for each in zip(sentences, tokens, [None] * len(tokens), first, strict=True)
-        ]
-        found = [decode_jointly(problem, self.options) for problem in self.problems(choices, tokens, arcs)]
-        tagged = [self.with_tags(*each) for each in zip(choices, (own.tags for own in found), strict=True)]
-        own = [self.encoder.encode(s)._replace(encoded=t.encoded) for s, t in zip(tagged, tokens, strict=True)]
-        labelled = self.labeler.label(join(own), [each.decoded.tree for each in found], None, {})
-        parses = [
-            Parse(each.decoded, self._names(numbers, None), space, None, self._count_unknown_tags(words))
-            for each, (numbers, _), space, words in zip(found, labelled, arcs, own, strict=True)
-        ]
-        return list(zip(tagged, parses, strict=True))
-
-    def candidates(self, given: Sentence, sentence: Sentence, chain: TagChain, lacking: list[list[str]]) -> Candidates:
+    def candidates(
+        self, given: Sentence, sentence: Sentence, chain: TagChain, request: Request, lacking: list[list[str]]
+    ) -> Candidates:
         """Return the candidates of a sentence, best first; ``sentence`` has the best tags, ``given`` what it had.
 
         The rows that need another lemma are appended to ``lacking``.
@@ -193,18 +209,19 @@ class JointParser(Parser):
             np.concatenate([np.zeros((1, width, width, width)), chain.triple]),
         )
         first = np.concatenate([[0, 1], 1 + np.cumsum(chain.count)])
-        kept, fewer = prune_chain(full, first, self.candidate_options.beam, self.candidate_options.most)
-        scaled = ChainScores(*(self.candidate_options.weight * array for array in fewer))
+        kept, fewer = prune_chain(full, first, self.options.beam, self.options.most)
+        scaled = ChainScores(*(self.options.weight * array for array in fewer))
         counts = (kept >= 0).sum(axis=1)
         if counts.sum() == n_nodes:
             return Candidates(counts, sentence.rows, scaled)
-        return Candidates(counts, self._rows(given, sentence, chain, kept, lacking), scaled)
+        replaced = [request.tags == "all" or row[LEMMA] == "_" for row in given.rows]
+        return Candidates(counts, self._rows(sentence, chain, kept, replaced, lacking), scaled)
 
     def _rows(
-        self, given: Sentence, sentence: Sentence, chain: TagChain, kept: np.ndarray, lacking: list[list[str]]
+        self, sentence: Sentence, chain: TagChain, kept: np.ndarray, replaced: list[bool], lacking: list[list[str]]
     ) -> list[list[str]]:
         """Return the columns of all tagged words; the first of each word has those of the tagger."""
-        tags, filled = self._tagger.tags.tags, self._filled
+        tags, filled = self.tagger.tags.tags, self.columns
         rows = []
         for i, row in enumerate(sentence.rows):
             rows.append(row)
@@ -215,32 +232,30 @@ class JointParser(Parser):
                 for column, text in zip(TAG_COLUMNS, tags[chain.tags[i, c]], strict=True):
                     if column in filled:
                         other[column] = text
-                if self.tags == "all" or given.rows[i][LEMMA] == "_":
+                if replaced[i]:
                     lacking.append(other)
                 rows.append(other)
         return rows
 
-    def problem(self, choice: Choice, tokens: Tokens, arcs: ArcSpace) -> JointProblem:
-        """Return the joint problem of a sentence over its candidate arcs; ``tokens`` are those with its best tags."""
-        return self.problems([choice], [tokens], [arcs])[0]
-
-    def problems(self, choices: list[Choice], tokens: list[Tokens], arcs: list[ArcSpace]) -> list[JointProblem]:
-        """Return the joint problem of each sentence: see `problem`."""
-        spaces, tagged, count = [], [], 0
-        for choice, own, own_arcs in zip(choices, tokens, arcs, strict=True):
-            spaces.append(joint_space(own_arcs, choice.candidates.counts, self._types))
-            tagged.append(encode_readings(self.encoder, choice.candidates.rows, own, spaces[-1][0].word))
+    def problems(self, batch: JointBatch) -> list[JointProblem]:
+        """Return the joint problem of each sentence, all with candidates, over its candidate arcs."""
+        spaces, tagged, chains, count = [], [], [], 0
+        for own, tokens, arcs in zip(batch.candidates, batch.tokens, batch.arcs, strict=True):
+            assert own is not None
+            spaces.append(joint_space(arcs, own.counts, self.types))
+            tagged.append(encode_readings(batch.loaded.encoder, own.rows, tokens, spaces[-1][0].word))
+            chains.append(own.chain)
             count += len(spaces[-1][1])
-            check_count(count, "parts of a batch", len(choice.sentence))
-        words = join_tagged([space for space, _ in spaces], tokens, tagged)
-        scores = score_jointly(self.scorer, self._joint_tables, words, spaces, *self.tables["parser"])
-        chains = [choice.candidates.chain for choice in choices]
+            check_count(count, "parts of a batch", tokens.n_nodes - 1)
+        words = join_tagged([space for space, _ in spaces], list(batch.tokens), tagged)
+        scores = score_jointly(batch.loaded.scorer, self.tables, words, spaces, *batch.loaded.tables["parser"])
         return [joint_problem(*space, own, chain) for space, own, chain in zip(spaces, scores, chains, strict=True)]
 
-    def with_tags(self, choice: Choice, tags: np.ndarray) -> Sentence:
-        """Return the sentence with the tags that were chosen, int32[N]."""
-        chosen = np.cumsum(choice.candidates.counts[:-1]) - 1 + tags[1:]
-        return with_rows(choice.sentence, [choice.candidates.rows[e] for e in chosen.tolist()])
+
+def with_tags(sentence: Sentence, candidates: Candidates, tags: np.ndarray) -> Sentence:
+    """Return a sentence with the tags that were chosen, int32[N]."""
+    chosen = np.cumsum(candidates.counts[:-1]) - 1 + tags[1:]
+    return with_rows(sentence, [candidates.rows[e] for e in chosen.tolist()])
 
 
 def _lacks_all(sentence: Sentence) -> bool:

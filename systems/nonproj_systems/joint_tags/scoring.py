@@ -14,8 +14,8 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
-from nonproj.scoring.batch import Batch, join, join_rows
 from nonproj.scoring.hashing import WordHashes, hash_tokens
+from nonproj.scoring.joined import JoinedTokens, join, join_rows
 from nonproj.scoring.labels import best_label_scores
 from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
@@ -29,9 +29,9 @@ class TaggedWords(NamedTuple):
 
     Attributes
     ----------
-    best : Batch
+    best : JoinedTokens
         The sentences with their best tags.
-    own : Batch
+    own : JoinedTokens
         The tagged words.
     word : ndarray of shape (own.n_nodes,), int32
         The word that each tagged word is; a node between sentences is the one as far behind the sentence.
@@ -39,8 +39,8 @@ class TaggedWords(NamedTuple):
         The last tagged word of each word; of the end of a sentence, the end of its tagged words.
     """
 
-    best: Batch
-    own: Batch
+    best: JoinedTokens
+    own: JoinedTokens
     word: np.ndarray
     last: np.ndarray
 

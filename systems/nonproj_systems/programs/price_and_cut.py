@@ -55,13 +55,13 @@ class PricingParser:
         if model.config.parts != ("arc", "grandparent"):
             raise ValueError(f"price and cut is for arcs and grandparents, not for {', '.join(model.config.parts)}")
         self.parser = Parser(model)
-        if self.parser.scorer.n_labels:
+        if self.parser.loaded.scorer.n_labels:
             raise ValueError("price and cut is for models without labelled arcs; train with labeler.joint=false")
-        if self.parser.scorer.network is not None:
+        if self.parser.loaded.scorer.network is not None:
             raise ValueError("price and cut is for models without a network; train with network.epochs=0")
-        if self.parser.pretrained is not None:
+        if self.parser.loaded.pretrained is not None:
             raise ValueError("price and cut is for models without a pretrained encoder")
-        self.options = options or DEFAULTS._replace(single_root=bool(self.parser.options.single_root))
+        self.options = options or DEFAULTS._replace(single_root=bool(self.parser.request.options.single_root))
 
     def parse(self, sentence: Sentence) -> tuple[Decoded, PricingCounts]:
         """Parse a sentence, as `nonproj_systems.programs.column_generation.price_and_cut` does; ignore gold heads."""
@@ -78,13 +78,13 @@ class PricingParser:
     @property
     def _weights(self) -> tuple[np.ndarray, float]:
         """The weight table and its scale."""
-        return self.parser.tables["parser"]
+        return self.parser.loaded.tables["parser"]
 
     def _scores(self, sentence: Sentence) -> tuple[Any, ...]:
         """Return the scores of all arcs, the hashed grandparent templates, and a function that scores parts."""
         weights, scale = self._weights
-        tokens = self.parser.encode(sentence)
-        tables = self.parser.scorer.tables
+        tokens = self.parser.loaded.encoder.encode(sentence)
+        tables = self.parser.loaded.scorer.tables
         arc_scores = dense_arc_scores(tokens, tables[0], weights, scale)
         hashed = hash_tokens(tokens, tables[1], len(weights))
         return arc_scores, hashed, lambda triples: score_parts(hashed, parts_of_triples(triples), weights, scale)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import replace
 from types import SimpleNamespace
 
 import naive_joint
@@ -18,13 +20,17 @@ from nonproj.errors import ConfigError
 from nonproj.io.objects import from_words
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
+from nonproj.pipeline.batch import Batch
+from nonproj.pipeline.loaded import LoadedModel
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import encode, number, score
 from nonproj.scoring.hashing import make_places
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
 from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 from nonproj_systems.joint_tags import space
-from nonproj_systems.joint_tags.parser import CandidateOptions, Candidates, Choice, JointParser
+from nonproj_systems.joint_tags.parser import CandidateOptions, Candidates, JointBatch, JointStages, joint_parser
 from nonproj_systems.joint_tags.scoring import hash_tagged_words, join_tagged, joint_rows, joint_tables, score_jointly
 from nonproj_systems.joint_tags.space import joint_space, no_chain
 
@@ -68,36 +74,41 @@ def test_labelled_arcs_over_tagged_words_equal_the_definition(seed):
 def test_joint_problems_score_arcs_with_their_labels(monkeypatch):
     """With one candidate tag for each word, the scores are those of the parser."""
     model = train(toy.sentences(50), Config().with_overrides(SMALL))
-    monkeypatch.setattr(JointParser, "analyzer", SimpleNamespace(tagger=True, lemmatizer=None, tag_columns=()))
-    sentence, parser = toy.sentences(1, seed=4)[0], JointParser(model)
-    tokens, words = parser.encode(sentence), len(sentence)
-    space, _ = joint_space(full_arc_space(words), [1] * (words + 1))
-    choice = Choice(sentence, Candidates(np.ones(words + 1, np.int64), sentence.rows, no_chain(space)))
-    problem = parser.problem(choice, tokens, full_arc_space(words))
-    _, scores = parser.score(tokens, full_arc_space(words))
+    monkeypatch.setattr(LoadedModel, "analyzer", SimpleNamespace(tagger=True, lemmatizer=None, tag_columns=()))
+    sentence, parser = toy.sentences(1, seed=4)[0], Parser(model, tags="none")
+    arcs, words = full_arc_space(len(sentence)), len(sentence)
+    space, _ = joint_space(arcs, [1] * (words + 1))
+    own = [Candidates(np.ones(words + 1, np.int64), sentence.rows, no_chain(space))]
+    batch = replace(encode(JointBatch(parser.loaded, parser.request, [sentence], candidates=own)), arcs=[arcs])
+    [problem] = JointStages(parser.loaded, CandidateOptions()).problems(batch)
+    [scores] = score(number(batch)).scores
     np.testing.assert_allclose(problem.scores[: words**2], scores[: words**2])
 
 
 @pytest.mark.thorough
 def test_joint_decoding_with_one_tag_for_each_word_has_the_same_scores():
     model = train(toy.sentences(40), Config().with_overrides(WITH_NETWORK))
-    parser = JointParser(model, candidates=CandidateOptions(most=1))
+    parser = Parser(model)
+    stages = JointStages(parser.loaded, CandidateOptions(most=1))
     given = [from_words(s.forms) for s in toy.sentences(4, seed=3)]
-    assert parser.scorer.network is not None
-    for sentence, best, chain in zip(given, parser.tag(given), parser.chains(given), strict=True):
-        tokens = parser.encode(best)
-        arcs = parser.prune(tokens)
-        problem = parser.problem(Choice(best, parser.candidates(sentence, best, chain, [])), tokens, arcs)
-        np.testing.assert_allclose(problem.scores, parser.score(tokens, arcs)[1], atol=1e-9)
+    batch, chains = parser.run(given, until=score), stages.chains(Batch(parser.loaded, parser.request, given))
+    assert parser.loaded.scorer.network is not None
+    own = [
+        stages.candidates(sentence, best, chain, parser.request, [])
+        for sentence, best, chain in zip(given, batch.sentences, chains, strict=True)
+    ]
+    fields = {each.name: getattr(batch, each.name) for each in dataclasses.fields(batch)}
+    for problem, scores in zip(stages.problems(JointBatch(**fields, candidates=own)), batch.scores, strict=True):
+        np.testing.assert_allclose(problem.scores, scores, atol=1e-9)
 
 
 @pytest.mark.thorough
 def test_tags_are_decided_with_parts_of_third_order(monkeypatch):
     """Sets that have no joint problem are refused."""
     model = train(toy.sentences(20), Config().with_overrides(SMALL | {"parts": "third", "tagger.epochs": 1}))
-    JointParser(model)
+    joint_parser(model)
     monkeypatch.setattr(space, "COMPILED", ())
     with pytest.raises(ConfigError) as caught:
-        JointParser(model)
+        joint_parser(model)
     names = "arc,sibling,grandparent,grandsibling,trisibling"
     assert str(caught.value) == f"parts: tags are not decided with the part types {names}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import encoders
@@ -19,8 +20,9 @@ from nonproj.io.copies import with_rows
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import encode, prune
 from nonproj_systems.cli import main
-from nonproj_systems.joint_tags.parser import CandidateOptions, JointParser
+from nonproj_systems.joint_tags import parser as joint_tags
 from nonproj_systems.joint_tags.space import joint_score, joint_space
 
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "pruner.folds": 0, "labeler.epochs": 2}
@@ -60,7 +62,7 @@ def path(request, linear, tmp_path_factory) -> Path:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("tokenizers")
     folder, model = tmp_path_factory.mktemp("encoder"), Model.load(linear)
-    units = Parser(model).analyzer.tags.n_units
+    units = Parser(model).loaded.analyzer.tags.n_units
     scorer = encoders.random_scorer(encoders.write_folder(folder), len(model.labels), units)
     model.add_component("encoder", scorer.state())
     model.save(folder / "model.nonproj")
@@ -69,7 +71,19 @@ def path(request, linear, tmp_path_factory) -> Path:
 
 def joint_parser(path, weight=1.0, tags="missing"):
     """A joint parser with wide limits for candidates."""
-    return JointParser(Model.load(path), None, tags, CandidateOptions(weight, 1e9, 3))
+    return joint_tags.joint_parser(Model.load(path), None, tags, options_of(weight))
+
+
+def options_of(weight):
+    """Wide limits for candidates."""
+    return joint_tags.CandidateOptions(weight, 1e9, 3)
+
+
+def with_candidates(parser, stages, given):
+    """The sentences with their candidates, each in a batch of its own with candidate arcs."""
+    batch = parser.run(given, until=stages.propose)
+    assert all(batch.candidates)
+    return [prune(encode(batch.select([i]))) for i in range(len(given))]
 
 
 def test_a_heavy_tagger_decides_alone(path):
@@ -86,16 +100,14 @@ def test_a_heavy_tagger_decides_alone(path):
 
 def test_joint_decoding_is_no_worse_than_the_pipeline_by_its_own_score(path):
     given, changed = [without_tags(s) for s in toy.sentences(12, seed=7)], 0
-    parser = joint_parser(path, weight=0.0)  # the parser alone decides
-    tagged = parser.tag(given)
-    choices = parser.choices(given, tagged)
-    assert len(choices) == len(given)
-    for i, choice in choices.items():
-        sentence, best, candidates = given[i], *choice
+    usual = Parser(Model.load(path))
+    stages = joint_tags.JointStages(usual.loaded, options_of(0.0))  # the parser alone decides
+    parser = usual.with_stages(stages.stages)
+    for sentence, batch in zip(given, with_candidates(parser, stages, given), strict=True):
+        [best], [candidates] = batch.sentences, batch.candidates
         assert len(candidates.rows) > len(sentence)
-        tokens = parser.encode(best)
-        problem = parser.problem(choice, tokens, parser.prune(tokens))
-        pipeline = parser.parse(best).decoded.tree
+        [problem] = stages.problems(batch)
+        pipeline = usual.parse(best).decoded.tree
         [(written, parse)] = parser.parse_all([sentence])
         assert parse.decoded.certified
         assert parse.decoded.bound >= parse.decoded.score
@@ -107,18 +119,18 @@ def test_joint_decoding_is_no_worse_than_the_pipeline_by_its_own_score(path):
 
 def test_an_encoder_scores_the_words_of_tagged_words(path, linear):
     """Whatever their tags are: see the definitions in `naive_heads`."""
-    parser, other = joint_parser(path), joint_parser(linear)
-    if parser.pretrained is None:
+    usual, without_encoder = (Parser(Model.load(each)) for each in (path, linear))
+    if (pretrained := usual.loaded.pretrained) is None:
         pytest.skip("no encoder")
-    heads, factor = parser.pretrained.heads, parser.pretrained.scale
+    heads, factor = pretrained.heads, pretrained.scale
+    stages, other = (joint_tags.JointStages(each.loaded, options_of(1.0)) for each in (usual, without_encoder))
     plain = {name: array.astype(np.float64).tolist() for name, array in heads.arrays.items()}
     given = [without_tags(s) for s in toy.sentences(2, seed=11)]
-    for i, choice in parser.choices(given, parser.tag(given)).items():
-        tokens, [vectors] = parser.encode(choice.sentence), parser.pretrained.encoder.vectors([given[i].forms])
-        arcs = parser.prune(tokens)
-        with_encoder = parser.problem(choice, tokens, arcs)
-        without = other.problem(choice, other.encode(choice.sentence), arcs)
-        space, parts = joint_space(arcs, choice.candidates.counts, parser._types)
+    for i, batch in enumerate(with_candidates(usual.with_stages(stages.stages), stages, given)):
+        [vectors], [arcs], [candidates] = pretrained.encoder.vectors([given[i].forms]), batch.arcs, batch.candidates
+        [with_encoder] = stages.problems(batch)
+        [without] = other.problems(replace(encode(replace(batch, loaded=without_encoder.loaded)), arcs=[arcs]))
+        space, parts = joint_space(arcs, candidates.counts, stages.types)
         word, expected = [*space.word.tolist(), len(given[i]) + 1, len(given[i]) + 2], []
         for part_type, start in zip(parts.types, parts.starts, strict=True):
             for row in part_type.rows(parts.arcs, start).nodes.tolist():
@@ -130,7 +142,7 @@ def test_an_encoder_scores_the_words_of_tagged_words(path, linear):
         kept = np.isfinite(without.scores)
         found = with_encoder.scores[kept] - without.scores[kept]
         np.testing.assert_allclose(found, factor * np.array(expected)[kept], rtol=1e-4, atol=1e-3)
-        assert len(choice.candidates.rows) > len(given[i])
+        assert len(candidates.rows) > len(given[i])
 
 
 def test_given_tags_are_kept(path):
@@ -160,7 +172,7 @@ def test_the_command_line_decodes_jointly(path, tmp_path, capsys):
 
 def test_the_page_runs(linear, tmp_path, monkeypatch):
     shutil.copy(linear, tmp_path / "my.nonproj")
-    assert run_page("systems/docs/tags.md", tmp_path, monkeypatch)["parser"].tags == "all"
+    assert run_page("systems/docs/tags.md", tmp_path, monkeypatch)["parser"].request.tags == "all"
 
 
 def test_a_model_without_a_tagger_is_refused(path):
@@ -170,4 +182,4 @@ def test_a_model_without_a_tagger_is_refused(path):
         ModelError,
         match="^the model has no tagger, .*; it was trained with tagger.epochs=0, or on",
     ):
-        JointParser(model)
+        joint_tags.joint_parser(model)

@@ -13,8 +13,8 @@ from toy import draw_sentence
 from nonproj.options.sections import TaggerConfig
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
-from nonproj.scoring.batch import join_rows
 from nonproj.scoring.hashing import make_places
+from nonproj.scoring.joined import join_rows
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import PADDING, ROOT, TokenEncoder

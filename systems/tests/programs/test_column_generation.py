@@ -286,11 +286,11 @@ def model(files, sentences, tmp_path_factory):
 def test_bounds_match_their_definition_and_no_part_scores_more(model, sentences, dtype, codes):
     parser = PricingParser(model).parser
     spec = {**model.templates["grandparent"], "codes": codes}
-    table = part_templates(spec, parser.encoder.attributes)
+    table = part_templates(spec, parser.loaded.encoder.attributes)
     rng = np.random.default_rng(0)
     weights = rng.integers(-1000, 1000, 1 << 12).astype(dtype)
     for sentence in sentences[:4]:
-        hashed = hash_tokens(parser.encode(sentence), table, len(weights))
+        hashed = hash_tokens(parser.loaded.encoder.encode(sentence), table, len(weights))
         bounds = grandparent_bounds(hashed, weights, 0.5)
         triples = naive_pricing.grandparent_parts(len(sentence) + 1)
         scores = score_parts(hashed, parts_of_triples(triples), weights, 0.5)
@@ -307,8 +307,8 @@ def test_bounds_of_templates_over_two_words_are_exact(model, sentences):
     parser = PricingParser(model).parser
     spec = {**model.templates["grandparent"], "templates": ["g.pos m.form", "h.pos m.pos", "g.form h.form"]}
     weights = np.random.default_rng(1).standard_normal(1 << 12).astype(np.float32)
-    table = part_templates(spec, parser.encoder.attributes)
-    hashed = hash_tokens(parser.encode(sentences[0]), table, len(weights))
+    table = part_templates(spec, parser.loaded.encoder.attributes)
+    hashed = hash_tokens(parser.loaded.encoder.encode(sentences[0]), table, len(weights))
     triples = naive_pricing.grandparent_parts(len(sentences[0]) + 1)
     scores = score_parts(hashed, parts_of_triples(triples), weights)
     upper = grandparent_bounds(hashed, weights).upper
@@ -317,7 +317,7 @@ def test_bounds_of_templates_over_two_words_are_exact(model, sentences):
 
 def test_bounds_reject_invalid_arguments(model, sentences):
     parser = PricingParser(model).parser
-    tokens, tables = parser.encode(sentences[0]), parser.scorer.tables
+    tokens, tables = parser.loaded.encoder.encode(sentences[0]), parser.loaded.scorer.tables
     weights = np.zeros(1 << 12, np.float32)
     hashed = hash_tokens(tokens, tables[1], len(weights))
     with pytest.raises(ValueError, match="weights has the shape"):

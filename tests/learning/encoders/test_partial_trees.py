@@ -11,6 +11,8 @@ from naive_partial import log_likelihood, obeying
 
 torch = pytest.importorskip("torch")
 
+from staged import encoded  # noqa: E402
+
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.learning.encoders.losses import TAU, difference, head_loss, likely_arcs, tree_loss  # noqa: E402
 from nonproj.learning.partial import completion_of  # noqa: E402
@@ -105,7 +107,7 @@ def test_an_encoder_learns_from_partial_trees(folder, sentences, caplog):
         parser = Parser(train(partial, Config().with_overrides(SMALL | options)))
     bare = sum(all(row[6] == "_" for row in sentence.rows) for sentence in partial)
     assert bare >= 12 and any(message.endswith(f"; {bare} sentences have no head") for message in caplog.messages)
-    alone = [parser.encode(sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
+    alone = [encoded(parser, sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
     words = sum(map(len, sentences))
     assert sum(int((heads == s.heads).sum()) for heads, s in zip(alone, sentences, strict=True)) >= 0.95 * words
     found = [parse for _, parse in parser.parse_all(sentences)]

@@ -11,6 +11,8 @@ from toy import noisy_sentences, treebank
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
+import staged  # noqa: E402
+
 from nonproj.cli.main import main  # noqa: E402
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
@@ -91,13 +93,13 @@ def test_an_encoder_learns_tags(folder, sentences):
     """Alone; of forms that the tagger has seen, and of tags that it does not decide by itself."""
     options = SMALL | {"tagger.epochs": 1, "tagger.network_epochs": 0, "encoder.folder": str(folder), "seed": 1}
     parser = Parser(train(sentences, Config().with_overrides(options)), tags="all")
-    tags, encoded = parser.analyzer.tags, parser.encoded_tags
+    tags, encoded = parser.loaded.analyzer.tags, parser.loaded.encoded_tags
     hidden = encoded.hidden([sentence.forms for sentence in sentences])
     found = [tags.tags[number] for number in (hidden @ encoded.of_tags.T).argmax(axis=1).tolist()]
     gold = [tuple(row[3:6]) for sentence in sentences for row in sentence.rows]
     assert len(tags) > 4
     assert np.mean([a == b for a, b in zip(found, gold, strict=True)]) > 0.97
-    tagged = [tuple(row[3:6]) for sentence in parser.tag(sentences) for row in sentence.rows]
+    tagged = [tuple(row[3:6]) for sentence in staged.tagged(parser, sentences) for row in sentence.rows]
     assert np.mean([a == b for a, b in zip(tagged, gold, strict=True)]) > 0.97
 
 
@@ -136,7 +138,7 @@ def test_the_likelihood_of_a_tree_and_its_gradient(seed, single_root):
 def test_an_encoder_learns_from_the_likelihood_of_trees(folder, sentences):
     options = {"encoder.folder": str(folder), "encoder.losses": "trees-structures"}
     parser = Parser(train(sentences, Config().with_overrides(SMALL | options)))
-    heads = [parser.encode(sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
+    heads = [staged.encoded(parser, sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
     words = sum(map(len, sentences))
     assert sum(int((each == s.heads).sum()) for each, s in zip(heads, sentences, strict=True)) >= 0.95 * words
 
@@ -151,7 +153,7 @@ def test_an_encoder_learns(model, sentences):
     words = sum(map(len, sentences))
     assert right >= 0.97 * words and labels >= 0.97 * words
     assert all(parse.decoded.certified for parse in found)
-    alone = [parser.encode(sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
+    alone = [staged.encoded(parser, sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
     assert sum(int((heads == s.heads).sum()) for heads, s in zip(alone, sentences, strict=True)) >= 0.95 * words
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from nonproj.errors import DataError
 from nonproj.evaluation.certificates import statistics
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
+from nonproj.pipeline.stages import tag
 from nonproj.types import Sentence
 from nonproj_workbench.annotation.decisions import Decisions, as_columns
 from nonproj_workbench.annotation.draft import FEATS, LEMMA, UPOS, XPOS, Draft, EditError
@@ -60,7 +60,7 @@ class Suggester:
     """
 
     def __init__(self, parser: Parser, name: str):
-        self.parser, self.name = _obeying(parser), name
+        self.parser, self.name = parser.with_request(nbest=1, constraints="misc"), name
         self._lock = threading.Lock()
         self._counts: dict[int, Parser] = {}
         self._decoded: OrderedDict[object, Suggestion] = OrderedDict()
@@ -68,12 +68,12 @@ class Suggester:
     @property
     def single_root(self) -> bool:
         """Whether its trees have one root."""
-        return bool(self.parser.options.single_root)
+        return bool(self.parser.request.options.single_root)
 
     @property
     def has_confidence(self) -> bool:
         """Whether it has a confidence classifier."""
-        return self.parser.classifier is not None
+        return self.parser.request.confidence and self.parser.loaded.classifier is not None
 
     @property
     def labels(self) -> list[str]:
@@ -83,18 +83,18 @@ class Suggester:
     @property
     def tags(self) -> list[str]:
         """The values of UPOS that the model predicts or, without a tagger, knows."""
-        analyzer = self.parser.analyzer
+        analyzer = self.parser.loaded.analyzer
         if analyzer is not None and analyzer.tagger is not None:
             return sorted({tag[0] for tag in analyzer.tagger.tags.tags})
         return list(self.parser.model.vocabularies.get("cpos", ()))
 
     def reaches(self, draft: Draft) -> bool:
         """Return whether a sentence is not too long for the model."""
-        return len(draft.places) <= self.parser.max_words
+        return len(draft.places) <= self.parser.request.max_words
 
     def is_quick(self, draft: Draft) -> bool:
         """Return whether a sentence is so short that its tree is decoded with each edit."""
-        return len(draft.places) <= min(AT_ONCE, self.parser.max_words)
+        return len(draft.places) <= min(AT_ONCE, self.parser.request.max_words)
 
     def tag(self, draft: Draft, everything: bool = False) -> Draft:
         """Return the draft with the lemmas, tags and features that the model predicts.
@@ -109,7 +109,7 @@ class Suggester:
         new = draft.copy()
         if not everything and not any(_is_untagged(row) for row in new.words):
             return new
-        [tagged] = self.parser.tag([draft.sentence()])
+        [tagged] = self.parser.run([draft.sentence()], until=tag).sentences
         for row, predicted in zip(new.words, tagged.rows, strict=True):
             if everything or _is_untagged(row):
                 row[LEMMA : FEATS + 1] = predicted[LEMMA : FEATS + 1]
@@ -139,15 +139,15 @@ class Suggester:
         k = max(2, min(k, MOST_TREES))
         with self._lock:
             if k not in self._counts:
-                self._counts[k] = self.parser.with_nbest(k)
+                self._counts[k] = self.parser.with_request(nbest=k)
             parser = self._counts[k]
         first = self._parse(parser, draft, decisions)
         return [_suggestion(parse, decisions) for parse in (first, *(first.others or ()))]
 
     def _parse(self, parser: Parser, draft: Draft, decisions: Decisions) -> Parse:
-        [sentence] = self.parser.tag([Sentence(as_columns(decisions, draft.words), path="sentence")])
         try:
-            return parser.parse(sentence)
+            [(_, parse)] = parser.parse_all([Sentence(as_columns(decisions, draft.words), path="sentence")])
+            return parse
         except DataError as error:
             raise EditError(_explained(error, decisions)) from None
 
@@ -155,14 +155,6 @@ class Suggester:
 def _is_untagged(row: list[str]) -> bool:
     """Return whether a word has no tag."""
     return row[UPOS] == row[XPOS] == "_"
-
-
-def _obeying(parser: Parser) -> Parser:
-    """Return the parser, which obeys the constraints in MISC and returns one tree."""
-    found = parser.with_nbest(1)
-    found.decoding = dataclasses.replace(found.decoding, constraints="misc")
-    found.constraints = "misc"
-    return found
 
 
 def _explained(error: DataError, decisions: Decisions) -> str:

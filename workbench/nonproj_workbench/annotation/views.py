@@ -100,7 +100,7 @@ def view_of(text: str, suggester: Suggester | None, trust: str, on_demand: bool 
         return View(filed, filed, decisions)
     words = len(filed.places)
     if not suggester.reaches(filed):
-        limit = f"at most {suggester.parser.max_words}: decoding.max_words"
+        limit = f"at most {suggester.parser.request.max_words}: decoding.max_words"
         return View(filed, filed, decisions, None, f"the model suggests no tree for {words} words, {limit}")
     if not on_demand and not suggester.is_quick(filed):
         text = f"this sentence has {words:,} words; trees of more than {AT_ONCE} words are computed only on demand"

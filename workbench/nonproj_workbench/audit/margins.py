@@ -6,18 +6,19 @@ same candidate arcs, those left by pruning and all annotated ones, and both have
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
-from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.arcs import with_arcs
 from nonproj.parts.space import restrict
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.vocabulary import Tokens
+from nonproj.pipeline.stages import number, prune, score
 from nonproj.trees.projective import is_projective
-from nonproj.types import Bools, Float64s, Int32s, PartSpace
+from nonproj.types import Bools, Float64s, Int32s, PartSpace, Sentence
 
 
 class TreeDifferences(NamedTuple):
@@ -94,18 +95,16 @@ def arc_differences(
     return found
 
 
-def head_differences(parser: Parser, tokens: Tokens, tree: Int32s, wanted: Bools) -> TreeDifferences:
-    """Return the result of `arc_differences` for a sentence, under the scores of a parser.
+def head_differences(parser: Parser, sentence: Sentence, tree: Int32s, wanted: Bools) -> TreeDifferences:
+    """Return the result of `arc_differences` for a tagged sentence, under the scores of a parser.
 
     The candidate arcs are the parser's and those of the annotated tree.  If this is not projective or has several
     roots, trees like it are admitted, even if the parser returns others only.
     """
-    arcs = parser.prune(tokens)
-    mask = np.zeros((tokens.n_nodes, tokens.n_nodes), np.bool_)
-    mask[arcs.head, arcs.modifier] = True
-    mask[tree[1:], np.arange(1, len(tree))] = True
-    parts, scores = parser.score(tokens, arc_space_from_mask(mask))
-    options = parser.options
+    batch = parser.with_request(tags="none", constraints="none").run([sentence], until=prune)
+    batch = score(number(replace(batch, arcs=[with_arcs(batch.arcs[0], tree[1:], np.arange(1, len(tree)))])))
+    [parts], [scores], request = batch.spaces, batch.scores, batch.request
+    options = request.options
     options = options._replace(projective=options.projective and is_projective(tree))
     options = options._replace(single_root=options.single_root and np.count_nonzero(tree == 0) == 1)
-    return arc_differences(parts, scores, tree, wanted, options, parser.search, parser.price)
+    return arc_differences(parts, scores, tree, wanted, options, request.search, request.price)

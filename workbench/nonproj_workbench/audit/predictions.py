@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import SizeError
-from nonproj.io.batches import batches
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
-from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.pipeline.parser import BATCH, Parser, batches
 from nonproj.pipeline.parses import Parse
+from nonproj.pipeline.stages import encode
 from nonproj.types import Sentence
 from nonproj_workbench.audit.margins import head_differences
 
@@ -110,10 +110,10 @@ def predict(parser: Parser, sentences: Iterable[Sentence], lexicon: Lexicon) -> 
 
 def _tags(parser: Parser, group: list[Sentence]) -> tuple[list[list[tuple[str, str, str]]], list[list[float]]]:
     """Return the tags and margins of the words of sentences, as if they had no tags."""
-    analyzer = parser.analyzer
+    analyzer = parser.loaded.analyzer
     if analyzer is None or analyzer.tagger is None:
         return [[_tag(row) for row in s.rows] for s in group], [[0.0] * len(s) for s in group]
-    rows, margins = analyzer.annotate_with_margins(group, overwrite=True, encoded=parser.encoded_tags)
+    rows, margins = analyzer.annotate_with_margins(group, overwrite=True, encoded=parser.loaded.encoded_tags)
     found = [[_tag(row) for row in each] for each in rows]
     return found, [np.minimum(each, SURE).tolist() for each in margins]
 
@@ -125,7 +125,7 @@ def _tag(row: list[str]) -> tuple[str, str, str]:
 
 def _lemmas(parser: Parser, group: list[Sentence]) -> list[list[str]]:
     """Return the lemmas of the words of sentences, given their annotated tags."""
-    analyzer = parser.analyzer
+    analyzer = parser.loaded.analyzer
     if analyzer is None or analyzer.lemmatizer is None:
         return [["_"] * len(s) for s in group]
     bare = [with_rows(s, [[*row[:LEMMA], "_", *row[LEMMA + 1 :]] for row in s.rows]) for s in group]
@@ -146,7 +146,7 @@ def _trees(parser: Parser, sentence: Sentence, tagged: Sentence, parse: Parse) -
     if wanted.any():
         # A huge sentence may be parsed over fewer arcs only.
         with contextlib.suppress(SizeError, MemoryError):
-            found = head_differences(parser, parser.encode(tagged), sentence.tree, wanted)
+            found = head_differences(parser, tagged, sentence.tree, wanted)
             for m in np.flatnonzero(wanted).tolist():
                 differences[m - 1] = max(-SURE, min(SURE, float(found.score[m])))
                 certified[m - 1] = bool(found.certified[m])
@@ -158,8 +158,10 @@ def _trees(parser: Parser, sentence: Sentence, tagged: Sentence, parse: Parse) -
 def _labels(parser: Parser, sentence: Sentence, tagged: Sentence) -> tuple[list[float], list[str]]:
     """Return the margins of the best labels of the annotated tree over the annotated ones, and these labels."""
     assert sentence.tree is not None
-    tokens, n = parser.encode(tagged), np.arange(len(sentence))
-    scores, best = parser.label_scores(tokens, sentence.tree), parser.label(tokens, sentence.tree)
+    joined = parser.with_request(tags="none").run([tagged], until=encode).joined
+    n, labeler = np.arange(len(sentence)), parser.loaded.labeler
+    scores, [(numbers, _)] = labeler.scores(joined, sentence.tree), labeler.label(joined, [sentence.tree])
+    best = parser.loaded.labels[numbers].tolist()
     number = {label: i for i, label in enumerate(parser.model.labels)}
     given = np.array([number.get(label, -1) for label in sentence.labels])
     own = np.where(given >= 0, scores[n, given], -np.inf)

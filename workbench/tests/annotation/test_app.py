@@ -280,8 +280,7 @@ def test_heads_of_which_some_are_missing_are_kept_where_a_tree_has_them(path, mo
 
 def test_a_sentence_too_long_for_the_model_is_edited_by_hand(path, model):
     short = copy.copy(model)
-    short.parser = copy.copy(model.parser)
-    short.parser.max_words = 3
+    short.parser = model.parser.with_request(max_words=3)
     with opened(path, sentence(0, 1, 2, 3) + BARE, short) as client:
         answer = client.get("sentence/0")
         assert "no tree for 4 words, at most 3" in answer["problem"] and answer["proof"] is None

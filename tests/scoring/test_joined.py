@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems import draw_arcs_of_words, draw_tree
+from staged import staged
 from toy import draw_sentence
 
-from nonproj.io.batches import groups
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config
-from nonproj.pipeline.parser import Parser
-from nonproj.scoring.batch import join, join_words
+from nonproj.pipeline.parser import Parser, batches
+from nonproj.pipeline.stages import decode, encode, label, number, prune, score
+from nonproj.scoring.joined import join, join_words
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
 from nonproj.scoring.vocabulary import TokenEncoder
 
@@ -35,28 +38,28 @@ def draw(seed, files=FILES, lines=False):
     arcs = [draw_arcs_of_words(rng, len(sentence), True) for sentence in sentences]
     trees = [draw_tree(rng, len(sentence)) for sentence in sentences]
     demanded = [{int(rng.integers(1, len(s) + 1)): int(rng.integers(LABELS))} for s in sentences[:3]] + [{}] * 3
-    return parser, sentences, [parser.encode(s) for s in sentences], arcs, trees, demanded
+    return parser, sentences, arcs, trees, demanded
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_first_order_scores_of_a_batch_are_those_of_its_sentences(seed):
-    parser, _, tokens, *_ = draw(seed)
-    found = parser.first_order_batch(join(tokens))
-    for scores, own in zip(found, tokens, strict=True):
-        assert (scores == parser.first_order_scores(own)).all()
-        assert np.isneginf(scores).sum() == 2 * own.n_nodes - 1
+    parser, sentences, *_ = draw(seed)
+    for scores, own in zip(parser.run(sentences, until=prune).first_order, sentences, strict=True):
+        assert (scores == staged(parser, own).first_order[0]).all()
+        assert np.isneginf(scores).sum() == 2 * len(own) + 1
 
 
 @pytest.mark.parametrize("lines", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_scores_of_a_batch_are_those_of_its_sentences(seed, lines):
-    parser, _, tokens, arcs, _, demanded = draw(seed, lines=lines)
-    scorer, (weights, scale) = parser.scorer, parser.tables["parser"]
-    batch = join(tokens)
-    found, known = parser.score_batch(batch, arcs, join_words(demanded, batch))
+    parser, sentences, arcs, _, demanded = draw(seed, lines=lines)
+    scorer, table = parser.loaded.scorer, parser.loaded.tables["parser"]
+    batch = number(replace(parser.run(sentences, until=prune), arcs=arcs))
+    found, known = scorer.score_batch(batch.joined, batch.spaces, *table, join_words(demanded, batch.joined))
     labels = np.split(known.of_labels, np.cumsum([len(each.head) for each in arcs])[:-1])
-    for (parts, scores), own, wanted, of_labels in zip(found, tokens, demanded, labels, strict=True):
-        [expected], own_labels = scorer.score_batch(join([own]), [parts], weights, scale, wanted)
+    each = zip(batch.spaces, found, batch.tokens, demanded, labels, strict=True)
+    for parts, scores, own, wanted, of_labels in each:
+        [expected], own_labels = scorer.score_batch(join([own]), [parts], *table, wanted)
         assert (scores == expected).all()
         assert (of_labels == own_labels.of_labels).all()
 
@@ -64,32 +67,33 @@ def test_scores_of_a_batch_are_those_of_its_sentences(seed, lines):
 @pytest.mark.parametrize("files", [FILES, load_templates(pairs=True), load_templates(labelled=True)])
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_of_a_batch_are_those_of_its_sentences(seed, files):
-    parser, _, tokens, _, trees, demanded = draw(seed, files, lines=seed > 1)
-    batch = join(tokens)
-    found = parser.labeler.label(batch, trees, None, join_words(demanded, batch))
-    for (labels, margins), own, heads, wanted in zip(found, tokens, trees, demanded, strict=True):
-        expected = parser.label_arcs(own, heads, wanted)
+    parser, sentences, _, trees, demanded = draw(seed, files, lines=seed > 1)
+    batch, labeler = parser.run(sentences, until=encode), parser.loaded.labeler
+    found = labeler.label(batch.joined, trees, None, join_words(demanded, batch.joined))
+    for (labels, margins), own, heads, wanted in zip(found, batch.tokens, trees, demanded, strict=True):
+        [expected] = labeler.label(join([own]), [heads], None, wanted)
         assert labels.tolist() == expected[0].tolist()
         assert margins.tolist() == expected[1].tolist()
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_label_scores_that_are_known_are_not_computed_again(seed):
-    parser, _, tokens, arcs, _, _ = draw(seed, lines=seed > 1)
-    batch = join(tokens)
-    scored, known = parser.score_batch(batch, arcs)
-    trees = [parser.decode(*each).tree for each in scored]
-    expected = [parser.label_arcs(*each) for each in zip(tokens, trees, strict=True)]
-    parser.scorer.label_table = parser.scorer.label_table._replace(salt=np.zeros(0, np.uint64))
-    for found, wanted in zip(parser.labeler.label(batch, trees, known), expected, strict=True):
-        assert [each.tolist() for each in found] == [each.tolist() for each in wanted]
+    parser, sentences, arcs, *_ = draw(seed, lines=seed > 1)
+    batch = decode(score(number(replace(parser.run(sentences, until=prune), arcs=arcs))))
+    expected, scorer = label(replace(batch, known=None)), parser.loaded.scorer
+    scorer.label_table = scorer.label_table._replace(salt=np.zeros(0, np.uint64))
+    found = label(batch)
+    assert [[own.tolist() for own in each] for each in found.labels] == [
+        [own.tolist() for own in each] for each in expected.labels
+    ]
+    assert [each.tolist() for each in found.margins] == [each.tolist() for each in expected.margins]
 
 
 def test_a_model_without_labelled_arcs_knows_no_scores_of_labels():
     files = load_templates(pairs=True)
     assert LABELLED_ARC not in files
-    parser, _, tokens, arcs, _, _ = draw(0, files)
-    assert parser.score_batch(join(tokens), arcs)[1] is None
+    parser, sentences, *_ = draw(0, files)
+    assert parser.run(sentences, until=score).known is None
 
 
 def test_parses_do_not_depend_on_what_is_parsed_together():
@@ -102,12 +106,12 @@ def test_parses_do_not_depend_on_what_is_parsed_together():
         assert parse.labels == alone.labels
 
 
-def test_groups_are_of_limited_size_and_leave_nothing_out():
+def test_batches_are_of_limited_size_and_leave_nothing_out():
     sentences = draw(3)[1]
     for pairs in (1, 100, 1000, 10**6):
-        found = list(groups(sentences, pairs))
-        assert [s for part in found for s in sentences[part]] == sentences
-        sums = [sum(len(s) ** 2 for s in sentences[part]) for part in found]
-        assert all(total <= pairs or part.stop == part.start + 1 for total, part in zip(sums, found, strict=True))
-        following = [len(sentences[part.stop]) ** 2 for part in found[:-1]]
+        found = list(batches(sentences, 64, pairs))
+        assert [s for part in found for s in part] == sentences
+        sums = [sum(len(s) ** 2 for s in part) for part in found]
+        assert all(total <= pairs or len(part) == 1 for total, part in zip(sums, found, strict=True))
+        following = [len(part[0]) ** 2 for part in found[1:]]
         assert all(total + more > pairs for total, more in zip(sums[:-1], following, strict=True))

@@ -23,8 +23,8 @@ if END != START + 1:
     raise AssertionError("START and END are numbered in their order")
 
 
-class Batch(NamedTuple):
-    """The tokens of one or more sentences.
+class JoinedTokens(NamedTuple):
+    """The tokens of one or more sentences, one after the other.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
     encoded: tuple[EncodedSentence, ...] | None = None
 
 
-def join(tokens: Sequence[Tokens]) -> Batch:
+def join(tokens: Sequence[Tokens]) -> JoinedTokens:
     """Join the tokens of sentences, one at least.
 
     Examples
@@ -64,13 +64,13 @@ def join(tokens: Sequence[Tokens]) -> Batch:
         encoded = tuple(each.encoded for each in tokens if each.encoded is not None)
     if len(tokens) == 1:
         n_nodes = tokens[0].n_nodes
-        return Batch(*tokens[0][:3], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes, encoded)
+        return JoinedTokens(*tokens[0][:3], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes, encoded)
     sizes = np.array([len(each.feat_start) for each in tokens], np.int32) - np.int32(1)
     end = np.cumsum(sizes + np.int32(2 * PADDING), dtype=np.int32) - np.int32(2 * PADDING)
     first, feat_start = end - sizes, np.empty(int(end[-1]) + 1, np.int32)
     _join_starts(np.concatenate([each.feat_start for each in tokens]), first, end, feat_start)
     atoms, feat = (np.concatenate([each[i] for each in tokens]) for i in (0, 2))
-    return Batch(atoms, feat_start, feat, first, end, int(end[-1]), encoded)
+    return JoinedTokens(atoms, feat_start, feat, first, end, int(end[-1]), encoded)
 
 
 def whole(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +78,7 @@ def whole(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(1, np.int32), np.array([n_nodes], np.int32)
 
 
-def join_heads(heads: Sequence[np.ndarray], batch: Batch) -> np.ndarray:
+def join_heads(heads: Sequence[np.ndarray], batch: JoinedTokens) -> np.ndarray:
     """Return the trees of a batch's sentences, int32[N] each, as one array; roots and padding have no head, -1."""
     joined = np.full(batch.n_nodes, -1, np.int32)
     for each, first, end in zip(heads, batch.first.tolist(), batch.end.tolist(), strict=True):
@@ -87,12 +87,12 @@ def join_heads(heads: Sequence[np.ndarray], batch: Batch) -> np.ndarray:
     return joined
 
 
-def split_heads(joined: np.ndarray, batch: Batch) -> list[np.ndarray]:
+def split_heads(joined: np.ndarray, batch: JoinedTokens) -> list[np.ndarray]:
     """Return the trees, int32[N] each, that `join_heads` joined, but for the heads of roots, which are negative."""
     return [joined[first:end] - first for first, end in zip(batch.first.tolist(), batch.end.tolist(), strict=True)]
 
 
-def join_words(values: Iterable[Mapping[int, int]], batch: Batch) -> dict[int, int]:
+def join_words(values: Iterable[Mapping[int, int]], batch: JoinedTokens) -> dict[int, int]:
     """Return values of some words of each sentence as values of nodes of the batch.
 
     Examples
@@ -105,7 +105,7 @@ def join_words(values: Iterable[Mapping[int, int]], batch: Batch) -> dict[int, i
     return {first[s] + word: value for s, each in enumerate(values) for word, value in each.items()}
 
 
-def join_rows(rows: Sequence[PartRows], batch: Batch) -> PartRows:
+def join_rows(rows: Sequence[PartRows], batch: JoinedTokens) -> PartRows:
     """Return the parts of all sentences of a batch, with its numbers of nodes."""
     if len(rows) == 1:
         return rows[0]

@@ -1,0 +1,98 @@
+"""What one call asks of a model: the options of decoding, with what the model says in place of ``auto``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nonproj.automata.compiled import is_third_order
+from nonproj.dual.options import DualOptions, SearchOptions, check_options, check_search, crossing_price, dual_options
+from nonproj.model.model import Model
+from nonproj.options.sections import DecodingConfig
+from nonproj.parts.registry import part_set
+
+THIRD_EFFORT = 10
+"""Factor on the search limit with third-order parts."""
+
+TAGS = ("missing", "all", "none")
+"""Values of ``tags``: which tags the tagger predicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one call asks of a model; `nonproj.options.sections.DecodingConfig` describes the options.
+
+    Attributes
+    ----------
+    tags : {"missing", "all", "none"}
+        Which tags, features and lemmas are predicted.
+    options : DualOptions
+    search : SearchOptions
+        The limits of the search.
+    price : float
+        What a tree with crossing arcs pays.
+    threshold : float
+        Minimum marginal of a candidate arc, relative to the word's best head.
+    nbest : int
+        Number of trees per sentence.
+    full : bool
+        Whether to decode over all arcs.
+    constraints : str
+        One of `nonproj.io.constraints.SOURCES`.
+    confidence : bool
+        Whether to estimate confidence, if the model has a classifier.
+    proofs : bool
+        Whether each parse has a proof.
+    encoder : bool
+        Whether to use the pretrained encoder, if the model has one.
+    by_trees : bool
+        Whether the segmenter decides between doubtful sentences by the scores of their trees.
+    max_words, cut_words : int
+        Maximum sentence length: longer sentences are an error, longer runs of plain text are split.
+    """
+
+    tags: str
+    options: DualOptions
+    search: SearchOptions
+    price: float
+    threshold: float
+    nbest: int
+    full: bool
+    constraints: str
+    confidence: bool
+    proofs: bool
+    encoder: bool
+    by_trees: bool
+    max_words: int
+    cut_words: int
+
+
+def request_of(model: Model, decoding: DecodingConfig, tags: str = "missing", proofs: bool = False) -> Request:
+    """Return the request that options make of a model.
+
+    Raises
+    ------
+    ValueError
+        ``tags`` is none of `TAGS`.
+    """
+    if tags not in TAGS:
+        raise ValueError(f"tags is {tags!r}, one of {', '.join(TAGS)} expected")
+    single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
+    options = check_options(dual_options(decoding, single_root, projective))
+    effort = THIRD_EFFORT if is_third_order(part_set(model.config.parts)) else 1
+    by_trees = decoding.sentences_by_trees
+    return Request(
+        tags=tags,
+        options=options,
+        search=check_search(SearchOptions(effort * decoding.search_limit, search=decoding.exact)),
+        price=crossing_price(decoding, model.meta, options),
+        threshold=decoding.threshold,
+        nbest=decoding.nbest,
+        full=decoding.full,
+        constraints=decoding.constraints,
+        confidence=decoding.confidence,
+        proofs=proofs,
+        encoder=True,
+        by_trees=model.meta.get("unpunctuated", False) if by_trees == "auto" else bool(by_trees),
+        max_words=decoding.max_words,
+        cut_words=decoding.cut_words,
+    )

@@ -1,0 +1,267 @@
+"""The stages of parsing: functions from a `Batch` to a `Batch` with more fields; `STAGES` is the program.
+
+Another parser is another list: a stage of your own in the place of one of these, before or after it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from operator import attrgetter, itemgetter
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nonproj.automata.compiled import is_third_order
+from nonproj.confidence.evidence import ConfidenceInput, Evidence, gather
+from nonproj.dual.decoding import decode_trusted
+from nonproj.dual.domain import with_scale
+from nonproj.dual.problem import PartsProblem
+from nonproj.dual.proofs import ScoreSource, digest_of_words, proof_of
+from nonproj.dual.search import SearchResult, with_known
+from nonproj.errors import ConfigError, DataError
+from nonproj.io.constraints import Constraints, read_constraints
+from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space, with_arcs
+from nonproj.parts.space import part_space
+from nonproj.pipeline.batch import B, Batch
+from nonproj.pipeline.parses import Parse
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.joined import join, join_words
+from nonproj.scoring.scorer import score_pairs
+from nonproj.scoring.vocabulary import UNKNOWN
+from nonproj.trees.constrained import constrained_marginals
+from nonproj.trees.marginals import marginals_trusted
+from nonproj.trees.pruning import prune_trusted
+from nonproj.types import ArcSpace, Float64s, Int64s
+
+FULL_WORDS, FULL_WORDS_THIRD = 160, 50
+"""Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
+third-order parts 5 n^4 / 12, at this length 3 million."""
+
+FULL_EFFORT = 100
+"""Factor on the search limit for decoding over all arcs."""
+
+Stage: TypeAlias = Callable[[Any], Any]
+"""A function from a batch to a batch: a stage of another parser may need fields of its own, in a subclass."""
+
+
+def tag(batch: Batch) -> Batch:
+    """Predict the tags, features and lemmas that are asked for, then what other components predict."""
+    loaded, request, sentences = batch.loaded, batch.request, list(batch.sentences)
+    if request.tags == "none":
+        return batch
+    if (analyzer := loaded.analyzer) is not None:
+        encoded = loaded.encoded_tags if request.encoder else None
+        sentences = analyzer.apply(sentences, request.tags == "all", encoded)
+    for component in loaded.components:
+        sentences = component.apply(sentences)
+    return replace(batch, sentences=sentences)
+
+
+def encode(batch: Batch) -> Batch:
+    """Turn strings into integers, and add the scores of the pretrained encoder, if there is one."""
+    tokens = list(map(batch.loaded.encoder.encode, batch.sentences))
+    if batch.request.encoder and (pretrained := batch.loaded.pretrained) is not None:
+        tokens = pretrained.add_to(tokens, [sentence.forms for sentence in batch.sentences])
+    return replace(batch, tokens=tokens, joined=join(tokens))
+
+
+def prune(batch: Batch) -> Batch:
+    """Score all arcs under the first-order model, and choose the candidate arcs by their marginals.
+
+    Raises
+    ------
+    DataError
+        The constraints are malformed, or no tree satisfies them.
+    """
+    loaded, request, joined = batch.loaded, batch.request, batch.joined
+    if joined.encoded is not None:
+        first_order = [encoded.first_order() for encoded in joined.encoded]
+    else:
+        weights, scale = loaded.tables["pruner"]
+        first_order = score_pairs(joined, hash_tokens(joined, loaded.pruner_table, len(weights)), weights, scale)
+    constraints: list[Constraints | None] = [None] * len(first_order)
+    if request.constraints != "none":
+        constraints = [read_constraints(sentence, request.constraints) for sentence in batch.sentences]
+    options, marginals, arcs = request.options, list[Float64s](), list[ArcSpace]()
+    limits = request.threshold, loaded.model.config.pruner.max_heads, options.single_root, options.projective
+    for sentence, scores, own in zip(batch.sentences, first_order, constraints, strict=True):
+        try:
+            if own is None:
+                p = marginals_trusted(scores, options.single_root, strict=False)[0]
+            else:
+                p = constrained_marginals(scores, own.allowed, options.single_root)[0]
+            candidates = prune_trusted(p, *limits)
+        except ValueError as error:
+            if own is None:
+                raise
+            raise DataError(sentence.path, sentence.line, f"no tree satisfies the constraints: {error}") from None
+        arcs.append(candidates)
+        marginals.append(p[candidates.head, candidates.modifier])
+    return replace(batch, first_order=first_order, constraints=constraints, arcs=arcs, marginals=marginals)
+
+
+def number(batch: Batch) -> Batch:
+    """Number all parts over the candidate arcs."""
+    spaces = list(map(part_space, batch.arcs, itertools.repeat(batch.loaded.scorer.types)))
+    n_parts = sum(map(itemgetter(-1), map(attrgetter("offsets"), spaces)))
+    check_count(n_parts, "parts of a batch", batch.joined.n_nodes)
+    return replace(batch, spaces=spaces)
+
+
+def score(batch: Batch) -> Batch:
+    """Score the parts; arcs with their best or their required labels."""
+    loaded, joined = batch.loaded, batch.joined
+    demanded = demanded_labels(batch) if any(batch.constraints) else {}
+    scores, known = loaded.scorer.score_batch(joined, batch.spaces, *loaded.tables["parser"], demanded)
+    return replace(batch, scores=scores, known=known)
+
+
+def decode(batch: Batch) -> Batch:
+    """Find the best trees over the candidate arcs."""
+    own = batch.request
+    further = map(itertools.repeat, (own.options, own.search, own.nbest, own.price, own.proofs))
+    return replace(batch, found=list(map(decode_trusted, batch.spaces, batch.scores, *further)))
+
+
+def widen(batch: Batch) -> Batch:
+    """Find the best trees over all arcs, if asked for; their certificates are about the model without pruning.
+
+    Sentences longer than `FULL_WORDS` or, third order, `FULL_WORDS_THIRD`, keep their trees over the candidate arcs.
+    """
+    if not batch.request.full:
+        return batch
+    limit = FULL_WORDS_THIRD if is_third_order(batch.loaded.scorer.types) else FULL_WORDS
+    arcs, found, pruned = list(batch.arcs), list(batch.found), list[SearchResult | None](batch.found)
+    for i, sentence in enumerate(batch.sentences):
+        if len(sentence) > limit:
+            pruned[i] = None
+        else:
+            arcs[i], found[i] = _over_all_arcs(batch.select([i]))
+    return replace(batch, arcs=arcs, found=found, pruned=pruned, known=None)
+
+
+def _over_all_arcs(batch: Batch) -> tuple[ArcSpace, SearchResult]:
+    """Return all arcs of a batch of one sentence, and the best trees over them."""
+    request, constraints, [narrow] = batch.request, batch.constraints[0], batch.found
+    arcs = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(len(batch.sentences[0]))
+    search = request.search._replace(work_per_word=FULL_EFFORT * request.search.work_per_word)
+    wide = decode(score(number(replace(batch, arcs=[arcs], request=replace(request, search=search)))))
+    [found] = wide.found
+    return arcs, with_known(found, narrow[0], with_scale(request.options, found.problem.instance.scores))
+
+
+def label(batch: Batch) -> Batch:
+    """Label the trees."""
+    labeler, joined, labels, margins = batch.loaded.labeler, batch.joined, list[list[Int64s]](), list[Float64s]()
+    demanded = demanded_labels(batch) if any(batch.constraints) else {}
+    trees = list(map(attrgetter("tree"), map(itemgetter(0), batch.found)))
+    for numbers, own_margins in labeler.label(joined, trees, batch.known, demanded):
+        labels.append([numbers])
+        margins.append(own_margins)
+    if batch.request.nbest > 1:
+        alone = replace(batch.request, nbest=1)
+        for i, found in enumerate(batch.found):
+            one = replace(batch.select([i]), request=alone)
+            for other in found[1:]:
+                labels[i] += label(replace(one, found=[SearchResult([other], found.problem, found.copies)])).labels[0]
+    return replace(batch, labels=labels, margins=margins)
+
+
+def estimate(batch: Batch) -> Batch:
+    """Estimate the probabilities that heads, labels and trees are correct, if asked for and the model can."""
+    if not batch.request.confidence or (classifier := batch.loaded.classifier) is None:
+        return batch
+    own = map(evidence, itertools.repeat(batch), range(len(batch.sentences)), itertools.repeat(classifier.limit))
+    return replace(batch, confidence=list(map(classifier.confidence, own)))
+
+
+def evidence(batch: Batch, i: int, limit: float) -> Evidence:
+    """Return the features of a labelled sentence for the confidence classifier; ``limit`` is as for `gather`."""
+    request, narrow = batch.request, batch.pruned[i] if batch.pruned else None
+    found, tree, marginals = narrow or batch.found[i], batch.found[i][0].tree, batch.marginals[i]
+    arcs = found.problem.instance.arcs
+    if narrow and np.count_nonzero(tree[arcs.modifier] == arcs.head) < len(tree) - 1:
+        # A tree found by decoding over all arcs: use the candidate arcs and its own.
+        arcs, alone = with_arcs(arcs, tree[1:], np.arange(1, len(tree))), replace(request, nbest=1, proofs=False)
+        one = replace(batch.select([i]), arcs=[arcs], constraints=[None], request=alone)
+        [found] = decode(score(number(one))).found
+        p = marginals_trusted(batch.first_order[i], request.options.single_root, strict=False)[0]
+        marginals = p[arcs.head, arcs.modifier]
+    case = ConfidenceInput(
+        batch.tokens[i],
+        found.problem,
+        found.copies,
+        marginals,
+        batch.found[i][0],
+        batch.labels[i][0],
+        batch.margins[i],
+        batch.sentences[i].tag_margins,
+        batch.sentences[i].boundary_margins,
+    )
+    return gather(case, batch.loaded.tag_column, request.options, limit)
+
+
+def prove(batch: Batch) -> Batch:
+    """Write the proofs of the trees, if asked for."""
+    if not batch.request.proofs:
+        return batch
+    return replace(batch, proofs=[_proof(batch, i) for i in range(len(batch.sentences))])
+
+
+def _proof(batch: Batch, i: int) -> dict[str, Any]:
+    """Return the proof of the best trees of a sentence, over the candidate arcs or over all that are allowed."""
+    request, sentence, found, model = batch.request, batch.sentences[i], batch.found[i], batch.loaded.model
+    full, problem = bool(batch.pruned and batch.pruned[i]), found.problem
+    outside = "forbidden" if full else "pruned" if request.constraints == "none" else "pruned or forbidden"
+    if not isinstance(problem, PartsProblem) or problem.own is None:
+        raise ConfigError("--proofs", f"there are none for the parts {', '.join(model.config.parts)}")
+    options = with_scale(request.options, problem.instance.scores)
+    given = {"tags": request.tags, "constraints": request.constraints, "threshold": request.threshold}
+    source = ScoreSource(f"{sentence.path}:{sentence.line}", digest_of_words(sentence.rows), model.sha256, given)
+    return proof_of(found, problem.parts, problem.own.scores, options, request.price, source, outside)
+
+
+def collect(batch: Batch) -> Batch:
+    """Put the parse of each sentence together."""
+    column, price = batch.loaded.tag_column, math.inf if batch.request.options.projective else batch.request.price
+    parses = list[Parse]()
+    for i, (found, arcs) in enumerate(zip(batch.found, batch.arcs, strict=True)):
+        narrow = batch.pruned[i] if batch.pruned else None
+        pruned, constraints, trees = narrow[0] if narrow else None, batch.constraints[i], list[Parse]()
+        for tree, numbers in zip(found, batch.labels[i], strict=True):
+            names: list[str] = batch.loaded.labels[numbers].tolist()
+            for word, name in constraints.labels.items() if constraints else ():
+                names[word - 1] = name
+            trees.append(Parse(tree, names, arcs, pruned, price=price))
+        unknown = () if column is None else batch.tokens[i].atoms[:, column] == UNKNOWN
+        parses.append(
+            trees[0]._replace(
+                unknown_tags=int(np.count_nonzero(unknown)),
+                others=tuple(trees[1:]) if batch.request.nbest > 1 else None,
+                confidence=batch.confidence[i] if batch.confidence else None,
+                proof=batch.proofs[i] if batch.proofs else None,
+            )
+        )
+    return replace(batch, parses=parses)
+
+
+def demanded_labels(batch: Batch) -> dict[int, int]:
+    """Return the numbers of the labels that nodes of the joined sentences must have, as far as the model knows them."""
+    numbers = {name: i for i, name in enumerate(batch.loaded.model.labels)}
+    labels = [own.labels if own else {} for own in batch.constraints]
+    known = [{word: numbers[name] for word, name in own.items() if name in numbers} for own in labels]
+    return join_words(known, batch.joined)
+
+
+STAGES: tuple[Stage, ...] = (tag, encode, prune, number, score, decode, widen, label, estimate, prove, collect)
+"""The stages of the parser, in their order."""
+
+
+def run_stages(batch: B, stages: Iterable[Stage]) -> B:
+    """Return a batch after some stages."""
+    for stage in stages:
+        batch = stage(batch)
+    return batch
