@@ -173,7 +173,7 @@ def _uas(gold: Path, parsed: Path) -> float:
 def measure_arborescence(run: Run, subject: Subject, parser: Parser, size: Size) -> None:
     """Time the arborescence alone on the first-order scores of the file, in alternation with the yardstick."""
     batches = limits.batches_of(parser, subject.test, 10**9)
-    matrices = [matrix for batch in batches for matrix in batch.first]
+    matrices = [matrix for batch in batches for matrix in batch.first_order]
     words = sum(len(matrix) - 1 for matrix in matrices)
     module = yardsticks.load("ufal.chu_liu_edmonds", say)
     times = interleave(yardsticks.arborescence_runs(module, matrices), size.repeats)
