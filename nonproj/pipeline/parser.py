@@ -113,13 +113,7 @@ class Parser:
         [(_, parse)] = self.with_request(tags="none").parse_all([sentence])
         return parse
 
-    def parse_all(
-        self,
-        sentences: Iterable[Any],
-        batch_size: int = BATCH,
-        until: Stage | None = None,
-        results: Callable[[Batch], Iterable[Any]] = attrgetter("parses"),
-    ) -> Iterator[tuple[Any, Any]]:
+    def parse_all(self, sentences: Iterable[Any], batch_size: int = BATCH) -> Iterator[tuple[Any, Any]]:
         """Tag and parse a stream of sentences in constant memory.
 
         Parameters
@@ -127,27 +121,22 @@ class Parser:
         sentences : iterable of Sentence
         batch_size : int
             Number of sentences read from the stream at a time; with 1, each is parsed before the next is read.
-        until : Stage, optional
-            The last stage; by default the last of all.
-        results : callable
-            Returns a result for each sentence of a batch that has passed this stage; by default its `Parse`.
 
         Yields
         ------
         Sentence
             The sentence, with the tags used for parsing.
         Parse
-            Or another result.
 
         Raises
         ------
         DataError
             A sentence cannot be parsed; those before it have been yielded.
         """
-        for sentence, result in self.try_all(sentences, batch_size, until, results):
-            if isinstance(result, DataError):
-                raise result
-            yield sentence, result
+        for sentence, parse in self.try_all(sentences, batch_size):
+            if isinstance(parse, DataError):
+                raise parse
+            yield sentence, parse
 
     def try_all(
         self,
@@ -156,9 +145,18 @@ class Parser:
         until: Stage | None = None,
         results: Callable[[Batch], Iterable[Any]] = attrgetter("parses"),
     ) -> Iterator[tuple[Any, Any]]:
-        """Yield sentences as `parse_all` does, with an error in the place of the result of each that cannot be parsed.
+        """Yield sentences and parses as `parse_all`, with an error in the place of a parse if there is none.
 
-        ``units`` may hold other things than sentences, which are yielded in their places with None.
+        Parameters
+        ----------
+        units : iterable
+            Sentences, and what else stands between them, which is yielded in its place with None.
+        batch_size : int
+            As for `parse_all`.
+        until : Stage, optional
+            The last stage; by default the last of all.
+        results : callable
+            Returns a result for each sentence of a batch that has passed this stage; by default its `Parse`.
         """
         most = self.request.max_words
         for group in batches(units, batch_size, PAIRS):

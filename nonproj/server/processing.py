@@ -208,7 +208,9 @@ def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[
     nlp, certificates = _parser(reference), []
     sentences = _read(nlp, task)
     if task.tag and not task.parse:
-        tagged = nlp.parser.parse_all(sentences, until=tag, results=attrgetter("sentences"))
+        tagged = list(nlp.parser.try_all(sentences, until=tag, results=attrgetter("sentences")))
+        for error in (result for _, result in tagged if isinstance(result, DataError)):
+            raise error
         sentences = [sentence for sentence, _ in tagged]
     if task.parse:
         parses = list(nlp.parser.parse_all(sentences))

@@ -7,6 +7,7 @@ import json
 import naive_trees
 import numpy as np
 import pytest
+from staged import scored
 from toy import treebank
 
 import nonproj.pipeline.parser
@@ -46,8 +47,8 @@ def test_the_best_tree_over_all_arcs_is_found(model, options):
     for sentence in [s for s in read(treebank(40, seed=1)) if len(s) <= 5]:
         before, after = plain.parse(sentence), full.parse(sentence)
         arcs = full_arc_space(len(sentence))
-        parts, scores = full.score(full.encode(sentence), arcs)
-        trees = naive_trees.all_trees(len(sentence), full.options.single_root)
+        parts, scores = scored(full, sentence, arcs)
+        trees = naive_trees.all_trees(len(sentence), full.request.options.single_root)
         if "projective" in options:
             trees = [tree for tree in trees if naive_trees.is_projective(tree)]
         best = max(map(naive_trees.tree_scorer(parts, scores), trees))

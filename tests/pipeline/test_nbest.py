@@ -105,13 +105,12 @@ def test_the_k_best_trees_over_all_arcs(path):
         few, all_arcs = narrow.parse(sentence), full.parse(sentence)
         trees = [all_arcs.decoded, *(each.decoded for each in all_arcs.others)]
         before = [few.decoded, *(each.decoded for each in few.others)]
-        tokens = full.encode(sentence)
-        parts, scores = full.score(tokens, full_arc_space(len(sentence)))
+        parts, scores = scored(full, sentence, full_arc_space(len(sentence)))
         for tree in trees:
             assert tree.certified and tree.score == pytest.approx(tree_score(parts, scores, tree.tree), abs=1e-6)
         assert all(each.pruned is not None for each in (all_arcs, *all_arcs.others))
         assert all(tree.score >= like.score - 1e-6 for tree, like in zip(trees, before, strict=False))
-        expected = k_best(parts, scores, 4, full.options)
+        expected = k_best(parts, scores, 4, full.request.options)
         assert [tree.score for tree in trees] == pytest.approx([tree.score for tree in expected])
 
 

@@ -397,7 +397,7 @@ def test_arcs_score_with_the_network_and_trees_stay_certified(model):
         differences += np.count_nonzero(added)
         batch, words = join([tokens]), np.arange(1, len(sentence) + 1, dtype=np.int32)
         labels = network.label_scores(layer, sentence.heads, words)
-        found, other = (each.labeler.scores(batch, sentence.tree) for each in (parser, plain))
+        found, other = (each.loaded.labeler.scores(batch, sentence.tree) for each in (parser, plain))
         np.testing.assert_allclose(found, other + labels, atol=1e-9)
         assert np.ptp(labels, axis=1).all()
         assert parser.parse(sentence).decoded.certified

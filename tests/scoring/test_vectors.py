@@ -201,11 +201,12 @@ def test_models_with_vectors_need_no_file(trained, tmp_path, capsys):
         f"| word vectors | `a.vec`, {len(path.read_text().splitlines()) - 1} words; the terms"
         in capsys.readouterr().out
     )
-    loaded = Parser(Model.load(saved), tags="all")
+    reread = Parser(Model.load(saved), tags="all")
     heads = [
-        [parser.parse(s).decoded.heads.tolist() for s in given[:5]] for parser in (loaded, Parser(model, tags="all"))
+        [parser.parse(s).decoded.heads.tolist() for s in given[:5]] for parser in (reread, Parser(model, tags="all"))
     ]
     assert heads[0] == heads[1]
+    loaded = reread.loaded
     network, words = loaded.analyzer.tagger.network, loaded.model.vocabularies[VECTOR]
     assert network.words.words == words and words[-2:] == ["qqxqz", "other"]
     forms = ["qqxqz", "QQXQZ", "unknown"]
