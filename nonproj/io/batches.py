@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nonproj.errors import DataError
+from nonproj.errors import Advice, DataError
 from nonproj.types import Sentence
 
 _T = TypeVar("_T")
@@ -73,5 +73,5 @@ def groups(sentences: Sequence[Sentence], pairs: int) -> list[slice]:
 def check_length(sentence: Sentence, max_words: int) -> None:
     """Raise `DataError` if a sentence has too many words: time and memory grow with their square at least."""
     if len(sentence) > max_words:
-        text = f"a sentence of {len(sentence)} words; decoding.max_words is {max_words}: split it, or raise the limit"
-        raise DataError(sentence.path, sentence.line, text)
+        advice = Advice("decoding.max_words", f"decoding.max_words is {max_words}: split it, or raise the limit")
+        raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words; ", advice)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.errors import DataError
+from nonproj.errors import Advice, DataError
 from nonproj.io.layouts import ColumnLayout
 from nonproj.types import Sentence
 
@@ -75,7 +76,7 @@ def checked(
                     continue
                 row = checked_row
         except ValueError as error:
-            raise DataError(name, first + index, str(error)) from None
+            raise DataError(name, first + index, *error.args) from None
         rows.append(row)
         word_lines.append(index)
         expected = str(len(rows) + 1)
@@ -114,7 +115,7 @@ class _OtherLines:
         while len(row) > 10 and not row[-1].strip(BLANKS):  # tabs at the end of the line
             row.pop()
         if len(row) != 10:
-            raise ValueError(f"{len(row)} column{'s' if len(row) > 1 else ''}, 10 expected{_hint(row)}")
+            raise ValueError(f"{len(row)} column{'s' if len(row) > 1 else ''}, 10 expected", *_hint(row))
         if self._is_range(name, words, line) or self._is_empty_node(name, words):
             return None
         if name != expected:
@@ -145,14 +146,15 @@ class _OtherLines:
         return True
 
 
-def _hint(row: list[str]) -> str:
-    """Return a hint on a line without ten columns."""
+def _hint(row: list[str]) -> Iterator[Advice]:
+    """Yield a hint on a line without ten columns, if there is one."""
     fields = row[0].split() if len(row) == 1 else []
     if len(fields) > 1 and fields[0].replace("-", "").replace(".", "").isdigit():
-        return "; columns are separated by tabs, not by spaces"
-    if len(row) > 10:
-        return "; CoNLL-U Plus begins with # global.columns = ID FORM ..."
-    return "; plain text is parsed by 'nonproj parse --text'" if fields else ""
+        yield Advice("", "; columns are separated by tabs, not by spaces")
+    elif len(row) > 10:
+        yield Advice("", "; CoNLL-U Plus begins with # global.columns = ID FORM ...")
+    elif fields:
+        yield Advice("--text", "; plain text is parsed by 'nonproj parse --text'")
 
 
 def _gold_heads(
