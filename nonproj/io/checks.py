@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nonproj.errors import Advice, DataError
+from nonproj.io.columns import FORM, HEAD, ID
 from nonproj.io.layouts import ColumnLayout
 from nonproj.types import Sentence
 
@@ -21,7 +22,6 @@ BLANKS = " \t\r\n"
 LINE_COST = 64
 """Memory in bytes taken by a line besides its characters."""
 
-_ID, _FORM, _HEAD = 0, 1, 6
 _NUMBER = {str(number): number for number in range(1024)} | {"_": -1}  # a look-up is three times as fast as int()
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]*)\.([1-9][0-9]{0,8})")
@@ -70,7 +70,7 @@ def checked(
             row = lines[-1].rstrip("\r\n").split("\t")
             if layout is not None:
                 del row[10:]
-            if len(row) != 10 or row[_ID] != expected or not row[_FORM]:
+            if len(row) != 10 or row[ID] != expected or not row[FORM]:
                 checked_row = other.check(row, len(rows), first + index)
                 if checked_row is None:
                     continue
@@ -105,7 +105,7 @@ class _OtherLines:
             if line > 1:
                 raise ValueError("a byte order mark inside the file; remove it")
             row = [row[0].removeprefix(BOM), *row[1:]]
-        name, expected = row[_ID], str(words + 1)
+        name, expected = row[ID], str(words + 1)
         if not name.strip(BLANKS) and not any(cell.strip(BLANKS) for cell in row):
             return None
         if name.startswith("#"):
@@ -121,7 +121,7 @@ class _OtherLines:
         if name != expected:
             hint = "; is the blank line before it missing?" if name == "1" else ""
             raise ValueError(f"ID is {name!r}, {expected} expected{hint}")
-        if not row[_FORM]:
+        if not row[FORM]:
             raise ValueError("FORM is empty; a word or _ expected")
         return row
 
@@ -163,11 +163,10 @@ def _gold_heads(
     """Return the column HEAD as int32[N], checked to be a tree; None where it is absent."""
     n = len(rows)
     heads = [-1]
-    heads += [_NUMBER.get(row[_HEAD], n + 1) for row in rows]
+    heads += [_NUMBER.get(row[HEAD], n + 1) for row in rows]
     if max(heads) > n or (require_heads and min(heads[1:]) < 0):
         heads = [-1] + [
-            _head(row[_HEAD], n, name, first + index, require_heads)
-            for row, index in zip(rows, word_lines, strict=True)
+            _head(row[HEAD], n, name, first + index, require_heads) for row, index in zip(rows, word_lines, strict=True)
         ]
     if min(heads[1:]) < 0:
         return None
@@ -192,15 +191,17 @@ def _head(text: str, n: int, name: str, line: int, require_heads: bool) -> int:
     return head
 
 
-def cycle_of(heads: list[int]) -> list[int]:
-    """Return the words of a cycle, each followed by its head, starting from the lowest; empty for a tree.
+def cycle_of(heads: Sequence[int]) -> list[int]:
+    """Return the words of a cycle, each followed by its head, starting from the lowest; empty if there is none.
+
+    ``heads`` are those of all nodes, -1 for the root and for words without a head.
 
     Examples
     --------
-    >>> cycle_of([-1, 0, 3, 2])
-    [2, 3]
+    >>> cycle_of([-1, 0, 3, 2]), cycle_of([-1, 2, -1])
+    ([2, 3], [])
     """
-    seen_from = [0] * len(heads)
+    seen_from = [0] * len(heads) + [-1]  # the last entry stands for no head
     seen_from[0] = -1
     for start in range(1, len(heads)):
         node = start

@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.batches import batches, groups
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig

@@ -12,7 +12,7 @@ import numpy as np
 
 from nonproj.errors import SizeError
 from nonproj.io.batches import batches
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.pipeline.parses import Parse
