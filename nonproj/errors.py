@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
+
+
+class Advice(NamedTuple):
+    """The end of a message, which says what to do in words of the command line, and the option that it is about."""
+
+    option: str
+    text: str
 
 
 class NonprojError(Exception):
     """Base class of all errors caused by input, options or the environment rather than a bug.
 
-    The arguments are the place, if any, and the message.
+    The arguments are the place, if any, the message, and advice with which the message ends, if any.
     """
+
+    def __init__(self, *args: object):
+        self.advice = args[-1] if args and isinstance(args[-1], Advice) else None
+        super().__init__(*((*args[:-2], f"{args[-2]}{self.advice.text}") if self.advice else args))
+
+    def advised(self, texts: Mapping[str, str]) -> str:
+        """Return the message with other texts of advice, by option, for those who do not use the command line.
+
+        Examples
+        --------
+        >>> error = NonprojError("the file is large; ", Advice("--max", "raise --max"))
+        >>> print(error, error.advised({"--max": "split it"}), sep=", ")
+        the file is large; raise --max, the file is large; split it
+        """
+        if self.advice is None or self.advice.option not in texts:
+            return str(self)
+        return str(self).removesuffix(self.advice.text) + texts[self.advice.option]
 
     def __str__(self) -> str:
         return one_line(":".join(map(str, self.args[:-1])) + ": " * (len(self.args) > 1) + str(self.args[-1]))
@@ -51,6 +76,8 @@ class DataError(NonprojError):
         The file, as the user named it (``<stdin>`` for standard input), and the line number, counted from 1.
     message : str
         What is wrong, and what was expected.
+    advice : Advice, optional
+        The end of the message.
 
     Examples
     --------
@@ -58,9 +85,9 @@ class DataError(NonprojError):
     a.conll:7: 9 columns, 10 expected
     """
 
-    def __init__(self, path: str, line: int, message: str):
-        super().__init__(path, line, message)
-        self.path, self.line, self.message = str(path), int(line), message
+    def __init__(self, path: str, line: int, message: str, advice: Advice | None = None):
+        super().__init__(path, line, message, *filter(None, [advice]))
+        self.path, self.line, self.message = str(path), int(line), str(self.args[-1])
 
 
 class SentenceMemoryError(DataError, MemoryError):

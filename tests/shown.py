@@ -8,7 +8,7 @@ from pathlib import Path
 from toy import read, treebank
 
 from nonproj.cli.main import main
-from nonproj.evaluation.scores import nonprojective
+from nonproj.trees.crossing import nonprojective
 
 
 def parsed(count: int, seed: int = 0, errors: float = 0.15, confidence: bool = True) -> str:

@@ -14,6 +14,5 @@
 - `training_progress`: the time left while a model is trained, and the log beside it
 - `provenance`: the record of files and software in a model; `treebanks`: name, licence and language of a treebank
 - `warmup`: calls every kernel once, so that compilation happens at set-up
-- `lazy_import`: defers an import until it is needed
 - `common`: shared by the commands: loading a model, decoding options, workers, progress
 """

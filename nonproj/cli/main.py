@@ -6,6 +6,7 @@ This module imports nothing heavy, so ``nonproj --help`` and errors in options a
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import gc
 import importlib
@@ -19,7 +20,6 @@ from collections.abc import Callable, Iterable
 from nonproj.cli import plugins
 from nonproj.cli.arguments import EXIT_ERROR, Arguments, add_decoding, add_parsing, add_tested_tagging, with_values
 from nonproj.cli.command_arguments import add_distil, add_package, add_parse, add_show, add_train
-from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.model_names import are_inputs, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.cli.targets import is_file_name
@@ -331,9 +331,9 @@ def _run(words: list[str], last: bool) -> int:
     options = locate_models(options)
     patient = plugin.patient if plugin else options.command in ("train", "distil")
     with Signals(patient, last):
-        if last:
-            import_blas_when_needed()
         command = importlib.import_module(plugin.module if plugin else f"nonproj.cli.{options.command}")
+        if last and "numba" in sys.modules:
+            _look_for_no_blas()
         code: int = command.run(options)
         return code
 
@@ -355,3 +355,16 @@ def _open_standard_streams() -> None:
 def _discard_output() -> None:
     """Discard the output that the interpreter flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _look_for_no_blas() -> None:
+    """Import the module of numba that looks for BLAS, without BLAS, whose import takes a seventh of a short run.
+
+    No kernel uses BLAS; functions of linear algebra that others compile look for it again.
+    """
+    name = "scipy.linalg.cython_blas"
+    if name not in sys.modules:
+        sys.modules[name] = None  # type: ignore[assignment]  # so that its import fails
+        with contextlib.suppress(ImportError):
+            importlib.import_module("numba.np.arraymath")
+        del sys.modules[name]

@@ -21,7 +21,7 @@ from nonproj.components.parser import ParserComponent
 from nonproj.components.tagger import TaggerComponent, pack_tags, unpack_tags
 from nonproj.components.vocabulary import as_numbers
 from nonproj.evaluation.card import record
-from nonproj.io.conll import DEPREL, FEATS, UPOS
+from nonproj.io.columns import DEPREL, FEATS, HEAD, UPOS
 from nonproj.io.copies import with_rows
 from nonproj.learning.conventions import with_conventions
 from nonproj.learning.together import Together
@@ -36,7 +36,6 @@ RELATED_TAGS = "related_tags"
 TAGS_TOGETHER, HEADS_TOGETHER, LABELS_TOGETHER = "tags_together", "heads_together", "labels_together"
 """The names, in the training history, of what related treebanks are worth for tags, for heads and for labels."""
 
-_HEAD = 6
 
 log = logging.getLogger("nonproj")
 
@@ -126,5 +125,5 @@ def as_learnt(data: TrainingData, related: Sequence[Sentence], context: FitConte
 
 def without_heads(sentence: Sentence) -> Sentence:
     """Return a sentence of which no head is given."""
-    rows = [[*row[:_HEAD], "_", *row[_HEAD + 1 :]] for row in sentence.rows]
+    rows = [[*row[:HEAD], "_", *row[HEAD + 1 :]] for row in sentence.rows]
     return dataclasses.replace(with_rows(sentence, rows), tree=np.full(len(sentence) + 1, -1, np.int32))

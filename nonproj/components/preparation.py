@@ -16,11 +16,9 @@ from nonproj.components.continuing import KEPT, check_continued, history_of, num
 from nonproj.components.encoder import encoder_folder
 from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError, DataError, one_line
-from nonproj.evaluation.scores import is_punctuation, nonprojective
-from nonproj.io.columns import MISTAKES
-from nonproj.io.conll import DEPREL, FEATS, UPOS, XPOS
+from nonproj.evaluation.scores import is_punctuation
+from nonproj.io.columns import DEPREL, FEATS, MISTAKES, UPOS, XPOS
 from nonproj.io.masking import HINT, MASK, MOSTLY, NOTABLE, masked_share
-from nonproj.io.partial import count_crossing
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
 from nonproj.learning.conventions import with_known_labels
 from nonproj.learning.label_numbers import label_set
@@ -34,6 +32,7 @@ from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
 from nonproj.scoring.vocabulary import FEAT, TokenEncoder, prefer_coarse
+from nonproj.trees.crossing import count_nonprojective
 from nonproj.types import Sentence
 
 LEARNING = 13
@@ -269,8 +268,7 @@ def projectivity(sentences: Sequence[Sentence]) -> tuple[float, bool]:
     """
     given, counts = 0, []
     for tree in trees_of(sentences):
-        whole = bool((tree[1:] >= 0).all())
-        counts.append(int(nonprojective(tree[1:]).sum()) if whole else count_crossing([tree]))
+        counts.append(count_nonprojective(tree))
         given += int(np.count_nonzero(tree >= 0))
     share, crossing = sum(counts) / given, sum(count > 0 for count in counts)
     few = sum(counts) < FEWEST_CROSSING or crossing < FEWEST_SENTENCES

@@ -23,8 +23,7 @@ import numpy as np
 from nonproj.components.base import Component, FitContext, jackknife
 from nonproj.components.preparation import WRITTEN
 from nonproj.errors import ModelError
-from nonproj.io.columns import filled_columns
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS, filled_columns
 from nonproj.io.copies import with_rows
 from nonproj.io.partial import is_partial
 from nonproj.learning.together import Together, compare

@@ -87,7 +87,7 @@ class SearchOptions(NamedTuple):
     search: bool = True
 
 
-FULL_WORDS = 50
+FULL_WORK_WORDS = 50
 """Words of a sentence that have the whole work for a word; later ones have half."""
 
 MAX_WORK = 10**14

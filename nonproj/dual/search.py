@@ -30,7 +30,7 @@ from dataclasses import replace
 import numpy as np
 
 from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Certificate, Effort, Node, RankedTree
-from nonproj.dual.options import FULL_WORDS, UNLIMITED, DualOptions, SearchOptions
+from nonproj.dual.options import FULL_WORK_WORDS, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
 from nonproj.trees.checks import check_status
@@ -107,7 +107,7 @@ def search(
         If there is no tree.
     """
     words = problem.n_nodes - 1
-    budget = k * limits.work_per_word * (words + min(words, FULL_WORDS)) // 2 or UNLIMITED
+    budget = k * limits.work_per_word * (words + min(words, FULL_WORK_WORDS)) // 2 or UNLIMITED
     first = problem.whole(options, budget, trace)
     outcome, price = first.descent.outcome, 0.0 if options.projective else price
     if outcome < 0:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nonproj.errors import one_line
 from nonproj.evaluation.card import record
-from nonproj.io.conll import UPOS, XPOS
+from nonproj.io.columns import UPOS, XPOS
 from nonproj.model.model import Model
 from nonproj.types import Sentence
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.io.copies import as_conllu
 from nonproj.io.objects import from_conllu, to_conllu
 from nonproj.pipeline.parses import Parse
+from nonproj.trees.crossing import nonprojective
 from nonproj.types import Sentence
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from nonproj.errors import ModelError, one_line
 from nonproj.evaluation.card import record
 from nonproj.evaluation.scores import is_punctuation
 from nonproj.evaluation.suitability import FitCheck
-from nonproj.io.conll import COLUMNS, FEATS, LEMMA
+from nonproj.io.columns import FEATS, LEMMA
+from nonproj.io.conll import COLUMNS
 from nonproj.model.installed import announced_default, located
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser

@@ -6,12 +6,16 @@ Whoever unpacks an archive into a folder has not looked at each name in it, and 
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import logging
 import os
 import stat
 from pathlib import Path
 
-from nonproj.errors import FileError
+from nonproj.errors import FileError, one_line
 from nonproj.io.files import unwritable
+from nonproj.io.temporary import reason
 
 
 def check_no_links(path: str | Path, folder: str | Path) -> None:
@@ -56,7 +60,37 @@ def open_beside(path: str | Path, flags: int, mode: int = 0o666) -> int:
     return descriptor
 
 
-def open_private(path: str | Path) -> int:
+def open_locked(path: str | Path) -> int:
+    """Open and lock a file that keeps the state of a job; it must belong to the user and be writable by nobody else.
+
+    Raises
+    ------
+    BlockingIOError
+        Another process has locked it.
+    FileError
+    """
+    while True:
+        descriptor = _open_private(path)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise
+        except OSError as error:  # some file systems have no locks
+            logging.getLogger("nonproj").warning("%s cannot be locked: %s", one_line(str(path)), reason(error))
+        if is_at(path, descriptor):  # otherwise the other process has removed it
+            return descriptor
+        os.close(descriptor)
+
+
+def is_at(path: str | Path, descriptor: int) -> bool:
+    """Return whether an open file still has this name."""
+    with contextlib.suppress(OSError):
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    return False
+
+
+def _open_private(path: str | Path) -> int:
     """Open a file that keeps the state of a job; it must belong to the user and be writable by nobody else."""
     try:
         descriptor = open_beside(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.errors import DataError
+from nonproj.errors import Advice, DataError
+from nonproj.io.columns import FORM, HEAD, ID
 from nonproj.io.layouts import ColumnLayout
 from nonproj.types import Sentence
 
@@ -20,7 +22,6 @@ BLANKS = " \t\r\n"
 LINE_COST = 64
 """Memory in bytes taken by a line besides its characters."""
 
-_ID, _FORM, _HEAD = 0, 1, 6
 _NUMBER = {str(number): number for number in range(1024)} | {"_": -1}  # a look-up is three times as fast as int()
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]*)\.([1-9][0-9]{0,8})")
@@ -69,13 +70,13 @@ def checked(
             row = lines[-1].rstrip("\r\n").split("\t")
             if layout is not None:
                 del row[10:]
-            if len(row) != 10 or row[_ID] != expected or not row[_FORM]:
+            if len(row) != 10 or row[ID] != expected or not row[FORM]:
                 checked_row = other.check(row, len(rows), first + index)
                 if checked_row is None:
                     continue
                 row = checked_row
         except ValueError as error:
-            raise DataError(name, first + index, str(error)) from None
+            raise DataError(name, first + index, *error.args) from None
         rows.append(row)
         word_lines.append(index)
         expected = str(len(rows) + 1)
@@ -104,7 +105,7 @@ class _OtherLines:
             if line > 1:
                 raise ValueError("a byte order mark inside the file; remove it")
             row = [row[0].removeprefix(BOM), *row[1:]]
-        name, expected = row[_ID], str(words + 1)
+        name, expected = row[ID], str(words + 1)
         if not name.strip(BLANKS) and not any(cell.strip(BLANKS) for cell in row):
             return None
         if name.startswith("#"):
@@ -114,13 +115,13 @@ class _OtherLines:
         while len(row) > 10 and not row[-1].strip(BLANKS):  # tabs at the end of the line
             row.pop()
         if len(row) != 10:
-            raise ValueError(f"{len(row)} column{'s' if len(row) > 1 else ''}, 10 expected{_hint(row)}")
+            raise ValueError(f"{len(row)} column{'s' if len(row) > 1 else ''}, 10 expected", *_hint(row))
         if self._is_range(name, words, line) or self._is_empty_node(name, words):
             return None
         if name != expected:
             hint = "; is the blank line before it missing?" if name == "1" else ""
             raise ValueError(f"ID is {name!r}, {expected} expected{hint}")
-        if not row[_FORM]:
+        if not row[FORM]:
             raise ValueError("FORM is empty; a word or _ expected")
         return row
 
@@ -145,14 +146,15 @@ class _OtherLines:
         return True
 
 
-def _hint(row: list[str]) -> str:
-    """Return a hint on a line without ten columns."""
+def _hint(row: list[str]) -> Iterator[Advice]:
+    """Yield a hint on a line without ten columns, if there is one."""
     fields = row[0].split() if len(row) == 1 else []
     if len(fields) > 1 and fields[0].replace("-", "").replace(".", "").isdigit():
-        return "; columns are separated by tabs, not by spaces"
-    if len(row) > 10:
-        return "; CoNLL-U Plus begins with # global.columns = ID FORM ..."
-    return "; plain text is parsed by 'nonproj parse --text'" if fields else ""
+        yield Advice("", "; columns are separated by tabs, not by spaces")
+    elif len(row) > 10:
+        yield Advice("", "; CoNLL-U Plus begins with # global.columns = ID FORM ...")
+    elif fields:
+        yield Advice("--text", "; plain text is parsed by 'nonproj parse --text'")
 
 
 def _gold_heads(
@@ -161,11 +163,10 @@ def _gold_heads(
     """Return the column HEAD as int32[N], checked to be a tree; None where it is absent."""
     n = len(rows)
     heads = [-1]
-    heads += [_NUMBER.get(row[_HEAD], n + 1) for row in rows]
+    heads += [_NUMBER.get(row[HEAD], n + 1) for row in rows]
     if max(heads) > n or (require_heads and min(heads[1:]) < 0):
         heads = [-1] + [
-            _head(row[_HEAD], n, name, first + index, require_heads)
-            for row, index in zip(rows, word_lines, strict=True)
+            _head(row[HEAD], n, name, first + index, require_heads) for row, index in zip(rows, word_lines, strict=True)
         ]
     if min(heads[1:]) < 0:
         return None
@@ -190,15 +191,17 @@ def _head(text: str, n: int, name: str, line: int, require_heads: bool) -> int:
     return head
 
 
-def cycle_of(heads: list[int]) -> list[int]:
-    """Return the words of a cycle, each followed by its head, starting from the lowest; empty for a tree.
+def cycle_of(heads: Sequence[int]) -> list[int]:
+    """Return the words of a cycle, each followed by its head, starting from the lowest; empty if there is none.
+
+    ``heads`` are those of all nodes, -1 for the root and for words without a head.
 
     Examples
     --------
-    >>> cycle_of([-1, 0, 3, 2])
-    [2, 3]
+    >>> cycle_of([-1, 0, 3, 2]), cycle_of([-1, 2, -1])
+    ([2, 3], [])
     """
-    seen_from = [0] * len(heads)
+    seen_from = [0] * len(heads) + [-1]  # the last entry stands for no head
     seen_from[0] = -1
     for start in range(1, len(heads)):
         node = start

@@ -1,12 +1,14 @@
-"""The columns that a treebank fills, and the share below which a property of its sentences is taken for a mistake."""
+"""The columns of a treebank, those that it fills, and the share below which a property of it is taken for a mistake."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
-from nonproj.io.conll import FEATS, LEMMA
 from nonproj.types import Sentence
+
+ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
+"""The columns; CoNLL-X calls UPOS, XPOS, DEPS and MISC otherwise: CPOSTAG, POSTAG, PHEAD and PDEPREL."""
 
 MISTAKES = 0.002
 """What a smaller share of the words or sentences has, such as a lemma, is no property of the treebank."""

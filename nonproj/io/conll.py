@@ -25,6 +25,7 @@ import numpy as np
 from nonproj.errors import DataError
 from nonproj.io.broken import MalformedUnit, read_units
 from nonproj.io.checks import BOM, DEFAULT_RULES, ReadingRules
+from nonproj.io.columns import DEPREL, DEPS, HEAD
 from nonproj.io.files import OpenedInput, Source, open_input, open_output
 from nonproj.io.layouts import restored
 from nonproj.types import Sentence
@@ -33,19 +34,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
-"""The names of the columns in CoNLL-X; CoNLL-U calls 3, 4, 8 and 9 UPOS, XPOS, DEPS and MISC."""
-
-LEMMA, UPOS, XPOS, FEATS = 2, 3, 4, 5
-"""The columns of tags; in CoNLL-X the third and fourth are called CPOSTAG and POSTAG."""
-
-DEPREL = 7
-"""The column of labels."""
-
-_HEAD, _DEPS, _MISC = 6, 8, 9
+"""The names of the columns in CoNLL-X."""
 
 _EMPTY_NODE = re.compile(r"\ufeff?[0-9]+\.")
 
-KEEP, DROP = DEPS = ("keep", "drop")
+KEEP, DROP = "keep", "drop"
 """Treatment of enhanced dependencies: see `replace`."""
 
 
@@ -191,11 +184,11 @@ def replace(
         warnings.warn(f"{message}; nonproj.write(..., deps='keep') keeps them", stacklevel=2)
     for index, head, label in zip(word_lines, texts, names, strict=True):
         columns = lines[index].split("\t", 9)
-        columns[_HEAD] = head
+        columns[HEAD] = head
         if label is not None:
             columns[DEPREL] = label
-        if drop and ":" in columns[_DEPS]:  # without a colon: PHEAD of CoNLL-X
-            columns[_DEPS] = "_"
+        if drop and ":" in columns[DEPS]:  # without a colon: PHEAD of CoNLL-X
+            columns[DEPS] = "_"
         lines[index] = "\t".join(columns)
     if drop:
         lines = [line for line in lines if not _is_empty_node(line)]
@@ -214,7 +207,7 @@ def count_enhanced(sentence: Sentence) -> tuple[int, int]:
     >>> count_enhanced(next(read(io.StringIO("".join(lines)))))
     (1, 1)
     """
-    return sum(":" in row[_DEPS] for row in sentence.rows), sum(map(_is_empty_node, sentence.lines))
+    return sum(":" in row[DEPS] for row in sentence.rows), sum(map(_is_empty_node, sentence.lines))
 
 
 def _is_empty_node(line: str) -> bool:
@@ -224,7 +217,7 @@ def _is_empty_node(line: str) -> bool:
 def has_tree(sentence: Sentence, heads: Iterable[int], labels: Iterable[str | None]) -> bool:
     """Return whether a tree is the one in the columns of a sentence; parameters as for `replace`."""
     return all(
-        row[_HEAD] == (str(head) if head >= 0 else "_") and label in (None, row[DEPREL])
+        row[HEAD] == (str(head) if head >= 0 else "_") and label in (None, row[DEPREL])
         for row, head, label in zip(sentence.rows, heads, labels, strict=True)
     )
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
+from nonproj.io.columns import DEPREL, HEAD, MISC
 from nonproj.types import Sentence
-
-_HEAD, _DEPREL, _MISC = 6, 7, 9
 
 SOURCES = ("none", "misc", "head")
 """Sources of constraints: none, MISC, or HEAD and DEPREL, which are constraints unless they are ``_``."""
@@ -87,8 +86,8 @@ def read_constraints(sentence: Sentence, source: str) -> Constraints | None:
 def _given(row: list[str], source: str) -> list[tuple[str, str]]:
     """Return the constraints on a word: their names and values."""
     if source == "head":
-        return [(name, row[column]) for name, column in (("Head", _HEAD), ("Deprel", _DEPREL)) if row[column] != "_"]
-    pairs = [item.partition("=")[::2] for item in row[_MISC].split("|")]
+        return [(name, row[column]) for name, column in (("Head", HEAD), ("Deprel", DEPREL)) if row[column] != "_"]
+    pairs = [item.partition("=")[::2] for item in row[MISC].split("|")]
     return [(name, value) for name, value in pairs if name in ("Head", "NotHead", "Deprel")]
 
 

@@ -6,10 +6,9 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
+from nonproj.io.columns import MISC
 from nonproj.io.layouts import ten_columns
 from nonproj.types import Float64s, Sentence
-
-MISC = 9
 
 _RANGE = re.compile(r"\ufeff?([0-9]+)-([0-9]+)\t")
 

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeAlias
 
-from nonproj.errors import DataError, FileError
+from nonproj.errors import Advice, DataError, FileError
 from nonproj.io.kinds import A_MODEL, is_model
 from nonproj.io.temporary import Rename, open_temporary, reason, replacing
 from nonproj.io.terminal import escaping
@@ -163,7 +163,8 @@ def stream_error(error: StreamError, name: str, number: int) -> DataError | File
         byte = f"byte 0x{error.object[error.start]:02x}"
         return DataError(name, number, f"{byte} is not UTF-8; recode the file to UTF-8 first")
     if isinstance(error, OverflowError):
-        return DataError(name, number + 1, f"a line of more than {error.args[0]} bytes; --max-line sets this limit")
+        advice = Advice("--max-line", "; --max-line sets this limit")
+        return DataError(name, number + 1, f"a line of more than {error.args[0]} bytes", advice)
     if isinstance(error, EOFError):
         return DataError(name, number + 1, "the gzip data end here, incomplete")
     if isinstance(error, gzip.BadGzipFile | zlib.error):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 
 from nonproj.errors import DataError
 from nonproj.io.checks import cycle_of
+from nonproj.io.columns import DEPREL, HEAD
 from nonproj.io.constraints import read_constraints
 from nonproj.io.copies import with_rows
-from nonproj.types import Bools, Int32s, Sentence
-
-_HEAD, _DEPREL = 6, 7
+from nonproj.types import Bools, Sentence
 
 
 def with_given(sentence: Sentence, source: str) -> Sentence:
@@ -38,7 +36,7 @@ def with_given(sentence: Sentence, source: str) -> Sentence:
     >>> with_given(Sentence(rows), "head").tree, with_given(Sentence(rows), "misc").tree
     (array([-1,  2, -1], dtype=int32), array([-1, -1,  0], dtype=int32))
     """
-    whole = sentence.tree is not None or not any(row[_HEAD] == "_" for row in sentence.rows)
+    whole = sentence.tree is not None or not any(row[HEAD] == "_" for row in sentence.rows)
     if source == "none" or (source == "head" and whole):
         return sentence
     n = len(sentence)
@@ -49,12 +47,12 @@ def with_given(sentence: Sentence, source: str) -> Sentence:
         single = np.flatnonzero(_demanded(sentence, source))
         tree[single] = found.allowed[:, single].argmax(axis=0)
         labels = found.labels
-    if cycle := cycle_of(np.maximum(tree, 0).tolist()):
+    if cycle := cycle_of(tree.tolist()):
         path = " <- ".join(str(word) for word in [*cycle, cycle[0]])
         raise DataError(sentence.path, line_of(sentence, cycle[0]), f"the given heads form a cycle: {path}")
     if source == "misc":
         columns = [("_" if tree[m] < 0 else str(tree[m]), labels.get(m, "_")) for m in range(1, n + 1)]
-        rows = [[*row[:_HEAD], *own, *row[_DEPREL + 1 :]] for row, own in zip(sentence.rows, columns, strict=True)]
+        rows = [[*row[:HEAD], *own, *row[DEPREL + 1 :]] for row, own in zip(sentence.rows, columns, strict=True)]
         sentence = with_rows(sentence, rows, sentence.tag_margins)
     return dataclasses.replace(sentence, tree=tree)
 
@@ -62,7 +60,7 @@ def with_given(sentence: Sentence, source: str) -> Sentence:
 def _demanded(sentence: Sentence, source: str) -> Bools:
     """Return which nodes have a given head, bool[N]."""
     if source == "head":
-        return np.array([False] + [row[_HEAD] != "_" for row in sentence.rows])
+        return np.array([False] + [row[HEAD] != "_" for row in sentence.rows])
     items = (row[-1].split("|") for row in sentence.rows)
     return np.array([False] + [any(item.startswith("Head=") for item in each) for each in items])
 
@@ -105,25 +103,6 @@ def allowed_arcs(sentence: Sentence, source: str) -> Bools:
     allowed[:, given] = False
     allowed[tree[given], given] = True
     return allowed
-
-
-def count_crossing(trees: Sequence[Int32s]) -> int:
-    """Return a lower bound on the number of non-projective arcs in partial trees, int32[N] each.
-
-    Of two arcs that cross, one is non-projective.
-
-    Examples
-    --------
-    >>> count_crossing([np.array([-1, 3, -1, -1, 2]), np.array([-1, 2, -1, 2])])
-    1
-    """
-    count = 0
-    for tree in trees:
-        words = np.flatnonzero(tree >= 0)
-        low, high = np.minimum(words, tree[words]), np.maximum(words, tree[words])
-        inside = (low[:, None] < low[None]) & (low[None] < high[:, None]) & (high[:, None] < high[None])
-        count += -(-int((inside | inside.T).any(axis=1).sum()) // 2)
-    return count
 
 
 def line_of(sentence: Sentence, word: int) -> int:

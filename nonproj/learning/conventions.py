@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
-from nonproj.io.conll import DEPREL, FEATS, UPOS, XPOS
+from nonproj.io.columns import DEPREL, FEATS, HEAD, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.tagging.tagset import features_of
 from nonproj.types import Sentence
@@ -28,7 +28,6 @@ Tag = tuple[str, str, str]
 UNTAGGED: Tag = ("_", "_", "_")
 """Stays as it is: a tagger of the treebank will predict these tags."""
 
-_HEAD = 6
 _TAG = itemgetter(UPOS, XPOS, FEATS)
 
 log = logging.getLogger("nonproj")
@@ -159,5 +158,5 @@ def _base(label: str) -> str:
 
 def _kinds(row: list[str]) -> Iterable[object]:
     """Return the kinds of words that a word is of, narrower ones first: those of its UPOS, and all, by their heads."""
-    of_root = row[_HEAD] == "0"
+    of_root = row[HEAD] == "0"
     return (row[UPOS], of_root), of_root

@@ -15,6 +15,7 @@ from nonproj.confidence.classifier import Confidence
 from nonproj.errors import counted
 from nonproj.evaluation.certificates import as_comments, statistics
 from nonproj.io import conll
+from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import surface_tokens
 from nonproj.io.tables import require_pandas
 from nonproj.pictures.content import Picture, picture_of
@@ -220,22 +221,22 @@ class ParsedSentence:
     @property
     def lemmas(self) -> list[str]:
         """The column LEMMA, ``_`` where absent."""
-        return self._column(conll.LEMMA)
+        return self._column(LEMMA)
 
     @property
     def upos(self) -> list[str]:
         """The column UPOS (CPOSTAG in CoNLL-X)."""
-        return self._column(conll.UPOS)
+        return self._column(UPOS)
 
     @property
     def xpos(self) -> list[str]:
         """The column XPOS (POSTAG in CoNLL-X)."""
-        return self._column(conll.XPOS)
+        return self._column(XPOS)
 
     @property
     def feats(self) -> list[str]:
         """The column FEATS, morphological features such as ``Case=Nom|Number=Sing``."""
-        return self._column(conll.FEATS)
+        return self._column(FEATS)
 
     def _column(self, number: int) -> list[str]:
         return [row[number] for row in self.sentence.rows]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from nonproj.errors import SizeError
+from nonproj.errors import Advice, SizeError
 from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Bools, Int32s, Int64s, PartRows, Uint8s
 
@@ -136,8 +136,8 @@ def as_array(array: ArrayLike, dtype: type[_T]) -> NDArray[_T]:
 def check_count(count: int, what: str, n_words: int) -> None:
     """Raise `SizeError` if a sentence has more than `MAX_PARTS` parts, or other items of similar size."""
     if count > MAX_PARTS:
-        advice = "prune more (decoding.threshold, pruner.max_heads), or split the sentence"
-        raise SizeError(f"{count} {what} over {n_words} words; the maximum is {MAX_PARTS}: {advice}")
+        advice = Advice("pruner", "prune more (decoding.threshold, pruner.max_heads), or split the sentence")
+        raise SizeError(f"{count} {what} over {n_words} words; the maximum is {MAX_PARTS}: ", advice)
 
 
 def filled_rows(fill: Callable[[ArcSpace, Int32s, Uint8s], None], arcs: ArcSpace, size: int, words: int) -> PartRows:

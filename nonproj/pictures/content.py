@@ -130,7 +130,7 @@ def partial_heads(sentence: Sentence) -> np.ndarray:
     if sentence.heads is not None:
         return sentence.heads
     heads = [int(row[6]) if row[6].isdecimal() else -1 for row in sentence.rows]
-    if cycle := cycle_of([-1, *(max(head, 0) for head in heads)]):
+    if cycle := cycle_of([-1, *heads]):
         raise DataError(sentence.path, sentence.line, f"the heads above word {cycle[0]} form a cycle, not a tree")
     return np.array(heads, np.int32)
 

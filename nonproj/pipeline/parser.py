@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nonproj.errors import DataError, SentenceMemoryError, SizeError
+from nonproj.errors import Advice, DataError, SentenceMemoryError, SizeError
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -227,8 +227,8 @@ def length_error(sentence: Sentence, max_words: int) -> DataError:
     >>> length_error(Sentence([[]] * 3, path="x"), 2)
     DataError('x', 1, 'a sentence of 3 words; decoding.max_words is 2: split it, or raise the limit')
     """
-    text = f"a sentence of {len(sentence)} words; decoding.max_words is {max_words}: split it, or raise the limit"
-    return DataError(sentence.path, sentence.line, text)
+    advice = Advice("decoding.max_words", f"decoding.max_words is {max_words}: split it, or raise the limit")
+    return DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words; ", advice)
 
 
 def sentence_error(sentence: Sentence, error: Exception) -> DataError:
@@ -237,7 +237,8 @@ def sentence_error(sentence: Sentence, error: Exception) -> DataError:
         return error
     text = f"a sentence of {len(sentence)} words: "
     if isinstance(error, SizeError):
-        return DataError(sentence.path, sentence.line, f"{text}{error}")
+        advice = error.advice or Advice("", "")
+        return DataError(sentence.path, sentence.line, text + error.advised({advice.option: ""}), advice)
     return SentenceMemoryError(sentence.path, sentence.line, f"{text}there is not enough memory; split it")
 
 

@@ -35,7 +35,7 @@ from nonproj.server.monitoring import Metrics, Monitor, RequestFacts, record
 from nonproj.server.parameters import check_names, model_name, task_of
 from nonproj.server.pool import WorkerPool
 from nonproj.server.processing import Answer, RequestError, check_health, json_body, respond
-from nonproj.server.receiving import until_gone
+from nonproj.server.receiving import BodyLimits, until_gone
 from nonproj.server.reloading import Reloader
 
 STATUS = (
@@ -130,7 +130,7 @@ async def _models(request: Request) -> Response:
 async def _process(request: Request) -> Response:
     service: Service = request.app.state.service
     _refuse_the_crowd(request)
-    given = await parameters_of(request, service.max_bytes, service.pool.seconds)
+    given = await parameters_of(request, BodyLimits(service.max_bytes, service.pool.seconds))
     check_names(given)
     name = model_name(given.get("model", ""), service.models)
     task = task_of(given, service.pool.workers.prepared[name])

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from nonproj.server.processing import RequestError
-from nonproj.server.receiving import body_of
+from nonproj.server.receiving import BodyLimits, body_of
 
 MAX_FIELDS = 50
 
@@ -28,25 +28,15 @@ FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 _threads = ThreadPoolExecutor(2, "bodies")
 
 
-async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dict[str, str]:
+async def parameters_of(request: Request, limits: BodyLimits) -> dict[str, str]:
     """Return the parameters of the query and of the form.
-
-    Parameters
-    ----------
-    request : Request
-    max_bytes : int
-        Maximum size of the body.
-    seconds : float
-        Time within which it has to arrive.
 
     Raises
     ------
-    HTTPException
-        The body is too large (413), too slow (408) or not a form (415).
+    HTTPException, GoneError
+        From `nonproj.server.receiving.body_of`; or the body is not a form (415).
     RequestError
         It is malformed, or a parameter is given twice.
-    GoneError
-        The client has disconnected.
     """
     given = decoded(request.scope["query_string"])
     if request.method != "POST":
@@ -57,7 +47,7 @@ async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dic
     charset = options.get(b"charset", b"utf-8").decode("latin-1")
     if charset.lower().replace("_", "-") not in ("utf-8", "utf8", "us-ascii"):
         raise HTTPException(415, f"charset: {charset[:40]!r} is not UTF-8")
-    body = await body_of(request, max_bytes, seconds)
+    body = await body_of(request, limits)
     read, arguments = (decoded, ()) if kind == FORM else (multipart, (options.get(b"boundary", b""),))
     form = await asyncio.get_running_loop().run_in_executor(_threads, read, body, *arguments)
     return _unique([*given.items(), *form.items()])

@@ -140,7 +140,8 @@ def respond(name: str, task: Task) -> Answer:
         sentences, text, certificates = process(reference, task)
     except NonprojError as error:
         if isinstance(error, DataError | SizeError) and not isinstance(error, SentenceMemoryError):
-            raise RequestError(in_words_of_http(str(error))) from None
+            limit = f"the server's limit is {_parser(reference).parser.request.max_words}: split it"
+            raise RequestError(error.advised({**_ADVICE, "decoding.max_words": limit})) from None
         raise
     except Exception:
         if is_exhausted():
@@ -165,25 +166,12 @@ def json_body(content: dict[str, Any]) -> bytes:
     return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n"
 
 
-_IN_WORDS_OF_HTTP = (
-    (r"decoding\.max_words is (\d+): split it, or raise the limit", r"the server's limit is \1: split it"),
-    (r"plain text is parsed by 'nonproj parse --text'", "plain text needs the parameter tokenizer"),
-    (r"; --max-line sets this limit", ""),
-    (r"prune more \(decoding\.threshold, pruner\.max_heads\), or split", "split"),
-)
-
-
-def in_words_of_http(message: str) -> str:
-    """Return a message about data, with request parameters instead of command-line options.
-
-    Examples
-    --------
-    >>> in_words_of_http("data:1: a sentence of 7 words; decoding.max_words is 5: split it, or raise the limit")
-    "data:1: a sentence of 7 words; the server's limit is 5: split it"
-    """
-    for pattern, words in _IN_WORDS_OF_HTTP:
-        message = re.sub(pattern, words, message)
-    return message
+_ADVICE = {
+    "--max-line": "",
+    "--text": "; plain text needs the parameter tokenizer",
+    "pruner": "split the sentence",
+}
+"""What messages about data advise clients, by the options that the command line would name."""
 
 
 def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[dict[str, Any]]]:

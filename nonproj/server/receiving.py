@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,16 +18,15 @@ DISCARD_SECONDS = 1.0
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
-async def body_of(request: Request, max_bytes: int, seconds: float) -> bytes:
-    """Return the body of a request.
+class BodyLimits(NamedTuple):
+    """The maximum size of the body of a request, and the time in seconds within which it has to arrive."""
 
-    Parameters
-    ----------
-    request : Request
-    max_bytes : int
-        Maximum size of the body.
-    seconds : float
-        Time within which it has to arrive.
+    max_bytes: int
+    seconds: float
+
+
+async def body_of(request: Request, limits: BodyLimits) -> bytes:
+    """Return the body of a request.
 
     Raises
     ------
@@ -37,10 +36,10 @@ async def body_of(request: Request, max_bytes: int, seconds: float) -> bytes:
         The client has disconnected.
     """
     try:
-        async with asyncio.timeout(seconds):
-            return await _received(request, max_bytes)
+        async with asyncio.timeout(limits.seconds):
+            return await _received(request, limits.max_bytes)
     except TimeoutError:
-        raise HTTPException(408, f"the request did not arrive within {seconds:g} s") from None
+        raise HTTPException(408, f"the request did not arrive within {limits.seconds:g} s") from None
 
 
 async def until_gone(request: Request) -> None:

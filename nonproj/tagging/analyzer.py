@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
-from nonproj.io.columns import filled_columns
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS, filled_columns
 from nonproj.io.copies import with_rows
 from nonproj.linear.state import Schema, add_nested, nested
 from nonproj.options.sections import TaggerConfig

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.conll import FEATS, UPOS, XPOS
+from nonproj.io.columns import FEATS, UPOS, XPOS
 from nonproj.io.strings import FEATURES, TAG, check_strings
 from nonproj.kernels.threads import PerThread
 from nonproj.scoring.vocabulary import MAX_FEATURES

@@ -3,6 +3,7 @@
 - `arborescence`: maximum spanning arborescences over a score matrix or over given arcs.
 - `contraction`: the cycle contraction of Chu-Liu-Edmonds that both algorithms of `arborescence` share.
 - `projective`: maximum projective trees, by Eisner's algorithm over sparse arcs.
+- `crossing`: the non-projective arcs of a tree.
 - `marginals`: arc marginals and the partition function.
 - `constrained`: the same of trees that have given arcs.
 - `wide_marginals`: the same where scores are too far apart for products of their exponentials.

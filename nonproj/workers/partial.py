@@ -10,7 +10,6 @@ the completed tasks, and continues with the next one.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -20,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from nonproj import __version__
 from nonproj.errors import FileError
-from nonproj.io.beside import open_private
+from nonproj.io.beside import open_locked
 from nonproj.io.files import unwritable
 from nonproj.io.temporary import reason
 
@@ -122,15 +121,10 @@ class JobLog:
 
     def _open(self) -> BinaryIO:
         """Open and lock the file, which must belong to this user alone."""
-        stream = open(open_private(self.path), "r+b")  # noqa: SIM115 (closed on exit)
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return open(open_locked(self.path), "r+b")
         except BlockingIOError:
-            stream.close()
             raise FileError(str(self.path), "another run is writing it") from None
-        except OSError:  # some file systems have no locks
-            pass
-        return stream
 
     def _check(self) -> None:
         """Compare the first line with the facts, or write it; find the end of the complete records."""

@@ -121,10 +121,12 @@ def check_parsing(
 
 def check_parse(parser: Parser, sentence, parse) -> None:
     """Check a tree and its certificate."""
+    import naive_trees
+
     decoded, heads = parse.decoded, parse.decoded.tree.tolist()
     require(len(heads) == len(sentence) + 1 and is_tree(heads), f"not a tree: {heads}")
     require(not parser.request.options.single_root or heads.count(0) == 1, f"several roots: {heads}")
-    require(not parser.request.options.projective or _projective(heads), f"not projective: {heads}")
+    require(not parser.request.options.projective or naive_trees.is_projective(heads), f"not projective: {heads}")
     require(np.isfinite([decoded.score, decoded.bound]).all(), f"score {decoded.score}, bound {decoded.bound}")
     require(decoded.bound >= decoded.score, f"the bound {decoded.bound!r} is below the score {decoded.score!r}")
     arcs = set(zip(parse.arcs.head.tolist(), parse.arcs.modifier.tolist(), strict=True))
@@ -132,11 +134,6 @@ def check_parse(parser: Parser, sentence, parse) -> None:
     if decoded.certified and not decoded.agreed:
         limit = parser.request.options.tolerance * (1 + abs(decoded.score))
         require(decoded.bound - decoded.score <= limit, f"certified with a gap of {decoded.bound - decoded.score}")
-
-
-def _projective(heads: list[int]) -> bool:
-    arcs = [sorted((h, m)) for m, h in enumerate(heads) if m]
-    return not any(a < c < b < d for a, b in arcs for c, d in arcs)
 
 
 @cache

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from nonproj.errors import NonprojError
+from nonproj.io.columns import DEPREL, DEPS, HEAD
 from research.attack.campaign import BreachError
 
 LONGEST_MESSAGE = 500
 """Characters of an error message."""
 
-_HEAD, _DEPREL, _DEPS = 6, 7, 8
 
 _WORD, _EMPTY = (re.compile(f"\ufeff?[0-9]+{ending}\t") for ending in ("", r"\.[0-9]+"))
 
@@ -78,7 +78,7 @@ def check_changes(before: list[str], after: list[str], sentence, heads, deps: st
     """
     places = set(sentence.word_lines)
     old = [(line, index in places) for index, line in enumerate(before)]
-    arcs = [[line.split("\t")[_HEAD:_DEPS] for line in lines if _WORD.match(line)] for lines in (before, after)]
+    arcs = [[line.split("\t")[HEAD:DEPS] for line in lines if _WORD.match(line)] for lines in (before, after)]
     dropped = deps == "drop" or (deps is None and arcs[0] != arcs[1])
     if dropped:
         old = [(line, is_word) for line, is_word in old if not _EMPTY.match(line)]
@@ -91,8 +91,8 @@ def check_changes(before: list[str], after: list[str], sentence, heads, deps: st
         number += 1
         x, y = line.split("\t"), new.split("\t")
         require(len(y) == 10, f"a word has {len(y)} columns: {new!r}")
-        require(y[_HEAD] == str(heads[number]), f"HEAD is {y[_HEAD]!r}, {heads[number]} expected")
-        stale = dropped and ":" in x[_DEPS]
-        require(not stale or y[_DEPS] == "_", f"DEPS stays beside a new tree: {new!r}")
-        for column in set(range(10)) - {_HEAD, _DEPREL, *([_DEPS] if stale else [])}:
+        require(y[HEAD] == str(heads[number]), f"HEAD is {y[HEAD]!r}, {heads[number]} expected")
+        stale = dropped and ":" in x[DEPS]
+        require(not stale or y[DEPS] == "_", f"DEPS stays beside a new tree: {new!r}")
+        for column in set(range(10)) - {HEAD, DEPREL, *([DEPS] if stale else [])}:
             require(x[column] == y[column], f"column {column + 1} of {line!r}: {new!r}")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.io.conll import DEPREL, FEATS, UPOS
+from nonproj.io.columns import DEPREL, FEATS, HEAD, UPOS
 from nonproj.types import Sentence
 
 KINDS = ("head", "label", "tag")
@@ -24,8 +24,6 @@ KINDS = ("head", "label", "tag")
 
 RARE = 0.01
 """A label is plausible if at least this share of comparable words has it."""
-
-_HEAD = 6
 
 
 class Planted(NamedTuple):
@@ -84,7 +82,7 @@ class Usage:
 
 def head_of(sentence: Sentence, m: int) -> int:
     """Return the head of a word."""
-    return int(sentence.rows[m - 1][_HEAD])
+    return int(sentence.rows[m - 1][HEAD])
 
 
 def upos_of(sentence: Sentence, word: int) -> str:
@@ -121,7 +119,7 @@ def plant(
                 continue
             weights = np.array([weight for _, weight in options], float)
             chosen = options[rng.choice(len(options), p=weights / weights.sum())][0]
-            columns = {"head": [_HEAD], "label": [DEPREL], "tag": list(range(UPOS, FEATS + 1))}[kind]
+            columns = {"head": [HEAD], "label": [DEPREL], "tag": list(range(UPOS, FEATS + 1))}[kind]
             values = chosen if isinstance(chosen, tuple) else (str(chosen),)
             before = [rows[i][m - 1][column] for column in columns]
             for column, value in zip(columns, values, strict=True):

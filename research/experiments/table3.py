@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nonproj.dual.decoding import dual_decomposition
-from nonproj.evaluation.scores import nonprojective
+from nonproj.trees.crossing import nonprojective
 from research.experiments.layout import languages, percent, pick, table
 from research.experiments.measure import summary
 from research.experiments.setting import SETS, Setting, timed, workload

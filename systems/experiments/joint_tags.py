@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import permutation_test
 
 from nonproj.io import conll
-from nonproj.io.conll import FEATS, UPOS
+from nonproj.io.columns import DEPREL, FEATS, HEAD, UPOS
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
@@ -26,7 +26,6 @@ from nonproj.types import Sentence
 from nonproj_systems.joint_tags.parser import CandidateOptions, joint_parser
 
 FIGURES = ("UPOS", "UFeats", "UAS", "LAS", "MLAS")
-HEAD, DEPREL = 6, 7
 
 
 def correct_words(gold: Sentence, found: Sentence, parse: Parse) -> list[int]:

@@ -217,8 +217,8 @@ def test_statistics_do_not_overwrite_another_file(here, capsys, words, name):
     "option", ["--single-root", "--projective", "--no-projective", "--max-iterations=1", "--exact"]
 )
 def test_decoding_options(here, option):
-    from nonproj.evaluation.scores import nonprojective
     from nonproj.io.conll import read
+    from nonproj.trees.crossing import nonprojective
 
     assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll", option, "--stats", "s.jsonl"]) == 0
     facts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]

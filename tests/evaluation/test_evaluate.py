@@ -11,8 +11,9 @@ import pytest
 from instances import seeds
 
 from nonproj.errors import DataError
-from nonproj.evaluation.scores import Evaluation, evaluate, is_punctuation, nonprojective
+from nonproj.evaluation.scores import Evaluation, evaluate, is_punctuation
 from nonproj.io import conll
+from nonproj.trees.crossing import nonprojective
 from nonproj.types import Decoded, Sentence
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -18,10 +18,10 @@ from sklearn.utils import estimator_checks
 from toy import sentences, treebank
 
 from nonproj.errors import DataError, ModelError
-from nonproj.evaluation.scores import nonprojective
 from nonproj.integrations.estimator import DependencyParser, las_scorer
 from nonproj.io import conll
 from nonproj.options.config import Config
+from nonproj.trees.crossing import nonprojective
 
 SMALL = {"bits": 16, "epochs": 2, "labeler_epochs": 2, "tags": "gold", "folds": 0}
 

@@ -16,7 +16,6 @@ from toy import QUICK, sentences
 import nonproj
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, ModelError
-from nonproj.evaluation.scores import nonprojective
 from nonproj.io.objects import from_words
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -24,6 +23,7 @@ from nonproj.pipeline.loaded import LoadedModel
 from nonproj.pipeline.parser import Parser
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.tagset import TagSet
+from nonproj.trees.crossing import nonprojective
 
 spacy = pytest.importorskip("spacy")
 from spacy import displacy  # noqa: E402

@@ -13,9 +13,7 @@ from nonproj.components.preparation import has_several_roots, projectivity
 from nonproj.components.trainer import train
 from nonproj.dual.decoding import DualOptions
 from nonproj.errors import ConfigError, DataError, ModelError
-from nonproj.evaluation.scores import nonprojective
-from nonproj.io.columns import filled_columns
-from nonproj.io.conll import UPOS, XPOS
+from nonproj.io.columns import UPOS, XPOS, filled_columns
 from nonproj.io.copies import with_rows
 from nonproj.learning.label_numbers import label_set
 from nonproj.learning.perceptron import PartExample, Perceptron
@@ -32,6 +30,7 @@ from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import TokenEncoder, prefer_coarse
 from nonproj.text.corpus import has_raw_text
+from nonproj.trees.crossing import nonprojective
 from nonproj.trees.marginals import marginals
 
 SMALL = toy.QUICK | {

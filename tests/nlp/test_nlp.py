@@ -20,13 +20,13 @@ from toy import sentences, treebank
 import nonproj
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, DependencyError, ModelError
-from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.io.copies import surface_tokens
 from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.options.config import Config
 from nonproj.pipeline.stages import prune
 from nonproj.text.places import locate
+from nonproj.trees.crossing import nonprojective
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Den hund ser hus sovende.\n\n  Stor kat\tjager den\nmand.  Hus kender hus.\n"

@@ -17,7 +17,6 @@ from pages import ROOT, run_page
 from toy import sentences
 
 from nonproj.errors import DataError
-from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.nlp.document import Document, ParsedSentence
@@ -29,6 +28,7 @@ from nonproj.pictures.layout import LABEL_SIZE, LEVEL, lay_out
 from nonproj.pictures.svg import COLOURS, to_svg
 from nonproj.pictures.tikz import to_tikz
 from nonproj.pipeline.parses import Parse
+from nonproj.trees.crossing import nonprojective
 from nonproj.types import Decoded, Sentence
 
 WORDS = ("i", "Donaudampfschiff", "依存", "på", ".", "een", "נהר", "W")

@@ -74,6 +74,14 @@ PUBLIC_KERNELS: set[str] = set()
 
 MANY_PARAMETERS = {"nonproj/components/trainer.py: train"}
 
+INHERITED_PRIVATE_NAMES = {
+    "nonproj/pipeline/parser.py: Parser._labels",
+    "nonproj/pipeline/parser.py: Parser._tag_column",
+    "systems/nonproj_systems/joint_tags/parser.py: JointParser._count_unknown_tags",
+    "systems/nonproj_systems/joint_tags/parser.py: JointParser._names",
+    "systems/nonproj_systems/joint_tags/parser.py: JointParser._parse_group",
+}
+
 BORROWED_PRIVATE_NAMES: set[str] = set()
 
 
@@ -162,10 +170,11 @@ def test_imports_point_downwards():
 
 
 def test_the_parser_knows_nothing_of_the_packages_beside_it():
-    """One file says what is in the workbench; nothing imports or names them otherwise."""
-    pattern = re.compile("nonproj[-_.](systems|workbench)")
-    named = {relative(path) for path in FILES if pattern.search(path.read_text(encoding="utf-8"))}
-    assert named == {"nonproj/cli/plugins.py"}
+    """One file says what is in the workbench, and a page which command searches; pages and scripts count, too."""
+    pattern = re.compile(r"nonproj[-_.](systems|workbench)|\bworkbench\b")
+    paths = [path for path in PACKAGE.rglob("*.*") if path.suffix in (".py", ".pyi", ".js", ".html", ".css")]
+    named = {relative(path) for path in paths if pattern.search(path.read_text(encoding="utf-8"))}
+    assert named == {"nonproj/cli/plugins.py", "nonproj/evaluation/html/report.html"}
     beside = {name for package in BESIDE for name in (package.name, package.parent.name)}
     assert not [path for path in FILES for name in imports(parse(path)) if name[0] in beside]
 
@@ -231,6 +240,52 @@ def test_private_names_stay_inside_their_module():
     found |= {f"{relative(path)}: {name}" for path in BOTH for name in reached_names(parse(path)) - PUBLIC}
     found -= OF_LIBRARIES
     check_breaches(found, BORROWED_PRIVATE_NAMES, "BORROWED_PRIVATE_NAMES")
+
+
+def origins(path: Path) -> dict[str, tuple[str, ...]]:
+    """Return the names that a file imports from modules, or defines as classes, with their modules."""
+    defined = {node.name: (*module_of(path), node.name) for node in parse(path).body if isinstance(node, ast.ClassDef)}
+    return {name[-1]: name for name in imports(parse(path))} | defined
+
+
+def private_members(node: ast.ClassDef) -> set[str]:
+    """Return the private methods and attributes that a class defines."""
+    return {name for name in defined_names(ast.Module([node], [])) if is_private(name)} - PUBLIC
+
+
+def inherited(path: Path, node: ast.ClassDef) -> set[str]:
+    """Return the private names of a class's bases in other modules."""
+    found = set()
+    for base in node.bases:
+        name = origins(path).get(dotted(base), ())
+        if name in CLASSES:
+            other, parent = CLASSES[name]
+            found |= inherited(other, parent) | (private_members(parent) if other != path else set())
+    return found
+
+
+CLASSES = {
+    (*module_of(path), node.name): (path, node)
+    for path in BOTH
+    for node in parse(path).body
+    if isinstance(node, ast.ClassDef)
+}
+
+
+def test_private_names_are_not_inherited_from_other_modules():
+    """A class neither calls nor replaces what a base in another module keeps for itself."""
+    found = {
+        f"{relative(path)}: {node.name}.{name}"
+        for path, node in CLASSES.values()
+        for name in inherited(path, node) & (private_members(node) | used_names(ast.Module([node], [])))
+    }
+    check_breaches(found, INHERITED_PRIVATE_NAMES, "INHERITED_PRIVATE_NAMES")
+
+
+def test_the_finder_of_private_members_sees_all_forms():
+    tree = ast.parse("class A:\n    _a = 1\n    def _b(self): self._c = 2\n    def d(self): pass")
+    assert private_members(tree.body[0]) == {"_a", "_b", "_c"}
+    assert used_names(ast.parse("class B(A):\n    def _b(self): self._c.d()")) == {"_c"}
 
 
 def test_a_class_name_stands_for_one_thing():

@@ -8,7 +8,7 @@ import pytest
 from serving import serving
 from toy import sentences, treebank
 
-from nonproj.evaluation.scores import nonprojective
+from nonproj.trees.crossing import nonprojective
 
 pytest.importorskip("selenium")
 pytest.importorskip("starlette")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.io.conll import FEATS, UPOS, XPOS
+from nonproj.io.columns import FEATS, UPOS, XPOS
 from nonproj.io.partial import allowed_arcs, is_partial
 from nonproj.learning.encoders.start import TrainedLayers
 from nonproj.learning.label_numbers import number_labels

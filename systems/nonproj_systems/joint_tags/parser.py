@@ -11,7 +11,7 @@ import numpy as np
 
 from nonproj.dual.search import SearchResult
 from nonproj.errors import ConfigError, ModelError, SizeError
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig

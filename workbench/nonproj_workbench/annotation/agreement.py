@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nonproj.io.columns import DEPREL, FEATS, FORM, HEAD, LEMMA, UPOS, XPOS
 from nonproj_workbench.annotation.decisions import decisions_of
-from nonproj_workbench.annotation.draft import COLUMNS, DEPREL, FEATS, FORM, HEAD, LEMMA, UPOS, XPOS, Draft
+from nonproj_workbench.annotation.draft import COLUMNS, Draft
 
 MOST_CONFUSED = 20
 """How many pairs of labels are listed."""

@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from nonproj_workbench.annotation.draft import COLUMNS, DEPS, FORM, HEAD, ID, MISC, UPOS, Draft
+from nonproj.io.columns import DEPS, FORM, HEAD, ID, MISC, UPOS
+from nonproj_workbench.annotation.draft import COLUMNS, Draft
 from nonproj_workbench.annotation.history import Unit, version_of
 from nonproj_workbench.annotation.structure import surface
 from nonproj_workbench.annotation.suggesting import Suggestion

@@ -8,8 +8,9 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from nonproj.io.checks import ReadingRules, checked
+from nonproj.io.columns import HEAD, MISC
 from nonproj_workbench.annotation.decisions import decisions_of, find_cycle, marks_of
-from nonproj_workbench.annotation.draft import HEAD, MISC, Draft, split_lines
+from nonproj_workbench.annotation.draft import Draft, split_lines
 from nonproj_workbench.annotation.structure import surface
 from nonproj_workbench.annotation.views import heads_of
 from nonproj_workbench.validation import UNIVERSAL_TAGS, check_level, violations

@@ -8,9 +8,10 @@ from typing import Any
 
 from nonproj.errors import FileError, counted
 from nonproj.io.checks import ReadingRules
+from nonproj.io.columns import DEPREL, FORM, MISC
 from nonproj_workbench.annotation.agreement import agreement, differences, forms_of
 from nonproj_workbench.annotation.decisions import Decisions, decisions_of, store, without_marks
-from nonproj_workbench.annotation.draft import COLUMNS, DEPREL, FORM, MISC, Draft
+from nonproj_workbench.annotation.draft import COLUMNS, Draft
 from nonproj_workbench.annotation.history import Unit
 from nonproj_workbench.annotation.storage import read_texts
 from nonproj_workbench.annotation.views import View, heads_of

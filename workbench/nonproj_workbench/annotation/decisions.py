@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 from nonproj.evaluation.confidence import HEAD as HEAD_CONFIDENCE
 from nonproj.evaluation.confidence import LABELLED
-from nonproj_workbench.annotation.draft import DEPREL, HEAD, MISC, Draft, EditError, head_of
+from nonproj.io.checks import cycle_of
+from nonproj.io.columns import DEPREL, HEAD, MISC
+from nonproj_workbench.annotation.draft import Draft, EditError, head_of
 
 TRUST = ("done", "all", "none")
 """Which heads of the file count as decisions, besides those with attributes and those of sentences that are done: no
@@ -250,16 +252,8 @@ def find_cycle(heads: Mapping[int, int]) -> list[int]:
     >>> find_cycle({1: 3, 3: 4, 4: 1, 2: 0})
     [1, 3, 4]
     """
-    state: dict[int, int] = {}
-    for start in sorted(heads):
-        node, path = start, list[int]()
-        while node in heads and node not in state:
-            state[node] = start
-            path.append(node)
-            node = heads[node]
-        if node in heads and state[node] == start and node in path:
-            return path[path.index(node) :]
-    return []
+    size = 1 + max([*heads, *heads.values()], default=0)
+    return cycle_of([-1, *(heads.get(word, -1) for word in range(1, size))])
 
 
 def renumbered(misc: str, numbers: Mapping[str, str | None]) -> str:

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 
 from nonproj.errors import DataError, NonprojError
 from nonproj.io.checks import BOM, ReadingRules, checked
+from nonproj.io.columns import HEAD, ID
 from nonproj.types import Sentence
-
-ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
-"""The columns."""
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """Their names."""

@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nonproj.io.columns import DEPREL, DEPS, FORM, HEAD, MISC
 from nonproj_workbench.annotation.decisions import Decisions, find_cycle, without_confidence
-from nonproj_workbench.annotation.draft import (
-    COLUMNS,
-    DEPREL,
-    DEPS,
-    FORM,
-    HEAD,
-    MISC,
-    Draft,
-    EditError,
-    check_value,
-    head_of,
-)
+from nonproj_workbench.annotation.draft import COLUMNS, Draft, EditError, check_value, head_of
 from nonproj_workbench.annotation.structure import with_form
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from nonproj.io.columns import DEPREL, DEPS, HEAD, LEMMA, MISC
 from nonproj_workbench.annotation import structure
 from nonproj_workbench.annotation.agreement import forms_of
 from nonproj_workbench.annotation.comparison import SOURCES, take_sentence
@@ -18,7 +19,7 @@ from nonproj_workbench.annotation.decisions import (
     store,
     store_marks,
 )
-from nonproj_workbench.annotation.draft import DEPREL, DEPS, HEAD, LEMMA, MISC, Draft, EditError, check_value
+from nonproj_workbench.annotation.draft import Draft, EditError, check_value
 from nonproj_workbench.annotation.editing import label_of, move, number_of, set_arc, set_column, set_comments, with_tree
 from nonproj_workbench.annotation.suggesting import Suggester
 from nonproj_workbench.annotation.views import View, heads_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from nonproj.io.columns import DEPREL, DEPS, HEAD, ID, MISC
 from nonproj_workbench.annotation.decisions import renumbered
-from nonproj_workbench.annotation.draft import DEPREL, DEPS, HEAD, ID, MISC, Draft
+from nonproj_workbench.annotation.draft import Draft
 
 Row: TypeAlias = "list[str]"
 

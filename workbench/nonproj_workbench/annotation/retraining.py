@@ -16,11 +16,12 @@ from typing import Any
 import yaml
 
 from nonproj.errors import NonprojError, one_line
+from nonproj.io.columns import DEPREL, HEAD
 from nonproj.kernels.interpreters import environment, python
 from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig
 from nonproj_workbench.annotation.decisions import cleaned, decisions_of
-from nonproj_workbench.annotation.draft import DEPREL, HEAD, Draft, EditError
+from nonproj_workbench.annotation.draft import Draft, EditError
 from nonproj_workbench.annotation.editing import set_arc
 from nonproj_workbench.annotation.suggesting import Suggester
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from nonproj.io.columns import DEPREL, HEAD, MISC
 from nonproj_workbench.annotation import structure
 from nonproj_workbench.annotation.decisions import COMMENT, check, decisions_of, store, store_marks, without_marks
-from nonproj_workbench.annotation.draft import DEPREL, HEAD, MISC, Draft
+from nonproj_workbench.annotation.draft import Draft
 from nonproj_workbench.annotation.editing import with_tree
 from nonproj_workbench.annotation.suggesting import Suggester
 from nonproj_workbench.annotation.views import View

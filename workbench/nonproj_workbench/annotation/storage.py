@@ -13,7 +13,6 @@ When a file is opened whose journal is there, the edits after the last state tha
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import logging
@@ -24,9 +23,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nonproj.errors import FileError, NonprojError, one_line
+from nonproj.errors import FileError, NonprojError
 from nonproj.io import conll
-from nonproj.io.beside import open_private
+from nonproj.io.beside import is_at, open_locked
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import OpenedInput, check_folder, open_input, open_output, unpacked
 from nonproj.io.temporary import reason
@@ -95,25 +94,10 @@ class Storage:
 
     def _lock(self) -> int:
         """Open and lock the journal; return its descriptor."""
-        while True:
-            descriptor = open_private(self.journal)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(descriptor)
-                raise LockError(self.name, "is open in another 'nonproj annotate'; end it first") from None
-            except OSError as error:  # some file systems have no locks
-                log.warning("%s cannot be locked: %s", one_line(self.name), reason(error))
-            if self._is_ours(descriptor):
-                return descriptor
-            os.close(descriptor)
-
-    def _is_ours(self, descriptor: int) -> bool:
-        """Return whether the journal is still the file that was opened."""
-        with contextlib.suppress(OSError):
-            ours, named = os.fstat(descriptor), os.stat(self.journal, follow_symlinks=False)
-            return (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)
-        return False
+        try:
+            return open_locked(self.journal)
+        except BlockingIOError:
+            raise LockError(self.name, "is open in another 'nonproj annotate'; end it first") from None
 
     def _repeat(self) -> None:
         """Repeat the edits in the journal that are not in the file."""
@@ -171,7 +155,7 @@ class Storage:
         FileError
             The journal cannot be written; the edit is lost.
         """
-        if not self._is_ours(self._descriptor):
+        if not is_at(self.journal, self._descriptor):
             raise LockError(self.name, f"has lost its lock: {self.journal} was removed; start again")
         if _facts(self.path) != self._facts:
             with self._writing:  # it may be this process that has just replaced the file
@@ -235,7 +219,7 @@ class Storage:
 
     def _release(self, keep: bool) -> None:
         """Release the lock, and remove the journal or, if it has edits, keep it."""
-        if self._is_ours(self._descriptor) and not (keep and os.fstat(self._descriptor).st_size):
+        if is_at(self.journal, self._descriptor) and not (keep and os.fstat(self._descriptor).st_size):
             self.journal.unlink()
         os.close(self._descriptor)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from nonproj.io.columns import DEPREL, DEPS, FORM, HEAD, ID, MISC
 from nonproj_workbench.annotation.decisions import NAMES
-from nonproj_workbench.annotation.draft import DEPREL, DEPS, FORM, HEAD, ID, MISC, Draft, EditError
+from nonproj_workbench.annotation.draft import Draft, EditError
 from nonproj_workbench.annotation.references import Row, edge_key, edges_of, items_of, refer, renumber, without_items
 
 _NO_SPACE = "SpaceAfter=No"

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 from nonproj.errors import DataError
 from nonproj.evaluation.certificates import statistics
+from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.pipeline.stages import tag
 from nonproj.types import Sentence
 from nonproj_workbench.annotation.decisions import Decisions, as_columns
-from nonproj_workbench.annotation.draft import FEATS, LEMMA, UPOS, XPOS, Draft, EditError
+from nonproj_workbench.annotation.draft import Draft, EditError
 
 MOST_TREES = 50
 """The most trees that `Suggester.best` returns."""

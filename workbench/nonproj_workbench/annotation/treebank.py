@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from nonproj.io.checks import BOM
+from nonproj.io.columns import DEPREL, FEATS, UPOS, XPOS
 from nonproj_workbench.annotation.answers import TEXT_CHARACTERS, text_of
 from nonproj_workbench.annotation.decisions import COMMENT, DONE, decisions_of
-from nonproj_workbench.annotation.draft import DEPREL, FEATS, UPOS, XPOS, Draft
+from nonproj_workbench.annotation.draft import Draft
 from nonproj_workbench.annotation.history import Replacement, Unit
 
 MOST_VALUES = 1000

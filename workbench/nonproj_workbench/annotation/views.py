@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nonproj.io.columns import DEPREL
 from nonproj_workbench.annotation.decisions import COMMENT, OPEN, Decisions, decisions_of, find_cycle
-from nonproj_workbench.annotation.draft import DEPREL, Draft, EditError, head_of
+from nonproj_workbench.annotation.draft import Draft, EditError, head_of
 from nonproj_workbench.annotation.editing import with_tree
 from nonproj_workbench.annotation.suggesting import AT_ONCE, Suggester, Suggestion
 

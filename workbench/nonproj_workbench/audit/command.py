@@ -23,7 +23,7 @@ from nonproj.evaluation.suitability import first_sentences
 from nonproj.io import conll
 from nonproj.io.beside import check_no_links
 from nonproj.io.checks import ReadingRules
-from nonproj.io.conll import FEATS, LEMMA, UPOS
+from nonproj.io.columns import FEATS, LEMMA, UPOS
 from nonproj.io.files import open_output
 from nonproj.model.model import Model
 from nonproj.options.config import Config

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.columns import DEPREL, FEATS, LEMMA, UPOS, XPOS
 from nonproj.types import Sentence
 
 LONGEST = 8

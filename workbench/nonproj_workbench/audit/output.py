@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TextIO
 
 from nonproj.evaluation.html.items import comment
+from nonproj.io.columns import DEPS, MISC
 from nonproj.io.copies import with_misc
 from nonproj.types import Sentence
 from nonproj_workbench.audit.suspicions import Suspicion
@@ -20,7 +21,6 @@ COLUMNS = (
 )
 """The columns of the table."""
 
-_DEPS, _MISC = 8, 9
 _NAMES = {"head": "SuspectHead", "label": "SuspectDeprel", "lemma": "SuspectLemma", "rule": "SuspectRule"}
 _ESCAPES = {"\\": "\\\\", "|": "\\p", " ": "\\s", "\t": "\\t", "\n": "\\n"}
 
@@ -45,7 +45,7 @@ def marked(sentences: Sequence[Sentence], suspicions: Iterable[Suspicion]) -> li
     found = []
     for i, sentence in enumerate(sentences):
         attributes = [
-            (dict.fromkeys(MARKS) if "Suspect" in row[_MISC] else {}) | marks.get((i, m), {})
+            (dict.fromkeys(MARKS) if "Suspect" in row[MISC] else {}) | marks.get((i, m), {})
             for m, row in enumerate(sentence.rows, 1)
         ]
         found.append(with_misc(sentence, attributes) if any(attributes) else sentence)
@@ -74,7 +74,7 @@ def without_misc(sentences: Sequence[Sentence]) -> bool:
     >>> without_misc([Sentence([["1", "Ja", "ja", "I", "I", "_", "0", "ROOT", "0", "ROOT"]])])
     True
     """
-    return any(row[_DEPS].isdecimal() for sentence in sentences for row in sentence.rows)
+    return any(row[DEPS].isdecimal() for sentence in sentences for row in sentence.rows)
 
 
 def write_table(stream: TextIO, sentences: Sequence[Sentence], suspicions: Mapping[str, Sequence[Suspicion]]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import SizeError
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.pipeline.parser import BATCH, Parser, batches
 from nonproj.pipeline.parses import Parse

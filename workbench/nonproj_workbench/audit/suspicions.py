@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS
+from nonproj.io.columns import DEPREL, FEATS, HEAD, LEMMA, UPOS
 from nonproj.types import Sentence
 from nonproj_workbench.audit.nuclei import ABSENT, Variation, present, tags_of
 from nonproj_workbench.audit.predictions import SURE, Prediction
@@ -30,8 +30,6 @@ predicted; wrong lemmas; and violations of the validator's rules."""
 
 VARIATION = 4.0
 """Weight of the share of the other annotation of the same words."""
-
-_HEAD = 6
 
 
 class Suspicion(NamedTuple):
@@ -167,10 +165,10 @@ def _head(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
     """Return what speaks against a head."""
     head, sure = str(prediction.heads[i]), prediction.head_confidence
     odds = _log_odds(sure[i]) if sure else 0.0
-    if head == row[_HEAD]:
-        return "head", (row[_HEAD], head), None, -odds, None
+    if head == row[HEAD]:
+        return "head", (row[HEAD], head), None, -odds, None
     margin = prediction.differences[i]
-    return "head", (row[_HEAD], head), 0.0 if margin is None else margin, odds, prediction.certified[i]
+    return "head", (row[HEAD], head), 0.0 if margin is None else margin, odds, prediction.certified[i]
 
 
 def _label(row: Sequence[str], prediction: Prediction, i: int) -> _Found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from nonproj.io.conll import UPOS, XPOS
+from nonproj.io.columns import UPOS, XPOS
 from nonproj.types import Sentence
 from nonproj_workbench.search.attributes import acceptor
 from nonproj_workbench.search.patterns import Formula, Link, Not, Test, Value, WordPattern

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.columns import DEPS, FEATS, LEMMA, MISC, UPOS, XPOS
 from nonproj_workbench.search.patterns import All, Attribute, Either, Formula, Link, Not, Test, Value
 from nonproj_workbench.search.regex import Regex
 from nonproj_workbench.search.words import SearchedSentence
@@ -16,8 +16,7 @@ Condition: TypeAlias = Callable[[SearchedSentence, int], bool]
 MOST_KNOWN = 200_000
 """Number of strings for which the result of a comparison is remembered."""
 
-_DEPS, _MISC = 8, 9
-_COLUMNS = {"form": 1, "lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS, "deps": _DEPS, "misc": _MISC}
+_COLUMNS = {"form": 1, "lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS, "deps": DEPS, "misc": MISC}
 
 _ALWAYS: Condition = lambda words, word: True  # noqa: E731
 
@@ -52,7 +51,7 @@ def _raw(attribute: Attribute, words: SearchedSentence, word: int) -> str:
     if attribute.kind == "feature":
         return words.rows[word - 1][FEATS]
     if attribute.kind == "misc":
-        return words.rows[word - 1][_MISC]
+        return words.rows[word - 1][MISC]
     if attribute.key == "deprel":
         return words.tree_of(attribute.other).labels[word]
     if attribute.key == "sent_id":
