@@ -103,6 +103,7 @@ class Learner:
     def epoch(self, epoch: int, progress: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> tuple[float, int]:
         """Train for an epoch, from 0; return the mean loss of its choices, in nats, and how many were wrong."""
         order = self._chance(epoch).permutation(self._epochs[epoch])
+        # an example belongs to the step that its last sentence or token is in
         place = (np.cumsum(self.network.sizes[order]) - 1) // self.network.hyperparameters.batch
         steps = np.split(order, np.flatnonzero(np.diff(place)) + 1) if len(order) else []
         loss, wrong, n = 0.0, 0, 0
