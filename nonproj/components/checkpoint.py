@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
-from nonproj.components.base import Component, FitContext, assemble
+from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble
+from nonproj.components.fitting import ParallelFits, is_fitted
 from nonproj.errors import ConfigError, ModelError
+from nonproj.learning.corpus import Corpus
 from nonproj.linear.state import State
 from nonproj.model.checks import DONE, UNFINISHED
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.vectors import WordVectors
 from nonproj.types import Sentence
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 log = logging.getLogger("nonproj")
 
@@ -28,6 +29,8 @@ class Checkpoint:
 
     Parameters
     ----------
+    components : sequence of Component
+        In their order.
     path : Path or None
         Without it, nothing is written.
     training : str
@@ -41,56 +44,89 @@ class Checkpoint:
         If that is of another training.
     """
 
-    def __init__(self, path: Path | None = None, training: str = "", saved: Model | None = None):
+    def __init__(
+        self,
+        components: Sequence[type[Component]],
+        path: str | Path | None = None,
+        training: str = "",
+        saved: Model | None = None,
+    ):
         if saved and saved.meta.get("training") != training:
             raise ConfigError("resume", f"{path} is of other sentences or options; train without --resume")
-        self.path, self.training, self.saved = path, training, saved
+        self.components, self.path, self.training, self._saved = components, path, training, saved
+        done = saved.meta.get(DONE) if saved else None
+        names, unfinished = set(done) if type(done) is dict else set[str](), saved and saved.component(UNFINISHED)
+        # One that is fitted while later ones are may be missing before these.
+        missing = (i for i, each in enumerate(components) if each.name not in names and not each.parallel)
+        self._done = names & {each.name for each in components[: next(missing, len(components))]}
+        self._unfinished = {unfinished[0].get("component"): unfinished} if unfinished else {}
 
-    def save(
-        self, done: Sequence[type[Component]], context: FitContext, name: str = "", unfinished: State | None = None
+    def has(self, component: type[Component]) -> bool:
+        """Return whether it has a component, or the unfinished state of one."""
+        return component.name in self._done or component.name in self._unfinished
+
+    def of(self, component: type[Component]) -> Model | None:
+        """Return the checkpoint from which a component is resumed; None if it is to be fitted."""
+        return self._saved if component.name in self._done else None
+
+    def begin(
+        self, component: type[Component], corpus: Corpus, context: FitContext, parallel: ParallelFits
+    ) -> FitContext:
+        """Return the context of a component: with its figures and its unfinished state, if the checkpoint has any."""
+        if self._saved and self.has(component):
+            meta = self._saved.meta
+            context.meta.update({name: meta[name] for name in component.figures if name in meta})
+        state = None if self.of(component) else self._unfinished.get(component.name)
+        save = partial(self._save, component.name, corpus, context, parallel)
+        return context.having(unfinished=UnfinishedFit(state, save))
+
+    def end(self, component: type[Component], corpus: Corpus, context: FitContext, parallel: ParallelFits) -> None:
+        """Write what has been fitted, unless the checkpoint has more.
+
+        The last component writes its own checkpoint after each epoch: training can then be continued for more epochs.
+        """
+        later = self.components[self.components.index(component) + 1 :]
+        if later and not self.of(component) and not any(map(self.has, later)):
+            self._save("", corpus, context, parallel)
+
+    def _save(
+        self, name: str, corpus: Corpus, context: FitContext, parallel: ParallelFits, unfinished: State | None = None
     ) -> None:
         """Write the fitted components, and the unfinished state of the next one, with this name, if there is any."""
         if self.path is None:
             return
+        context = parallel.gathered(context)
         model = assemble(context, rounded=False)
+        done = [each for each in self.components if is_fitted(context.fitted.get(each.name))]
         model.meta |= {"training": self.training, DONE: {component.name: True for component in done}}
         for component in done:
-            model.weights |= component.pack(context.data)
+            model.weights |= component.pack(corpus)
         if unfinished:
             model.add_component(UNFINISHED, ({**unfinished[0], "component": name}, unfinished[1]))
         model.save(self.path)
 
-    def done(self, known: Sequence[type[Component]]) -> set[str]:
-        """Return the names of the components that the checkpoint has, up to the first that it lacks.
-
-        One that is fitted while later ones are may be missing before these.
-        """
-        done = self.saved.meta.get(DONE) if self.saved else None
-        names = set(done) if type(done) is dict else set[str]()
-        missing = (i for i, each in enumerate(known) if each.name not in names and not each.parallel)
-        return names & {each.name for each in known[: next(missing, len(known))]}
-
-    def unfinished_of(self, component: type[Component]) -> State | None:
-        """Return the unfinished state of a component, if there is any."""
-        state = self.saved.component(UNFINISHED) if self.saved else None
-        return state if state and state[0].get("component") == component.name else None
-
-    def figures_of(self, component: type[Component]) -> dict[str, Any]:
-        """Return the figures that a component has added to the training history."""
-        meta = self.saved.meta if self.saved else {}
-        return {name: meta[name] for name in component.figures if name in meta}
-
-    def check(self, resume: Callable[_P, _R], *arguments: _P.args, **options: _P.kwargs) -> _R:
-        """Call a function that reads the checkpoint; name the file in the `ModelError` if its content is unsound."""
+    @contextlib.contextmanager
+    def resuming(self, component: type[Component]) -> Iterator[None]:
+        """Name the file in the `ModelError` about its content, if it has something of a component."""
         try:
-            return resume(*arguments, **options)
+            yield
         except ModelError as error:
+            if not self.has(component):
+                raise
             raise ModelError(f"{self.path}: cannot be resumed from: {error}; train without --resume") from None
 
 
-def load_checkpoint(path: Path | None) -> Model | None:
+def checkpoint_of(components: Sequence[type[Component]], corpus: Corpus, context: FitContext) -> Checkpoint:
+    """Return the checkpoint of a training, to resume from, if the options of the run say so."""
+    path, files = context.run.checkpoint, context.files
+    saved = load_checkpoint(path) if context.run.resume else None
+    digest = training_digest(corpus.all_sentences, context.config, files.templates, files.vectors, context.start)
+    return Checkpoint(components, path, digest, saved)
+
+
+def load_checkpoint(path: str | Path | None) -> Model | None:
     """Return the checkpoint in a file; None, with a message, if there is none."""
-    if path is None or not path.exists():
+    if path is None or not Path(path).exists():
         log.info("no checkpoint; training from the start")
         return None
     return Model.load(path)

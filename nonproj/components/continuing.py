@@ -12,10 +12,10 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
+from nonproj.components.base import Vocabulary
 from nonproj.errors import ConfigError
 from nonproj.evaluation.card import record
 from nonproj.evaluation.suitability import first_sentences, misfit_warning
-from nonproj.learning.training_data import TrainingData
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config, options
 from nonproj.options.sections import TreebankConfig
@@ -59,11 +59,11 @@ def check_continued(start: Model, config: Config, sentences: Iterable[Sentence])
         log.warning(text)
 
 
-def numbered_as_in(start: Model, data: TrainingData) -> TrainingData:
-    """Return training data with the strings and labels of a model."""
+def vocabulary_of(start: Model) -> Vocabulary:
+    """Return the strings and labels of a model, with their numbers."""
     encoder, table = start.encoder(), start.weights.get(LABEL_LINES)
     lines = None if table is None else AllowedLabels(table, encoder.attributes.index(TAG))
-    return data._replace(labels=start.labels, encoder=encoder, lines=lines, places=start.weights.get(LABEL_PLACES))
+    return Vocabulary(start.labels, encoder, lines, start.weights.get(LABEL_PLACES))
 
 
 def history_of(start: Model) -> dict[str, Any]:

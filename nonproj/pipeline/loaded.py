@@ -12,7 +12,7 @@ from nonproj.confidence.classifier import Classifier
 from nonproj.dual.options import SearchOptions, check_options, check_search, crossing_price, dual_options
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import LoadedOnce
-from nonproj.linear.state import SentenceComponent
+from nonproj.linear.state import Fitted
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.registry import part_set
@@ -100,7 +100,7 @@ class LoadedModel:
         return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None, self.max_words)
 
     @LoadedOnce
-    def components(self) -> list[SentenceComponent]:
+    def components(self) -> list[Fitted]:
         """The model's components that others have registered, which are applied to tagged sentences, in their order."""
         return self.model.registered()
 
