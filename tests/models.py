@@ -14,7 +14,6 @@ from classifiers import add_classifier
 from toy import QUICK, raw_treebank, read, sentences
 
 from nonproj.components.base import FitContext
-from nonproj.components.checkpoint import Checkpoint
 from nonproj.components.preparation import prepare
 from nonproj.components.pruner import PrunerComponent
 from nonproj.components.trainer import OF_TEXT, OF_TREES, fit_all, train
@@ -31,7 +30,7 @@ def prepared(
 ) -> tuple[Corpus, FitContext]:
     """Return corpus and context of the components after the pruner: with predicted tags and candidate arcs."""
     before = [*OF_TEXT, *OF_TREES[: OF_TREES.index(PrunerComponent) + 1]]
-    return fit_all(before, *prepare(sentences, config, (), auxiliary, start), Checkpoint(before))
+    return fit_all(before, *prepare(sentences, config, (), auxiliary, start))
 
 
 class Recipe(NamedTuple):

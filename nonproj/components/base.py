@@ -218,10 +218,11 @@ class Component(Fitted):
         return {}
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class Vocabulary(Fitted):
     """The numbers of strings and labels.
 
-    Parameters
+    Attributes
     ----------
     labels : list of str
         In the order of their numbers.
@@ -233,44 +234,41 @@ class Vocabulary(Fitted):
     """
 
     name: ClassVar[str] = "vocabulary"
-
-    def __init__(
-        self,
-        labels: list[str],
-        encoder: TokenEncoder,
-        lines: AllowedLabels | None = None,
-        places: np.ndarray | None = None,
-    ):
-        self.labels, self.encoder, self.lines, self.places = labels, encoder, lines, places
+    labels: list[str]
+    encoder: TokenEncoder
+    lines: AllowedLabels | None = None
+    places: np.ndarray | None = None
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class WeightTable(Fitted):
     """A table of weights, the result of fitting a linear model whose features the templates define.
 
-    Parameters
+    Attributes
     ----------
     weights : ndarray
         float32, or int16 in units of ``scale``, as a trained model has them.
     scale : float or None
     """
 
-    def __init__(self, weights: np.ndarray, scale: float | None = None):
-        self.weights, self.scale = weights, scale
+    weights: np.ndarray
+    scale: float | None = None
 
     def rounded(self) -> tuple[Int16s, float]:
         """Return the weights as a trained model has them, and their scale."""
         return quantise(self.weights) if self.scale is None else (self.weights, self.scale)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class StoredState(Fitted):
-    """A component that nothing but the model needs: its state."""
+    """A component that nothing but the model needs: its JSON values and arrays."""
 
-    def __init__(self, state: State):
-        self._state = state
+    values: dict[str, Any]
+    arrays: dict[str, np.ndarray]
 
     def state(self) -> State:
         """Return the state."""
-        return self._state
+        return self.values, self.arrays
 
 
 def resumed_table(arrays: Mapping[str, np.ndarray], name: str, bits: int, dtype: str = "float32") -> np.ndarray:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble
-from nonproj.components.fitting import ParallelFits, is_fitted
+from nonproj.components.fitting import ParallelFits
 from nonproj.errors import ConfigError, ModelError
 from nonproj.learning.corpus import Corpus
 from nonproj.linear.state import State
@@ -25,80 +25,83 @@ log = logging.getLogger("nonproj")
 
 
 class Checkpoint:
-    """The checkpoint of a training.
+    """The checkpoint of a training, from which it resumes if the options of the run say so.
 
     Parameters
     ----------
     components : sequence of Component
         In their order.
-    path : Path or None
-        Without it, nothing is written.
-    training : str
-        The digest of what determines training.
-    saved : Model or None
-        The checkpoint to resume from.
+    corpus : Corpus
+    context : FitContext
+        Both before the first component.
+    parallel : ParallelFits
 
     Raises
     ------
     ConfigError
-        If that is of another training.
+        If there is a checkpoint of other sentences or options.
     """
 
     def __init__(
-        self,
-        components: Sequence[type[Component]],
-        path: str | Path | None = None,
-        training: str = "",
-        saved: Model | None = None,
+        self, components: Sequence[type[Component]], corpus: Corpus, context: FitContext, parallel: ParallelFits
     ):
-        if saved and saved.meta.get("training") != training:
-            raise ConfigError("resume", f"{path} is of other sentences or options; train without --resume")
-        self.components, self.path, self.training, self._saved = components, path, training, saved
-        done = saved.meta.get(DONE) if saved else None
-        names, unfinished = set(done) if type(done) is dict else set[str](), saved and saved.component(UNFINISHED)
+        self.components, self.parallel, self.path, files = components, parallel, context.run.checkpoint, context.files
+        self._saved: Model | None = None
+        self._unfinished: State | None = None
+        self._done = set[str]()
+        sentences = corpus.all_sentences
+        self._training = training_digest(sentences, context.config, files.templates, files.vectors, context.start)
+        if context.run.resume:
+            self._read()
+
+    def _read(self) -> None:
+        """Read the file, if there is one."""
+        if self.path is None or not Path(self.path).exists():
+            log.info("no checkpoint; training from the start")
+            return
+        self._saved = saved = Model.load(self.path)
+        if saved.meta.get("training") != self._training:
+            raise ConfigError("resume", f"{self.path} is of other sentences or options; train without --resume")
+        done, self._unfinished = saved.meta.get(DONE), saved.component(UNFINISHED)
+        names = set(done) if type(done) is dict else set[str]()
         # One that is fitted while later ones are may be missing before these.
-        missing = (i for i, each in enumerate(components) if each.name not in names and not each.parallel)
-        self._done = names & {each.name for each in components[: next(missing, len(components))]}
-        self._unfinished = {unfinished[0].get("component"): unfinished} if unfinished else {}
+        missing = (i for i, each in enumerate(self.components) if each.name not in names and not each.parallel)
+        self._done = names & {each.name for each in self.components[: next(missing, len(self.components))]}
+
+    def of(self, component: type[Component]) -> Model | None:
+        """Return the checkpoint, if it has a component; None if the component is to be fitted."""
+        return self._saved if component.name in self._done else None
 
     def has(self, component: type[Component]) -> bool:
         """Return whether it has a component, or the unfinished state of one."""
-        return component.name in self._done or component.name in self._unfinished
+        unfinished = self._unfinished is not None and self._unfinished[0].get("component") == component.name
+        return unfinished or component.name in self._done
 
-    def of(self, component: type[Component]) -> Model | None:
-        """Return the checkpoint from which a component is resumed; None if it is to be fitted."""
-        return self._saved if component.name in self._done else None
-
-    def begin(
-        self, component: type[Component], corpus: Corpus, context: FitContext, parallel: ParallelFits
-    ) -> FitContext:
+    def begin(self, component: type[Component], corpus: Corpus, context: FitContext) -> FitContext:
         """Return the context of a component: with its figures and its unfinished state, if the checkpoint has any."""
+        state = None
         if self._saved and self.has(component):
-            meta = self._saved.meta
+            meta, state = self._saved.meta, None if self.of(component) else self._unfinished
             context.meta.update({name: meta[name] for name in component.figures if name in meta})
-        state = None if self.of(component) else self._unfinished.get(component.name)
-        save = partial(self._save, component.name, corpus, context, parallel)
-        return context.having(unfinished=UnfinishedFit(state, save))
+        return context.having(unfinished=UnfinishedFit(state, partial(self._save, component.name, corpus, context)))
 
-    def end(self, component: type[Component], corpus: Corpus, context: FitContext, parallel: ParallelFits) -> None:
+    def end(self, component: type[Component], corpus: Corpus, context: FitContext) -> None:
         """Write what has been fitted, unless the checkpoint has more.
 
         The last component writes its own checkpoint after each epoch: training can then be continued for more epochs.
         """
         later = self.components[self.components.index(component) + 1 :]
         if later and not self.of(component) and not any(map(self.has, later)):
-            self._save("", corpus, context, parallel)
+            self._save("", corpus, context)
 
-    def _save(
-        self, name: str, corpus: Corpus, context: FitContext, parallel: ParallelFits, unfinished: State | None = None
-    ) -> None:
+    def _save(self, name: str, corpus: Corpus, context: FitContext, unfinished: State | None = None) -> None:
         """Write the fitted components, and the unfinished state of the next one, with this name, if there is any."""
         if self.path is None:
             return
-        context = parallel.gathered(context)
-        model = assemble(context, rounded=False)
-        done = [each for each in self.components if is_fitted(context.fitted.get(each.name))]
-        model.meta |= {"training": self.training, DONE: {component.name: True for component in done}}
+        context = self.parallel.gathered(context)
+        model, known = assemble(context, rounded=False), context.fitted.keys() - self.parallel.copies.keys()
+        done = [component for component in self.components if component.name in known]
+        model.meta |= {"training": self._training, DONE: {component.name: True for component in done}}
         for component in done:
             model.weights |= component.pack(corpus)
         if unfinished:
@@ -114,22 +117,6 @@ class Checkpoint:
             if not self.has(component):
                 raise
             raise ModelError(f"{self.path}: cannot be resumed from: {error}; train without --resume") from None
-
-
-def checkpoint_of(components: Sequence[type[Component]], corpus: Corpus, context: FitContext) -> Checkpoint:
-    """Return the checkpoint of a training, to resume from, if the options of the run say so."""
-    path, files = context.run.checkpoint, context.files
-    saved = load_checkpoint(path) if context.run.resume else None
-    digest = training_digest(corpus.all_sentences, context.config, files.templates, files.vectors, context.start)
-    return Checkpoint(components, path, digest, saved)
-
-
-def load_checkpoint(path: str | Path | None) -> Model | None:
-    """Return the checkpoint in a file; None, with a message, if there is none."""
-    if path is None or not Path(path).exists():
-        log.info("no checkpoint; training from the start")
-        return None
-    return Model.load(path)
 
 
 def averaged_epochs(done: int, first: int) -> int:

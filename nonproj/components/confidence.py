@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.components.base import Component, FitContext, UnfinishedFit, Vocabulary, assemble
+from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble
 from nonproj.components.crossing import learn_price
 from nonproj.components.encoder import EncoderComponent
 from nonproj.components.labeler import LabelerComponent
@@ -33,6 +33,7 @@ from nonproj.io.partial import given_words, is_partial
 from nonproj.learning.additive import GradedSentence, fit_classifier
 from nonproj.learning.corpus import Corpus
 from nonproj.learning.encoders.start import learnt_before
+from nonproj.learning.hyperparameters import CONFIDENCE
 from nonproj.learning.memory import release_memory
 from nonproj.linear.state import Fitted
 from nonproj.pipeline.parser import Parser
@@ -47,16 +48,6 @@ from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 from nonproj.workers.copies import run_apart
 
-BLOCK = 100
-"""Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks."""
-
-EPOCHS = 3
-"""Epochs of the second parser's perceptron, independent of the first one's, so that a resumed training may have
-more."""
-
-MIN_WORDS, MIN_WRONG = 500, 25
-"""Held-out words, and those with a wrong head, without which no classifier is trained."""
-
 SECOND = (
     TaggerComponent,
     SegmenterComponent,
@@ -67,8 +58,6 @@ SECOND = (
     NetworkComponent,
 )
 """The components of the second parser; those that need most memory come first."""
-
-_SAMPLE = 200  # sentences from which the median cost is estimated
 
 log = logging.getLogger("nonproj")
 
@@ -94,9 +83,9 @@ class ConfidenceComponent(Component):
             log.info("%d held-out sentences are left out: the encoder has learnt from them", int((out & seen).sum()))
             out &= ~seen
         words = sum(int(given_words(s).sum()) for s, own in zip(sentences, out, strict=True) if own)
-        if words < MIN_WORDS or out.all():
+        if words < CONFIDENCE.min_words or out.all():
             if share:
-                log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
+                log.info("no confidence: %d held-out words, %d are needed", words, CONFIDENCE.min_words)
             return Fitted()
         others = np.zeros(len(corpus.auxiliary.sentences), np.bool_)
         rest = corpus.subset(np.flatnonzero(~np.append(np.repeat(out, corpus.copies), others)))
@@ -104,9 +93,9 @@ class ConfidenceComponent(Component):
         release_memory()
         if found.price is not None:
             context.meta["crossing"] = found.price
-        if found.wrong < MIN_WRONG:
+        if found.wrong < CONFIDENCE.min_wrong:
             text = "no confidence: %d of %d held-out heads are wrong, %d are needed"
-            log.info(text, found.wrong, words, MIN_WRONG)
+            log.info(text, found.wrong, words, CONFIDENCE.min_wrong)
             return Fitted()
         # In a process that ends, because scikit-learn takes 80 MB, or 140 with pandas.
         classifier = run_apart(fit_classifier, found.outcomes, found.limit)
@@ -126,7 +115,7 @@ def held_out(count: int, share: float) -> np.ndarray:
     >>> held_out(15, 0.2).astype(int).tolist()
     [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
     """
-    block = np.arange(count) // max(1, min(BLOCK, count // 10))
+    block = np.arange(count) // max(1, min(CONFIDENCE.block, count // 10))
     return np.floor((block + 1) * share + 1e-9) > np.floor(block * share + 1e-9)
 
 
@@ -167,9 +156,9 @@ def examine_held_out(corpus: Corpus, out: np.ndarray, context: FitContext) -> He
         parser = parser.with_price(price)
     outcomes = examine(parser, held, limit)
     wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
-    if wrong >= MIN_WRONG and tagger:
+    if wrong >= CONFIDENCE.min_wrong and tagger:
         outcomes += examine(parser, tag(parser, tagger, held), limit)
-    if wrong >= MIN_WRONG and tagger and segmenter:
+    if wrong >= CONFIDENCE.min_wrong and tagger and segmenter:
         whole_trees = out & ~np.array([is_partial(sentence) for sentence in sentences])
         edges = np.flatnonzero(np.diff(np.concatenate([[False], whole_trees, [False]]).astype(np.int8)))
         for first, end in edges.reshape(-1, 2).tolist():
@@ -182,7 +171,7 @@ def second_parser(corpus: Corpus, context: FitContext) -> tuple[Parser, FitConte
     config, vocabulary, saves = context.config, context.vocabulary, context.unfinished
     tagger = dataclasses.replace(config.tagger, restarts=1)
     network = dataclasses.replace(config.network, epochs=(config.network.epochs + 1) // 2)
-    training = dataclasses.replace(config.training, epochs=EPOCHS)
+    training = dataclasses.replace(config.training, epochs=CONFIDENCE.epochs)
     config = dataclasses.replace(config, tagger=tagger, network=network, training=training)  # which take less time
     absent = {
         kind.name for kind in (Analyzer, Segmenter) if not (context.fitted_as(Analyzer) and context.fitted_as(kind))
@@ -201,7 +190,7 @@ def second_parser(corpus: Corpus, context: FitContext) -> tuple[Parser, FitConte
             context = context.with_fitted(component.name, component.fit(corpus, own))
             release_memory()
     strings = known_strings(vocabulary.encoder.vocabularies, [corpus.numbers.tokens[i] for i in corpus.chosen])
-    seen = Vocabulary(vocabulary.labels, TokenEncoder(strings), vocabulary.lines, vocabulary.places)
+    seen = dataclasses.replace(vocabulary, encoder=TokenEncoder(strings))
     parts = {name: each for name, each in context.fitted.items() if name not in ("tagger", "segmenter")}
     model = assemble(context.having(fitted=parts | {"vocabulary": seen}))
     decoding = dataclasses.replace(config.decoding, nbest=1, full=False, constraints="none")
@@ -259,7 +248,7 @@ def _case(parser: Parser, sentence: Sentence) -> ConfidenceInput:
 
 def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
     """Return the median cost of the words' other heads, beyond which the difference is not computed."""
-    cases = (_case(parser, sentence) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
+    cases = (_case(parser, sentence) for sentence in sentences[:: -(-len(sentences) // CONFIDENCE.sample)])
     column = FEATURES.index("cost")
     return float(np.median(np.concatenate([parser.evidence(case, -np.inf).features[:, column] for case in cases])))
 

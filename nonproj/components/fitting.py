@@ -31,30 +31,26 @@ def fit_component(
     return component.extend(corpus, context, saved), context
 
 
-class _Pending(Fitted):
-    """A component that is being fitted in another process."""
-
-
-def is_fitted(component: Fitted | None) -> bool:
-    """Return whether a component has been fitted."""
-    return component is not None and not isinstance(component, _Pending)
-
-
 class ParallelFits:
     """Components that are fitted in copies of this process while later ones are fitted here; a context manager.
 
     None of these needs them, except that held-out sentences are parsed with the price of a non-projective tree.
+
+    Attributes
+    ----------
+    copies : dict of str to Copy
+        Of the components that are being fitted, by name.
     """
 
     def __init__(self) -> None:
-        self._copies: dict[str, Copy[tuple[Fitted, dict[str, Any]]]] = {}
+        self.copies: dict[str, Copy[tuple[Fitted, dict[str, Any]]]] = {}
         self._fitted: dict[str, Fitted] = {}
 
     def __enter__(self) -> ParallelFits:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for copy in self._copies.values():
+        for copy in self.copies.values():
             copy.end()
 
     def begins(self, component: type[Component], corpus: Corpus, context: FitContext) -> bool:
@@ -64,16 +60,16 @@ class ParallelFits:
         alone = context.having(run=dataclasses.replace(context.run, jobs=1))
         copy = Copy(partial(_fit_apart, component, corpus, alone))
         if copy.begun:
-            self._copies[component.name], self._fitted[component.name] = copy, _Pending()
+            self.copies[component.name], self._fitted[component.name] = copy, Fitted()
         return copy.begun
 
     def gathered(self, context: FitContext, wait: bool = False) -> FitContext:
         """Return a context with the components that are fitted, or, with ``wait``, with all of them."""
-        for name, copy in list(self._copies.items()):
+        for name, copy in list(self.copies.items()):
             if wait or copy.is_ready():
                 self._fitted[name], figures = copy.result(partial(_waiting, context, name))
                 copy.end()
-                del self._copies[name]
+                del self.copies[name]
                 context.meta.update(figures)
         return context.having(fitted={**context.fitted, **self._fitted})
 

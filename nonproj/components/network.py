@@ -37,7 +37,7 @@ class NetworkComponent(Component):
         ``network.label_weight``.
         """
         if context.start:
-            return StoredState(kept) if (kept := _extended_state(context)) else Fitted()
+            return StoredState(*kept) if (kept := _extended_state(context)) else Fitted()
         config, numbers, title = context.config, corpus.numbers, context.title(cls.name)
         vocabularies, labels, chosen = context.vocabulary.encoder.vocabularies, context.vocabulary.labels, corpus.chosen
         factors = config.network.weight * config.training.margin, config.network.label_weight * LABEL_MARGIN
@@ -62,14 +62,14 @@ class NetworkComponent(Component):
             return f"loss {loss:.4f} a word, {wrong} wrong heads"
 
         run_epochs(title, epochs, run)
-        return StoredState(learner.network(*factors).state(learner.names))
+        return StoredState(*learner.network(*factors).state(learner.names))
 
     @classmethod
     def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Fitted:
         """Return the network in a checkpoint, which is that of these vocabularies and labels."""
         if state := saved.component(cls.name):
             load(Network, state, context.vocabulary.encoder.vocabularies, len(context.vocabulary.labels))
-        return StoredState(state) if state else Fitted()
+        return StoredState(*state) if state else Fitted()
 
 
 def _one_copy(corpus: Corpus, epoch: int) -> np.ndarray:

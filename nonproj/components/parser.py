@@ -22,6 +22,7 @@ from nonproj.components.pruner import pruning_figures
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.evaluation.parsing import evaluate_parser, tested_tags
 from nonproj.learning.corpus import Corpus
+from nonproj.learning.hyperparameters import AUXILIARY
 from nonproj.learning.perceptron import PartExample, Perceptron, examples_of
 from nonproj.learning.related_gain import RelatedGain, cross_fitted_gain
 from nonproj.linear.state import State
@@ -33,9 +34,6 @@ from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC
 from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.types import ArcSpace, Sentence
-
-COMPARED_EPOCHS, COMPARED_BITS = 2, 20
-"""Training epochs of the parsers that are compared, and log2 of the sizes of their weight tables."""
 
 log = logging.getLogger("nonproj")
 
@@ -92,9 +90,9 @@ class ParserComponent(TableComponent):
             return PartExample(numbers.tokens[i], tree, part_space(full_arc_space(len(tree) - 1), "arc"))
 
         def learn(part: Corpus) -> np.ndarray:
-            learner = Perceptron(scorer, COMPARED_BITS, margin, decoding)
-            for epoch in range(COMPARED_EPOCHS):
-                learner.start_epoch(epoch, COMPARED_EPOCHS)
+            learner = Perceptron(scorer, AUXILIARY.compared_bits, margin, decoding)
+            for epoch in range(AUXILIARY.compared_epochs):
+                learner.start_epoch(epoch, AUXILIARY.compared_epochs)
                 for i in context.progress(part.order(epoch, Stream.PARSER), context.title(f"epoch {epoch + 1}")):
                     learner.update(example(i))
             return learner.mean()

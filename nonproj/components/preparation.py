@@ -26,6 +26,7 @@ from nonproj.io.partial import count_crossing
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
 from nonproj.learning.conventions import with_known_labels
 from nonproj.learning.corpus import RELATED, Auxiliary, Corpus, sentences_per_epoch, trees_of
+from nonproj.learning.hyperparameters import TREEBANK
 from nonproj.learning.label_numbers import label_set
 from nonproj.learning.partial import held_out_trees, learnable, root_words, with_trees
 from nonproj.model.model import Model
@@ -42,26 +43,8 @@ LEARNING = 13
 are then marked as those of an earlier version (``research/experiments/provenance.py``).  Fine-tuning of encoders is
 left out, because it depends on the version of PyTorch and the processor, too."""
 
-PROJECTIVE_BELOW = 0.001
-"""Parsers return projective trees by default if a smaller share of the training arcs is non-projective.
-
-Chosen on held-out sentences (``research/history.md``): UAS rises with a share of 0 and falls from 0.18 % on.
-"""
-
-FEWEST_CROSSING, FEWEST_SENTENCES = 10, 5
-"""Number of non-projective arcs, and of sentences with them or with several roots, below which trees have none: one
-wrong head makes either."""
-
-PUNCTUATED_FROM = 0.05
-"""If a smaller share of the training sentences ends with punctuation, trees decide between doubtful sentences of plain
-text by default (`nonproj.text.alternatives`)."""
-
 WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
 """The columns that models write, but for lemmas, which are made by edit scripts."""
-
-VECTOR_WORDS = 50_000
-"""Words of a file of vectors that a model keeps, beside those of the treebank; the figures in
-``research/history.md`` are with as many."""
 
 log = logging.getLogger("nonproj")
 
@@ -107,7 +90,7 @@ def prepare(
         "interrupted": False,
         "log": [],
     }
-    if not start and np.mean([is_punctuation(s.forms[-1]) for s in treebank]) < PUNCTUATED_FROM:
+    if not start and np.mean([is_punctuation(s.forms[-1]) for s in treebank]) < TREEBANK.punctuated_from:
         meta["unpunctuated"] = True
     meta |= {name: known[name] for name in KEPT if name in known}
     meta |= {"continued": history_of(start)} if start else {}
@@ -159,7 +142,7 @@ def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors |
     if options.vectors is None:
         return None
     forms = {row[1] for sentence in sentences for row in sentence.rows}
-    found = WordVectors.read(options.vectors, VECTOR_WORDS, forms | {form.lower() for form in forms})
+    found = WordVectors.read(options.vectors, TREEBANK.vector_words, forms | {form.lower() for form in forms})
     known = WordNumbers(found.words).of(sorted(forms)) >= 0
     text = "vectors of %d words with %d dimensions, for %.0f %% of the treebank's words"
     log.info(text, *found.table.shape, 100 * known.mean())
@@ -249,7 +232,7 @@ def has_several_roots(sentences: Sequence[Sentence], config: Config, start: Mode
     if config.treebank.root != "auto" or (start and start.meta.get("multi_root") is True):
         return config.treebank.root != "single"
     count = sum(len(root_words(sentence)) > 1 for sentence in sentences)
-    least = max(MISTAKES * len(sentences), min(FEWEST_SENTENCES, len(sentences) / 2))
+    least = max(MISTAKES * len(sentences), min(TREEBANK.min_sentences, len(sentences) / 2))
     if count >= least:
         log.info("%d of %d sentences have several roots: trees may have several", count, len(sentences))
     return count >= least
@@ -266,5 +249,5 @@ def projectivity(sentences: Sequence[Sentence]) -> tuple[float, bool]:
         counts.append(int(nonprojective(tree[1:]).sum()) if whole else count_crossing([tree]))
         given += int(np.count_nonzero(tree >= 0))
     share, crossing = sum(counts) / given, sum(count > 0 for count in counts)
-    few = sum(counts) < FEWEST_CROSSING or crossing < FEWEST_SENTENCES
-    return share, share < PROJECTIVE_BELOW or few
+    few = sum(counts) < TREEBANK.min_crossing or crossing < TREEBANK.min_sentences
+    return share, share < TREEBANK.projective_below or few

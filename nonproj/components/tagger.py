@@ -28,15 +28,13 @@ from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.io.copies import with_rows
 from nonproj.io.partial import is_partial
 from nonproj.learning.corpus import Corpus, sentences_per_epoch
+from nonproj.learning.hyperparameters import AUXILIARY
 from nonproj.learning.related_gain import RelatedGain, compare
 from nonproj.linear.state import Fitted
 from nonproj.linear.streams import Stream, generator
 from nonproj.model.model import Model
 from nonproj.tagging.analyzer import Analyzer, quick
 from nonproj.types import Sentence
-
-TAGGED_ALONE = 100_000
-"""From this number of words on, taggers learn from the treebank alone, and not from auxiliary sentences."""
 
 TAG_COLUMNS = "tag_columns"
 """The array of a checkpoint that holds the tags of the training sentences."""
@@ -173,11 +171,11 @@ def auxiliary_for_tagger(
 ) -> list[Sentence]:
     """Return random auxiliary sentences for a tagger, about as many words as those that it learns from.
 
-    Empty if they lack a column of the treebank, or if it has `TAGGED_ALONE` words or more, whose own tags teach more:
+    Empty if they lack a column of the treebank, or if it has many words, whose own tags teach more:
     see ``research/history.md``.
     """
     words, others = sum(map(len, learnt)), [sentence for sentence in others if is_tagged(sentence)]
-    if words >= TAGGED_ALONE or missing_column(others, sentences):
+    if words >= AUXILIARY.tagger_words or missing_column(others, sentences):
         return []
     order = generator(seed, Stream.SILVER_OF_TAGGER).permutation(len(others))
     return [others[i] for i in np.sort(order[: sentences_per_epoch(others, words)])]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from nonproj.components.base import Component, FitContext, RunOptions, assemble, check_order, register
-from nonproj.components.checkpoint import Checkpoint, checkpoint_of
+from nonproj.components.checkpoint import Checkpoint
 from nonproj.components.confidence import ConfidenceComponent
 from nonproj.components.continuing import continued_config
 from nonproj.components.conventions import ConventionsComponent
@@ -104,23 +104,22 @@ def train(
     check_order(order)
     for component in components:
         register(component)
-    _, context = fit_all(order, corpus, context, checkpoint_of(order, corpus, context))
+    _, context = fit_all(order, corpus, context)
     log.info("training took %.1f s", time.perf_counter() - began)
     return assemble(context)
 
 
-def fit_all(
-    components: Sequence[type[Component]], corpus: Corpus, context: FitContext, checkpoint: Checkpoint
-) -> tuple[Corpus, FitContext]:
+def fit_all(components: Sequence[type[Component]], corpus: Corpus, context: FitContext) -> tuple[Corpus, FitContext]:
     """Fit components in their order, or take them from a checkpoint; return corpus and context after the last one."""
     with ParallelFits() as parallel:
+        checkpoint = Checkpoint(components, corpus, context, parallel)
         for component in components:
-            context = checkpoint.begin(component, corpus, context, parallel)
+            context = checkpoint.begin(component, corpus, context)
             if not checkpoint.has(component) and parallel.begins(component, corpus, context):
                 context = parallel.gathered(context)
                 continue
             with checkpoint.resuming(component):
                 corpus, context = fit_component(component, corpus, context, checkpoint.of(component))
-            checkpoint.end(component, corpus, context, parallel)
+            checkpoint.end(component, corpus, context)
             release_memory()
         return corpus, parallel.gathered(context, wait=not context.meta["interrupted"])

@@ -11,6 +11,7 @@ from nonproj.components.base import Component, FitContext, Vocabulary
 from nonproj.components.continuing import vocabulary_of
 from nonproj.io.partial import given_words
 from nonproj.learning.corpus import Corpus, NumberedSentences, trees_of
+from nonproj.learning.hyperparameters import TREEBANK
 from nonproj.learning.label_numbers import arranged, label_places, number_labels
 from nonproj.learning.partial import allowed_by
 from nonproj.linear.state import Fitted
@@ -19,9 +20,6 @@ from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.templates import attributes_of
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import TokenEncoder
-
-MIN_COUNT = 1
-"""Every string of the training sentences is known, even if it occurs once: hashed features need no cutoff."""
 
 
 class ClusterComponent(Component):
@@ -50,7 +48,7 @@ class VocabularyComponent(Component):
             words = before.encoder.vocabularies.get(VECTOR, ())
         coarse, known = context.meta["coarse_tags"], before.encoder if before else None
         encoder = TokenEncoder.from_sentences(
-            sentences, attributes_of(templates), MIN_COUNT, clusters, coarse, words, known
+            sentences, attributes_of(templates), TREEBANK.min_count, clusters, coarse, words, known
         )
         known_labels, known_lines = (before.labels, before.lines) if before else ((), None)
         labels, lines = arranged(templates, encoder, sentences, known_labels, known_lines)

@@ -12,16 +12,11 @@ from nonproj.errors import ConfigError
 from nonproj.io.columns import MISTAKES
 from nonproj.io.partial import given_words
 from nonproj.learning.corpus import trees_of
+from nonproj.learning.hyperparameters import TREEBANK
 from nonproj.scoring.labels import LINE, TAG, AllowedLabels
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC
 from nonproj.scoring.vocabulary import FIRST, PADDING, TokenEncoder, Tokens
 from nonproj.types import Sentence
-
-MAX_TAGS = 512
-"""With more tags, all labels of all arcs are scored."""
-
-FEWEST = 5
-"""A label that fewer roots have, most of its words being none, or the other way round, is there by mistake."""
 
 
 def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[np.ndarray]:
@@ -80,7 +75,7 @@ def arranged(
     if LABELLED_ARC not in files or TAG not in encoder.attributes:
         return labels, None
     column, shape = encoder.attributes.index(TAG), (FIRST + len(encoder.vocabularies[TAG]), len(labels))
-    if shape[0] > MAX_TAGS or (known and not known_lines):
+    if shape[0] > TREEBANK.max_tags or (known and not known_lines):
         return labels, None
     tokens, trees = map(encoder.encode, sentences), trees_of(sentences)
     counts = count_labels(tokens, trees, number_labels(sentences, labels), column, shape)
@@ -179,7 +174,7 @@ def label_places(
         given = (tree[1:] >= 0) & (numbers >= 0)
         np.add.at(counts, ((tree[1:][given] == 0).astype(np.int8), numbers[given]), 1)
     total = counts.sum(axis=0)
-    places = (2 * counts >= total) | (counts >= np.maximum(FEWEST, MISTAKES * total))
+    places = (2 * counts >= total) | (counts >= np.maximum(TREEBANK.min_places, MISTAKES * total))
     places[:, : known.shape[1]] = (places & (total > 0))[:, : known.shape[1]] | (known > 0)
     places[~places.any(axis=1)] = True
     return places.astype(np.uint8)

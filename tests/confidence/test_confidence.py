@@ -29,8 +29,9 @@ from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
 from nonproj.errors import ModelError
 from nonproj.evaluation.calibration import Outcomes
-from nonproj.learning.additive import MIN_COUNT, GradedSentence, fit_additive, fit_classifier
+from nonproj.learning.additive import GradedSentence, fit_additive, fit_classifier
 from nonproj.learning.corpus import Auxiliary, Corpus
+from nonproj.learning.hyperparameters import CONFIDENCE
 from nonproj.linear.state import load
 
 
@@ -221,7 +222,7 @@ def test_a_fitted_model_recovers_an_additive_one():
 
 def test_rare_labels_and_constant_features_add_nothing():
     rng = np.random.default_rng(2)
-    labels = np.repeat([0, 1], [500, MIN_COUNT - 1])
+    labels = np.repeat([0, 1], [500, CONFIDENCE.min_count - 1])
     features = np.stack([np.ones(len(labels)), rng.normal(size=len(labels))], axis=1)
     model = fit_additive(features, (labels, labels * 0), labels == 0, 1.0)
     assert model.labels[1] == 0.0

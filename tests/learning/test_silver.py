@@ -15,6 +15,7 @@ from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError
 from nonproj.io.copies import with_rows
 from nonproj.learning.corpus import SILVER, Auxiliary
+from nonproj.learning.hyperparameters import AUXILIARY, CONFIDENCE
 from nonproj.linear.streams import Stream
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
@@ -86,7 +87,7 @@ def test_the_text_has_tags_of_a_tagger_that_has_not_seen_it():
 
 @pytest.mark.parametrize(("words", "learnt"), [(140, True), pytest.param(130, False, marks=pytest.mark.thorough)])
 def test_the_tagger_of_a_small_treebank_learns_from_as_many_words_of_the_text(words, learnt, monkeypatch):
-    monkeypatch.setattr(tagger, "TAGGED_ALONE", words)
+    monkeypatch.setattr(tagger, "AUXILIARY", dataclasses.replace(AUXILIARY, tagger_words=words))
     treebank, silver, test = toy.sentences(20), toy.sentences(90, seed=1), toy.sentences(40, seed=2)
     assert 130 < sum(map(len, treebank)) < 140
     chosen = tagger.auxiliary_for_tagger(silver, treebank, treebank, 0)
@@ -124,8 +125,8 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, loop, end
 
 @pytest.mark.thorough
 def test_confidence_is_learnt_from_held_out_sentences_of_the_treebank(monkeypatch):
-    monkeypatch.setattr("nonproj.components.confidence.MIN_WORDS", 50)
-    monkeypatch.setattr("nonproj.components.confidence.MIN_WRONG", 1)
+    few = dataclasses.replace(CONFIDENCE, min_words=50, min_wrong=1)
+    monkeypatch.setattr("nonproj.components.confidence.CONFIDENCE", few)
     treebank = toy.noisy_sentences(100)
     config = small(confidence__share=0.5, training__epochs=1)
     found = learn(treebank, toy.sentences(60, seed=1), config).meta["confidence"]
