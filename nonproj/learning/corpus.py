@@ -242,10 +242,10 @@ class Corpus:
 
     def in_epoch(self, epoch: int) -> np.ndarray:
         """Return which sentences an epoch learns from, bool: all of the treebank, and other silver ones each time."""
-        first, further = self.n_own, len(self.auxiliary.sentences)
-        mask = np.arange(first + further) < first
-        if further:
-            order, count = generator(self.seed, Stream.SILVER).permutation(further), self.auxiliary.sentences_per_epoch
-            mask[first + order[(epoch * count + np.arange(count)) % further]] = True
+        first, others = self.n_own, len(self.auxiliary.sentences)
+        mask = np.arange(first + others) < first
+        if others:
+            order, count = generator(self.seed, Stream.SILVER).permutation(others), self.auxiliary.sentences_per_epoch
+            mask[first + order[(epoch * count + np.arange(count)) % others]] = True
         mask[self.numbers.bare] = False
         return mask
