@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble
 from nonproj.components.fitting import ParallelFits
@@ -17,9 +16,6 @@ from nonproj.learning.corpus import Corpus
 from nonproj.linear.state import State
 from nonproj.model.checks import DONE, UNFINISHED
 from nonproj.model.model import Model
-from nonproj.options.config import Config
-from nonproj.scoring.vectors import WordVectors
-from nonproj.types import Sentence
 
 log = logging.getLogger("nonproj")
 
@@ -45,12 +41,10 @@ class Checkpoint:
     def __init__(
         self, components: Sequence[type[Component]], corpus: Corpus, context: FitContext, parallel: ParallelFits
     ):
-        self.components, self.parallel, self.path, files = components, parallel, context.run.checkpoint, context.files
+        self.components, self.parallel, self.path = components, parallel, context.run.checkpoint
+        self._training, self._done = training_digest(corpus, context), set[str]()
         self._saved: Model | None = None
         self._unfinished: State | None = None
-        self._done = set[str]()
-        sentences = corpus.all_sentences
-        self._training = training_digest(sentences, context.config, files.templates, files.vectors, context.start)
         if context.run.resume:
             self._read()
 
@@ -139,20 +133,14 @@ def check_history(epochs: object, step: object, steps: int, first: int) -> None:
         raise ModelError("its number of steps is not that of its epochs")
 
 
-def training_digest(
-    sentences: Sequence[Sentence],
-    config: Config,
-    templates: Mapping[str, Mapping[str, Any]],
-    vectors: WordVectors | None,
-    start: Model | None = None,
-) -> str:
+def training_digest(corpus: Corpus, context: FitContext) -> str:
     """Return a digest of all that determines training, other than the number of epochs, which resuming may change."""
-    options = config.as_dict()
+    options, (templates, _, vectors, _), start = context.config.as_dict(), context.files, context.start
     options["training"].pop("epochs")
     digest = hashlib.blake2b(repr((sorted(options.items()), templates)).encode(), digest_size=16)
     points = ("\n".join(vectors.words).encode(), vectors.table.tobytes()) if vectors else ()
     for data in (*points, *([start.to_bytes()] if start else [])):
         digest.update(data)
-    for sentence in sentences:
+    for sentence in corpus.all_sentences:
         digest.update("\n".join("\t".join(row) for row in sentence.rows).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
