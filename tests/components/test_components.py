@@ -77,6 +77,14 @@ def test_a_component_is_trained_stored_loaded_and_applied(sentences, tmp_path):
         Model.load(tmp_path / "m")
 
 
+def test_a_component_without_anything_to_learn_is_not_stored_and_changes_nothing(sentences):
+    context = FitContext(Config())
+    nothing = Second.fit(Corpus(sentences), context)
+    assert nothing.state() is None and nothing.apply(sentences) == sentences
+    assert jackknife(Second, Corpus(sentences), context, 2, overwrite=True) == sentences
+    assert context.with_fitted(Second.name, nothing).fitted_as(Second) is None
+
+
 def test_jackknifed_predictions_are_those_of_the_other_folds(sentences):
     config = Config()
     found = jackknife(Initial, Corpus(sentences), FitContext(config), 4)

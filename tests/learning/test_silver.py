@@ -156,6 +156,11 @@ def test_what_cannot_be_learnt_from_is_refused():
         learn([], silver)
 
 
+def test_auxiliary_sentences_have_a_known_origin():
+    with pytest.raises(ValueError, match="origin: 'gold' is invalid, 'silver' or 'related' expected"):
+        Auxiliary(toy.sentences(1), "gold")
+
+
 def test_text_without_tags_is_tagged(caplog):
     treebank, silver = toy.sentences(20), blank(toy.sentences(20, seed=1))
     for tags in ("both", "gold"):
