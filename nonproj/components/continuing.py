@@ -16,6 +16,7 @@ from nonproj.components.base import Vocabulary
 from nonproj.errors import ConfigError
 from nonproj.evaluation.card import record
 from nonproj.evaluation.suitability import first_sentences, misfit_warning
+from nonproj.learning.hyperparameters import CONTINUED
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config, options
 from nonproj.options.sections import TreebankConfig
@@ -27,9 +28,6 @@ _EPOCHS = ("pruner.epochs", "labeler.epochs", "tagger.epochs", "tagger.restarts"
 FREE = ("seed", "treebank", "training", "decoding", *_EPOCHS)
 """The options, or sections of options, that may differ from those of the model."""
 
-EPOCHS = 10
-"""Epochs of the perceptron, by default: few sentences are learnt beside a network that stays."""
-
 KEPT = ("coarse_tags", "crossing", "confidence", "unpunctuated", "vectors")
 """History keys copied from the continued model."""
 
@@ -40,7 +38,9 @@ def continued_config(start: Model) -> Config:
     """Return the options of a model, but for the files and names of its treebank, and the epochs."""
     config = start.config
     treebank = TreebankConfig(root=config.treebank.root, partial=config.treebank.partial)
-    return dataclasses.replace(config, treebank=treebank, training=dataclasses.replace(config.training, epochs=EPOCHS))
+    return dataclasses.replace(
+        config, treebank=treebank, training=dataclasses.replace(config.training, epochs=CONTINUED.epochs)
+    )
 
 
 def check_continued(start: Model, config: Config, sentences: Iterable[Sentence]) -> None:

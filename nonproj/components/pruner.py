@@ -25,7 +25,7 @@ from nonproj.learning.candidate_arcs import (
     unpack_trees,
 )
 from nonproj.learning.corpus import ArcSpaces, Corpus, trees_of
-from nonproj.learning.hyperparameters import PRUNER
+from nonproj.learning.hyperparameters import CONTINUED
 from nonproj.learning.pruner import Pruner
 from nonproj.linear.folds import cross_fit
 from nonproj.linear.optimisers import run_epochs
@@ -109,7 +109,7 @@ def new_pruner(context: FitContext) -> Pruner:
     table = part_templates(context.files.templates["pruner"], context.vocabulary.encoder.attributes)
     pruner = Pruner(table, context.config.pruner.bits)
     context.begin("pruner", pruner.weights)
-    pruner.squares += PRUNER.continued_square if context.start else 0.0
+    pruner.squares += CONTINUED.square if context.start else 0.0
     return pruner
 
 

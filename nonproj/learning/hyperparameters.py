@@ -53,13 +53,26 @@ class PrunerHyperparameters:
         AdaGrad's.
     negligible : float
         Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference.
-    continued_square : float
-        Initial AdaGrad accumulator of a continued model, whose first steps would undo it otherwise.
     """
 
     learning_rate: float = 0.1
     negligible: float = 1e-4
-    continued_square: float = 1.0
+
+
+@dataclass(frozen=True)
+class ContinuedHyperparameters:
+    """Continuing a model; `nonproj.linear.perceptron.CONTINUED_STEP` is the size of its perceptrons' updates.
+
+    Attributes
+    ----------
+    epochs : int
+        Of the parser's perceptron, by default: few sentences are learnt beside a network that stays.
+    square : float
+        Initial AdaGrad accumulator of the pruner, whose first steps would undo the model otherwise.
+    """
+
+    epochs: int = 10
+    square: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -138,3 +151,4 @@ class CrossingHyperparameters:
 
 TREEBANK, PRUNER, AUXILIARY = TreebankHyperparameters(), PrunerHyperparameters(), AuxiliaryHyperparameters()
 CONFIDENCE, CROSSING = ConfidenceHyperparameters(), CrossingHyperparameters()
+CONTINUED = ContinuedHyperparameters()
