@@ -21,6 +21,7 @@ from nonproj.components.base import FitContext, jackknife, register
 from nonproj.components.trainer import train
 from nonproj.errors import NonprojError
 from nonproj.io import conll
+from nonproj.learning.corpus import Corpus
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -62,7 +63,7 @@ def main() -> int:
         (component,) = parser.loaded.components
         accuracy = component.accuracy(test, component.apply(test))
         sys.stdout.write(f"{100 * accuracy:.2f} % right\n")
-        accuracy = component.accuracy(sentences, jackknife(MiscAttribute, sentences, FitContext(config), 5))
+        accuracy = component.accuracy(sentences, jackknife(MiscAttribute, Corpus(sentences), FitContext(config), 5))
         sys.stdout.write(f"{100 * accuracy:.2f} % right on the training data, cross-fitted\n")
         parsed, _ = next(iter(parser.parse_all(test[:1])))
         sys.stdout.write(f"{' '.join(row[9] for row in parsed.rows)}\n")

@@ -16,9 +16,10 @@ from nonproj.components.base import Component, FitContext
 from nonproj.errors import ModelError
 from nonproj.io.copies import with_misc
 from nonproj.io.strings import LABEL, check_strings
+from nonproj.learning.corpus import Corpus
 from nonproj.linear.hashing import REACH, Window, hash_texts, hash_words
 from nonproj.linear.perceptron import AveragedWeights
-from nonproj.linear.state import Schema, State
+from nonproj.linear.state import Fitted, Schema, State
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.linear.weights import check_table, quantise
@@ -64,12 +65,13 @@ class WordClasses(Component):
         return next((value for name, _, value in items if name == cls.misc), ABSENT if cls.absent else None)
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WordClasses | None:
-        """Return a model of the words that have a class; None if there are none."""
+    def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
+        """Return a model of the words that have a class; nothing is learnt if there are none."""
+        sentences = corpus.sentences
         values = [[cls.value(row) for row in sentence.rows] for sentence in sentences]
         classes = sorted({value for row in values for value in row if value is not None})[:_MOST]
         if not classes:
-            return None
+            return Fitted()
         number = {value: i for i, value in enumerate(classes)}
         gold = [np.array([-1 if v is None else number.get(v, -1) for v in row], np.int64) for row in values]
         places, averaged = [cls._places(sentence, 1 << cls.bits) for sentence in sentences], AveragedWeights(cls.bits)

@@ -10,6 +10,7 @@ import importlib
 __version__ = "1.0.0"
 
 _MODULES = {
+    "Auxiliary": "learning.corpus",
     "Confidence": "confidence.classifier",
     "Config": "options.config",
     "ConfigError": "errors",
@@ -26,6 +27,7 @@ _MODULES = {
     "Parse": "pipeline.parses",
     "ParsedSentence": "nlp.document",
     "Parser": "pipeline.parser",
+    "RunOptions": "components.base",
     "Sentence": "types",
     "TextParser": "nlp.text_parser",
     "Word": "nlp.document",

@@ -1,5 +1,6 @@
 """The public names with their types; `__init__.py` imports each on first use."""
 
+from nonproj.components.base import RunOptions as RunOptions
 from nonproj.components.trainer import train as train
 from nonproj.confidence.classifier import Confidence as Confidence
 from nonproj.dual.arrays import DecodedScores as DecodedScores
@@ -15,6 +16,7 @@ from nonproj.integrations.estimator import las_scorer as las_scorer
 from nonproj.io.conll import read as read
 from nonproj.io.conll import write as write
 from nonproj.io.tables import read_frame as read_frame
+from nonproj.learning.corpus import Auxiliary as Auxiliary
 from nonproj.model.model import Model as Model
 from nonproj.nlp.document import Document as Document
 from nonproj.nlp.document import ParsedSentence as ParsedSentence

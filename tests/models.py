@@ -14,10 +14,10 @@ from classifiers import add_classifier
 from toy import QUICK, raw_treebank, read, sentences
 
 from nonproj.components.base import FitContext
-from nonproj.components.checkpoint import Checkpoint
 from nonproj.components.preparation import prepare
 from nonproj.components.pruner import PrunerComponent
 from nonproj.components.trainer import OF_TEXT, OF_TREES, fit_all, train
+from nonproj.learning.corpus import Auxiliary, Corpus
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
@@ -25,17 +25,12 @@ from nonproj.types import Sentence
 SMOKE = Path(__file__).resolve().parents[1] / "configs" / "smoke.yaml"
 
 
-def context_of(
-    sentences: list[Sentence],
-    config: Config,
-    silver: list[Sentence] = (),
-    related: list[Sentence] = (),
-    start: Model | None = None,
-) -> FitContext:
-    """Return the context of the components after the pruner: sentences with predicted tags and candidate arcs."""
-    treebank, context = prepare(sentences, config, [], silver, lambda items, _: items, related, start)
+def prepared(
+    sentences: list[Sentence], config: Config, auxiliary: Auxiliary | None = None, start: Model | None = None
+) -> tuple[Corpus, FitContext]:
+    """Return corpus and context of the components after the pruner: with predicted tags and candidate arcs."""
     before = [*OF_TEXT, *OF_TREES[: OF_TREES.index(PrunerComponent) + 1]]
-    return fit_all(before, treebank, context, Checkpoint())
+    return fit_all(before, *prepare(sentences, config, (), auxiliary, start))
 
 
 class Recipe(NamedTuple):

@@ -18,6 +18,7 @@ from nonproj.cli.common import check_outputs, progress_bar
 from nonproj.cli.provenance import digest, name_and_licence, provenance
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.training_progress import log_file, training_progress
+from nonproj.components.base import RunOptions
 from nonproj.components.continuing import continued_config
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, FileError, counted, one_line
@@ -27,6 +28,7 @@ from nonproj.evaluation.parsing import WARM_UP, evaluate_parser, tested_tags
 from nonproj.io.beside import check_no_links
 from nonproj.io.files import check_folder, is_direct
 from nonproj.io.temporary import reserved
+from nonproj.learning.corpus import RELATED, SILVER, Auxiliary
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig
@@ -45,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
     files = {"train": options.train or config.treebank.train, "test": options.test or config.treebank.test}
     if not files["train"]:
         raise ConfigError("treebank.train", "no training file; name a treebank")
+    if config.treebank.silver and getattr(options, "related", []):
+        raise ConfigError("treebank.silver", "excludes related treebanks")
     options = with_values(options, **files, jobs=_number_of_processes(options))
     output, checkpoint = outputs(options, config)
     record = f"{output}.log" if checkpoint and not options.quiet else None
@@ -62,41 +66,24 @@ def _run(
 ) -> int:
     """Train a model on a treebank, and evaluate it on a test file."""
     path, treebanks, partial = options.train, Treebanks(options), config.treebank.partial
+    related = getattr(options, "related", [])
     own = {"require_heads": partial == "none", "ignore_heads": partial == "misc"}
     sentences, held_out = _hold_out(treebanks, treebanks.read_all(path, **own), config.treebank.held_out, own)
-    # The test file is read now, to report errors before the training.
+    # These files are read now, to report errors before the training.
     silver, test = (treebanks.read_all(name, require_heads=True) for name in (config.treebank.silver, options.test))
     log.info("training on %s of %s", _size(sentences), one_line(path))
     if start:
         log.info("continuing %s", one_line(options.start))
-    related = _others(treebanks, path, getattr(options, "related", []), [*sentences, *held_out, *test])
     if silver:
         log.info("and on %s, parsed automatically: %s", _size(silver), one_line(str(config.treebank.silver)))
-    words = sum(map(len, chain(sentences, silver, related)))
-    with (
-        resumable(checkpoint, options.resume),
-        training_progress(options, config, words) as progress,
-    ):
-        model = train(
-            sentences,
-            config,
-            held_out=held_out,
-            checkpoint=checkpoint,
-            resume=options.resume,
-            progress=progress,
-            jobs=options.jobs,
-            silver=silver,
-            related=related,
-            start=start,
-        )
-    if "silver" in model.meta:
-        texts = getattr(options, "texts", None) or [str(config.treebank.silver)]
-        model.meta["silver"] |= {"texts": ", ".join(Path(text).name for text in texts)}
-        model.meta["silver"] |= {"teacher": Path(options.teacher).name} if "teacher" in options else {}
-    if "related" in model.meta:
-        model.meta["related"] |= {"treebanks": "; ".join(map(name_and_licence, options.related))}
-    if "continued" in model.meta:
-        model.meta["continued"] |= {"model": Path(options.start).name, "sha256": digest(options.start)}
+        auxiliary = Auxiliary(silver, SILVER)
+    else:
+        auxiliary = Auxiliary(_others(treebanks, path, related, [*sentences, *held_out, *test]), RELATED)
+    words = sum(map(len, chain(sentences, auxiliary.sentences)))
+    with resumable(checkpoint, options.resume), training_progress(options, config, words) as progress:
+        run = RunOptions(checkpoint, options.resume, progress, options.jobs)
+        model = train(sentences, config, held_out=held_out, auxiliary=auxiliary, start=start, run=run)
+    _name_sources(model.meta, options, config)
     model.meta |= provenance(config, path, options.test, len(held_out))
     model.save(output)
     if not options.quiet:
@@ -112,6 +99,18 @@ def _run(
         if checkpoint:  # without one, the output is a device or a pipe and cannot be rewritten
             model.save(output)
     return treebanks.report()
+
+
+def _name_sources(meta: dict[str, Any], options: argparse.Namespace, config: Config) -> None:
+    """Name the files and models beside the treebank in the training history."""
+    if "silver" in meta:
+        texts = getattr(options, "texts", None) or [str(config.treebank.silver)]
+        meta["silver"] |= {"texts": ", ".join(Path(text).name for text in texts)}
+        meta["silver"] |= {"teacher": Path(options.teacher).name} if "teacher" in options else {}
+    if "related" in meta:
+        meta["related"] |= {"treebanks": "; ".join(map(name_and_licence, options.related))}
+    if "continued" in meta:
+        meta["continued"] |= {"model": Path(options.start).name, "sha256": digest(options.start)}
 
 
 def _others(treebanks: Treebanks, own: str, paths: Sequence[str], others: Sequence[Sentence]) -> list[Sentence]:

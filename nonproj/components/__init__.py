@@ -2,6 +2,7 @@
 
 - `base`: the protocol of components: each is fitted, stored, resumed and applied
 - `trainer`: trains a whole model: a loop over the list of components, with a checkpoint after each
+- `fitting`: fits one component, here or in another process while later ones are fitted here
 - `segmenter`: plain text to sentences and words
 - `conventions`: related treebanks with tags as the treebank would have them
 - `tagger`: tags and lemmas, and the tags that the parser learns from

@@ -1,9 +1,9 @@
 """The protocol of components: each is fitted, stored, resumed and applied.
 
-The trainer fits a list of components in their order.  Each gets the sentences of the treebank, and a context: the
-options, the components that were fitted before, and the training data as these have prepared them.  A component of your
-own is a subclass of `Component` with `fit`, `apply`, `state`, `from_state` and the ``schema`` of its state, as in
-``examples/word_classes.py``, from which ``examples/gloss.py`` inherits them.  Ours obey the same protocol.
+The trainer fits a list of components in their order.  Each gets the corpus, as the components before have prepared it,
+and a context: the options, and what these components have learnt.  A component of your own is a subclass of `Component`
+with `fit`, `apply`, `state`, `from_state` and the ``schema`` of its state, as in ``examples/word_classes.py``, from
+which ``examples/gloss.py`` inherits them.  Ours obey the same protocol.
 What they score, by which templates, inference and loss, is in one module each.
 """
 
@@ -12,23 +12,29 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from nonproj.dual.options import DualOptions, dual_options
 from nonproj.errors import ModelError
-from nonproj.learning.training_data import TrainingData
+from nonproj.learning.corpus import Corpus
 from nonproj.linear.folds import blocks, cross_fit
 from nonproj.linear.perceptron import CONTINUED_STEP
-from nonproj.linear.state import SentenceComponent, State, load
+from nonproj.linear.state import Fitted, State, load
 from nonproj.linear.state import register as register
 from nonproj.linear.weights import quantise
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
+from nonproj.scoring.labels import AllowedLabels
+from nonproj.scoring.templates import attributes_of
 from nonproj.scoring.vectors import WordVectors
+from nonproj.scoring.vocabulary import FEAT, TokenEncoder
 from nonproj.types import Int16s, Sentence
 from nonproj.workers.copies import spread
+
+_F = TypeVar("_F", bound=Fitted)
 
 _LARGEST = 1e30
 """Maximum absolute value of a weight in a model file."""
@@ -59,53 +65,95 @@ class UnfinishedFit(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """How a training runs; the model does not depend on it.
+
+    Attributes
+    ----------
+    checkpoint : Path, optional
+        Written after each component and each epoch; the caller removes it once the model is saved.
+    resume : bool
+        Continue from the checkpoint, which must be of the same sentences and configuration; only the number of epochs
+        may differ.
+    progress : callable, optional
+        ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
+    jobs : int
+        Number of processes, copies of this one, that train folds and confidence, where this one can be forked.
+    """
+
+    checkpoint: str | Path | None = None
+    resume: bool = False
+    progress: Callable[..., Any] | None = None
+    jobs: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
 class FitContext:
-    """The context in which a component is fitted: options, data and earlier components.
+    """The context in which a component is fitted: options and earlier components.
 
     Attributes
     ----------
     config : Config
         The options of the whole model.
-    progress : callable
-        ``progress(iterable, description)`` wraps the long loops.
-    fitted : mapping of str to Any
-        The components that were fitted before, by name; None for one without anything to learn.
-    data : TrainingData
-        The sentences as the components before have prepared them: with predicted tags, as numbers, with candidate arcs.
+    run : RunOptions
     files : TrainingFiles
-    jobs : int
-        The number of processes, copies of this one, that train folds and components.
+    start : Model or None
+        The model that is continued: see `nonproj.components.continuing`.
+    fitted : mapping of str to Fitted
+        The components that were fitted before, by name.
     meta : dict
         The training history, stored with the model, to which a component adds its figures.
     unfinished : UnfinishedFit
     part_of : str
         The component for which this one is fitted, to be examined on other sentences; empty for one of the model.
-    start : Model or None
-        The model that is continued: see `nonproj.components.continuing`.
     """
 
     config: Config
-    progress: Callable[..., Any] = lambda items, _: items
-    fitted: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    data: TrainingData = TrainingData()
+    run: RunOptions = RunOptions()
     files: TrainingFiles = TrainingFiles()
-    jobs: int = 1
+    start: Model | None = None
+    fitted: Mapping[str, Fitted] = dataclasses.field(default_factory=dict)
     meta: dict[str, Any] = dataclasses.field(default_factory=dict)
     unfinished: UnfinishedFit = UnfinishedFit()
     part_of: str = ""
-    start: Model | None = None
 
     def having(self, **changes: Any) -> FitContext:
         """Return a context in which some attributes have other values."""
         return dataclasses.replace(self, **changes)
 
+    def with_fitted(self, name: str, fitted: Fitted) -> FitContext:
+        """Return a context with one more component."""
+        return self.having(fitted={**self.fitted, name: fitted})
+
+    def fitted_as(self, kind: type[_F]) -> _F | None:
+        """Return the fitted component of a kind; None if it has not learnt anything."""
+        found = self.fitted.get(kind.name)
+        return found if isinstance(found, kind) else None
+
+    def progress(self, items: Any, description: str) -> Any:
+        """Return the items of a long loop, which show its progress."""
+        return self.run.progress(items, description) if self.run.progress else items
+
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         """Return the results of some calls, which several processes make, if there are several."""
-        return spread(calls, self.jobs, lambda items: self.progress(items, "folds"))
+        return spread(calls, self.run.jobs, lambda items: self.progress(items, "folds"))
 
     def title(self, name: str) -> str:
         """Return the name of a component for log and progress bars."""
         return f"{self.part_of}: {name}" if self.part_of else name
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary; one without strings until it is fitted."""
+        if found := self.fitted_as(Vocabulary):
+            return found
+        return Vocabulary(["_"], TokenEncoder({name: [] for name in (*attributes_of(self.files.templates), FEAT)}))
+
+    @property
+    def decoding(self) -> DualOptions:
+        """The options of decoding, for the roots and the projectivity of the treebank's trees."""
+        single_root, projective = not self.meta.get("multi_root", True), self.meta.get("projective", False)
+        return dual_options(self.config.decoding, single_root, projective)
 
     @property
     def step(self) -> float:
@@ -121,8 +169,12 @@ class FitContext:
             np.multiply(table, scale / step, out=weights)
 
 
-class Component(SentenceComponent):
-    """A part of a model that is learnt from sentences; see `SentenceComponent` for what else it has.
+class Component(Fitted):
+    """A part of a model that is learnt from sentences.
+
+    `fit` learns, and is all that a component of your own needs, beside what its instances have as `Fitted`.  `resume`
+    takes what was learnt from a checkpoint.  If later components learn from what this one predicts, `extend` adds
+    these predictions to the corpus, and `pack` stores them in the checkpoint.
 
     Attributes
     ----------
@@ -137,41 +189,59 @@ class Component(SentenceComponent):
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
-    kind: ClassVar[Any] = None
+    kind: ClassVar[type[Fitted] | None] = None
     figures: ClassVar[tuple[str, ...]] = ()
     parallel: ClassVar[bool] = False
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Any:
-        """Return what was fitted, such as an instance; None if there is nothing to learn."""
+    def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
+        """Return what was learnt from a corpus: an instance, or ``Fitted()`` if there is nothing to learn."""
         raise NotImplementedError
 
     @classmethod
-    def resume(cls, saved: Model, context: FitContext) -> Any:
+    def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Fitted:
         """Return the result of `fit` from a checkpoint; raise `ModelError` if it is unsound."""
         state = saved.component(cls.name)
-        return load(cls.kind or cls, state) if state else None
+        return load(cls.kind or cls, state) if state else Fitted()
 
     @classmethod
-    def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the training data for later components, with cross-fitted predictions.
+    def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
+        """Return the corpus for later components, with predictions by cross-fitting, or with those of a checkpoint.
 
-        The result of `fit` is in ``context.fitted``.
+        The result of `fit` is in ``context.fitted``.  Raises `ModelError` if the checkpoint is unsound.
         """
-        return context.data
+        return corpus
 
     @classmethod
-    def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
-        """Return what `cross_predict` has added to the training data as arrays of a checkpoint."""
+    def pack(cls, corpus: Corpus) -> dict[str, np.ndarray]:
+        """Return what `extend` has added to the corpus, as arrays of a checkpoint."""
         return {}
 
-    @classmethod
-    def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the result of `cross_predict` from a checkpoint; raise `ModelError` if it is unsound."""
-        return context.data
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Vocabulary(Fitted):
+    """The numbers of strings and labels.
+
+    Attributes
+    ----------
+    labels : list of str
+        In the order of their numbers.
+    encoder : TokenEncoder
+    lines : AllowedLabels or None
+        The labels of arcs, where they are scored with the arcs.
+    places : ndarray of shape (2, n_labels), uint8, or None
+        The labels of other words and of roots: see `nonproj.scoring.labels.forbid_misplaced`.
+    """
+
+    name: ClassVar[str] = "vocabulary"
+    labels: list[str]
+    encoder: TokenEncoder
+    lines: AllowedLabels | None = None
+    places: np.ndarray | None = None
 
 
-class WeightTable(NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class WeightTable(Fitted):
     """A table of weights, the result of fitting a linear model whose features the templates define.
 
     Attributes
@@ -189,8 +259,9 @@ class WeightTable(NamedTuple):
         return quantise(self.weights) if self.scale is None else (self.weights, self.scale)
 
 
-class StoredState(NamedTuple):
-    """A component that nothing but the model needs."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class StoredState(Fitted):
+    """A component that nothing but the model needs: its JSON values and arrays."""
 
     values: dict[str, Any]
     arrays: dict[str, np.ndarray]
@@ -222,7 +293,7 @@ class TableComponent(Component):
     """A component that is a table of weights; the options of its name say how large."""
 
     @classmethod
-    def resume(cls, saved: Model, context: FitContext) -> WeightTable:
+    def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> WeightTable:
         """Return the table in a checkpoint."""
         return WeightTable(resumed_table(saved.weights, cls.name, getattr(context.config, cls.name).bits))
 
@@ -240,37 +311,37 @@ def check_order(components: Iterable[type[Component]]) -> None:
 
 
 def jackknife(
-    component: type[Component], sentences: Sequence[Sentence], context: FitContext, folds: int, **options: Any
+    component: type[Component], corpus: Corpus, context: FitContext, folds: int, **options: Any
 ) -> list[Sentence]:
-    """Return sentences with the predictions of a component that was fitted on the other folds.
+    """Return the sentences of a treebank with the predictions of a component that was fitted on the other folds.
 
     Folds are made of blocks of neighbours (`nonproj.linear.folds.blocks`).  ``options`` are for its method `apply`.
     """
     context = context.having(unfinished=UnfinishedFit(), meta={})
+    sentences = corpus.sentences
 
-    def fit(rest: np.ndarray) -> Any:
-        return component.fit([sentences[i] for i in rest], context)
+    def fit(rest: np.ndarray) -> Fitted:
+        return component.fit(corpus.having(sentences=[sentences[i] for i in rest]), context)
 
-    def apply(fitted: Any, inside: np.ndarray) -> list[Sentence]:
-        batch = [sentences[i] for i in inside]
-        return batch if fitted is None else fitted.apply(batch, **options)
+    def apply(fitted: Fitted, inside: np.ndarray) -> list[Sentence]:
+        return fitted.apply([sentences[i] for i in inside], **options)
 
     return cross_fit(blocks(len(sentences), folds), fit, apply, context.spread)
 
 
 def assemble(context: FitContext, rounded: bool = True) -> Model:
     """Return a model of all components that have been fitted; one with weights that are not rounded is a checkpoint."""
-    data, tables = context.data, {name: each for name, each in context.fitted.items() if isinstance(each, WeightTable)}
+    vocabulary, templates = context.vocabulary, context.files.templates
+    tables = {name: each for name, each in context.fitted.items() if isinstance(each, WeightTable)}
     weights = {name: table.weights for name, table in tables.items()}
     meta = dict(sorted(context.meta.items()))  # whatever was learnt first: the same training makes the same file
     if rounded:
         pairs = {name: table.rounded() for name, table in tables.items()}
         weights = {name: table for name, (table, _) in pairs.items()}
         meta["scale"] = {name: scale for name, (_, scale) in pairs.items()}
-        weights |= {LABEL_LINES: data.lines.table} if data.lines else {}
-        weights |= {} if data.places is None else {LABEL_PLACES: data.places}
-    model = Model(context.config, data.encoder.vocabularies, context.files.templates, data.labels, weights, meta)
+        weights |= {LABEL_LINES: vocabulary.lines.table} if vocabulary.lines else {}
+        weights |= {} if vocabulary.places is None else {LABEL_PLACES: vocabulary.places}
+    model = Model(context.config, vocabulary.encoder.vocabularies, templates, vocabulary.labels, weights, meta)
     for name, fitted in context.fitted.items():
-        if fitted is not None and name not in tables:
-            model.add_component(name, fitted.state())
+        model.add_component(name, fitted.state())
     return model

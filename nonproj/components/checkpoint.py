@@ -2,98 +2,115 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
 
-from nonproj.components.base import Component, FitContext, assemble
+from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble
+from nonproj.components.fitting import ParallelFits
 from nonproj.errors import ConfigError, ModelError
+from nonproj.learning.corpus import Corpus
 from nonproj.linear.state import State
 from nonproj.model.checks import DONE, UNFINISHED
 from nonproj.model.model import Model
-from nonproj.options.config import Config
-from nonproj.scoring.vectors import WordVectors
-from nonproj.types import Sentence
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 log = logging.getLogger("nonproj")
 
 
 class Checkpoint:
-    """The checkpoint of a training.
+    """The checkpoint of a training, from which it resumes if the options of the run say so.
 
     Parameters
     ----------
-    path : Path or None
-        Without it, nothing is written.
-    training : str
-        The digest of what determines training.
-    saved : Model or None
-        The checkpoint to resume from.
+    components : sequence of Component
+        In their order.
+    corpus : Corpus
+    context : FitContext
+        Both before the first component.
+    parallel : ParallelFits
 
     Raises
     ------
     ConfigError
-        If that is of another training.
+        If there is a checkpoint of other sentences or options.
     """
 
-    def __init__(self, path: Path | None = None, training: str = "", saved: Model | None = None):
-        if saved and saved.meta.get("training") != training:
-            raise ConfigError("resume", f"{path} is of other sentences or options; train without --resume")
-        self.path, self.training, self.saved = path, training, saved
+    def __init__(
+        self, components: Sequence[type[Component]], corpus: Corpus, context: FitContext, parallel: ParallelFits
+    ):
+        self.components, self.parallel, self.path = components, parallel, context.run.checkpoint
+        self._training, self._done = training_digest(corpus, context), set[str]()
+        self._saved: Model | None = None
+        self._unfinished: State | None = None
+        if context.run.resume:
+            self._read()
 
-    def save(
-        self, done: Sequence[type[Component]], context: FitContext, name: str = "", unfinished: State | None = None
-    ) -> None:
+    def _read(self) -> None:
+        """Read the file, if there is one."""
+        if self.path is None or not Path(self.path).exists():
+            log.info("no checkpoint; training from the start")
+            return
+        self._saved = saved = Model.load(self.path)
+        if saved.meta.get("training") != self._training:
+            raise ConfigError("resume", f"{self.path} is of other sentences or options; train without --resume")
+        done, self._unfinished = saved.meta.get(DONE), saved.component(UNFINISHED)
+        names = set(done) if type(done) is dict else set[str]()
+        # One that is fitted while later ones are may be missing before these.
+        missing = (i for i, each in enumerate(self.components) if each.name not in names and not each.parallel)
+        self._done = names & {each.name for each in self.components[: next(missing, len(self.components))]}
+
+    def of(self, component: type[Component]) -> Model | None:
+        """Return the checkpoint, if it has a component; None if the component is to be fitted."""
+        return self._saved if component.name in self._done else None
+
+    def has(self, component: type[Component]) -> bool:
+        """Return whether it has a component, or the unfinished state of one."""
+        unfinished = self._unfinished is not None and self._unfinished[0].get("component") == component.name
+        return unfinished or component.name in self._done
+
+    def begin(self, component: type[Component], corpus: Corpus, context: FitContext) -> FitContext:
+        """Return the context of a component: with its figures and its unfinished state, if the checkpoint has any."""
+        state = None
+        if self._saved and self.has(component):
+            meta, state = self._saved.meta, None if self.of(component) else self._unfinished
+            context.meta.update({name: meta[name] for name in component.figures if name in meta})
+        return context.having(unfinished=UnfinishedFit(state, partial(self._save, component.name, corpus, context)))
+
+    def end(self, component: type[Component], corpus: Corpus, context: FitContext) -> None:
+        """Write what has been fitted, unless the checkpoint has more.
+
+        The last component writes its own checkpoint after each epoch: training can then be continued for more epochs.
+        """
+        later = self.components[self.components.index(component) + 1 :]
+        if later and not self.of(component) and not any(map(self.has, later)):
+            self._save("", corpus, context)
+
+    def _save(self, name: str, corpus: Corpus, context: FitContext, unfinished: State | None = None) -> None:
         """Write the fitted components, and the unfinished state of the next one, with this name, if there is any."""
         if self.path is None:
             return
-        model = assemble(context, rounded=False)
-        model.meta |= {"training": self.training, DONE: {component.name: True for component in done}}
+        context = self.parallel.gathered(context)
+        model, known = assemble(context, rounded=False), context.fitted.keys() - self.parallel.copies.keys()
+        done = [component for component in self.components if component.name in known]
+        model.meta |= {"training": self._training, DONE: {component.name: True for component in done}}
         for component in done:
-            model.weights |= component.pack(context.data)
+            model.weights |= component.pack(corpus)
         if unfinished:
             model.add_component(UNFINISHED, ({**unfinished[0], "component": name}, unfinished[1]))
         model.save(self.path)
 
-    def done(self, known: Sequence[type[Component]]) -> set[str]:
-        """Return the names of the components that the checkpoint has, up to the first that it lacks.
-
-        One that is fitted while later ones are may be missing before these.
-        """
-        done = self.saved.meta.get(DONE) if self.saved else None
-        names = set(done) if type(done) is dict else set[str]()
-        missing = (i for i, each in enumerate(known) if each.name not in names and not each.parallel)
-        return names & {each.name for each in known[: next(missing, len(known))]}
-
-    def unfinished_of(self, component: type[Component]) -> State | None:
-        """Return the unfinished state of a component, if there is any."""
-        state = self.saved.component(UNFINISHED) if self.saved else None
-        return state if state and state[0].get("component") == component.name else None
-
-    def figures_of(self, component: type[Component]) -> dict[str, Any]:
-        """Return the figures that a component has added to the training history."""
-        meta = self.saved.meta if self.saved else {}
-        return {name: meta[name] for name in component.figures if name in meta}
-
-    def check(self, resume: Callable[_P, _R], *arguments: _P.args, **options: _P.kwargs) -> _R:
-        """Call a function that reads the checkpoint; name the file in the `ModelError` if its content is unsound."""
+    @contextlib.contextmanager
+    def resuming(self, component: type[Component]) -> Iterator[None]:
+        """Name the file in the `ModelError` about its content, if it has something of a component."""
         try:
-            return resume(*arguments, **options)
+            yield
         except ModelError as error:
+            if not self.has(component):
+                raise
             raise ModelError(f"{self.path}: cannot be resumed from: {error}; train without --resume") from None
-
-
-def load_checkpoint(path: Path | None) -> Model | None:
-    """Return the checkpoint in a file; None, with a message, if there is none."""
-    if path is None or not path.exists():
-        log.info("no checkpoint; training from the start")
-        return None
-    return Model.load(path)
 
 
 def averaged_epochs(done: int, first: int) -> int:
@@ -116,20 +133,14 @@ def check_history(epochs: object, step: object, steps: int, first: int) -> None:
         raise ModelError("its number of steps is not that of its epochs")
 
 
-def training_digest(
-    sentences: Sequence[Sentence],
-    config: Config,
-    templates: Mapping[str, Mapping[str, Any]],
-    vectors: WordVectors | None,
-    start: Model | None = None,
-) -> str:
+def training_digest(corpus: Corpus, context: FitContext) -> str:
     """Return a digest of all that determines training, other than the number of epochs, which resuming may change."""
-    options = config.as_dict()
+    options, (templates, _, vectors, _), start = context.config.as_dict(), context.files, context.start
     options["training"].pop("epochs")
     digest = hashlib.blake2b(repr((sorted(options.items()), templates)).encode(), digest_size=16)
     points = ("\n".join(vectors.words).encode(), vectors.table.tobytes()) if vectors else ()
     for data in (*points, *([start.to_bytes()] if start else [])):
         digest.update(data)
-    for sentence in sentences:
+    for sentence in corpus.all_sentences:
         digest.update("\n".join("\t".join(row) for row in sentence.rows).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

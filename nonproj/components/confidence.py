@@ -12,8 +12,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,11 @@ from nonproj.confidence.evidence import FEATURES, Evidence
 from nonproj.evaluation.alignment import judge_text
 from nonproj.io.partial import given_words, is_partial
 from nonproj.learning.additive import GradedSentence, fit_classifier
+from nonproj.learning.corpus import Corpus
 from nonproj.learning.encoders.start import learnt_before
+from nonproj.learning.hyperparameters import CONFIDENCE
 from nonproj.learning.memory import release_memory
+from nonproj.linear.state import Fitted
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.stages import evidence, label
 from nonproj.scoring.encoders.scorer import numbers_of
@@ -42,18 +45,9 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import encoded_tags
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.formats import TextInput
+from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 from nonproj.workers.copies import run_apart
-
-BLOCK = 100
-"""Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks."""
-
-EPOCHS = 3
-"""Epochs of the second parser's perceptron, independent of the first one's, so that a resumed training may have
-more."""
-
-MIN_WORDS, MIN_WRONG = 500, 25
-"""Held-out words, and those with a wrong head, without which no classifier is trained."""
 
 SECOND = (
     TaggerComponent,
@@ -66,8 +60,6 @@ SECOND = (
 )
 """The components of the second parser; those that need most memory come first."""
 
-_SAMPLE = 200  # sentences from which the median cost is estimated
-
 log = logging.getLogger("nonproj")
 
 
@@ -78,33 +70,34 @@ class ConfidenceComponent(Component):
     needs, figures, parallel = ("segmenter", "tagger", "pruner"), ("confidence", "crossing"), True
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Classifier | None:
+    def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few.
 
         The classifier and the price of a model that is continued stay.
         """
         if context.start:
-            return context.start.loaded(Classifier)
-        data, share = context.data, context.config.confidence.share
+            return context.start.loaded(Classifier) or Fitted()
+        sentences, share = corpus.sentences, context.config.confidence.share
         out = held_out(len(sentences), share)
         if share and context.files.encoder and (learnt := learnt_before(context.files.encoder)).size:
             seen = np.isin(numbers_of(sentence.forms for sentence in sentences), learnt)
             log.info("%d held-out sentences are left out: the encoder has learnt from them", int((out & seen).sum()))
             out &= ~seen
         words = sum(int(given_words(s).sum()) for s, own in zip(sentences, out, strict=True) if own)
-        if words < MIN_WORDS or out.all():
+        if words < CONFIDENCE.min_words or out.all():
             if share:
-                log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
-            return None
-        rest = data.subset(np.flatnonzero(~np.append(np.repeat(out, data.copies), np.zeros(data.further, np.bool_))))
-        found = examine_held_out(sentences, out, context.having(data=rest.subset(rest.single_copies(0))))
+                log.info("no confidence: %d held-out words, %d are needed", words, CONFIDENCE.min_words)
+            return Fitted()
+        others = np.zeros(len(corpus.auxiliary.sentences), np.bool_)
+        rest = corpus.subset(np.flatnonzero(~np.append(np.repeat(out, corpus.copies), others)))
+        found = examine_held_out(rest.subset(rest.single_copies(0)), out, context)
         release_memory()
         if found.price is not None:
             context.meta["crossing"] = found.price
-        if found.wrong < MIN_WRONG:
+        if found.wrong < CONFIDENCE.min_wrong:
             text = "no confidence: %d of %d held-out heads are wrong, %d are needed"
-            log.info(text, found.wrong, words, MIN_WRONG)
-            return None
+            log.info(text, found.wrong, words, CONFIDENCE.min_wrong)
+            return Fitted()
         # In a process that ends, because scikit-learn takes 80 MB, or 140 with pandas.
         classifier = run_apart(fit_classifier, found.outcomes, found.limit)
         right = 1.0 - found.wrong / words
@@ -123,7 +116,7 @@ def held_out(count: int, share: float) -> np.ndarray:
     >>> held_out(15, 0.2).astype(int).tolist()
     [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
     """
-    block = np.arange(count) // max(1, min(BLOCK, count // 10))
+    block = np.arange(count) // max(1, min(CONFIDENCE.block, count // 10))
     return np.floor((block + 1) * share + 1e-9) > np.floor(block * share + 1e-9)
 
 
@@ -150,12 +143,13 @@ class HeldOutParses(NamedTuple):
     price: float | None
 
 
-def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: FitContext) -> HeldOutParses:
+def examine_held_out(corpus: Corpus, out: np.ndarray, context: FitContext) -> HeldOutParses:
     """Train a second parser on the chosen sentences; return its results on the others, and free all else."""
+    sentences, price = corpus.sentences, None
     rest, held = ([s for s, own in zip(sentences, out, strict=True) if own == wanted] for wanted in (False, True))
-    parser, fitted = second_parser(rest, context)
-    data, price = context.data, None
-    unseen = list(itertools.compress(data.sentences, np.repeat(out, data.copies)))
+    parser, context = second_parser(corpus.having(sentences=rest, held_out=()), context)
+    tagger, segmenter = context.fitted_as(Analyzer), context.fitted_as(Segmenter)
+    unseen = list(itertools.compress(corpus.tagged, np.repeat(out, corpus.copies)))
     limit = median_cost(parser, unseen)
     whole = [sentence for sentence in unseen if not is_partial(sentence)]
     if context.config.decoding.crossing == "auto" and whole:
@@ -163,42 +157,45 @@ def examine_held_out(sentences: Sequence[Sentence], out: np.ndarray, context: Fi
         parser = parser.with_request(price=price)
     outcomes = examine(parser, held, limit)
     wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
-    if wrong >= MIN_WRONG and fitted["tagger"]:
-        outcomes += examine(parser, tag(parser, fitted["tagger"], held), limit)
-    if wrong >= MIN_WRONG and fitted["segmenter"]:
+    if wrong >= CONFIDENCE.min_wrong and tagger:
+        outcomes += examine(parser, tag(parser, tagger, held), limit)
+    if wrong >= CONFIDENCE.min_wrong and tagger and segmenter:
         whole_trees = out & ~np.array([is_partial(sentence) for sentence in sentences])
         edges = np.flatnonzero(np.diff(np.concatenate([[False], whole_trees, [False]]).astype(np.int8)))
         for first, end in edges.reshape(-1, 2).tolist():
-            outcomes += examine_text(parser, fitted, sentences[first:end], limit)
+            outcomes += examine_text(parser, segmenter, tagger, sentences[first:end], limit)
     return HeldOutParses(outcomes, wrong, limit, price)
 
 
-def second_parser(sentences: Sequence[Sentence], context: FitContext) -> tuple[Parser, dict[str, Any]]:
-    """Train a parser on the chosen sentences; return it and its components, those of which the model has one."""
-    config = context.config
+def second_parser(corpus: Corpus, context: FitContext) -> tuple[Parser, FitContext]:
+    """Train a parser on the chosen sentences; return it and the context with its components."""
+    config, vocabulary, saves = context.config, context.vocabulary, context.unfinished
     tagger = dataclasses.replace(config.tagger, restarts=1)
     network = dataclasses.replace(config.network, epochs=(config.network.epochs + 1) // 2)
-    training = dataclasses.replace(config.training, epochs=EPOCHS)
+    training = dataclasses.replace(config.training, epochs=CONFIDENCE.epochs)
     config = dataclasses.replace(config, tagger=tagger, network=network, training=training)  # which take less time
-    data, unfinished = context.data._replace(held_out=()), UnfinishedFit()
-    apart = context.having(config=config, data=data, jobs=1, meta={}, part_of="confidence", unfinished=unfinished)
-    fitted: dict[str, Any] = {"clusters": context.files.clusters, "tagger": None, "segmenter": None}
-    absent = {name for name in ("tagger", "segmenter") if not (context.fitted["tagger"] and context.fitted[name])}
+    absent = {
+        kind.name for kind in (Analyzer, Segmenter) if not (context.fitted_as(Analyzer) and context.fitted_as(kind))
+    }
+    context = context.having(
+        config=config,
+        run=dataclasses.replace(context.run, jobs=1),
+        fitted={name: context.fitted[name] for name in ("clusters", "vocabulary")},
+        meta={name: context.meta[name] for name in ("multi_root", "projective", "coarse_tags")},
+        unfinished=UnfinishedFit(),
+        part_of="confidence",
+    )
     for component in SECOND:
         if component.name not in absent:
-            resumable = apart.having(unfinished=context.unfinished) if component is EncoderComponent else apart
-            fitted[component.name] = component.fit(sentences, resumable.having(fitted=dict(fitted)))
+            own = context.having(unfinished=saves) if component is EncoderComponent else context
+            context = context.with_fitted(component.name, component.fit(corpus, own))
             release_memory()
-    strings = known_strings(data.encoder.vocabularies, [data.tokens[i] for i in data.chosen])
-    model = assemble(
-        apart.having(
-            fitted={name: each for name, each in fitted.items() if name not in ("tagger", "segmenter")},
-            data=data._replace(encoder=TokenEncoder(strings)),
-            meta={key: context.meta[key] for key in ("multi_root", "projective", "coarse_tags")},
-        )
-    )
+    strings = known_strings(vocabulary.encoder.vocabularies, [corpus.numbers.tokens[i] for i in corpus.chosen])
+    seen = dataclasses.replace(vocabulary, encoder=TokenEncoder(strings))
+    parts = {name: each for name, each in context.fitted.items() if name not in ("tagger", "segmenter")}
+    model = assemble(context.having(fitted=parts | {"vocabulary": seen}))
     decoding = dataclasses.replace(config.decoding, nbest=1, full=False, constraints="none")
-    return Parser(model, decoding, tags="none"), fitted
+    return Parser(model, decoding, tags="none"), context
 
 
 def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) -> dict[str, list[str]]:
@@ -241,23 +238,22 @@ def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list
 
 def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
     """Return the median cost of the words' other heads, beyond which the difference is not computed."""
-    parsed = (parser.run([sentence], until=label) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
+    parsed = (parser.run([sentence], until=label) for sentence in sentences[:: -(-len(sentences) // CONFIDENCE.sample)])
     column = FEATURES.index("cost")
     return float(np.median(np.concatenate([evidence(batch, 0, -np.inf).features[:, column] for batch in parsed])))
 
 
 def examine_text(
-    parser: Parser, fitted: Mapping[str, Any], gold: Sequence[Sentence], limit: float
+    parser: Parser, segmenter: Segmenter, tagger: Analyzer, gold: Sequence[Sentence], limit: float
 ) -> list[GradedSentence]:
     """Segment, tag and parse the plain text of consecutive gold sentences; return the evidence, and what is right.
 
     A word that is not in the gold standard is wrong, and so is a tree whose sentence is not: see
     `nonproj.evaluation.alignment`.
     """
-    segmenter = fitted["segmenter"].using(with_margins=True)
     words = min(TextInput().max_words, parser.request.max_words)
-    found = segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=words))
-    tagged = tag(parser, fitted["tagger"], found)
+    found = segmenter.using(with_margins=True).segment(raw_text(paragraphs(gold)).text, TextInput(max_words=words))
+    tagged = tag(parser, tagger, found)
     features, heads, labels = [], [], []
     for sentence in tagged:
         batch = parser.run([sentence], until=label)

@@ -12,10 +12,11 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
+from nonproj.components.base import Vocabulary
 from nonproj.errors import ConfigError
 from nonproj.evaluation.card import record
 from nonproj.evaluation.suitability import first_sentences, misfit_warning
-from nonproj.learning.training_data import TrainingData
+from nonproj.learning.hyperparameters import CONTINUED
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config, options
 from nonproj.options.sections import TreebankConfig
@@ -27,9 +28,6 @@ _EPOCHS = ("pruner.epochs", "labeler.epochs", "tagger.epochs", "tagger.restarts"
 FREE = ("seed", "treebank", "training", "decoding", *_EPOCHS)
 """The options, or sections of options, that may differ from those of the model."""
 
-EPOCHS = 10
-"""Epochs of the perceptron, by default: few sentences are learnt beside a network that stays."""
-
 KEPT = ("coarse_tags", "crossing", "confidence", "unpunctuated", "vectors")
 """History keys copied from the continued model."""
 
@@ -40,7 +38,9 @@ def continued_config(start: Model) -> Config:
     """Return the options of a model, but for the files and names of its treebank, and the epochs."""
     config = start.config
     treebank = TreebankConfig(root=config.treebank.root, partial=config.treebank.partial)
-    return dataclasses.replace(config, treebank=treebank, training=dataclasses.replace(config.training, epochs=EPOCHS))
+    return dataclasses.replace(
+        config, treebank=treebank, training=dataclasses.replace(config.training, epochs=CONTINUED.epochs)
+    )
 
 
 def check_continued(start: Model, config: Config, sentences: Iterable[Sentence]) -> None:
@@ -59,11 +59,11 @@ def check_continued(start: Model, config: Config, sentences: Iterable[Sentence])
         log.warning(text)
 
 
-def numbered_as_in(start: Model, data: TrainingData) -> TrainingData:
-    """Return training data with the strings and labels of a model."""
+def vocabulary_of(start: Model) -> Vocabulary:
+    """Return the strings and labels of a model, with their numbers."""
     encoder, table = start.encoder(), start.weights.get(LABEL_LINES)
     lines = None if table is None else AllowedLabels(table, encoder.attributes.index(TAG))
-    return data._replace(labels=start.labels, encoder=encoder, lines=lines, places=start.weights.get(LABEL_PLACES))
+    return Vocabulary(start.labels, encoder, lines, start.weights.get(LABEL_PLACES))
 
 
 def history_of(start: Model) -> dict[str, Any]:

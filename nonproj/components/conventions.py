@@ -1,7 +1,7 @@
 """Related treebanks in the conventions of the treebank, so that later components learn from them, too.
 
 Held-out sentences decide whether their tags, their heads and their labels are learnt, too
-(`nonproj.learning.together`).  Labels are not learnt without heads.
+(`nonproj.learning.related_gain`).  Labels are not learnt without heads.
 
 A tagger that has learnt from the treebank alone says which of their tags to change (`nonproj.learning.conventions`).
 Nothing of this component is stored in the model.
@@ -15,19 +15,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.components.base import Component, FitContext
+from nonproj.components.base import Component, FitContext, Vocabulary
 from nonproj.components.labeler import LabelerComponent
 from nonproj.components.parser import ParserComponent
 from nonproj.components.tagger import TaggerComponent, pack_tags, unpack_tags
-from nonproj.components.vocabulary import as_numbers
+from nonproj.components.vocabulary import VocabularyComponent
 from nonproj.evaluation.card import record
 from nonproj.io.columns import DEPREL, FEATS, HEAD, UPOS
 from nonproj.io.copies import with_rows
 from nonproj.learning.conventions import with_conventions
-from nonproj.learning.together import Together
-from nonproj.learning.training_data import TrainingData
+from nonproj.learning.corpus import Corpus
+from nonproj.learning.related_gain import RelatedGain
+from nonproj.linear.state import Fitted
 from nonproj.model.model import Model
-from nonproj.tagging.analyzer import quick
+from nonproj.tagging.analyzer import Analyzer, quick
 from nonproj.types import Sentence
 
 RELATED_TAGS = "related_tags"
@@ -46,81 +47,78 @@ class ConventionsComponent(Component):
     name, figures = "conventions", (TAGS_TOGETHER, HEADS_TOGETHER, LABELS_TOGETHER)
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> None:
-        """Return nothing: see `cross_predict`."""
+    def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
+        """Return nothing: see `extend`."""
+        return Fitted()
 
     @classmethod
-    def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the training data, in which the related treebanks have tags as the treebank would have them."""
-        data, related = context.data, context.data.further_sentences
-        if not data.related:
-            return data
-        options = dataclasses.replace(context.config, tagger=quick(context.config.tagger))
-        alone = context.having(config=options, data=TrainingData(), fitted={}, part_of=cls.name)
-        analyzer = TaggerComponent.fit(sentences, alone)
-        if analyzer is None or not analyzer.tag_columns:
+    def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
+        """Return the corpus, in which the related treebanks have tags as the treebank would have them."""
+        related = corpus.auxiliary.sentences
+        if not corpus.auxiliary.is_related:
+            return corpus
+        if saved:
+            return as_learnt(corpus, unpack_tags(saved.weights.get(RELATED_TAGS), related), context)
+        config = dataclasses.replace(context.config, tagger=quick(context.config.tagger))
+        for_tags = context.having(config=config, fitted={})
+        analyzer = TaggerComponent.fit(Corpus(corpus.sentences), for_tags)
+        if not isinstance(analyzer, Analyzer) or not analyzer.tag_columns:
             log.warning("no tagger is trained, so the tags of related treebanks stay as they are")
         else:
             rows = ([[*row[:UPOS], "_", "_", "_", *row[FEATS + 1 :]] for row in s.rows] for s in related)
             untagged = [with_rows(*pair) for pair in zip(related, rows, strict=True)]
-            related = with_conventions(related, analyzer.annotate(untagged), sentences)
-            together = alone.having(data=data.with_further(related), part_of="")
-            if tags := TaggerComponent.compare(sentences, together, alone):
+            related = with_conventions(related, analyzer.annotate(untagged), corpus.sentences)
+            if tags := TaggerComponent.compare(corpus.with_auxiliary(related), for_tags):
                 context.meta[TAGS_TOGETHER] = tags._asdict() | {"helps": tags.helps}
-        if whole := with_whole_trees(sentences, related, context):
-            heads = ParserComponent.compare(whole)
+        if whole := with_whole_trees(corpus.with_auxiliary(related), context):
+            heads = ParserComponent.compare(*whole)
             context.meta[HEADS_TOGETHER] = heads._asdict() | {"helps": heads.helps}
-            if heads.helps and (labels := compare_labels(whole)):
+            if heads.helps and (labels := compare_labels(*whole)):
                 context.meta[LABELS_TOGETHER] = labels._asdict() | {"helps": labels.helps}
-        return as_learnt(data, related, context)
+        return as_learnt(corpus, related, context)
 
     @classmethod
-    def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
+    def pack(cls, corpus: Corpus) -> dict[str, np.ndarray]:
         """Return the tags of the related treebanks."""
-        return {RELATED_TAGS: pack_tags(data.annotated)} if data.related else {}
-
-    @classmethod
-    def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the training data with the tags in a checkpoint."""
-        data = context.data
-        if not data.related:
-            return data
-        found = unpack_tags(saved.weights.get(RELATED_TAGS), data.further_sentences)
-        return as_learnt(data, found, context)
+        auxiliary = corpus.auxiliary
+        return {RELATED_TAGS: pack_tags(auxiliary.annotated)} if auxiliary.is_related else {}
 
 
-def with_whole_trees(
-    sentences: Sequence[Sentence], related: Sequence[Sentence], context: FitContext
-) -> FitContext | None:
-    """Return a context with the sentences of both that have whole trees, as numbers; None with too few of them."""
-    own, further = (
-        [s for s in each if s.tree is not None and (s.tree[1:] >= 0).all()] for each in (sentences, related)
+def with_whole_trees(corpus: Corpus, context: FitContext) -> tuple[Corpus, FitContext] | None:
+    """Return the sentences that have whole trees, as numbers, and the context of components that learn from them.
+
+    None with too few of them.
+    """
+    own, related = (
+        [s for s in each if s.tree is not None and (s.tree[1:] >= 0).all()]
+        for each in (corpus.sentences, corpus.auxiliary.sentences)
     )
-    if min(len(own), context.config.pruner.folds) < 2 or not further:
+    if min(len(own), context.config.pruner.folds) < 2 or not related:
         return None
-    count = len(further)
-    data = context.data._replace(sentences=[*own, *further], further=count, further_in_epoch=count)
-    data = as_numbers(context.having(data=data))
-    return context.having(data=data._replace(completed=data.trees), fitted={}, part_of=ConventionsComponent.name)
+    corpus = corpus.having(tagged=own, copies=1).with_auxiliary(related, sentences_per_epoch=len(related))
+    context = context.having(fitted={}, part_of=ConventionsComponent.name)
+    context = context.with_fitted(Vocabulary.name, VocabularyComponent.fit(corpus, context))
+    corpus = VocabularyComponent.extend(corpus, context)
+    return corpus.with_numbers(completed=corpus.numbers.trees), context
 
 
-def compare_labels(context: FitContext) -> Together | None:
+def compare_labels(corpus: Corpus, context: FitContext) -> RelatedGain | None:
     """Return what related treebanks are worth for labels, by whole trees; None if there is nothing to compare."""
-    labelled = any(set(sentence.labels) - {"_"} for sentence in context.data.further_sentences)
-    if not labelled or not context.config.labeler.epochs or len(context.data.labels) < 2:
+    labelled = any(set(sentence.labels) - {"_"} for sentence in corpus.auxiliary.sentences)
+    if not labelled or not context.config.labeler.epochs or len(context.vocabulary.labels) < 2:
         return None
-    return LabelerComponent.compare(context)
+    return LabelerComponent.compare(corpus, context)
 
 
-def as_learnt(data: TrainingData, related: Sequence[Sentence], context: FitContext) -> TrainingData:
-    """Return the training data with related treebanks as they are learnt from: without what does not help."""
+def as_learnt(corpus: Corpus, related: Sequence[Sentence], context: FitContext) -> Corpus:
+    """Return the corpus with related treebanks as they are learnt from: without what does not help."""
     names = TAGS_TOGETHER, HEADS_TOGETHER, LABELS_TOGETHER
     tags, heads, labels = (record(context.meta, name).get("helps", True) for name in names)
     if not (heads and labels):
         related = [with_rows(s, [[*row[:DEPREL], "_", *row[DEPREL + 1 :]] for row in s.rows]) for s in related]
     if not heads:
         related = [without_heads(sentence) for sentence in related]
-    return data.with_further(related)._replace(annotated=related, tagged_alone=not tags)
+    return corpus.with_auxiliary(related, annotated=related, is_for_tagger=tags)
 
 
 def without_heads(sentence: Sentence) -> Sentence:

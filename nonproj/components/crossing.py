@@ -12,19 +12,11 @@ from dataclasses import replace
 
 from nonproj.automata.compiled import has_compiled_automata
 from nonproj.evaluation.scores import Evaluation
+from nonproj.learning.hyperparameters import CROSSING
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.stages import decode
 from nonproj.trees.projective import is_projective
 from nonproj.types import Sentence
-
-PRICES = (0.0, 0.02, 0.04, 0.06, 0.09, 0.13, 0.2, 0.3)
-"""The prices tried, as fractions of the median cost of a word's other heads, which gives the scale of scores."""
-
-MIN_GAIN = 0.02
-"""The number of heads by which a price must be better than none, as a fraction of the non-projective gold arcs."""
-
-MIN_ARCS = 10
-"""Non-projective arcs in the gold trees without which there is no price."""
 
 log = logging.getLogger("nonproj")
 
@@ -49,7 +41,7 @@ def learn_price(parser: Parser, sentences: Sequence[Sentence], cost: float) -> f
     types = parser.loaded.scorer.types
     if parser.request.options.projective or (len(types) > 1 and not has_compiled_automata(types)):
         return 0.0
-    prices = [share * cost for share in PRICES]
+    prices = [share * cost for share in CROSSING.prices]
     evaluations = [Evaluation() for _ in prices]
     for sentence in sentences:
         batch = parser.run([sentence], until=decode)
@@ -63,7 +55,7 @@ def learn_price(parser: Parser, sentences: Sequence[Sentence], cost: float) -> f
     figures = [evaluation.as_dict()["without_punctuation"] for evaluation in evaluations]
     right = [round((each["uas"] or 0.0) * each["words"]) for each in figures]
     chosen = right.index(max(right))
-    if gold < MIN_ARCS or right[chosen] <= right[0] + MIN_GAIN * gold:
+    if gold < CROSSING.min_arcs or right[chosen] <= right[0] + CROSSING.min_gain * gold:
         chosen = 0
     arcs = evaluations[chosen].as_dict()["with_punctuation"]["nonprojective"]
     text = "price of a non-projective tree: %.4g; %d predicted, %d gold, %d in both"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,13 @@ from nonproj.components.continuing import history_of
 from nonproj.errors import ConfigError, DataError
 from nonproj.errors import needs as needs_package
 from nonproj.io.partial import given_words
+from nonproj.learning.corpus import Corpus
 from nonproj.learning.encoders.start import read_start
-from nonproj.linear.state import load
+from nonproj.linear.state import Fitted, load
 from nonproj.model.model import Model
 from nonproj.options.sections import EncoderConfig
 from nonproj.scoring.encoders.scorer import EncoderScorer
-from nonproj.types import Sentence
+from nonproj.tagging.analyzer import Analyzer
 
 EXTRA = "train-encoder"
 
@@ -40,29 +40,29 @@ class EncoderComponent(Component):
     name, needs, figures = "encoder", ("tagger", "vocabulary"), ("encoder",)
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> EncoderScorer | None:
+    def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Fine-tune the encoder, if there is one, on the sentences that have a head.
 
         One that is to be examined on other sentences learns in half as many epochs.
         """
         path, config = context.files.encoder, context.config
         if path is None:
-            return None
+            return Fitted()
         from nonproj.learning.encoders.examples import EncoderTask
         from nonproj.learning.encoders.training import epochs_of, fine_tune  # needs PyTorch
 
-        own = [sentence for sentence in sentences if given_words(sentence).any()]
+        own = [sentence for sentence in corpus.sentences if given_words(sentence).any()]
         if not own:
-            place = sentences[0].path, sentences[0].line
+            place = corpus.sentences[0].path, corpus.sentences[0].line
             raise DataError(*place, "no sentence has a head, from which a pretrained encoder could learn")
-        related = [] if context.part_of else context.data.annotated
+        related = [] if context.part_of else corpus.auxiliary.annotated
         used = [*own, *(sentence for sentence in related if given_words(sentence).any())]
         folder, layers, start = read_start(path)
         if context.part_of:
             epochs = epochs_of(config.encoder, used, bool(start))
             config = dataclasses.replace(config, encoder=dataclasses.replace(config.encoder, epochs=(epochs + 1) // 2))
-        tagger, single_root = context.fitted["tagger"], context.data.decoding.single_root
-        task = EncoderTask(context.data.labels, config, single_root, tagger.tags if tagger else None, layers)
+        tagger, single_root = context.fitted_as(Analyzer), context.decoding.single_root
+        task = EncoderTask(context.vocabulary.labels, config, single_root, tagger.tags if tagger else None, layers)
         scorer = fine_tune(folder, used, task, context.progress, *context.unfinished, name=context.title(cls.name))
         figures = {"name": Path(str(config.encoder.folder)).name, "kind": folder.architecture.kind}
         context.meta["encoder"] = figures | {"licence": folder.licence}
@@ -71,10 +71,10 @@ class EncoderComponent(Component):
         return scorer
 
     @classmethod
-    def resume(cls, saved: Model, context: FitContext) -> EncoderScorer | None:
+    def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Fitted:
         """Return the encoder in a checkpoint, which is one of these labels."""
         state = saved.component(cls.name)
-        return load(EncoderScorer, state, len(context.data.labels)) if state else None
+        return load(EncoderScorer, state, len(context.vocabulary.labels)) if state else Fitted()
 
 
 def encoder_folder(options: EncoderConfig) -> Path | None:

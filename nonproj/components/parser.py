@@ -21,9 +21,10 @@ from nonproj.components.network import kept_network
 from nonproj.components.pruner import pruning_figures
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.evaluation.parsing import evaluate_parser, tested_tags
+from nonproj.learning.corpus import Corpus
+from nonproj.learning.hyperparameters import AUXILIARY
 from nonproj.learning.perceptron import PartExample, Perceptron, examples_of
-from nonproj.learning.together import Together, compare
-from nonproj.linear.folds import blocks, cross_fit
+from nonproj.learning.related_gain import RelatedGain, cross_fitted_gain
 from nonproj.linear.state import State
 from nonproj.linear.streams import Stream
 from nonproj.parts.arcs import full_arc_space
@@ -34,9 +35,6 @@ from nonproj.scoring.templates import LABELLED_ARC
 from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.types import ArcSpace, Sentence
 
-COMPARED_EPOCHS, COMPARED_BITS = 2, 20
-"""Training epochs of the parsers that are compared, and log2 of the sizes of their weight tables."""
-
 log = logging.getLogger("nonproj")
 
 
@@ -46,9 +44,9 @@ class ParserComponent(TableComponent):
     name, needs, figures = "parser", ("vocabulary", "pruner"), ("log", "pruning_held-out")
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WeightTable:
+    def fit(cls, corpus: Corpus, context: FitContext) -> WeightTable:
         """Learn for the epochs that the training history lacks; Ctrl-C leaves the result of the last complete epoch."""
-        training, table, history = ParserTraining(context), None, context.meta.setdefault("log", [])
+        training, table, history = ParserTraining(corpus, context), None, context.meta.setdefault("log", [])
         try:
             if context.unfinished.state:
                 training.resume(*context.unfinished.state, history)
@@ -60,14 +58,14 @@ class ParserComponent(TableComponent):
                 seconds, table = time.perf_counter() - began, training.mean()
                 entry = {"epoch": epoch + 1, "mistakes": missed}  # no times: the same training makes the same file
                 text = f"{context.title(f'epoch {epoch + 1}')}: {seconds:.1f} s, {missed} training mistakes"
-                if context.data.held_out:
-                    figures = evaluate(context, table)
+                if corpus.held_out:
+                    figures = evaluate(corpus.held_out, context, table)
                     entry |= figures
                     pair = figures["uas"], figures["las"]
                     uas, las = ("–" if each is None else f"{100 * each:.2f}" for each in pair)
                     text += f"; held-out UAS {uas}, LAS {las}, certified {100 * figures['certified']:.1f} %"
                 history.append(entry)
-                log.info(text, extra={"evaluated": bool(context.data.held_out)})
+                log.info(text, extra={"evaluated": bool(corpus.held_out)})
                 context.unfinished.save(training.state())
         except KeyboardInterrupt:
             if table is None or context.part_of:
@@ -78,53 +76,45 @@ class ParserComponent(TableComponent):
         return table
 
     @classmethod
-    def compare(cls, context: FitContext) -> Together:
+    def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain:
         """Return what related treebanks are worth for heads, by parsers that have not seen a sentence.
 
         They score arcs only, without labels and without pruning.
         """
-        data, margin = context.data, context.config.training.margin
+        numbers, decoding, margin = corpus.numbers, context.decoding, context.config.training.margin
         templates = {name: each for name, each in context.files.templates.items() if name != LABELLED_ARC}
-        scorer = Scorer(templates, data.encoder.attributes, "arc")
-        trees, own = data.trees, np.arange(data.n_own)
-        further = np.arange(len(own), len(trees))
-        folds = blocks(len(own), min(context.config.pruner.folds, len(own)))
+        scorer = Scorer(templates, context.vocabulary.encoder.attributes, "arc")
 
         def example(i: int) -> PartExample:
-            return PartExample(data.tokens[i], trees[i], part_space(full_arc_space(len(trees[i]) - 1), "arc"))
+            tree = numbers.trees[i]
+            return PartExample(numbers.tokens[i], tree, part_space(full_arc_space(len(tree) - 1), "arc"))
 
-        def right_with(others: np.ndarray) -> np.ndarray:
-            """Return how many heads of each sentence are right, learnt from the other folds and other sentences."""
+        def learn(part: Corpus) -> np.ndarray:
+            learner = Perceptron(scorer, AUXILIARY.compared_bits, margin, decoding)
+            for epoch in range(AUXILIARY.compared_epochs):
+                learner.start_epoch(epoch, AUXILIARY.compared_epochs)
+                for i in context.progress(part.order(epoch, Stream.PARSER), context.title(f"epoch {epoch + 1}")):
+                    learner.update(example(i))
+            return learner.mean()
 
-            def fit(rest: np.ndarray) -> np.ndarray:
-                learner = Perceptron(scorer, COMPARED_BITS, margin, data.decoding)
-                learnt = data.subset(np.append(rest, others))
-                for epoch in range(COMPARED_EPOCHS):
-                    learner.start_epoch(epoch, COMPARED_EPOCHS)
-                    numbers = context.progress(learnt.order(epoch, Stream.PARSER), context.title(f"epoch {epoch + 1}"))
-                    for i in numbers:
-                        learner.update(example(i))
-                return learner.mean()
+        def count(weights: np.ndarray, inside: np.ndarray) -> list[int]:
+            right = []
+            for each in map(example, inside):
+                scores = scorer.score_unlabelled(scorer.features(each.tokens, each.parts, len(weights)), weights)
+                tree = dual_decomposition(each.parts, scores, decoding).tree
+                right.append(int((tree[1:] == each.heads[1:]).sum()))
+            return right
 
-            def apply(weights: np.ndarray, inside: np.ndarray) -> list[int]:
-                right = []
-                for each in map(example, inside):
-                    scores = scorer.score_unlabelled(scorer.features(each.tokens, each.parts, len(weights)), weights)
-                    tree = dual_decomposition(each.parts, scores, data.decoding).tree
-                    right.append(int((tree[1:] == each.heads[1:]).sum()))
-                return right
-
-            return np.array(cross_fit(folds, fit, apply, context.spread), np.int64)
-
-        words = np.array([len(trees[i]) - 1 for i in own])
-        return compare("heads", words, right_with(further[:0]), right_with(further))
+        words = np.array([len(tree) - 1 for tree in numbers.trees[: corpus.n_own]])
+        folds = context.config.pruner.folds
+        return cross_fitted_gain("heads", words, corpus, folds, learn, count, context.spread)
 
 
-def evaluate(context: FitContext, table: WeightTable) -> dict[str, Any]:
+def evaluate(held_out: Sequence[Sentence], context: FitContext, table: WeightTable) -> dict[str, Any]:
     """Return accuracies (None if there is only punctuation) and the share of certified trees of held-out sentences."""
     spaces: list[ArcSpace] = []
-    model = assemble(context.having(fitted={**context.fitted, ParserComponent.name: table}))
-    parser, held_out = Parser(model, tags=tested_tags(context.config)), context.data.held_out
+    model = assemble(context.with_fitted(ParserComponent.name, table))
+    parser = Parser(model, tags=tested_tags(context.config))
     evaluation = evaluate_parser(
         parser, context.progress(held_out, "held-out"), on_parse=lambda parse: spaces.append(parse.arcs)
     )
@@ -140,25 +130,27 @@ class ParserTraining:
 
     Parameters
     ----------
+    corpus : Corpus
     context : FitContext
     """
 
-    def __init__(self, context: FitContext):
-        data, config, options = context.data, context.config, context.config.training
+    def __init__(self, corpus: Corpus, context: FitContext):
+        vocabulary, config, options = context.vocabulary, context.config, context.config.training
         network, templates = kept_network(context), context.files.templates
-        scorer = Scorer(templates, data.encoder.attributes, config.parts, len(data.labels), data.lines, network)
+        labels = len(vocabulary.labels), vocabulary.lines
+        scorer = Scorer(templates, vocabulary.encoder.attributes, config.parts, *labels, network)
         # Margins are in units of a step, as the network's scores are.
         margin, label_margin = options.margin / context.step, LABEL_MARGIN / context.step
         relaxed = options.decoder == "relaxed"
-        self.perceptron = Perceptron(scorer, config.features.bits, margin, data.decoding, relaxed, label_margin)
+        self.perceptron = Perceptron(scorer, config.features.bits, margin, context.decoding, relaxed, label_margin)
         context.begin(ParserComponent.name, self.perceptron.weights, context.step)
-        self.context, self.examples = context, examples_of(data, config.parts)
+        self.corpus, self.context, self.examples = corpus, context, examples_of(corpus, config.parts)
 
     def run(self, epoch: int) -> int:
         """Train for the epoch with this number, from 0; return the number of words whose gold arc was missed."""
-        context, data = self.context, self.context.data
+        context, corpus = self.context, self.corpus
         self.perceptron.start_epoch(epoch, context.config.training.average_from)
-        order = np.searchsorted(data.chosen, data.order(epoch, Stream.PARSER))
+        order = np.searchsorted(corpus.chosen, corpus.order(epoch, Stream.PARSER))
         numbers = context.progress(order, context.title(f"epoch {epoch + 1}"))
         return sum(self.perceptron.update(self.examples[i]) for i in numbers)
 
@@ -173,7 +165,7 @@ class ParserTraining:
 
     def resume(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], history: object) -> None:
         """Continue from a state after some epochs; raise `ModelError` if it is unsound."""
-        config, steps = self.context.config, int(self.context.data.in_epoch(0).sum())
+        config, steps = self.context.config, int(self.corpus.in_epoch(0).sum())
         check_history(history, values.get("step"), steps, config.training.average_from)
         bits = config.features.bits
         self.perceptron.weights = np.array(resumed_table(arrays, "weights", bits))

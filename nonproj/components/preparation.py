@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 
 from nonproj import __version__
 from nonproj.automata.compiled import check_decodable
-from nonproj.components.base import FitContext, TrainingFiles
-from nonproj.components.continuing import KEPT, check_continued, history_of, numbered_as_in
+from nonproj.components.base import FitContext, RunOptions, TrainingFiles
+from nonproj.components.continuing import KEPT, check_continued, history_of
 from nonproj.components.encoder import encoder_folder
 from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError, DataError, one_line
@@ -21,9 +22,10 @@ from nonproj.io.columns import DEPREL, FEATS, MISTAKES, UPOS, XPOS
 from nonproj.io.masking import HINT, MASK, MOSTLY, NOTABLE, masked_share
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
 from nonproj.learning.conventions import with_known_labels
+from nonproj.learning.corpus import RELATED, Auxiliary, Corpus, sentences_per_epoch, trees_of
+from nonproj.learning.hyperparameters import TREEBANK
 from nonproj.learning.label_numbers import label_set
 from nonproj.learning.partial import held_out_trees, learnable, root_words, with_trees
-from nonproj.learning.training_data import RELATED, SILVER, TrainingData, taken, trees_of
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
@@ -31,7 +33,7 @@ from nonproj.pipeline.parser import length_error
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
-from nonproj.scoring.vocabulary import FEAT, TokenEncoder, prefer_coarse
+from nonproj.scoring.vocabulary import prefer_coarse
 from nonproj.trees.crossing import count_nonprojective
 from nonproj.types import Sentence
 
@@ -40,26 +42,8 @@ LEARNING = 13
 are then marked as those of an earlier version (``research/experiments/provenance.py``).  Fine-tuning of encoders is
 left out, because it depends on the version of PyTorch and the processor, too."""
 
-PROJECTIVE_BELOW = 0.001
-"""Parsers return projective trees by default if a smaller share of the training arcs is non-projective.
-
-Chosen on held-out sentences (``research/history.md``): UAS rises with a share of 0 and falls from 0.18 % on.
-"""
-
-FEWEST_CROSSING, FEWEST_SENTENCES = 10, 5
-"""Number of non-projective arcs, and of sentences with them or with several roots, below which trees have none: one
-wrong head makes either."""
-
-PUNCTUATED_FROM = 0.05
-"""If a smaller share of the training sentences ends with punctuation, trees decide between doubtful sentences of plain
-text by default (`nonproj.text.alternatives`)."""
-
 WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
 """The columns that models write, but for lemmas, which are made by edit scripts."""
-
-VECTOR_WORDS = 50_000
-"""Words of a file of vectors that a model keeps, beside those of the treebank; the figures in
-``research/history.md`` are with as many."""
 
 log = logging.getLogger("nonproj")
 
@@ -67,38 +51,31 @@ log = logging.getLogger("nonproj")
 def prepare(
     sentences: Sequence[Sentence],
     config: Config,
-    held_out: Sequence[Sentence],
-    silver: Sequence[Sentence],
-    progress: Callable[..., Any],
-    related: Sequence[Sentence] = (),
+    held_out: Sequence[Sentence] = (),
+    auxiliary: Auxiliary | None = None,
     start: Model | None = None,
-) -> tuple[list[Sentence], FitContext]:
-    """Return the sentences of a treebank with their trees, and the context in which its first component is fitted.
+    run: RunOptions | None = None,
+) -> tuple[Corpus, FitContext]:
+    """Return the corpus and the context with which the first component is fitted.
 
     The parameters and the errors are those of `nonproj.components.trainer.train`.
     """
-    source = config.treebank.partial
-    if silver and related:
-        raise ConfigError("treebank.silver", "excludes related treebanks")
+    source, auxiliary, run = config.treebank.partial, auxiliary or Auxiliary(), run or RunOptions()
+    others = auxiliary.sentences
     if start:
         check_continued(start, config, sentences)
-        if silver or related:
+        if others:
             raise ConfigError("--from", "excludes related treebanks and automatically parsed sentences")
     treebank, held_out = with_trees(sentences, source), held_out_trees(held_out, source)
-    check_sentences([*treebank, *silver, *related] if treebank else treebank, config.decoding.max_words)
+    check_sentences([*treebank, *others] if treebank else treebank, config.decoding.max_words)
     multi_root = has_several_roots(treebank, config, start)
     treebank = learnable(treebank, source, dual_options(config.decoding, not multi_root).single_root)
-    silver = silver or with_known_labels(related, treebank)
+    if auxiliary.is_related:
+        others = with_known_labels(others, treebank)
     check_decodable(part_set(config.parts))
-    labels = label_set([*treebank, *silver])
-    if start:
-        files, known = TrainingFiles(start.templates, start.loaded(Clusters)), start.meta
-    else:
-        templates, clusters = load_features(config, len(labels) > 1)
-        vectors, known = load_vectors(config, [*treebank, *silver]), {}
-        files = TrainingFiles(templates, clusters, vectors, encoder_folder(config.encoder))
-    kind, (share, projective) = RELATED if related else SILVER, projectivity(treebank)
-    silver = usable(silver, treebank, multi_root, kind)
+    files, known = load_files(config, [*treebank, *others], start), start.meta if start else {}
+    share, projective = projectivity(treebank)
+    others = usable(replace(auxiliary, sentences=others), treebank, multi_root)
     tags = config.features.tags
     meta: dict[str, Any] = {
         "version": __version__,
@@ -112,50 +89,50 @@ def prepare(
         "interrupted": False,
         "log": [],
     }
-    if not start and np.mean([is_punctuation(s.forms[-1]) for s in treebank]) < PUNCTUATED_FROM:
+    if not start and np.mean([is_punctuation(s.forms[-1]) for s in treebank]) < TREEBANK.punctuated_from:
         meta["unpunctuated"] = True
     meta |= {name: known[name] for name in KEPT if name in known}
     meta |= {"continued": history_of(start)} if start else {}
     if files.vectors:
         meta["vectors"] = {"name": Path(str(config.features.vectors)).name, "words": len(files.vectors.words)}
-    if silver:
-        meta["related" if kind == RELATED else "silver"] = {"sentences": len(silver), "words": sum(map(len, silver))}
+    if others:
+        meta[auxiliary.origin] = {"sentences": len(others), "words": sum(map(len, others))}
     trees = "projective" if meta["projective"] else "non-projective, too"
     log.info("%.2f %% of the training arcs are non-projective; trees are %s", 100 * share, trees)
     if "unpunctuated" in meta and config.decoding.sentences_by_trees == "auto":
         log.info("sentences do not end with punctuation: trees will decide between doubtful ones in plain text")
-    data = TrainingData(
-        [*treebank, *silver],
-        len(silver),
-        kind,
-        len(silver) if kind == RELATED else taken(silver, config.treebank.silver_share * meta["words"]),
-        held_out,
-        config.seed,
-        dual_options(config.decoding, not multi_root, meta["projective"]),
-        labels=labels,
-        encoder=TokenEncoder(
-            {name: [] for name in (*attributes_of(files.templates), FEAT)}, files.clusters, meta["coarse_tags"]
-        ),
-    )
-    data = numbered_as_in(start, data) if start else data
-    return treebank, FitContext(config, progress, data=data, files=files, meta=meta, start=start)
+    words = config.treebank.silver_share * meta["words"]
+    count = len(others) if auxiliary.origin == RELATED else sentences_per_epoch(others, words)
+    auxiliary = replace(auxiliary, sentences=others, sentences_per_epoch=count)
+    corpus = Corpus(treebank, auxiliary, held_out, config.seed, tagged=treebank)
+    run = replace(run, jobs=1) if files.encoder else run  # whose training uses all cores
+    return corpus, FitContext(config, run, files, start, meta=meta)
 
 
-def usable(silver: Sequence[Sentence], sentences: Sequence[Sentence], multi_root: bool, kind: str) -> list[Sentence]:
-    """Return the further sentences that can be learnt from: not those with several roots, if none of the treebank has.
+def usable(auxiliary: Auxiliary, sentences: Sequence[Sentence], multi_root: bool) -> list[Sentence]:
+    """Return the auxiliary sentences to learn from: not those with several roots, if none of the treebank has.
 
     Warn if they have labels that the sentences of the treebank lack.
     """
+    others, description = auxiliary.sentences, auxiliary.description
     known = {label for sentence in sentences for label in sentence.labels}
-    if others := sorted({label for sentence in silver for label in sentence.labels} - known):
-        names = ", ".join(map(one_line, others[:3])) + (", …" if len(others) > 3 else "")
-        log.warning("%s sentences have labels that the treebank lacks: %s", kind, names)
-    pairs = zip(silver, trees_of(silver), strict=True)
+    if unknown := sorted({label for sentence in others for label in sentence.labels} - known):
+        names = ", ".join(map(one_line, unknown[:3])) + (", …" if len(unknown) > 3 else "")
+        log.warning("%s sentences have labels that the treebank lacks: %s", description, names)
+    pairs = zip(others, trees_of(others), strict=True)
     found = [sentence for sentence, tree in pairs if multi_root or np.count_nonzero(tree == 0) == 1]
-    if len(found) < len(silver):
+    if len(found) < len(others):
         text = "%d of %d %s sentences are left out: they have several roots"
-        log.warning(text, len(silver) - len(found), len(silver), kind)
+        log.warning(text, len(others) - len(found), len(others), description)
     return found
+
+
+def load_files(config: Config, sentences: Sequence[Sentence], start: Model | None) -> TrainingFiles:
+    """Return what is in the files that options name, or in a model that is continued."""
+    if start:
+        return TrainingFiles(start.templates, start.loaded(Clusters))
+    templates, clusters = load_features(config, len(label_set(sentences)) > 1)
+    return TrainingFiles(templates, clusters, load_vectors(config, sentences), encoder_folder(config.encoder))
 
 
 def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors | None:
@@ -164,7 +141,7 @@ def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors |
     if options.vectors is None:
         return None
     forms = {row[1] for sentence in sentences for row in sentence.rows}
-    found = WordVectors.read(options.vectors, VECTOR_WORDS, forms | {form.lower() for form in forms})
+    found = WordVectors.read(options.vectors, TREEBANK.vector_words, forms | {form.lower() for form in forms})
     known = WordNumbers(found.words).of(sorted(forms)) >= 0
     text = "vectors of %d words with %d dimensions, for %.0f %% of the treebank's words"
     log.info(text, *found.table.shape, 100 * known.mean())
@@ -255,7 +232,7 @@ def has_several_roots(sentences: Sequence[Sentence], config: Config, start: Mode
     if config.treebank.root != "auto" or (start and start.meta.get("multi_root") is True):
         return config.treebank.root != "single"
     count = sum(len(root_words(sentence)) > 1 for sentence in sentences)
-    least = max(MISTAKES * len(sentences), min(FEWEST_SENTENCES, len(sentences) / 2))
+    least = max(MISTAKES * len(sentences), min(TREEBANK.min_sentences, len(sentences) / 2))
     if count >= least:
         log.info("%d of %d sentences have several roots: trees may have several", count, len(sentences))
     return count >= least
@@ -271,5 +248,5 @@ def projectivity(sentences: Sequence[Sentence]) -> tuple[float, bool]:
         counts.append(count_nonprojective(tree))
         given += int(np.count_nonzero(tree >= 0))
     share, crossing = sum(counts) / given, sum(count > 0 for count in counts)
-    few = sum(counts) < FEWEST_CROSSING or crossing < FEWEST_SENTENCES
-    return share, share < PROJECTIVE_BELOW or few
+    few = sum(counts) < TREEBANK.min_crossing or crossing < TREEBANK.min_sentences
+    return share, share < TREEBANK.projective_below or few

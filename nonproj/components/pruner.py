@@ -24,17 +24,15 @@ from nonproj.learning.candidate_arcs import (
     unpack_completed,
     unpack_trees,
 )
+from nonproj.learning.corpus import ArcSpaces, Corpus, trees_of
+from nonproj.learning.hyperparameters import CONTINUED
 from nonproj.learning.pruner import Pruner
-from nonproj.learning.training_data import ArcSpaces, TrainingData, trees_of
 from nonproj.linear.folds import cross_fit
 from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.streams import Stream
 from nonproj.model.model import Model
 from nonproj.scoring.templates import part_templates
 from nonproj.types import ArcSpace, Sentence
-
-CONTINUED_SQUARE = 1.0
-"""Initial AdaGrad accumulator of a continued model, whose first steps would undo it otherwise."""
 
 log = logging.getLogger("nonproj")
 
@@ -45,22 +43,24 @@ class PrunerComponent(TableComponent):
     name, needs, figures = "pruner", ("vocabulary",), ("pruning_training",)
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> WeightTable:
+    def fit(cls, corpus: Corpus, context: FitContext) -> WeightTable:
         """Learn from the chosen sentences, but for those that were parsed automatically."""
-        return WeightTable(fit_pruner(gold_part(context.data), context, context.title(cls.name)).weights)
+        return WeightTable(fit_pruner(gold_part(corpus), context, context.title(cls.name)).weights)
 
     @classmethod
-    def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
+    def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
         """Return the candidate arcs of each sentence, by a pruner trained on the other folds, with the gold ones.
 
         Copies of a sentence share a fold.  Automatically parsed sentences are pruned by the model's pruner, and a
         continued model keeps its pruner for all sentences.
         """
-        data, config = context.data, context.config
-        own, gold, count = new_pruner(context), gold_part(data), data.n_own
-        if not context.start:
-            own.weights = context.fitted[cls.name].weights
-        numbers = np.where(gold.chosen < count, gold.chosen // data.copies, gold.chosen - count)
+        if saved:
+            return unpacked(corpus, context, saved)
+        config, decoding, table = context.config, context.decoding, context.fitted[cls.name]
+        own, gold, count = new_pruner(context), gold_part(corpus), corpus.n_own
+        if not context.start and isinstance(table, WeightTable):
+            own.weights = table.weights
+        numbers = np.where(gold.chosen < count, gold.chosen // corpus.copies, gold.chosen - count)
         folds = numbers % (1 if context.start else max(config.pruner.folds, 1))
 
         def fit(rest: np.ndarray) -> Pruner:
@@ -68,35 +68,37 @@ class PrunerComponent(TableComponent):
             return fit_pruner(gold.subset(rest), context, f"pruner fold {fold}") if fold else own
 
         def apply(pruner: Pruner, inside: np.ndarray) -> list[TrainingArcs]:
-            return [training_arcs(pruner, data, i, config) for i in inside.tolist()]
+            return [training_arcs(pruner, corpus.numbers, i, config, decoding) for i in inside.tolist()]
 
-        found = cross_fit(folds, fit, apply, context.spread) + apply(
-            own, np.arange(len(gold.chosen), len(data.sentences))
-        )
-        context.meta["pruning_training"] = pruning_figures("training", data.sentences, [each.arcs for each in found])
-        return data._replace(
+        found = cross_fit(folds, fit, apply, context.spread)
+        found += apply(own, np.arange(len(gold.chosen), len(corpus.chosen)))
+        arcs = [each.arcs for each in found]
+        context.meta["pruning_training"] = pruning_figures("training", corpus.all_sentences, arcs)
+        return corpus.with_numbers(
             spaces=ArcSpaces(each.with_gold for each in found), completed=[each.tree for each in found]
         )
 
     @classmethod
-    def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
+    def pack(cls, corpus: Corpus) -> dict[str, np.ndarray]:
         """Return the candidate arcs, and the trees, int32[n] one after the other."""
-        return {"arcs": pack_arcs(data.spaces), "trees": np.concatenate([tree[1:] for tree in data.completed])}
-
-    @classmethod
-    def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the training data with the candidate arcs and the trees in a checkpoint."""
-        data = context.data
-        try:
-            spaces, trees = unpack_trees(saved.weights.get("arcs"), data), saved.weights.get("trees")
-            return data._replace(spaces=ArcSpaces(spaces), completed=unpack_completed(trees, data))
-        except ValueError as error:
-            raise ModelError(f"its arcs are wrong: {error}") from None
+        trees = np.concatenate([tree[1:] for tree in corpus.numbers.completed])
+        return {"arcs": pack_arcs(corpus.numbers.spaces), "trees": trees}
 
 
-def gold_part(data: TrainingData) -> TrainingData:
-    """Return the training data without those of the chosen sentences that were parsed automatically."""
-    return data if data.related else data.subset(data.chosen[data.chosen < data.n_own])
+def unpacked(corpus: Corpus, context: FitContext, saved: Model) -> Corpus:
+    """Return the corpus with the candidate arcs and the trees in a checkpoint."""
+    numbers = corpus.numbers
+    try:
+        spaces = unpack_trees(saved.weights.get("arcs"), numbers, context.decoding.single_root)
+        completed = unpack_completed(saved.weights.get("trees"), numbers)
+    except ValueError as error:
+        raise ModelError(f"its arcs are wrong: {error}") from None
+    return corpus.with_numbers(spaces=ArcSpaces(spaces), completed=completed)
+
+
+def gold_part(corpus: Corpus) -> Corpus:
+    """Return the corpus without those of the chosen sentences that were parsed automatically."""
+    return corpus if corpus.auxiliary.is_related else corpus.subset(corpus.chosen[corpus.chosen < corpus.n_own])
 
 
 def new_pruner(context: FitContext) -> Pruner:
@@ -104,21 +106,22 @@ def new_pruner(context: FitContext) -> Pruner:
 
     AdaGrad's steps begin small then.
     """
-    table = part_templates(context.files.templates["pruner"], context.data.encoder.attributes)
+    table = part_templates(context.files.templates["pruner"], context.vocabulary.encoder.attributes)
     pruner = Pruner(table, context.config.pruner.bits)
     context.begin("pruner", pruner.weights)
-    pruner.squares += CONTINUED_SQUARE if context.start else 0.0
+    pruner.squares += CONTINUED.square if context.start else 0.0
     return pruner
 
 
-def fit_pruner(data: TrainingData, context: FitContext, title: str) -> Pruner:
+def fit_pruner(corpus: Corpus, context: FitContext, title: str) -> Pruner:
     """Return a pruner of the chosen sentences; ``title`` is for the log."""
-    pruner, examples = new_pruner(context), list(zip(data.tokens, data.trees, data.allowed, strict=True))
+    pruner, numbers, single_root = new_pruner(context), corpus.numbers, context.decoding.single_root
+    examples = list(zip(numbers.tokens, numbers.trees, numbers.allowed, strict=True))
 
     def run(epoch: int) -> str:
         """Learn for an epoch; return its figures for the log."""
-        order = context.progress(data.order(epoch, Stream.PRUNER), f"{title} {epoch + 1}")
-        return f"loss {pruner.epoch(examples, order, data.decoding.single_root):.4f} a word"
+        order = context.progress(corpus.order(epoch, Stream.PRUNER), f"{title} {epoch + 1}")
+        return f"loss {pruner.epoch(examples, order, single_root):.4f} a word"
 
     run_epochs(title, range(context.config.pruner.epochs), run)
     return pruner

@@ -8,11 +8,11 @@ Multiword tokens are expanded as in the treebank (`nonproj.text.multiword`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 
 from nonproj.components.base import Component, FitContext
+from nonproj.learning.corpus import Corpus
+from nonproj.linear.state import Fitted
 from nonproj.text.segmenter import Segmenter
-from nonproj.types import Sentence
 
 log = logging.getLogger("nonproj")
 
@@ -23,13 +23,13 @@ class SegmenterComponent(Component):
     name, kind = "segmenter", Segmenter
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Segmenter | None:
+    def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Learn from the sentences' text, if there is any, unless a model is continued that has learnt from more."""
         config = context.config
         if context.start and (segmenter := context.start.loaded(Segmenter)):
             return segmenter
         if not config.segmenter.epochs:
-            return None
-        segmenter = Segmenter.fit(sentences, config.segmenter, config.seed, context.progress)
+            return Fitted()
+        segmenter = Segmenter.fit(corpus.sentences, config.segmenter, config.seed, context.progress)
         log.info("%s: %s", context.title(cls.name), segmenter.description)
         return segmenter

@@ -26,15 +26,14 @@ from nonproj.errors import ModelError
 from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS, filled_columns
 from nonproj.io.copies import with_rows
 from nonproj.io.partial import is_partial
-from nonproj.learning.together import Together, compare
-from nonproj.learning.training_data import TrainingData, taken
+from nonproj.learning.corpus import Corpus, sentences_per_epoch
+from nonproj.learning.hyperparameters import AUXILIARY
+from nonproj.learning.related_gain import RelatedGain, compare
+from nonproj.linear.state import Fitted
 from nonproj.linear.streams import Stream, generator
 from nonproj.model.model import Model
 from nonproj.tagging.analyzer import Analyzer, quick
 from nonproj.types import Sentence
-
-TAGGED_ALONE = 100_000
-"""From this number of words on, taggers learn from the treebank alone, and not from further sentences."""
 
 TAG_COLUMNS = "tag_columns"
 """The array of a checkpoint that holds the tags of the training sentences."""
@@ -48,36 +47,37 @@ class TaggerComponent(Component):
     name, kind = "tagger", Analyzer
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Analyzer | None:
+    def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Learn the columns LEMMA to FEATS, unless all are empty; those that a model lacks are not learnt later."""
-        config = context.config
+        config, sentences, auxiliary = context.config, corpus.sentences, corpus.auxiliary
         start = context.start.loaded(Analyzer) if context.start else None
         if start:
             sentences = completed([sentence for sentence in sentences if is_tagged(sentence)], start)
         if not config.tagger.epochs or not filled_columns(sentences) or (context.start and not start):
-            return start
-        alone = context.part_of or context.data.tagged_alone
-        further = [] if alone else context.data.further_sentences
+            return start or Fitted()
+        separate = context.part_of or not auxiliary.is_for_tagger
+        others = [] if separate else auxiliary.sentences
         learnt = where(sentences, ~np.array(lack_tags(sentences)))
-        if further and (missing := missing_column(further, sentences)):
+        if others and (missing := missing_column(others, sentences)):
             text = "the %s sentences have no %s; the tagger does not learn from them"
-            log.warning(text, context.data.kind, WRITTEN[missing][0] if missing in WRITTEN else "LEMMA")
-        learnt += further_for_tagger(further, sentences, learnt, config.seed)
+            log.warning(text, auxiliary.description, WRITTEN[missing][0] if missing in WRITTEN else "LEMMA")
+        learnt += auxiliary_for_tagger(others, sentences, learnt, config.seed)
         folder, vectors = config.features.folder, context.files.vectors
         analyzer = Analyzer.fit(learnt, config.tagger, config.seed, context.progress, folder, vectors, start)
-        return analyzer if analyzer.columns else None
+        return analyzer if analyzer.columns else Fitted()
 
     @classmethod
-    def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
+    def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
         """Return the sentences with the tags that the parser learns from; copies of a sentence are neighbours."""
-        config, analyzer, data = context.config, context.fitted[cls.name], context.data
+        if saved:
+            return unpacked(corpus, context, saved)
+        config, analyzer, sentences = context.config, context.fitted_as(Analyzer), corpus.sentences
         if analyzer is None:
-            return data
-        options = dataclasses.replace(config, tagger=quick(config.tagger))
-        lacking, further = np.array(lack_tags(sentences)), data.further_sentences
-        together = data.related and not data.tagged_alone and not missing_column(further, sentences)
-        beside = data if together else TrainingData()
-        apart = context.having(config=options, data=beside, fitted={})
+            return corpus
+        context = context.having(config=dataclasses.replace(config, tagger=quick(config.tagger)), fitted={})
+        auxiliary, others = corpus.auxiliary, corpus.auxiliary.sentences
+        joint = auxiliary.is_related and auxiliary.is_for_tagger and not missing_column(others, sentences)
+        lacking = np.array(lack_tags(sentences))
         if lacking.any():
             log.info("%d sentences lack tags, which are predicted", lacking.sum())
             rows = analyzer.annotate(where(sentences, lacking))
@@ -87,50 +87,50 @@ class TaggerComponent(Component):
         versions = [completed(sentences, analyzer) if context.start else list(sentences)]
         if config.training.tags != "gold" and len(learnt) > 1:
             began, folds = time.perf_counter(), min(config.tagger.folds, len(learnt))
-            found = jackknife(cls, learnt, apart, folds, overwrite=True)
+            examples = corpus.having(sentences=learnt) if joint else Corpus(learnt)
+            found = jackknife(cls, examples, context, folds, overwrite=True)
             pairs = zip(learnt, found, strict=True)
             versions.append(replaced(versions[0], ~lacking, [retagged(own, other.rows) for own, other in pairs]))
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
         versions = versions if config.training.tags == "both" else versions[-1:]
-        predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
-        given = (
-            config.training.tags == "gold" and all(map(is_tagged, further)) and not missing_column(further, sentences)
-        )
-        if further and not given:
-            seen = not data.tagged_alone and further_for_tagger(further, sentences, learnt, config.seed)
-            if seen:  # their tagger has not seen them
-                analyzer = cls.fit(sentences, apart.having(data=TrainingData())) or analyzer
-            rows = analyzer.annotate(further, overwrite=True)
-            further = [with_rows(*pair) for pair in zip(further, rows, strict=True)]
-        return data._replace(sentences=predicted, copies=len(versions), further=0).with_further(further)
+        tagged = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
+        given = config.training.tags == "gold" and all(map(is_tagged, others)) and not missing_column(others, sentences)
+        if others and not given:
+            if auxiliary.is_for_tagger and auxiliary_for_tagger(others, sentences, learnt, config.seed):
+                separate = cls.fit(Corpus(sentences), context)  # which has not seen them
+                analyzer = separate if isinstance(separate, Analyzer) else analyzer
+            rows = analyzer.annotate(others, overwrite=True)
+            others = [with_rows(*pair) for pair in zip(others, rows, strict=True)]
+        return corpus.having(tagged=tagged, copies=len(versions)).with_auxiliary(others)
 
     @classmethod
-    def compare(cls, sentences: Sequence[Sentence], together: FitContext, alone: FitContext) -> Together | None:
+    def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain | None:
         """Return what related treebanks are worth, by taggers that have not seen a sentence; None without these."""
-        sentences, further = where(sentences, ~np.array(lack_tags(sentences))), together.data.further_sentences
-        folds, seed = min(together.config.tagger.folds, len(sentences)), together.config.seed
-        if folds < 2 or not further_for_tagger(further, sentences, sentences, seed):
+        sentences, others = where(corpus.sentences, ~np.array(lack_tags(corpus.sentences))), corpus.auxiliary.sentences
+        folds, seed = min(context.config.tagger.folds, len(sentences)), context.config.seed
+        if folds < 2 or not auxiliary_for_tagger(others, sentences, sentences, seed):
             return None
         right = []
-        for context in (alone, together):
-            found = jackknife(cls, sentences, context, folds, overwrite=True)
+        for each in (Corpus(sentences), corpus.having(sentences=sentences)):
+            found = jackknife(cls, each, context, folds, overwrite=True)
             right.append(np.array([_right_tags(*pair) for pair in zip(sentences, found, strict=True)], np.int64))
         return compare("tags", np.array([len(sentence) for sentence in sentences], np.int64), *right)
 
     @classmethod
-    def pack(cls, data: TrainingData) -> dict[str, np.ndarray]:
+    def pack(cls, corpus: Corpus) -> dict[str, np.ndarray]:
         """Return the tags of the sentences."""
-        return {TAG_COLUMNS: pack_tags(data.sentences)}
+        return {TAG_COLUMNS: pack_tags(corpus.all_sentences)}
 
-    @classmethod
-    def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the sentences with the tags in a checkpoint."""
-        tags = context.config.training.tags if context.fitted[cls.name] else "gold"
-        both = tags == "both" and lack_tags(sentences).count(False) > 1
-        copies = 2 if both else 1
-        repeated = [sentence for sentence in sentences for _ in range(copies)]
-        tagged = unpack_tags(saved.weights.get(TAG_COLUMNS), [*repeated, *context.data.further_sentences])
-        return context.data._replace(sentences=tagged, copies=copies)
+
+def unpacked(corpus: Corpus, context: FitContext, saved: Model) -> Corpus:
+    """Return the corpus with the tags in a checkpoint."""
+    tags = context.config.training.tags if context.fitted_as(Analyzer) else "gold"
+    both = tags == "both" and lack_tags(corpus.sentences).count(False) > 1
+    copies = 2 if both else 1
+    repeated = [sentence for sentence in corpus.sentences for _ in range(copies)]
+    tagged = unpack_tags(saved.weights.get(TAG_COLUMNS), [*repeated, *corpus.auxiliary.sentences])
+    found = corpus.having(tagged=tagged[: len(repeated)], copies=copies)
+    return found.with_auxiliary(tagged[len(repeated) :])
 
 
 def _right_tags(gold: Sentence, found: Sentence) -> int:
@@ -165,19 +165,19 @@ def replaced(sentences: Sequence[Sentence], mask: np.ndarray, others: Sequence[S
     return found
 
 
-def further_for_tagger(
-    further: Sequence[Sentence], sentences: Sequence[Sentence], learnt: Sequence[Sentence], seed: int
+def auxiliary_for_tagger(
+    others: Sequence[Sentence], sentences: Sequence[Sentence], learnt: Sequence[Sentence], seed: int
 ) -> list[Sentence]:
-    """Return random further sentences for a tagger, about as many words as those that it learns from.
+    """Return random auxiliary sentences for a tagger, about as many words as those that it learns from.
 
-    Empty if they lack a column of the treebank, or if it has `TAGGED_ALONE` words or more, whose own tags teach more:
+    Empty if they lack a column of the treebank, or if it has many words, whose own tags teach more:
     see ``research/history.md``.
     """
-    words, further = sum(map(len, learnt)), [sentence for sentence in further if is_tagged(sentence)]
-    if words >= TAGGED_ALONE or missing_column(further, sentences):
+    words, others = sum(map(len, learnt)), [sentence for sentence in others if is_tagged(sentence)]
+    if words >= AUXILIARY.tagger_words or missing_column(others, sentences):
         return []
-    order = generator(seed, Stream.SILVER_OF_TAGGER).permutation(len(further))
-    return [further[i] for i in np.sort(order[: taken(further, words)])]
+    order = generator(seed, Stream.SILVER_OF_TAGGER).permutation(len(others))
+    return [others[i] for i in np.sort(order[: sentences_per_epoch(others, words)])]
 
 
 def is_tagged(sentence: Sentence) -> bool:
@@ -185,9 +185,9 @@ def is_tagged(sentence: Sentence) -> bool:
     return all(row[UPOS] != "_" or row[XPOS] != "_" for row in sentence.rows)
 
 
-def missing_column(further: Sequence[Sentence], sentences: Sequence[Sentence]) -> int:
-    """Return the last column, of LEMMA to FEATS, that the treebank fills and further sentences do not; 0 for none."""
-    return max(set(filled_columns(sentences)) - set(filled_columns(further)), default=0)
+def missing_column(others: Sequence[Sentence], sentences: Sequence[Sentence]) -> int:
+    """Return the last column, of LEMMA to FEATS, that the treebank fills and other sentences do not; 0 for none."""
+    return max(set(filled_columns(sentences)) - set(filled_columns(others)), default=0)
 
 
 def retagged(sentence: Sentence, rows: list[list[str]]) -> Sentence:

@@ -5,24 +5,21 @@ Labels that compete for the same arcs share lines of the weight table: see `nonp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from nonproj.components.base import Component, FitContext
+from nonproj.components.base import Component, FitContext, Vocabulary
+from nonproj.components.continuing import vocabulary_of
 from nonproj.io.partial import given_words
-from nonproj.learning.label_numbers import arranged, label_places
+from nonproj.learning.corpus import Corpus, NumberedSentences, trees_of
+from nonproj.learning.hyperparameters import TREEBANK
+from nonproj.learning.label_numbers import arranged, label_places, number_labels
 from nonproj.learning.partial import allowed_by
-from nonproj.learning.training_data import TrainingData
+from nonproj.linear.state import Fitted
 from nonproj.model.model import Model
 from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.templates import attributes_of
 from nonproj.scoring.vectors import VECTOR
 from nonproj.scoring.vocabulary import TokenEncoder
-from nonproj.types import Sentence
-
-MIN_COUNT = 1
-"""Every string of the training sentences is known, even if it occurs once: hashed features need no cutoff."""
 
 
 class ClusterComponent(Component):
@@ -31,9 +28,9 @@ class ClusterComponent(Component):
     name, kind = "clusters", Clusters
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> Clusters | None:
+    def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Return the clusters."""
-        return context.files.clusters
+        return Fitted() if context.files.clusters is None else context.files.clusters
 
 
 class VocabularyComponent(Component):
@@ -42,44 +39,39 @@ class VocabularyComponent(Component):
     name, needs = "vocabulary", ("tagger", "clusters")
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], context: FitContext) -> None:
-        """Return nothing: see `cross_predict`."""
+    def fit(cls, corpus: Corpus, context: FitContext) -> Vocabulary:
+        """Number the strings and labels of all sentences, after those of a model that is continued."""
+        sentences, (templates, clusters, vectors, _) = corpus.all_sentences, context.files
+        before = vocabulary_of(context.start) if context.start else None
+        words = vectors.words if vectors else ()
+        if before:
+            words = before.encoder.vocabularies.get(VECTOR, ())
+        coarse, known = context.meta["coarse_tags"], before.encoder if before else None
+        encoder = TokenEncoder.from_sentences(
+            sentences, attributes_of(templates), TREEBANK.min_count, clusters, coarse, words, known
+        )
+        known_labels, known_lines = (before.labels, before.lines) if before else ((), None)
+        labels, lines = arranged(templates, encoder, sentences, known_labels, known_lines)
+        places = before.places if before else np.zeros((2, 0), np.uint8)
+        if places is not None:
+            once = corpus.tagged[:: corpus.copies]
+            places = label_places(trees_of(once), number_labels(once, labels), len(labels), places)
+        return Vocabulary(labels, encoder, lines, places)
 
     @classmethod
-    def cross_predict(cls, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the sentences as numbers, with the tags that the parser learns from."""
-        return as_numbers(context)
+    def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Vocabulary:
+        """Return the vocabularies of the same sentences."""
+        return cls.fit(corpus, context)
 
     @classmethod
-    def unpack(cls, saved: Model, sentences: Sequence[Sentence], context: FitContext) -> TrainingData:
-        """Return the same sentences as numbers."""
-        return as_numbers(context)
-
-
-def as_numbers(context: FitContext) -> TrainingData:
-    """Return the training data with its sentences as numbers."""
-    data, config, (templates, clusters, vectors, _) = context.data, context.config, context.files
-    own, words = data.sentences, vectors.words if vectors else ()
-    attributes, coarse, known = attributes_of(templates), data.encoder.coarse, None
-    if context.start:
-        words, known = data.encoder.vocabularies.get(VECTOR, ()), (data.labels, data.lines)
-    encoder = TokenEncoder.from_sentences(
-        own, attributes, MIN_COUNT, clusters, coarse, words, data.encoder if context.start else None
-    )
-    tokens = [encoder.encode(sentence) for sentence in own]
-    labels, gold, lines = arranged(templates, encoder, own, tokens, known)
-    once = slice(0, data.n_own, data.copies)
-    places = data.places if context.start else np.zeros((2, 0), np.uint8)
-    if places is not None:
-        places = label_places(data.trees[once], gold[once], len(labels), places)
-    return data._replace(
-        chosen=np.arange(len(own)),
-        labels=labels,
-        encoder=encoder,
-        lines=lines,
-        places=places,
-        tokens=tokens,
-        gold=gold,
-        allowed=allowed_by(own, config.treebank.partial),
-        bare=np.array([i for i, sentence in enumerate(own) if not given_words(sentence).any()], np.int64),
-    )
+    def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
+        """Return the corpus with its sentences as numbers, with the tags that the parser learns from."""
+        sentences, vocabulary = corpus.all_sentences, context.vocabulary
+        numbers = NumberedSentences(
+            tokens=[vocabulary.encoder.encode(sentence) for sentence in sentences],
+            trees=trees_of(sentences),
+            labels=number_labels(sentences, vocabulary.labels),
+            allowed=allowed_by(sentences, context.config.treebank.partial),
+            bare=np.array([i for i, sentence in enumerate(sentences) if not given_words(sentence).any()], np.int64),
+        )
+        return corpus.having(numbers=numbers, chosen=np.arange(len(sentences)))

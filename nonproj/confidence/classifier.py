@@ -17,7 +17,7 @@ import numpy as np
 from nonproj.confidence.evidence import KINDS, LARGE, Evidence
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.state import Schema
+from nonproj.linear.state import Fitted, Schema
 
 TREE_FEATURES = ("all heads", "weakest head", "words")
 """The features of a tree: the logarithm of minus the sum of the log-probabilities of the heads
@@ -85,7 +85,7 @@ def _schema(kind: str) -> Schema:
 
 
 @dataclass(frozen=True)
-class Classifier:
+class Classifier(Fitted):
     """The models for each kind of input; at least one kind has some.
 
     Attributes

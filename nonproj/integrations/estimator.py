@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nonproj.components.base import RunOptions
 from nonproj.components.progress import TrainingProgress, expected_times
 from nonproj.components.trainer import train
 from nonproj.confidence.classifier import Confidence
@@ -161,7 +162,7 @@ class DependencyParser(BaseEstimator):
             config = Config().with_overrides(self._options())
             sentences = with_heads(sentences_of(X), y)
             with _messages(self.verbose, config, sum(map(len, sentences))) as progress:
-                model = train(sentences, config, progress=progress)
+                model = train(sentences, config, run=RunOptions(progress=progress))
         except ConfigError as error:
             raise _value_error(error) from None
         self._use(model)

@@ -12,22 +12,11 @@ import numpy as np
 
 from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, Confidence, ConfidenceModels
 from nonproj.confidence.evidence import KINDS, LARGE, Evidence
-
-KNOTS = 8
-"""Knots of the function of each feature, at quantiles."""
-
-MIN_COUNT = 30
-"""Labels and tags that occur less often add nothing."""
-
-STRENGTH = 0.05
-"""The inverse of the strength of regularisation, as scikit-learn's ``C``."""
-
-FOLDS = 5
-"""Folds of the examples on which log-odds are calibrated."""
+from nonproj.learning.hyperparameters import CONFIDENCE
 
 
 def fit_additive(
-    features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float = STRENGTH
+    features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float = CONFIDENCE.strength
 ) -> AdditiveModel:
     """Fit an additive model by logistic regression.
 
@@ -52,7 +41,7 @@ def fit_additive(
     (True, [0.0])
     """
     knots = np.stack([_knots(column) for column in features.T])
-    sizes = [KNOTS] * len(knots) + [int(numbers.max(initial=-1)) + 1 for numbers in categories]
+    sizes = [CONFIDENCE.knots] * len(knots) + [int(numbers.max(initial=-1)) + 1 for numbers in categories]
     if right.all() or not right.any():
         coefficients, bias = np.zeros(sum(sizes)), np.log(right.sum() + 0.5) - np.log((~right).sum() + 0.5)
     else:
@@ -77,8 +66,8 @@ def _regression(design: np.ndarray, right: np.ndarray, strength: float) -> tuple
     slope, move = 1.0, 0.0
     with threadpool_limits(1):
         model.fit(design, right)
-        if min(right.sum(), (~right).sum()) >= FOLDS:
-            odds = cross_val_predict(model, design, right, cv=FOLDS, method="decision_function")
+        if min(right.sum(), (~right).sum()) >= CONFIDENCE.folds:
+            odds = cross_val_predict(model, design, right, cv=CONFIDENCE.folds, method="decision_function")
             slope, move = _calibration(odds, right)
     coefficients: np.ndarray = (slope * model.coef_[0]).round(5) + 0.0  # no negative zeros
     return coefficients, float(np.round(slope * model.intercept_[0] + move, 5))
@@ -122,16 +111,16 @@ def _design(features: np.ndarray, categories: tuple[Any, ...], knots: np.ndarray
 
 
 def _knots(column: np.ndarray) -> np.ndarray:
-    """Return the places between which the function of a feature is linear, float64[KNOTS], the last one repeated.
+    """Return the places between which the function of a feature is linear, float64[K], the last one repeated.
 
     They are at quantiles; `LARGE`, where there was no doubt, is a place by itself.
     """
     doubtful = column[column < LARGE]
-    count = KNOTS - (len(doubtful) < len(column))
+    count = CONFIDENCE.knots - (len(doubtful) < len(column))
     places = np.unique(np.quantile(doubtful, np.linspace(0.0, 1.0, count))) if len(doubtful) else np.zeros(0)
     if len(doubtful) < len(column):
         places = np.append(places, LARGE)
-    return np.concatenate([places, np.full(KNOTS - len(places), places[-1])])
+    return np.concatenate([places, np.full(CONFIDENCE.knots - len(places), places[-1])])
 
 
 def _hats(column: np.ndarray, knots: np.ndarray) -> np.ndarray:
@@ -144,9 +133,9 @@ def _hats(column: np.ndarray, knots: np.ndarray) -> np.ndarray:
 
 
 def _indicators(numbers: np.ndarray, size: int) -> np.ndarray:
-    """Return a column for each number, float64[n, size]; all zero for numbers that are rarer than `MIN_COUNT`."""
+    """Return a column for each number, float64[n, size]; all zero for numbers that are rare."""
     rows = np.eye(size)
-    rows[np.bincount(numbers, minlength=size) < MIN_COUNT] = 0.0
+    rows[np.bincount(numbers, minlength=size) < CONFIDENCE.min_count] = 0.0
     return rows[numbers]
 
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.dual.options import DualOptions
 from nonproj.io.checks import cycle_of
+from nonproj.learning.corpus import NumberedSentences
 from nonproj.learning.partial import best_tree
 from nonproj.learning.pruner import Pruner
-from nonproj.learning.training_data import TrainingData
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space, with_arcs
 from nonproj.scoring.scorer import dense_arc_scores
@@ -29,23 +30,24 @@ class TrainingArcs(NamedTuple):
     tree: Int32s
 
 
-def training_arcs(pruner: Pruner, data: TrainingData, number: int, config: Config) -> TrainingArcs:
-    """Return the candidate arcs of a sentence in training."""
-    single_root, tree, allowed = data.decoding.single_root, data.sentences[number].tree, data.allowed[number]
-    assert tree is not None
+def training_arcs(
+    pruner: Pruner, numbers: NumberedSentences, i: int, config: Config, decoding: DualOptions
+) -> TrainingArcs:
+    """Return the candidate arcs of sentence ``i`` in training."""
+    single_root, tree, allowed = decoding.single_root, numbers.trees[i], numbers.allowed[i]
 
     def pruned(p: Float64s, projective: bool) -> ArcSpace:
         """Return the candidate arcs by their marginals, as the options say."""
         threshold, most = config.pruner.threshold, config.pruner.max_heads
         return prune(p, threshold=threshold, max_heads=most, single_root=single_root, projective=projective)
 
-    scores = dense_arc_scores(data.tokens[number], pruner.table, pruner.weights)
+    scores = dense_arc_scores(numbers.tokens[i], pruner.table, pruner.weights)
     of_trees = config.training.decoder == "dual" or len(config.parts) == 1  # as `Perceptron` decodes
-    projective = of_trees and data.decoding.projective
+    projective = of_trees and decoding.projective
     arcs = pruned(marginals(scores, single_root)[0], projective)
     if allowed is not None:
         p = constrained_marginals(scores, allowed, single_root)[0]
-        others = pruned(p, data.decoding.projective)
+        others = pruned(p, decoding.projective)
         both = with_arcs(arcs, others.head, others.modifier)
         return TrainingArcs(arcs, both, best_tree(scores, allowed, single_root))
     given = np.flatnonzero(tree >= 0)
@@ -82,33 +84,33 @@ def unpack_arcs(packed: np.ndarray, lengths: Sequence[int]) -> list[ArcSpace]:
     return [arc_space(own[:, 1], own[:, 2], n_words) for own, n_words in zip(rows, lengths, strict=True)]
 
 
-def unpack_trees(packed: np.ndarray | None, data: TrainingData) -> list[ArcSpace]:
+def unpack_trees(packed: np.ndarray | None, numbers: NumberedSentences, single_root: bool) -> list[ArcSpace]:
     """Return the arcs of each sentence; `ValueError` if they are not arcs, or lack those of the gold tree."""
-    sentences = data.sentences
+    trees = numbers.trees
     if packed is None or packed.dtype != np.int32 or packed.ndim != 2 or packed.shape[1] != 3:
         raise ValueError("three columns of integers are expected")
-    if (np.diff(packed[:, 0]) < 0).any() or (packed[:, 0] < 0).any() or (packed[:, 0] >= len(sentences)).any():
+    if (np.diff(packed[:, 0]) < 0).any() or (packed[:, 0] < 0).any() or (packed[:, 0] >= len(trees)).any():
         raise ValueError("they are not in the order of the sentences")
-    spaces = unpack_arcs(packed, [len(sentence) for sentence in sentences])
-    for number, (arcs, tree) in enumerate(zip(spaces, data.trees, strict=True), 1):
+    spaces = unpack_arcs(packed, [len(tree) - 1 for tree in trees])
+    for number, (arcs, tree, allowed) in enumerate(zip(spaces, trees, numbers.allowed, strict=True), 1):
         if count_gold(arcs, tree) != np.count_nonzero(tree[1:] >= 0):
             raise ValueError(f"sentence {number} lacks some of its gold tree")
-        if (allowed := data.allowed[number - 1]) is not None:
+        if allowed is not None:
             mask = np.full(allowed.shape, -np.inf)
             mask[arcs.head, arcs.modifier] = 0.0
-            maximum_arborescence(np.where(allowed, mask, -np.inf), data.decoding.single_root)
+            maximum_arborescence(np.where(allowed, mask, -np.inf), single_root)
     return spaces
 
 
-def unpack_completed(packed: np.ndarray | None, data: TrainingData) -> list[Int32s]:
+def unpack_completed(packed: np.ndarray | None, numbers: NumberedSentences) -> Sequence[Int32s]:
     """Return the completed tree of each sentence; `ValueError` if one is not a tree, or violates the given heads."""
-    trees, count = data.trees, sum(map(len, data.sentences))
-    if all(allowed is None for allowed in data.allowed):
+    trees = numbers.trees
+    if all(allowed is None for allowed in numbers.allowed):
         return trees
-    if packed is None or packed.dtype != np.int32 or packed.shape != (count,):
+    if packed is None or packed.dtype != np.int32 or packed.shape != (sum(len(tree) - 1 for tree in trees),):
         raise ValueError("a head for each word is expected")
     found: list[Int32s] = []
-    for tree, allowed in zip(trees, data.allowed, strict=True):
+    for tree, allowed in zip(trees, numbers.allowed, strict=True):
         own, packed = packed[: len(tree) - 1], packed[len(tree) - 1 :]
         if allowed is None:
             found.append(tree)

@@ -16,11 +16,9 @@ from operator import itemgetter
 
 from nonproj.io.columns import DEPREL, FEATS, HEAD, UPOS, XPOS
 from nonproj.io.copies import with_rows
+from nonproj.learning.hyperparameters import AUXILIARY
 from nonproj.tagging.tagset import features_of
 from nonproj.types import Sentence
-
-PRIOR = 2
-"""The related annotation counts as this number of the tagger's votes."""
 
 Tag = tuple[str, str, str]
 """UPOS, XPOS and FEATS."""
@@ -75,10 +73,10 @@ class TagConventions:
                 values[name][feature] += count
         found = []
         for name in sorted({*own, *values}, key=str.lower):
-            feature, count = own.get(name, ""), values[name].total() + PRIOR
+            feature, count = own.get(name, ""), values[name].total() + AUXILIARY.tag_prior
             if feature not in self.features[upos]:
                 feature, count = next(iter(values[name].most_common(1)), ("", 0))
-            if 2 * count > same.total() + PRIOR:
+            if 2 * count > same.total() + AUXILIARY.tag_prior:
                 found.append(feature)
         feats = self.written.get(frozenset(found)) or "|".join(found) or "_"
         alike: Counter[str] = Counter()

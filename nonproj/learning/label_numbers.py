@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,12 @@ import numpy as np
 from nonproj.errors import ConfigError
 from nonproj.io.columns import MISTAKES
 from nonproj.io.partial import given_words
-from nonproj.learning.training_data import trees_of
+from nonproj.learning.corpus import trees_of
+from nonproj.learning.hyperparameters import TREEBANK
 from nonproj.scoring.labels import LINE, TAG, AllowedLabels
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC
 from nonproj.scoring.vocabulary import FIRST, PADDING, TokenEncoder, Tokens
 from nonproj.types import Sentence
-
-MAX_TAGS = 512
-"""With more tags, all labels of all arcs are scored."""
-
-FEWEST = 5
-"""A label that fewer roots have, most of its words being none, or the other way round, is there by mistake."""
 
 
 def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[np.ndarray]:
@@ -61,37 +56,37 @@ def arranged(
     files: Mapping[str, Mapping[str, Any]],
     encoder: TokenEncoder,
     sentences: Sequence[Sentence],
-    tokens: Sequence[Tokens],
-    known: tuple[Sequence[str], AllowedLabels | None] | None = None,
-) -> tuple[list[str], list[np.ndarray], AllowedLabels | None]:
-    """Return the labels of sentences in the order of their numbers, those of each sentence, and the lines of arcs.
+    known: Sequence[str] = (),
+    known_lines: AllowedLabels | None = None,
+) -> tuple[list[str], AllowedLabels | None]:
+    """Return the labels of sentences in the order of their numbers, and the lines of arcs.
 
-    The labels that are ``known`` keep their numbers, and the arcs that were seen with them their lines.
+    The labels that are ``known`` to a model that is continued keep their numbers, and the arcs that were seen with them
+    their lines.
 
     Raises
     ------
     ConfigError
         There are too many labels.
     """
-    labels = list(dict.fromkeys([*(known[0] if known else ()), *label_set(sentences)]))
+    labels = list(dict.fromkeys([*known, *label_set(sentences)]))
     if len(labels) > 1 << LABEL_BITS:
         raise ConfigError("treebank.train", f"{len(labels)} labels; at most {1 << LABEL_BITS} can be learnt")
-    gold = number_labels(sentences, labels)
     if LABELLED_ARC not in files or TAG not in encoder.attributes:
-        return labels, gold, None
+        return labels, None
     column, shape = encoder.attributes.index(TAG), (FIRST + len(encoder.vocabularies[TAG]), len(labels))
-    if shape[0] > MAX_TAGS or (known and known[1] is None):
-        return labels, gold, None
-    counts = count_labels(tokens, trees_of(sentences), gold, column, shape)
-    if known and known[1]:
-        return labels, gold, AllowedLabels(widened(known[1].table, line_table(counts)), column)
+    if shape[0] > TREEBANK.max_tags or (known and not known_lines):
+        return labels, None
+    tokens, trees = map(encoder.encode, sentences), trees_of(sentences)
+    counts = count_labels(tokens, trees, number_labels(sentences, labels), column, shape)
+    if known_lines:
+        return labels, AllowedLabels(widened(known_lines.table, line_table(counts)), column)
     order = arrange_labels(counts)
-    labels = [labels[i] for i in order]
-    return labels, number_labels(sentences, labels), AllowedLabels(line_table(counts[..., order]), column)
+    return [labels[i] for i in order], AllowedLabels(line_table(counts[..., order]), column)
 
 
 def count_labels(
-    tokens: Sequence[Tokens],
+    tokens: Iterable[Tokens],
     heads: Sequence[np.ndarray],
     labels: Sequence[np.ndarray],
     column: int,
@@ -179,7 +174,7 @@ def label_places(
         given = (tree[1:] >= 0) & (numbers >= 0)
         np.add.at(counts, ((tree[1:][given] == 0).astype(np.int8), numbers[given]), 1)
     total = counts.sum(axis=0)
-    places = (2 * counts >= total) | (counts >= np.maximum(FEWEST, MISTAKES * total))
+    places = (2 * counts >= total) | (counts >= np.maximum(TREEBANK.min_places, MISTAKES * total))
     places[:, : known.shape[1]] = (places & (total > 0))[:, : known.shape[1]] | (known > 0)
     places[~places.any(axis=1)] = True
     return places.astype(np.uint8)

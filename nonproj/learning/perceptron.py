@@ -16,8 +16,8 @@ import numpy as np
 from nonproj.automata.relaxed import relaxed_indicators
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
+from nonproj.learning.corpus import Corpus, LazyList
 from nonproj.learning.partial import Completion, completion_of
-from nonproj.learning.training_data import LazyList, TrainingData
 from nonproj.linear.perceptron import AveragedWeights
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space, tree_indicators
@@ -43,20 +43,20 @@ class PartExample(NamedTuple):
     completion: Completion | None = None
 
 
-def examples_of(data: TrainingData, parts: tuple[str, ...]) -> Sequence[PartExample]:
+def examples_of(corpus: Corpus, parts: tuple[str, ...]) -> Sequence[PartExample]:
     """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time.
 
     What completes a partial tree is kept.
     """
-    types, trees = part_set(parts), data.trees
+    types, numbers = part_set(parts), corpus.numbers
 
     def example(i: int) -> PartExample:
-        space, allowed = part_space(data.spaces[i], types), data.allowed[i]
+        space, allowed = part_space(numbers.spaces[i], types), numbers.allowed[i]
         completion = None if allowed is None else completion_of(space, allowed)
-        return PartExample(data.tokens[i], trees[i], space, data.gold[i], completion)
+        return PartExample(numbers.tokens[i], numbers.trees[i], space, numbers.labels[i], completion)
 
-    kept = {i: example(i) for i in data.chosen.tolist() if data.allowed[i] is not None}
-    return LazyList(lambda i: kept[i] if i in kept else example(i), data.chosen)
+    kept = {i: example(i) for i in corpus.chosen.tolist() if numbers.allowed[i] is not None}
+    return LazyList(lambda i: kept[i] if i in kept else example(i), corpus.chosen)
 
 
 class Perceptron(AveragedWeights):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.learning.hyperparameters import PRUNER
 from nonproj.linear.optimisers import adagrad_step, rounded_gradient
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
@@ -22,12 +23,6 @@ from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals
 from nonproj.types import Bools, Float32s, Float64s, PartRows
-
-LEARNING_RATE = 0.1
-"""AdaGrad's learning rate."""
-
-_NEGLIGIBLE = 1e-4
-"""Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""
 
 
 class Pruner:
@@ -80,9 +75,9 @@ class Pruner:
 
     def _follow(self, hashed: WordHashes, parts: PartRows, gradient: np.ndarray) -> None:
         """Make one AdaGrad step on the weights of the arcs whose gradient is not negligible."""
-        steep = np.flatnonzero(np.abs(gradient) > _NEGLIGIBLE)
+        steep = np.flatnonzero(np.abs(gradient) > PRUNER.negligible)
         listed = make_places(hashed, parts.nodes[steep], parts.codes[steep])
-        _adagrad(listed, gradient[steep], LEARNING_RATE, self.weights, self.squares)
+        _adagrad(listed, gradient[steep], PRUNER.learning_rate, self.weights, self.squares)
 
 
 @kernel

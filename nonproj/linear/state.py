@@ -60,20 +60,30 @@ class Stored(Protocol):
         """Return the object of a state that obeys the schema; raise `ModelError` if it is unsound all the same."""
 
 
-class SentenceComponent(Stored, Protocol):
-    """A component that annotates sentences."""
+class Fitted(Stored):
+    """What a component has learnt; an instance of this class itself is nothing, which is not stored."""
 
-    def apply(self, batch: Sequence[Sentence]) -> list[Sentence]:
-        """Return the sentences with what it predicts."""
+    name: ClassVar[str] = ""
+    schema: ClassVar[Schema] = Schema({}, {})
 
-    def state(self) -> State:
-        """Return the state from which `from_state` restores it."""
+    @classmethod
+    def from_state(cls, *arguments: Any, **options: Any) -> Any:
+        """Return the component of a state."""
+        raise NotImplementedError
+
+    def state(self) -> State | None:
+        """Return the state from which `from_state` restores it; None if a model does not store it under its name."""
+        return None
+
+    def apply(self, batch: Sequence[Sentence], *arguments: Any, **options: Any) -> list[Sentence]:
+        """Return the sentences with what it predicts; as they are, if it does not annotate sentences."""
+        return list(batch)
 
 
-KNOWN: dict[str, type[SentenceComponent]] = {}
+KNOWN: dict[str, type[Fitted]] = {}
 """The registered components, by name."""
 
-_C = TypeVar("_C", bound=type[SentenceComponent])
+_C = TypeVar("_C", bound=type[Fitted])
 
 
 def register(component: _C) -> _C:

@@ -18,7 +18,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import escaped
 from nonproj.io.temporary import reason
-from nonproj.linear.state import KNOWN, SentenceComponent, State, Stored, add_nested, load, nested
+from nonproj.linear.state import KNOWN, Fitted, State, Stored, add_nested, load, nested
 from nonproj.model import container
 from nonproj.model.checks import defect_of
 from nonproj.options.config import Config
@@ -99,7 +99,7 @@ class Model:
         """Add the state of a component, if there is one."""
         add_nested(self.components, self.weights, name, state)
 
-    def registered(self) -> list[SentenceComponent]:
+    def registered(self) -> list[Fitted]:
         """Return the model's components that others have registered, in the order in which they were fitted.
 
         See `nonproj.components`; raises `ModelError` if one cannot be made.

@@ -10,7 +10,7 @@ import numpy as np
 from nonproj.confidence.classifier import Classifier
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import LoadedOnce
-from nonproj.linear.state import SentenceComponent
+from nonproj.linear.state import Fitted
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.labels import TAG, AllowedLabels
@@ -111,7 +111,7 @@ class LoadedModel:
         return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None, LONGEST)
 
     @LoadedOnce
-    def components(self) -> list[SentenceComponent]:
+    def components(self) -> list[Fitted]:
         """The model's components that others have registered, which are applied to tagged sentences, in their order."""
         return self.model.registered()
 

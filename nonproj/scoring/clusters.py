@@ -14,7 +14,7 @@ import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
 from nonproj.io.strings import CLUSTERED, check_strings, fits
-from nonproj.linear.state import Schema
+from nonproj.linear.state import Fitted, Schema
 
 PREFIXES = {"cluster": None, "cluster6": 6, "cluster4": 4}
 """Attributes of a word: the bit string of its cluster, or the first bits of it."""
@@ -23,7 +23,7 @@ MAX_BITS = 64
 """The longest bit string."""
 
 
-class Clusters:
+class Clusters(Fitted):
     """The clusters of words.
 
     Parameters

@@ -13,7 +13,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS, filled_columns
 from nonproj.io.copies import with_rows
-from nonproj.linear.state import Schema, add_nested, nested
+from nonproj.linear.state import Fitted, Schema, add_nested, nested
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.encoded import EncoderTagScorer
@@ -26,7 +26,7 @@ from nonproj.types import Float64s, Sentence
 _TAG, _LEMMA_KEY, _ROWS = itemgetter(UPOS, XPOS, FEATS), itemgetter(1, UPOS, XPOS, FEATS), attrgetter("rows")
 
 
-class Analyzer:
+class Analyzer(Fitted):
     """A trained tagger and lemmatizer; `fit` trains one.
 
     Attributes

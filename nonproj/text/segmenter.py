@@ -15,7 +15,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.io.strings import NAME, check_strings
-from nonproj.linear.state import Schema
+from nonproj.linear.state import Fitted, Schema
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import corpus
@@ -35,7 +35,7 @@ from nonproj.text.training import TextModels, train
 from nonproj.types import Float64s, Sentence
 
 
-class Segmenter:
+class Segmenter(Fitted):
     """Finds the sentences, tokens and words of a text; `fit` or `unicode` makes one.
 
     Attributes

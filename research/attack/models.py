@@ -8,6 +8,7 @@ import time
 import warnings
 from pathlib import Path
 
+from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, ModelError, NonprojError
 from nonproj.io import conll
@@ -53,7 +54,7 @@ class Models(Lane):
     def _checkpoint(self, parts: str) -> tuple[Config, bytes]:
         """Return the options of a training and its checkpoint after the first of two epochs."""
         path = self.folder / f"{parts}.checkpoint"
-        train(self.sentences, _options(parts, 1), checkpoint=path)
+        train(self.sentences, _options(parts, 1), run=RunOptions(checkpoint=path))
         return _options(parts, 2), path.read_bytes()
 
     def case(self, rng: random.Random, number: int) -> str:
@@ -99,7 +100,7 @@ class Models(Lane):
     def _resume(self, config: Config) -> str:
         """Resume a training from a forged checkpoint."""
         try:
-            model = train(self.sentences, config, checkpoint=self.path, resume=True)
+            model = train(self.sentences, config, run=RunOptions(checkpoint=self.path, resume=True))
             again = Model.from_bytes(model.to_bytes())
             check_parsing(_TEXT.encode(), Parser(again), 64)
         except NonprojError as error:

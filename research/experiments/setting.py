@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.components.base import RunOptions
 from nonproj.components.preparation import LEARNING, load_features
 from nonproj.components.trainer import train
 from nonproj.dual.options import APPENDIX_A, DualOptions
@@ -185,7 +186,7 @@ def trained_file(path: Path, setting: Setting, language: str, config: Config) ->
         path.parent.mkdir(parents=True, exist_ok=True)
         log.info("training %s", path.name)
         sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
-        trained = train(sentences, config, jobs=2)
+        trained = train(sentences, config, run=RunOptions(jobs=2))
         if trained.meta["interrupted"]:
             raise KeyboardInterrupt  # the trainer returns the last complete epoch, which is useless here
         trained.save(path)

@@ -28,10 +28,11 @@ from nonproj.options.config import options  # noqa: E402
 from nonproj.server.app import routes  # noqa: E402
 from nonproj.server.parameters import NAMES  # noqa: E402
 
-MADE_BY_USERS = ("Config", "DependencyParser", "Evaluation", "Parser", "Sentence")
+MADE_BY_USERS = ("Auxiliary", "Config", "DependencyParser", "Evaluation", "Parser", "RunOptions", "Sentence")
 """The classes whose objects users make by calling them; those of others are results, whose attributes are public."""
 
 ONLY = {
+    "Auxiliary": ("origin", "sentences"),
     "Config": ("load", "with_overrides"),
     "Decoded": ("bound", "certified", "heads", "score"),
     "DependencyParser": ("evaluate", "fit", "load", "parse_all", "predict", "predict_with_certificates")

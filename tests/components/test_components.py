@@ -9,11 +9,12 @@ import pytest
 from toy import treebank
 from word_classes import WordClasses
 
-from nonproj.components.base import FitContext, check_order, jackknife
+from nonproj.components.base import FitContext, RunOptions, check_order, jackknife
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.copies import with_misc
+from nonproj.learning.corpus import Corpus
 from nonproj.linear.folds import blocks, cross_fit
 from nonproj.linear.state import KNOWN, Schema, add_nested, check_state, load, nested
 from nonproj.model.model import Model
@@ -76,12 +77,21 @@ def test_a_component_is_trained_stored_loaded_and_applied(sentences, tmp_path):
         Model.load(tmp_path / "m")
 
 
+def test_a_component_without_anything_to_learn_is_not_stored_and_changes_nothing(sentences):
+    context = FitContext(Config())
+    nothing = Second.fit(Corpus(sentences), context)
+    assert nothing.state() is None and nothing.apply(sentences) == sentences
+    assert jackknife(Second, Corpus(sentences), context, 2, overwrite=True) == sentences
+    assert context.with_fitted(Second.name, nothing).fitted_as(Second) is None
+
+
 def test_jackknifed_predictions_are_those_of_the_other_folds(sentences):
     config = Config()
-    found = jackknife(Initial, sentences, FitContext(config), 4)
+    found = jackknife(Initial, Corpus(sentences), FitContext(config), 4)
     fold = blocks(len(sentences), 4)
     for number in range(4):
-        rest = Initial.fit([s for s, f in zip(sentences, fold, strict=True) if f != number], FitContext(config))
+        others = [s for s, f in zip(sentences, fold, strict=True) if f != number]
+        rest = Initial.fit(Corpus(others), FitContext(config))
         for i in np.flatnonzero(fold == number):
             assert found[i].rows == rest.apply([sentences[i]])[0].rows
 
@@ -108,9 +118,9 @@ def test_a_component_gets_what_it_needs(sentences):
         name, needs = "third", ("tagger",)
 
         @classmethod
-        def fit(cls, sentences, context):
-            found.update(tagger=context.fitted["tagger"], tags=context.data.sentences)
-            return super().fit(sentences, context)
+        def fit(cls, corpus, context):
+            found.update(tagger=context.fitted["tagger"], tags=corpus.tagged)
+            return super().fit(corpus, context)
 
     config = Config().with_overrides(SMALL | {"tagger.epochs": 1, "training.tags": "predicted"})
     model = train(sentences, config, components=[Third])
@@ -125,9 +135,11 @@ def test_a_component_gets_what_it_needs(sentences):
 def test_training_resumes_with_components_that_are_not_registered_yet(sentences, tmp_path):
     config, path = Config().with_overrides(SMALL | {"training.epochs": 2}), tmp_path / "checkpoint"
     whole = train(sentences, config, components=[Initial])
-    train(sentences, config.with_overrides({"training.epochs": 1}), components=[Initial], checkpoint=path)
+    train(
+        sentences, config.with_overrides({"training.epochs": 1}), components=[Initial], run=RunOptions(checkpoint=path)
+    )
     KNOWN.clear()
-    resumed = train(sentences, config, components=[Initial], checkpoint=path, resume=True)
+    resumed = train(sentences, config, components=[Initial], run=RunOptions(checkpoint=path, resume=True))
     assert resumed.components == whole.components
     assert resumed.weights.keys() == whole.weights.keys()
     assert all((resumed.weights[name] == table).all() for name, table in whole.weights.items())
@@ -148,7 +160,7 @@ def test_training_resumes_with_components_that_are_not_registered_yet(sentences,
     ],
 )
 def test_a_damaged_state_is_refused_in_one_line(sentences, change, message):
-    component = Initial.fit(sentences, FitContext(Config()))
+    component = Initial.fit(Corpus(sentences), FitContext(Config()))
     with pytest.raises(ModelError) as caught:
         load(Initial, change(*component.state()))
     assert message in str(caught.value) and "\n" not in str(caught.value)

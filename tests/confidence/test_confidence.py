@@ -28,8 +28,9 @@ from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
 from nonproj.errors import ModelError
 from nonproj.evaluation.calibration import Outcomes
-from nonproj.learning.additive import MIN_COUNT, GradedSentence, fit_additive, fit_classifier
-from nonproj.learning.training_data import TrainingData
+from nonproj.learning.additive import GradedSentence, fit_additive, fit_classifier
+from nonproj.learning.corpus import Auxiliary, Corpus
+from nonproj.learning.hyperparameters import CONFIDENCE
 from nonproj.linear.state import load
 from nonproj.scoring.labels import two_best
 
@@ -221,7 +222,7 @@ def test_a_fitted_model_recovers_an_additive_one():
 
 def test_rare_labels_and_constant_features_add_nothing():
     rng = np.random.default_rng(2)
-    labels = np.repeat([0, 1], [500, MIN_COUNT - 1])
+    labels = np.repeat([0, 1], [500, CONFIDENCE.min_count - 1])
     features = np.stack([np.ones(len(labels)), rng.normal(size=len(labels))], axis=1)
     model = fit_additive(features, (labels, labels * 0), labels == 0, 1.0)
     assert model.labels[1] == 0.0
@@ -238,12 +239,12 @@ def test_held_out_sentences_are_spread_in_blocks(count, share):
 
 
 def test_the_second_parser_learns_from_one_copy_of_each_sentence():
-    """Half of the sentences as they are and half with other tags, and all further ones."""
-    data = TrainingData(sentences=[None] * 13, copies=2, further=3)
+    """Half of the sentences as they are and half with other tags, and all auxiliary ones."""
+    data = Corpus(tagged=[None] * 10, copies=2, auxiliary=Auxiliary([None] * 3))
     chosen = data.subset(np.array([0, 1, 4, 5, 6, 7, 9, 10, 12]))
     assert chosen.single_copies(0).tolist() == [0, 4, 7, 9, 10, 12]
     assert chosen.single_copies(1).tolist() == [1, 5, 6, 9, 10, 12]
-    assert chosen._replace(copies=1).single_copies(1).tolist() == chosen.chosen.tolist()
+    assert chosen.having(copies=1).single_copies(1).tolist() == chosen.chosen.tolist()
 
 
 def test_strings_of_held_out_sentences_become_unknown():

@@ -15,6 +15,7 @@ from staged import staged
 
 import nonproj
 from nonproj.cli.main import main
+from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
 from nonproj.confidence.evidence import FEATURES
@@ -373,10 +374,10 @@ def check_same_classifier(model, other):
 def test_a_resumed_training_keeps_the_classifier(noisy, tmp_path, caplog):
     sentences, whole = noisy
     checkpoint = tmp_path / "checkpoint"
-    train(sentences, Config().with_overrides(NOISY | {"training.epochs": 1}), checkpoint=checkpoint)
+    train(sentences, Config().with_overrides(NOISY | {"training.epochs": 1}), run=RunOptions(checkpoint=checkpoint))
     caplog.clear()
     with caplog.at_level("INFO", "nonproj"):
-        resumed = train(sentences, Config().with_overrides(NOISY), checkpoint=checkpoint, resume=True)
+        resumed = train(sentences, Config().with_overrides(NOISY), run=RunOptions(checkpoint=checkpoint, resume=True))
     assert "resuming after epoch 1" in caplog.text
     assert "confidence" not in caplog.text  # it is not learnt again
     check_same_classifier(resumed, whole)

@@ -10,12 +10,12 @@ from naive_crossing import crossing_arcs, value
 from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_problem, trees_over
 from staged import scored
 
-from nonproj.components.crossing import PRICES as SHARES
 from nonproj.components.crossing import learn_price
 from nonproj.components.trainer import train
 from nonproj.dual.decoding import branch_and_bound, decode_trusted, dual_decomposition, k_best, priced_search
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, crossing_price
 from nonproj.errors import ConfigError
+from nonproj.learning.hyperparameters import CROSSING
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space, subset
 from nonproj.parts.space import part_space, tree_score
@@ -199,13 +199,13 @@ def test_a_parser_with_a_price(model):
 
 def test_the_price_is_that_with_which_most_heads_are_right(model, monkeypatch):
     """Gold trees are those of the parser at one of the prices, so that price has no wrong head."""
-    monkeypatch.setattr("nonproj.components.crossing.MIN_ARCS", 1)
+    monkeypatch.setattr("nonproj.components.crossing.CROSSING", dataclasses.replace(CROSSING, min_arcs=1))
     sentences, free = toy.sentences(40, seed=8), parser_of(model)
     found = [(free.parse(s), projective_score(free, s)) for s in sentences]
     gaps = sorted(tree.decoded.score - score for tree, score in found if crosses(tree) and score > -np.inf)
-    loss = float(gaps[len(gaps) // 2] + gaps[len(gaps) // 2 - 1]) / 2.0 / SHARES[3]
+    loss = float(gaps[len(gaps) // 2] + gaps[len(gaps) // 2 - 1]) / 2.0 / CROSSING.prices[3]
     found = []
-    for share in (0.0, SHARES[3]):
+    for share in (0.0, CROSSING.prices[3]):
         teacher = parser_of(model, crossing=share * loss)
         gold = [Sentence(s.rows, teacher.parse(s).decoded.tree) for s in sentences]
         assert any(crossing_arcs(g.tree.tolist()) for g in gold)

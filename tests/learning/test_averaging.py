@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import toy
 
+from nonproj.components.base import RunOptions
 from nonproj.components.checkpoint import averaged_epochs
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
@@ -51,8 +52,8 @@ def test_what_is_left_out_matters():
 def test_resuming_before_at_and_after_the_restart_changes_nothing(stopped, tmp_path):
     checkpoint = tmp_path / "checkpoint"
     whole = train(SENTENCES, config(epochs=4, average_from=3))
-    train(SENTENCES, config(epochs=stopped, average_from=3), checkpoint=checkpoint)
-    resumed = train(SENTENCES, config(epochs=4, average_from=3), checkpoint=checkpoint, resume=True)
+    train(SENTENCES, config(epochs=stopped, average_from=3), run=RunOptions(checkpoint=checkpoint))
+    resumed = train(SENTENCES, config(epochs=4, average_from=3), run=RunOptions(checkpoint=checkpoint, resume=True))
     for name, weights in whole.weights.items():
         assert resumed.weights[name].tobytes() == weights.tobytes(), name
 
@@ -60,11 +61,11 @@ def test_resuming_before_at_and_after_the_restart_changes_nothing(stopped, tmp_p
 @pytest.mark.parametrize(("epochs", "first"), [(2, 3), (3, 3), (4, 3), (4, 1)])
 def test_a_checkpoint_with_the_steps_of_other_epochs_is_refused(epochs, first, tmp_path):
     checkpoint = tmp_path / "checkpoint"
-    train(SENTENCES, config(epochs=epochs, average_from=first), checkpoint=checkpoint)
+    train(SENTENCES, config(epochs=epochs, average_from=first), run=RunOptions(checkpoint=checkpoint))
     saved = Model.load(checkpoint)
     unfinished = saved.components["unfinished"]
     assert unfinished["step"] == 1 + len(SENTENCES) * averaged_epochs(epochs, first)
     unfinished["step"] += len(SENTENCES)
     saved.save(checkpoint)
     with pytest.raises(ModelError, match="its number of steps is not that of its epochs"):
-        train(SENTENCES, config(epochs=5, average_from=first), checkpoint=checkpoint, resume=True)
+        train(SENTENCES, config(epochs=5, average_from=first), run=RunOptions(checkpoint=checkpoint, resume=True))

@@ -11,6 +11,7 @@ import toy
 
 import nonproj
 from nonproj.cli.main import main
+from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.model.model import Model
@@ -25,7 +26,7 @@ SENTENCES = toy.sentences(8)
 def original(tmp_path_factory):
     """The path of a checkpoint after the first of two epochs."""
     path = tmp_path_factory.mktemp("original") / "a.checkpoint"
-    train(SENTENCES, OPTIONS.with_overrides({"training.epochs": 1}), checkpoint=path)
+    train(SENTENCES, OPTIONS.with_overrides({"training.epochs": 1}), run=RunOptions(checkpoint=path))
     return path
 
 
@@ -110,7 +111,7 @@ def test_forgeries_are_refused_in_one_line(checkpoint, forge, message):
     forge(saved)
     saved.save(checkpoint)
     with pytest.raises(ModelError) as caught:
-        train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True)
+        train(SENTENCES, OPTIONS, run=RunOptions(checkpoint=checkpoint, resume=True))
     assert str(caught.value).startswith(f"{checkpoint}: cannot be resumed from: {message}")
     assert str(caught.value).isprintable() and len(str(caught.value)) < 500
 
@@ -131,20 +132,20 @@ def test_only_the_stages_that_come_first_are_taken_from_a_checkpoint(checkpoint,
     saved = Model.load(checkpoint, mmap=False)
     saved.meta["done"] = done
     saved.save(checkpoint)
-    resumed = train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True)
+    resumed = train(SENTENCES, OPTIONS, run=RunOptions(checkpoint=checkpoint, resume=True))
     for name, weights in calm.weights.items():
         np.testing.assert_array_equal(resumed.weights[name], weights)
 
 
 def test_what_follows_from_sentences_and_options_is_not_taken_from_a_checkpoint(checkpoint):
     """Labels, vocabularies, templates and metadata of a forged checkpoint have no effect."""
-    calm = train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True)
-    train(SENTENCES, OPTIONS.with_overrides({"training.epochs": 1}), checkpoint=checkpoint)
+    calm = train(SENTENCES, OPTIONS, run=RunOptions(checkpoint=checkpoint, resume=True))
+    train(SENTENCES, OPTIONS.with_overrides({"training.epochs": 1}), run=RunOptions(checkpoint=checkpoint))
     saved = Model.load(checkpoint, mmap=False)
     vocabularies = {name: strings[::-1] for name, strings in saved.vocabularies.items()}
     meta = saved.meta | {"multi_root": True, "projective": True, "interrupted": True, "words": -1, "x": "y"}
     dataclasses.replace(saved, labels=["x"], vocabularies=vocabularies, meta=meta).save(checkpoint)
-    resumed = train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True)
+    resumed = train(SENTENCES, OPTIONS, run=RunOptions(checkpoint=checkpoint, resume=True))
     assert (resumed.labels, resumed.vocabularies) == (calm.labels, calm.vocabularies)
     for name, weights in calm.weights.items():
         np.testing.assert_array_equal(resumed.weights[name], weights)

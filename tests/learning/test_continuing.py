@@ -8,20 +8,23 @@ import numpy as np
 import pytest
 import toy
 from further import Interrupt, accuracy, blank, renamed, small
-from models import context_of
+from models import prepared
 
 from nonproj.cli.main import main
-from nonproj.components.base import WeightTable, assemble
+from nonproj.components.base import RunOptions, WeightTable, assemble
+from nonproj.components.fitting import fit_component
 from nonproj.components.labeler import LabelerComponent
 from nonproj.components.network import NetworkComponent
 from nonproj.components.parser import ParserTraining
 from nonproj.components.pruner import new_pruner
 from nonproj.components.tagger import TaggerComponent
-from nonproj.components.trainer import fit_component, train
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.copies import with_rows
+from nonproj.learning.corpus import RELATED, Auxiliary
 from nonproj.learning.label_numbers import widened
 from nonproj.learning.network import extended_network
+from nonproj.linear.state import Fitted
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.network import Network
@@ -164,12 +167,12 @@ def test_a_network_scores_known_words_as_before_and_new_ones_as_unknown_ones(sta
 
 def test_without_a_step_a_model_parses_as_before(start):
     config = small(labeler__epochs=0, tagger__epochs=0)
-    context = context_of(few(10), config, start=dataclasses.replace(start, config=config))
+    corpus, context = prepared(few(10), config, start=dataclasses.replace(start, config=config))
     for component in (LabelerComponent, NetworkComponent):
-        context = fit_component(component, few(10), context)
-    table, pruner = ParserTraining(context).mean(), WeightTable(new_pruner(context).weights)
+        corpus, context = fit_component(component, corpus, context)
+    table, pruner = ParserTraining(corpus, context).mean(), WeightTable(new_pruner(context).weights)
     np.testing.assert_array_equal(table.weights, start.weights["parser"])
-    model = assemble(context.having(fitted={**context.fitted, "parser": table, "pruner": pruner}))
+    model = assemble(context.with_fitted("parser", table).with_fitted("pruner", pruner))
     assert "advcl" in model.labels and model.labels[: len(start.labels)] == start.labels
     for name in ("pruner", "labeler"):
         np.testing.assert_array_equal(model.weights[name], start.weights[name])
@@ -178,7 +181,7 @@ def test_without_a_step_a_model_parses_as_before(start):
 
 
 def test_a_table_starts_from_the_weights_of_the_model(start):
-    context = context_of(few(5), small(), start=start)
+    _, context = prepared(few(5), small(), start=start)
     found = np.empty(1 << 14, np.float32)
     context.begin("pruner", found)
     np.testing.assert_allclose(found, start.weights["pruner"] * start.meta["scale"]["pruner"], rtol=1e-6)
@@ -213,11 +216,11 @@ def test_half_of_the_heads_help_too(start):
 
 def test_columns_that_a_treebank_lacks_are_predicted(start):
     no_xpos = [with_rows(s, [[*row[:4], "_", *row[5:]] for row in s.rows]) for s in toy.sentences(10, seed=1)]
-    data = context_of(no_xpos, small(), start=start).data
-    assert {row[4] for s in data.sentences for row in s.rows} <= {row[4] for s in toy.sentences(40) for row in s.rows}
-    context = context_of(blank(no_xpos), small(), start=start)
+    tagged = prepared(no_xpos, small(), start=start)[0].tagged
+    assert {row[4] for s in tagged for row in s.rows} <= {row[4] for s in toy.sentences(40) for row in s.rows}
+    corpus, context = prepared(blank(no_xpos), small(), start=start)
     assert context.fitted["tagger"].tags.tags == start.loaded(Analyzer).tags.tags
-    assert "_" not in {row[3] for s in context.data.sentences for row in s.rows}
+    assert "_" not in {row[3] for s in corpus.tagged for row in s.rows}
     states = [each.state()[1] for each in (context.fitted["tagger"], start.loaded(Analyzer))]
     for name, array in states[0].items():
         np.testing.assert_array_equal(array, states[1][name])
@@ -225,8 +228,8 @@ def test_columns_that_a_treebank_lacks_are_predicted(start):
 
 def test_a_model_without_a_tagger_gets_none():
     start = train(toy.sentences(10), small(tagger__epochs=0, network__epochs=0))
-    context = context_of(few(5), small(network__epochs=0), start=start)
-    assert TaggerComponent.fit(few(5), context) is None
+    corpus, context = prepared(few(5), small(network__epochs=0), start=start)
+    assert type(TaggerComponent.fit(corpus, context)) is Fitted
 
 
 @pytest.mark.thorough
@@ -235,15 +238,15 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, start):
     for number, loop in enumerate(("tagger 1, epoch 1", "labeler 1", "epoch 2")):
         path = tmp_path / str(number)
         with contextlib.suppress(KeyboardInterrupt):  # in the parser's epochs, the last complete one is the result
-            train(few(12), start=start, checkpoint=path, progress=Interrupt(loop))
-        resumed = train(few(12), start=start, checkpoint=path, resume=True)
+            train(few(12), start=start, run=RunOptions(checkpoint=path, progress=Interrupt(loop)))
+        resumed = train(few(12), start=start, run=RunOptions(checkpoint=path, resume=True))
         for name, table in whole.weights.items():
             np.testing.assert_array_equal(table, resumed.weights[name])
     changed = Model.from_bytes(start.to_bytes())
     changed.weights["pruner"][0] += 1
     for model in (changed, None):
         with pytest.raises(ConfigError, match="of other sentences or options"):
-            train(few(12), small(), start=model, checkpoint=path, resume=True)
+            train(few(12), small(), start=model, run=RunOptions(checkpoint=path, resume=True))
 
 
 # -- mistakes
@@ -265,7 +268,7 @@ def test_tables_of_other_sizes_are_found(start):
 
 def test_what_cannot_be_continued(start):
     with pytest.raises(ConfigError, match="excludes related treebanks"):
-        train(few(5), start=start, related=few(5))
+        train(few(5), start=start, auxiliary=Auxiliary(few(5), RELATED))
     encoded = dataclasses.replace(start, components={**start.components, "encoder": {}})
     with pytest.raises(ConfigError, match="a model with a pretrained encoder cannot be continued"):
         train(few(5), start=encoded)

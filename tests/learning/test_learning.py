@@ -6,9 +6,10 @@ import logging
 import numpy as np
 import pytest
 import toy
-from models import context_of
+from models import prepared
 
 from nonproj.cli.main import main
+from nonproj.components.base import RunOptions
 from nonproj.components.preparation import has_several_roots, projectivity
 from nonproj.components.trainer import train
 from nonproj.dual.decoding import DualOptions
@@ -138,12 +139,12 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
     sentences, config = toy.sentences(25), small()
     whole = train(sentences, config)
     checkpoint = tmp_path / "checkpoint"
-    stopped = train(sentences, config, checkpoint=checkpoint, progress=_Interrupt("epoch 3"))
+    stopped = train(sentences, config, run=RunOptions(checkpoint=checkpoint, progress=_Interrupt("epoch 3")))
     assert stopped.meta["interrupted"]
     assert len(stopped.meta["log"]) == 2
     two_epochs = train(sentences, small(training__epochs=2))
     assert stopped.weights["parser"].tobytes() == two_epochs.weights["parser"].tobytes()
-    resumed = train(sentences, config, checkpoint=checkpoint, resume=True)
+    resumed = train(sentences, config, run=RunOptions(checkpoint=checkpoint, resume=True))
     assert not resumed.meta["interrupted"]
     for name in ("parser", "pruner", "labeler"):
         assert resumed.weights[name].tobytes() == whole.weights[name].tobytes()
@@ -169,13 +170,15 @@ def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkey
     monkeypatch.setattr("nonproj.tagging.tagger._CHUNK", 1)
     whole = train(sentences, config)
     with pytest.raises(KeyboardInterrupt):
-        train(sentences, config, checkpoint=path, progress=_Interrupt(loop))
+        train(sentences, config, run=RunOptions(checkpoint=path, progress=_Interrupt(loop)))
     assert list(Model.load(path).meta["done"]) == stages.split()
     with pytest.raises(ModelError, match="a checkpoint, not a model"):
         Parser(Model.load(path))
     begun = []
     resumed = train(
-        sentences, config, checkpoint=path, resume=True, progress=lambda items, name: begun.append(name) or items
+        sentences,
+        config,
+        run=RunOptions(checkpoint=path, resume=True, progress=lambda items, name: begun.append(name) or items),
     )
     assert begun[0] == loop
     assert resumed.components == whole.components
@@ -186,24 +189,24 @@ def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkey
 
 def test_ctrl_c_before_the_first_epoch_is_not_swallowed():
     with pytest.raises(KeyboardInterrupt):
-        train(toy.sentences(10), small(), progress=_Interrupt("epoch 1"))
+        train(toy.sentences(10), small(), run=RunOptions(progress=_Interrupt("epoch 1")))
 
 
 def test_resume_refuses_other_sentences_and_other_options(tmp_path):
     sentences, checkpoint = toy.sentences(12), tmp_path / "checkpoint"
-    train(sentences, small(training__epochs=1), checkpoint=checkpoint)
+    train(sentences, small(training__epochs=1), run=RunOptions(checkpoint=checkpoint))
     for others, config in ((sentences[1:], small()), (sentences, small(training__margin=7.0))):
         with pytest.raises(ConfigError, match="is of other sentences or options; train without --resume"):
-            train(others, config, checkpoint=checkpoint, resume=True)
+            train(others, config, run=RunOptions(checkpoint=checkpoint, resume=True))
     # More epochs of the same are what resuming is for.
-    assert len(train(sentences, small(), checkpoint=checkpoint, resume=True).meta["log"]) == 4
+    assert len(train(sentences, small(), run=RunOptions(checkpoint=checkpoint, resume=True)).meta["log"]) == 4
 
 
 def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
     sentences = toy.sentences(20)
     config = small(pruner__threshold=1.0, pruner__max_heads=1, pruner__folds=3, training__tags="gold")
-    context = context_of(sentences, config)
-    for arcs, sentence in zip(context.data.spaces, sentences, strict=True):
+    corpus, context = prepared(sentences, config)
+    for arcs, sentence in zip(corpus.numbers.spaces, sentences, strict=True):
         assert tree_indicators(part_space(arcs, "arc"), sentence.tree).sum() == len(sentence)
     assert 0 < context.meta["pruning_training"]["gold_kept"] <= 1
 

@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pytest
 import toy
-from models import context_of
+from models import prepared
 
 from nonproj.components import confidence
 from nonproj.components.tagger import pack_tags, retagged, unpack_tags
@@ -16,8 +16,8 @@ from nonproj.components.trainer import train
 from nonproj.io import conll
 from nonproj.io.copies import with_rows
 from nonproj.learning.candidate_arcs import pack_arcs
+from nonproj.learning.corpus import ArcSpaces, LazyList
 from nonproj.learning.perceptron import examples_of
-from nonproj.learning.training_data import ArcSpaces, LazyList
 from nonproj.linear.concatenation import concatenated
 from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.weights import quantise
@@ -84,7 +84,7 @@ def test_items_are_made_when_they_are_needed():
 
 def material_of(sentences, **options):
     """The training data of these sentences, with their candidate arcs."""
-    return context_of(sentences, Config().with_overrides(SMALL | options)).data
+    return prepared(sentences, Config().with_overrides(SMALL | options))[0]
 
 
 PARTS = Config().parts
@@ -93,9 +93,9 @@ PARTS = Config().parts
 def test_bytes_of_training_data_for_each_word():
     """Candidate arcs and what the parser learns from, beside the sentences: fewer bytes than lists of arrays took."""
     material = material_of(toy.sentences(60), **{"confidence.share": 0.0})
-    words = sum(map(len, material.sentences))
-    arcs = sum(len(each.head) for each in material.spaces)
-    assert size_of(lambda: (ArcSpaces(material.spaces), examples_of(material, PARTS))) < 12 * arcs + 60 * words
+    words = sum(map(len, material.tagged))
+    arcs = sum(len(each.head) for each in material.numbers.spaces)
+    assert size_of(lambda: (ArcSpaces(material.numbers.spaces), examples_of(material, PARTS))) < 12 * arcs + 60 * words
     assert size_of(lambda: list(examples_of(material, PARTS))) > 12 * arcs + 60 * words
 
 

@@ -14,17 +14,18 @@ from instances import seeds
 from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_features, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
+from nonproj.components.base import RunOptions
 from nonproj.components.preparation import projectivity
 from nonproj.components.trainer import train
 from nonproj.dual.options import DualOptions
 from nonproj.errors import DataError, ModelError
 from nonproj.io import conll
 from nonproj.io.partial import with_given
+from nonproj.learning.corpus import Corpus
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.partial import allowed_by, completion_of
 from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.learning.pruner import Pruner
-from nonproj.learning.training_data import TrainingData
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
@@ -257,7 +258,7 @@ def test_sentences_without_a_head_change_nothing_in_the_parser(monkeypatch):
 
     The sentences are not shuffled, because the order depends on the number of all sentences.
     """
-    monkeypatch.setattr(TrainingData, "order", lambda data, epoch, *_: np.flatnonzero(data.in_epoch(epoch)))
+    monkeypatch.setattr(Corpus, "order", lambda data, epoch, *_: np.flatnonzero(data.in_epoch(epoch)))
     sentences = toy.sentences(20)
     bare = [dataclasses.replace(s, rows=[[*r[:6], "_", "_", *r[8:]] for r in s.rows], tree=None) for s in sentences]
     changes = {"training__tags": "gold", "pruner__folds": 0, "network__epochs": 0}
@@ -271,21 +272,21 @@ def test_resuming_gives_the_same_model(tmp_path):
         sentences[i].rows = [[*row[:6], "_", "_", *row[8:]] for row in sentences[i].rows]
         sentences[i].tree = None
     whole = train(sentences, small())
-    train(sentences, small(training__epochs=1), checkpoint=checkpoint)
-    again = train(sentences, small(), checkpoint=checkpoint, resume=True)
+    train(sentences, small(training__epochs=1), run=RunOptions(checkpoint=checkpoint))
+    again = train(sentences, small(), run=RunOptions(checkpoint=checkpoint, resume=True))
     assert trained_weights(whole) == trained_weights(again)
 
 
 def test_a_forged_checkpoint_is_refused(tmp_path):
     sentences, checkpoint = hidden(toy.sentences(12), 0.4), tmp_path / "c"
-    train(sentences, small(training__epochs=1), checkpoint=checkpoint)
+    train(sentences, small(training__epochs=1), run=RunOptions(checkpoint=checkpoint))
     saved = Model.load(checkpoint)
     for wrong in (np.zeros(3, np.int32), np.full_like(saved.weights["trees"], 1), saved.weights["trees"] - 9):
         forged = Model.load(checkpoint)
         forged.weights["trees"] = wrong
         forged.save(checkpoint)
         with pytest.raises(ModelError, match="cannot be resumed from: its arcs are wrong"):
-            train(sentences, small(), checkpoint=checkpoint, resume=True)
+            train(sentences, small(), run=RunOptions(checkpoint=checkpoint, resume=True))
 
 
 def read(text):

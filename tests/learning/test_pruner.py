@@ -9,7 +9,8 @@ import pytest
 from problems import draw_features, draw_tree
 from toy import draw_sentence
 
-from nonproj.learning.pruner import _NEGLIGIBLE, Pruner
+from nonproj.learning.hyperparameters import PRUNER
+from nonproj.learning.pruner import Pruner
 from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import TokenEncoder
@@ -91,8 +92,8 @@ def test_a_step_is_adagrads(seed):
         recorder.weights[:] = pruner.weights
         recorder.update(tokens, heads, False)
         for g, found in zip(recorder.gradient.tolist(), places, strict=True):
-            left_out += abs(g) <= _NEGLIGIBLE
-            for place in found if abs(g) > _NEGLIGIBLE else ():
+            left_out += abs(g) <= PRUNER.negligible
+            for place in found if abs(g) > PRUNER.negligible else ():
                 squares[place] += g * g
                 weights[place] -= 0.1 * g / math.sqrt(squares[place] + 1e-8)
         pruner.update(tokens, heads, False)
@@ -112,7 +113,7 @@ def test_a_negligible_gradient_moves_nothing():
     before = pruner.weights.copy()
     scores = dense(pairs, places, before, 3)
     _, marginals = naive_trees.log_partition(scores)
-    assert all(abs(marginals[h][m] - (heads[m] == h)) < _NEGLIGIBLE for h, m in pairs)
+    assert all(abs(marginals[h][m] - (heads[m] == h)) < PRUNER.negligible for h, m in pairs)
     assert pruner.update(tokens, heads, False) == pytest.approx(0.0, abs=1e-3)
     assert (pruner.weights == before).all()
     assert not pruner.squares.any()

@@ -11,17 +11,19 @@ import pytest
 import staged
 import toy
 from further import Interrupt, accuracy, blank, renamed, small
-from models import context_of
+from models import prepared
 
 from nonproj.cli.main import main
 from nonproj.components import conventions
+from nonproj.components.base import RunOptions
 from nonproj.components.conventions import with_whole_trees
 from nonproj.components.parser import ParserComponent
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.copies import with_rows
 from nonproj.learning.conventions import TagConventions, with_known_labels
-from nonproj.learning.together import Together, compare
+from nonproj.learning.corpus import RELATED, Auxiliary
+from nonproj.learning.related_gain import RelatedGain, compare
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
@@ -42,6 +44,17 @@ def random_tag(rng, uposes, names):
 def translated(tag, votes, known):
     """The tag in a treebank that has each of the known ones once."""
     return TagConventions(Counter(dict.fromkeys(known, 1))).translated(tag, votes)
+
+
+def learn(treebank, related, config=None, **run):
+    """A model that learns from related sentences, too."""
+    auxiliary = Auxiliary(related, RELATED)
+    return train(treebank, config or small(), auxiliary=auxiliary, run=RunOptions(**run))
+
+
+def corpus_of(treebank, related, **changes):
+    """What the parser learns from."""
+    return prepared(treebank, small(**changes), Auxiliary(related, RELATED))[0]
 
 
 def stop(*_):
@@ -82,9 +95,9 @@ def test_a_value_that_the_tagger_would_have_to_guess_is_not_added():
 def test_words_without_tags_get_those_of_a_tagger(caplog):
     treebank, related = toy.sentences(20), blank(toy.sentences(20, seed=1))
     with caplog.at_level("WARNING", "nonproj"):
-        data = context_of(treebank, small(), related=related).data
+        data = corpus_of(treebank, related)
     known = {tuple(row[3:6]) for s in treebank for row in s.rows}
-    assert {tuple(row[3:6]) for s in data.sentences[-20:] for row in s.rows} <= known
+    assert {tuple(row[3:6]) for s in data.auxiliary.sentences for row in s.rows} <= known
     warning = "the related treebanks' sentences have no XPOS; the tagger does not learn from them"
     assert caplog.messages.count(warning) == 1
 
@@ -152,7 +165,7 @@ def test_labels_lose_subtypes_that_the_treebank_lacks():
 def test_words_that_only_the_related_treebank_has_are_learnt_and_its_conventions_are_not():
     treebank, related, test = toy.sentences(6), toy.sentences(150, seed=1), toy.sentences(40, seed=2)
     related, test = foreign(renamed(related, "x")), renamed(test, "x")
-    alone, both = train(treebank, small()), train(treebank, small(), related=related)
+    alone, both = train(treebank, small()), learn(treebank, related)
     assert both.meta["related"] == {"sentences": 150, "words": sum(map(len, related))}
     assert "silver" not in both.meta and both.meta["sentences"] == 6
     assert accuracy(both, test) > 0.95 > accuracy(alone, test) + 0.03
@@ -181,12 +194,12 @@ def labelled(model, sentences):
 
 def test_labels_of_another_convention_are_not_learnt_but_their_trees_are(monkeypatch):
     treebank, related, test = toy.sentences(8), toy.sentences(100, seed=1), toy.sentences(40, seed=2)
-    same, other, alone = (train(treebank, small(), related=each) for each in (related, rotated(related, 7), ()))
+    same, other, alone = (learn(treebank, each) for each in (related, rotated(related, 7), ()))
     assert same.meta["labels_together"]["helps"] and not other.meta["labels_together"]["helps"]
     assert other.meta["labels_together"]["together"] < other.meta["labels_together"]["alone"]
     assert (other.weights["parser"] != alone.weights["parser"]).any()
     monkeypatch.setattr(conventions, "compare_labels", lambda *_: None)
-    learnt = train(treebank, small(), related=rotated(related, 7))
+    learnt = learn(treebank, rotated(related, 7))
     assert labelled(other, test) > 0.95 > labelled(learnt, test)
 
 
@@ -200,14 +213,14 @@ def chains(sentences):
 def test_trees_of_another_convention_are_not_learnt(monkeypatch):
     """Neither heads nor labels are, but tags may be."""
     treebank, related, test = toy.sentences(20), chains(toy.sentences(100, seed=1)), toy.sentences(40, seed=2)
-    alone, found = train(treebank, small()), train(treebank, small(), related=related)
+    alone, found = train(treebank, small()), learn(treebank, related)
     heads = found.meta["heads_together"]
     assert heads["together"] < heads["alone"] and not heads["helps"] and "labels_together" not in found.meta
-    data = context_of(treebank, small(), related=related).data
-    assert data.further == 100 and not any((s.tree[1:] >= 0).any() for s in data.further_sentences)
-    assert {label for s in data.further_sentences for label in s.labels} == {"_"}
-    monkeypatch.setattr(ParserComponent, "compare", lambda _: Together(0.0, 1.0, 0.0))
-    learnt = train(treebank, small(), related=related)
+    auxiliary = corpus_of(treebank, related).auxiliary.sentences
+    assert len(auxiliary) == 100 and not any((s.tree[1:] >= 0).any() for s in auxiliary)
+    assert {label for s in auxiliary for label in s.labels} == {"_"}
+    monkeypatch.setattr(ParserComponent, "compare", lambda *_: RelatedGain(0.0, 1.0, 0.0))
+    learnt = learn(treebank, related)
     assert accuracy(found, test) >= accuracy(alone, test) - 0.01 > accuracy(learnt, test) + 0.1
 
 
@@ -219,7 +232,8 @@ def test_heads_that_the_related_sentences_show_are_right():
         rows = (f"{i}\tw{number}.{i}\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for i, head in enumerate(heads, 1))
         text += "".join(rows) + "\n"
     treebank = toy.read(text)
-    found = ParserComponent.compare(with_whole_trees(treebank, treebank, context_of(treebank, small())))
+    corpus, context = prepared(treebank, small())
+    found = ParserComponent.compare(*with_whole_trees(corpus.with_auxiliary(treebank), context))
     assert found.alone < 0.6 < 0.9 < found.together
 
 
@@ -228,17 +242,17 @@ def test_tags_at_random_are_not_learnt():
     rng, known = np.random.default_rng(0), [row[3:6] for s in treebank for row in s.rows]
     chosen = ([[*row[:3], *known[rng.integers(len(known))], *row[6:]] for row in s.rows] for s in related)
     wrong = [with_rows(*pair) for pair in zip(related, chosen, strict=True)]
-    data = [context_of(treebank, small(), related=each).data for each in (related, wrong)]
-    assert [each.tagged_alone for each in data] == [False, True]
+    found = [corpus_of(treebank, each).auxiliary for each in (related, wrong)]
+    assert [each.is_for_tagger for each in found] == [True, False]
 
 
 def test_a_training_without_the_labels_of_related_treebanks_goes_on_to_the_same_weights(tmp_path):
     treebank, related = toy.sentences(8), rotated(toy.sentences(100, seed=1), 7)
-    whole = train(treebank, small(), related=related)
+    whole = learn(treebank, related)
     assert not whole.meta["labels_together"]["helps"]
     with contextlib.suppress(KeyboardInterrupt):
-        train(treebank, small(), related=related, checkpoint=tmp_path / "c", progress=Interrupt("epoch 2, model 1"))
-    resumed = train(treebank, small(), related=related, checkpoint=tmp_path / "c", resume=True)
+        learn(treebank, related, checkpoint=tmp_path / "c", progress=Interrupt("epoch 2"))
+    resumed = learn(treebank, related, checkpoint=tmp_path / "c", resume=True)
     assert resumed.meta["labels_together"] == whole.meta["labels_together"]
     for name, table in whole.weights.items():
         np.testing.assert_array_equal(table, resumed.weights[name])
@@ -258,15 +272,15 @@ def test_together_needs_a_gain_of_more_than_its_standard_error(seed):
 
 def test_an_epoch_takes_the_whole_of_the_related_treebanks():
     treebank, related = toy.sentences(10), foreign(toy.sentences(30, seed=1))
-    data = context_of(treebank, small(), related=related).data
-    assert data.further == data.further_in_epoch == 30 and data.related
+    data = corpus_of(treebank, related)
+    assert len(data.auxiliary.sentences) == data.auxiliary.sentences_per_epoch == 30 and data.auxiliary.is_related
     assert all(data.in_epoch(epoch).all() for epoch in range(3))
 
 
 def test_the_pruner_learns_from_related_treebanks_but_not_those_of_their_own_fold():
     treebank, related = toy.sentences(15), toy.sentences(15, seed=1)
     wrong = [dataclasses.replace(s, tree=np.maximum(np.arange(-1, len(s)), -1).astype(np.int32)) for s in related]
-    one, other = (train(treebank, small(training__tags="gold"), related=each) for each in (related, wrong))
+    one, other = (learn(treebank, each, small(training__tags="gold")) for each in (related, wrong))
     assert (one.weights["pruner"] != other.weights["pruner"]).any()
 
 
@@ -274,49 +288,49 @@ def test_the_pruner_learns_from_related_treebanks_but_not_those_of_their_own_fol
     "loop",
     [
         *(pytest.param(loop, marks=pytest.mark.thorough) for loop in ("tagger 1, epoch 1", "labeler 1")),
-        "epoch 2, model 1",
+        "epoch 2",
     ],
 )
 def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, loop):
     treebank, related, config, path = toy.sentences(12), foreign(toy.sentences(50, seed=1)), small(), tmp_path / "c"
-    whole = train(treebank, config, related=related)
+    whole = learn(treebank, related, config)
     with contextlib.suppress(KeyboardInterrupt):  # in the parser's epochs, the last complete one is the result
-        train(treebank, config, related=related, checkpoint=path, progress=Interrupt(loop))
-    resumed = train(treebank, config, related=related, checkpoint=path, resume=True)
+        learn(treebank, related, config, checkpoint=path, progress=Interrupt(loop))
+    resumed = learn(treebank, related, config, checkpoint=path, resume=True)
     for name, table in whole.weights.items():
         np.testing.assert_array_equal(table, resumed.weights[name])
 
 
 def test_a_training_that_ends_after_the_conventions_goes_on_from_their_tags(tmp_path, monkeypatch):
     treebank, related, config = toy.sentences(12), foreign(toy.sentences(30, seed=1)), small()
-    whole = train(treebank, config, related=related)
+    whole = learn(treebank, related, config)
     with monkeypatch.context() as patch:
-        patch.setattr("nonproj.components.tagger.TaggerComponent.cross_predict", stop)
+        patch.setattr("nonproj.components.tagger.TaggerComponent.extend", stop)
         with pytest.raises(KeyboardInterrupt):
-            train(treebank, config, related=related, checkpoint=tmp_path / "c")
+            learn(treebank, related, config, checkpoint=tmp_path / "c")
     with monkeypatch.context() as patch:
         patch.setattr("nonproj.components.conventions.with_conventions", stop)  # it is not done again
-        resumed = train(treebank, config, related=related, checkpoint=tmp_path / "c", resume=True)
+        resumed = learn(treebank, related, config, checkpoint=tmp_path / "c", resume=True)
     for name, table in whole.weights.items():
         np.testing.assert_array_equal(table, resumed.weights[name])
     saved = Model.load(tmp_path / "c")
     saved.weights["related_tags"] = saved.weights["related_tags"][:-5]
     saved.save(tmp_path / "c")
     with pytest.raises(ModelError, match="tags of other sentences"):
-        train(treebank, config, related=related, checkpoint=tmp_path / "c", resume=True)
+        learn(treebank, related, config, checkpoint=tmp_path / "c", resume=True)
 
 
 @pytest.mark.parametrize("tags", ["gold", "both"])
 def test_words_without_tags_beside_tagged_ones_are_tagged_for_the_parser(tags):
     treebank, related = toy.sentences(20), toy.sentences(20, seed=1)
     half = [with_rows(s, [[*s.rows[0][:2], *"____", *s.rows[0][6:]], *s.rows[1:]]) for s in related]
-    data = context_of(treebank, small(training__tags=tags), related=half).data
+    data = corpus_of(treebank, half, training__tags=tags)
     assert {row[3] for s in data.sentences for row in s.rows} == {row[3] for s in treebank for row in s.rows}
 
 
 def test_without_a_tagger_tags_stay(caplog):
     with caplog.at_level("WARNING", "nonproj"):
-        found = train(toy.sentences(10), small(tagger__epochs=0, training__epochs=1), related=toy.sentences(10, seed=1))
+        found = learn(toy.sentences(10), toy.sentences(10, seed=1), small(tagger__epochs=0, training__epochs=1))
     assert found.meta["related"]["sentences"] == 10
     assert "no tagger is trained, so the tags of related treebanks stay as they are" in caplog.messages
     assert "tags_together" not in found.meta and 0 < found.meta["heads_together"]["alone"] <= 1
@@ -324,12 +338,13 @@ def test_without_a_tagger_tags_stay(caplog):
 
 def test_there_is_a_treebank():
     with pytest.raises(ConfigError, match="no sentence to train on"):
-        train([], small(), related=toy.sentences(5))
+        learn([], toy.sentences(5))
 
 
-def test_automatically_parsed_sentences_exclude_related_treebanks():
-    with pytest.raises(ConfigError, match="excludes related treebanks"):
-        train(toy.sentences(5), small(), silver=toy.sentences(5), related=toy.sentences(5))
+def test_automatically_parsed_sentences_exclude_related_treebanks(tmp_path, capsys):
+    options = "--related", "r.conllu", "--set", "treebank.silver=s.conllu", "-o", str(tmp_path / "m.nonproj")
+    assert main(["train", "t.conllu", *options]) == 2
+    assert "treebank.silver: excludes related treebanks" in capsys.readouterr().err
 
 
 def test_sentences_that_are_tested_on_are_left_out(tmp_path, capsys):

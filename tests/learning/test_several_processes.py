@@ -8,6 +8,7 @@ import pytest
 import toy
 
 from nonproj.components import confidence
+from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -51,7 +52,7 @@ def whole():
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.thorough)])
 def test_several_processes_make_the_same_model(whole, copied, count):
     sentences, config, wanted = whole
-    assert train(sentences, config, jobs=count).to_bytes() == wanted
+    assert train(sentences, config, run=RunOptions(jobs=count)).to_bytes() == wanted
     assert len(copied) > 2, "folds of tags, folds of candidates, confidence"
 
 
@@ -78,13 +79,15 @@ def test_an_interrupted_training_goes_on(whole, tmp_path, monkeypatch, later, sl
     path, begun = tmp_path / "checkpoint", []
     with monkeypatch.context() as patch:
         patch.setattr(copies.Copy, "is_ready", lambda copy: not slow and not list(copy.waits()))
-        stopped = train(sentences, config, checkpoint=path, progress=interrupting("epoch 3", begun), jobs=2)
+        stopped = train(
+            sentences, config, run=RunOptions(checkpoint=path, progress=interrupting("epoch 3", begun), jobs=2)
+        )
     assert stopped.meta["interrupted"] and len(stopped.meta["log"]) == 2
     assert ("confidence" in stopped.meta) == (not slow) == ("confidence" in Model.load(path).meta["done"])
     for epoch in ("epoch 3", ""):
         begun.clear()
         progress = interrupting(epoch, begun)
-        resumed = train(sentences, config, checkpoint=path, resume=True, progress=progress, jobs=later)
+        resumed = train(sentences, config, run=RunOptions(checkpoint=path, resume=True, progress=progress, jobs=later))
         assert [name for name in begun if name.startswith("epoch")] == ["epoch 3"]
         assert "network 1" not in begun
     assert resumed.to_bytes() == wanted
@@ -95,13 +98,13 @@ def test_held_out_sentences_are_parsed_as_by_one_process(whole, copied):
     sentences, config, _ = whole
     held_out = toy.noisy_sentences(180)[160:]
     alone = train(sentences, config, held_out=held_out)
-    assert train(sentences, config, held_out=held_out, jobs=2).to_bytes() == alone.to_bytes()
+    assert train(sentences, config, held_out=held_out, run=RunOptions(jobs=2)).to_bytes() == alone.to_bytes()
 
 
 def test_confidence_is_learnt_beside_network_and_parser(whole):
     sentences, config, _ = whole
     begun = []
-    train(sentences, config, progress=lambda items, name: begun.append(name) or items, jobs=2)
+    train(sentences, config, run=RunOptions(progress=lambda items, name: begun.append(name) or items, jobs=2))
     network, parser, waiting = (begun.index(name) for name in ("network 1", "epoch 1", "confidence"))
     assert network < parser < waiting and not any(name.startswith("confidence: ") for name in begun)
 
@@ -116,7 +119,7 @@ def test_a_signal_is_heeded_while_confidence_is_waited_for(whole, monkeypatch):
     sentences, config, _ = whole
     monkeypatch.setattr(confidence, "second_parser", lambda *_: time.sleep(100))
     with pytest.raises(KeyboardInterrupt):
-        train(sentences, config, progress=interrupt, jobs=2)
+        train(sentences, config, run=RunOptions(progress=interrupt, jobs=2))
 
 
 @pytest.mark.parametrize("fault", [pytest.param("no copies", marks=pytest.mark.thorough), "dead"])
@@ -126,7 +129,7 @@ def test_without_copies_one_process_trains(whole, monkeypatch, fault):
         monkeypatch.setattr(copies, "fork", lambda *_: (_ for _ in ()).throw(BlockingIOError(11, "none")))
     else:
         monkeypatch.setattr(copies, "_answer", lambda *_: os._exit(9))
-    assert train(sentences, config, jobs=2).to_bytes() == wanted
+    assert train(sentences, config, run=RunOptions(jobs=2)).to_bytes() == wanted
 
 
 def test_an_error_beside_is_that_of_the_training(whole, monkeypatch):
@@ -136,4 +139,4 @@ def test_an_error_beside_is_that_of_the_training(whole, monkeypatch):
     sentences, config, _ = whole
     monkeypatch.setattr(confidence, "second_parser", fail)
     with pytest.raises(MemoryError, match="none left"):
-        train(sentences, config, jobs=2)
+        train(sentences, config, run=RunOptions(jobs=2))

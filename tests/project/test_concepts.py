@@ -67,7 +67,9 @@ def test_optimisers_are_in_one_place():
 
 def test_one_component_protocol():
     """Ours and a user's are fitted by one loop, cross-fitted by one function, and draw from streams with a name."""
-    assert containing(r"\.cross_predict\(") == {"components/trainer.py"}
+    assert containing(r"component\.(fit|extend)\(") == {
+        f"components/{name}.py" for name in ("base", "fitting", "confidence")
+    }
     assert containing(r"def (cross_fit|blocks)\b") == {"linear/folds.py"}
     assert containing(r"def jackknife\b") == {"components/base.py"}
 

@@ -22,7 +22,8 @@ from nonproj.components.trainer import train
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
-from nonproj.learning.label_numbers import arrange_labels, arranged, label_places, line_table
+from nonproj.learning.hyperparameters import TreebankHyperparameters
+from nonproj.learning.label_numbers import arrange_labels, arranged, label_places, line_table, number_labels
 from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -292,11 +293,11 @@ def test_an_arc_has_the_lines_of_the_labels_seen_with_its_tags_and_direction(mon
     for sentence, tree, labels in zip(sentences, heads, numbers, strict=True):
         rows = [[*row[:7], str(label), "_", "_"] for row, label in zip(sentence.rows, labels, strict=True)]
         gold.append(Sentence(rows, tree))
-    order, own, lines = arranged({LABELLED_ARC: SPEC}, encoder, gold, tokens)
+    order, lines = arranged({LABELLED_ARC: SPEC}, encoder, gold)
     assert {int(label) for label in order} == set(np.concatenate(numbers).tolist())
-    assert [[int(order[i]) for i in each] for each in own] == [each.tolist() for each in numbers]
-    monkeypatch.setattr("nonproj.learning.label_numbers.MAX_TAGS", 1)
-    assert arranged({LABELLED_ARC: SPEC}, encoder, gold, tokens)[2] is None
+    assert [[int(order[i]) for i in each] for each in number_labels(gold, order)] == [each.tolist() for each in numbers]
+    monkeypatch.setattr("nonproj.learning.label_numbers.TREEBANK", TreebankHyperparameters(max_tags=1))
+    assert arranged({LABELLED_ARC: SPEC}, encoder, gold)[1] is None
     place, seen = {int(label): i for i, label in enumerate(order)}, {}
 
     def key(sentence, h, m):

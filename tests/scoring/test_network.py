@@ -14,6 +14,7 @@ from problems import draw_arcs, draw_candidates, draw_tree
 from staged import encoded, scored
 from toy import draw_sentence, sentences
 
+from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.learning.network import ArcBatch, ArcExample, TrainableArcNetwork, count_rows
@@ -422,8 +423,8 @@ def test_saved_models_parse_alike_and_resumed_training_gives_the_same(model, tmp
     for sentence in sentences(5, seed=2):
         assert Parser(loaded).parse(sentence).decoded.score == Parser(model).parse(sentence).decoded.score
     checkpoint = tmp_path / "checkpoint"
-    train(SENTENCES, config(training__epochs=1), checkpoint=checkpoint)
-    resumed = train(SENTENCES, config(), checkpoint=checkpoint, resume=True)
+    train(SENTENCES, config(training__epochs=1), run=RunOptions(checkpoint=checkpoint))
+    resumed = train(SENTENCES, config(), run=RunOptions(checkpoint=checkpoint, resume=True))
     assert resumed.components["network"] == model.components["network"]
     for name, table in model.weights.items():
         assert resumed.weights[name].tobytes() == table.tobytes(), name

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from toy import draw_sentence, sentences
 
 from nonproj.cli.main import main
+from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
 from nonproj.io.objects import from_words
@@ -237,15 +238,15 @@ def test_resumed_training_gives_the_same(trained, tmp_path):
         return items
 
     with pytest.raises(KeyboardInterrupt):
-        train(given, config, checkpoint=checkpoint, progress=stop)
-    found = train(given, config, checkpoint=checkpoint, resume=True)
+        train(given, config, run=RunOptions(checkpoint=checkpoint, progress=stop))
+    found = train(given, config, run=RunOptions(checkpoint=checkpoint, resume=True))
     for name, array in model.weights.items():
         np.testing.assert_array_equal(array, found.weights[name])
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("qqxqz", "changed"), encoding="utf-8")
     try:
         with pytest.raises(ConfigError, match="other sentences or options"):
-            train(given, config, checkpoint=checkpoint, resume=True)
+            train(given, config, run=RunOptions(checkpoint=checkpoint, resume=True))
     finally:
         path.write_text(text, encoding="utf-8")
 

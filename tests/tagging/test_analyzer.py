@@ -16,6 +16,7 @@ from nonproj.components.tagger import TaggerComponent
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io import conll
 from nonproj.io.objects import from_words
+from nonproj.learning.corpus import Corpus
 from nonproj.linear.state import load
 from nonproj.options.config import Config
 from nonproj.options.sections import TaggerConfig
@@ -267,7 +268,7 @@ def tagged(sentences, options, folds, seed=0, folder=None):
     """The rows of sentences with the tags of taggers of the other folds."""
     config = Config().with_overrides({"seed": seed} | ({"features.folder": folder} if folder else {}))
     context = FitContext(replace(config, tagger=options))
-    return [sentence.rows for sentence in jackknife(TaggerComponent, sentences, context, folds, overwrite=True)]
+    return [sentence.rows for sentence in jackknife(TaggerComponent, Corpus(sentences), context, folds, overwrite=True)]
 
 
 def test_jackknifing_tags_each_sentence_by_a_model_of_the_others(greek):

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import toy
 from command import enter
-from models import context_of
+from models import prepared
 
 from nonproj.cli.main import main
+from nonproj.components.base import RunOptions
 from nonproj.components.tagger import pack_tags, unpack_tags
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
@@ -130,8 +131,8 @@ def test_training_on_predicted_tags_resumes_as_if_it_had_not_stopped(tmp_path):
     sentences, checkpoint = toy.sentences(30), tmp_path / "checkpoint"
     config = Config().with_overrides(SMALL | {"training.tags": "predicted", "training.epochs": 3})
     whole = train(sentences, config)
-    train(sentences, config.with_overrides({"training.epochs": 1}), checkpoint=checkpoint)
-    resumed = train(sentences, config, checkpoint=checkpoint, resume=True)
+    train(sentences, config.with_overrides({"training.epochs": 1}), run=RunOptions(checkpoint=checkpoint))
+    resumed = train(sentences, config, run=RunOptions(checkpoint=checkpoint, resume=True))
     assert resumed.components == whole.components
     assert {name: array.tobytes() for name, array in resumed.weights.items()} == {
         name: array.tobytes() for name, array in whole.weights.items()
@@ -144,7 +145,7 @@ def test_jackknifed_tags_are_not_the_gold_ones():
     odd[0][3:5] = ["ODD", "ODD"]  # in one sentence only: no tagger of the other folds can know it
     sentences[0] = with_rows(sentences[0], odd)
     config = Config().with_overrides(SMALL | {"training.tags": "predicted"})
-    predicted = context_of(sentences, config).data.sentences
+    predicted = prepared(sentences, config)[0].tagged
     assert "ODD" not in {row[3] for row in predicted[0].rows}
     assert (
         np.mean(

@@ -9,9 +9,9 @@ import numpy as np
 
 from nonproj.io.columns import FEATS, UPOS, XPOS
 from nonproj.io.partial import allowed_arcs, is_partial
+from nonproj.learning.corpus import trees_of
 from nonproj.learning.encoders.start import TrainedLayers
 from nonproj.learning.label_numbers import number_labels
-from nonproj.learning.training_data import trees_of
 from nonproj.options.config import Config
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.tagging.tagset import TagSet

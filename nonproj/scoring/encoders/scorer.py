@@ -10,7 +10,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread, one_thread
-from nonproj.linear.state import Schema, State, add_nested, nested
+from nonproj.linear.state import Fitted, Schema, State, add_nested, nested
 from nonproj.scoring.encoders.heads import BiaffineLayers, EncodedSentence
 from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tags import TagLayer
@@ -24,7 +24,7 @@ _MOST_KEPT = 256
 """Maximum number of sentences whose vectors a thread keeps."""
 
 
-class EncoderScorer:
+class EncoderScorer(Fitted):
     """Scores parts and labels from the vectors of an encoder.
 
     Parameters

@@ -15,9 +15,10 @@ from nonproj.components.parser import ParserComponent  # noqa: E402
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.evaluation.card import model_card  # noqa: E402
 from nonproj.io.copies import with_rows  # noqa: E402
+from nonproj.learning.corpus import RELATED, Auxiliary
 from nonproj.learning.encoders.module import Bert  # noqa: E402
 from nonproj.learning.encoders.start import TrainedLayers, read_start  # noqa: E402
-from nonproj.learning.together import Together  # noqa: E402
+from nonproj.learning.related_gain import RelatedGain  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.scoring.encoders.heads import sizes_of  # noqa: E402
 from nonproj.scoring.encoders.scorer import EncoderScorer, numbers_of  # noqa: E402
@@ -96,10 +97,10 @@ def test_confidence_is_not_learnt_from_sentences_that_the_encoder_knows(folder, 
 @pytest.mark.parametrize("helps", [True, False])
 def test_the_encoder_learns_from_related_treebanks_whose_heads_help(folder, sentences, helps, monkeypatch):
     """In the labels of the treebank, with the tags that people gave, not with predicted ones."""
-    monkeypatch.setattr(ParserComponent, "compare", lambda _: Together(0.5, 0.5 + 0.1 * helps, 0.05))
+    monkeypatch.setattr(ParserComponent, "compare", lambda *_: RelatedGain(0.5, 0.5 + 0.1 * helps, 0.05))
     related = [with_rows(s, [[*row[:7], row[7] + ":x", *row[8:]] for row in s.rows]) for s in sentences[30:]]
     options = OPTIONS | {"encoder.folder": str(folder), "training.tags": "predicted"}
-    model = train(sentences[:30], Config().with_overrides(options), related=related)
+    model = train(sentences[:30], Config().with_overrides(options), auxiliary=Auxiliary(related, RELATED))
     assert not any(label.endswith(":x") for label in model.labels)
     learnt = model.loaded(EncoderScorer, len(model.labels)).learnt
     expected = sentences if helps else sentences[:30]

@@ -14,6 +14,7 @@ pytest.importorskip("onnxruntime")
 import staged  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
+from nonproj.components.base import RunOptions  # noqa: E402
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.calibration import judge  # noqa: E402
@@ -186,11 +187,11 @@ def test_an_interrupted_run_goes_on(folder, sentences, model, tmp_path):
     config, path = Config().with_overrides(SMALL | {"encoder.folder": str(folder)}), tmp_path / "checkpoint"
     resumed = False
     with pytest.raises(KeyboardInterrupt):
-        train(sentences, config, checkpoint=path, progress=progress)
+        train(sentences, config, run=RunOptions(checkpoint=path, progress=progress))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint"]
     seen.clear()
     resumed = True
-    found = train(sentences, config, checkpoint=path, resume=True, progress=progress)
+    found = train(sentences, config, run=RunOptions(checkpoint=path, resume=True, progress=progress))
     assert [name for name in seen if name.startswith("encoder")] == [f"encoder {epoch}" for epoch in range(5, 13)]
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
     for name, array in model.weights.items():

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.errors import counted
 from nonproj.io import conll
@@ -114,7 +115,7 @@ def _trained(fold: Fold, material: Sequence[Sentence], progress: Callable[..., A
     log.info("fold %d of %d: training on %s", fold.number + 1, fold.folds, counted(len(material), "sentence"))
     checkpoint = Path(fold.checkpoint)
     resume = fold.resume and checkpoint.exists()
-    model = train(material, fold.config, checkpoint=checkpoint, resume=resume, progress=progress)
+    model = train(material, fold.config, run=RunOptions(checkpoint=checkpoint, resume=resume, progress=progress))
     if model.meta["interrupted"]:
         raise KeyboardInterrupt
     return model

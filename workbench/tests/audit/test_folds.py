@@ -56,9 +56,9 @@ def test_a_model_is_trained_on_the_other_folds_only(tmp_path, monkeypatch):
     path.write_text("".join(line for sentence in treebank for line in sentence.lines), encoding="utf-8")
     learnt = []
 
-    def train(material, config, **options):
+    def train(material, config, run):
         learnt.append(len(material))
-        assert options["checkpoint"] == Path("fold.checkpoint") and not options["resume"]
+        assert run.checkpoint == Path("fold.checkpoint") and not run.resume
         return Model.load_trained(GOLDEN / "model.nonproj")
 
     monkeypatch.setattr(folds, "train", train)

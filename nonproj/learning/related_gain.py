@@ -8,17 +8,22 @@ learn alone.
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from nonproj.learning.corpus import Corpus
+from nonproj.linear.folds import blocks, cross_fit
 from nonproj.types import Int64s
+
+_M = TypeVar("_M")
 
 log = logging.getLogger("nonproj")
 
 
-class Together(NamedTuple):
-    """Gain by related treebanks.
+class RelatedGain(NamedTuple):
+    """The gain by learning from related treebanks.
 
     Attributes
     ----------
@@ -38,7 +43,7 @@ class Together(NamedTuple):
         return self.together - self.alone > self.error
 
 
-def compare(what: str, words: Int64s, alone: Int64s, together: Int64s) -> Together:
+def compare(what: str, words: Int64s, alone: Int64s, together: Int64s) -> RelatedGain:
     """Return what related treebanks are worth, and log it.
 
     Parameters
@@ -57,8 +62,44 @@ def compare(what: str, words: Int64s, alone: Int64s, together: Int64s) -> Togeth
     total, gained = max(1, int(words.sum())), together - alone
     mean = gained.sum() / total
     squares = float(((gained - mean * words) ** 2).sum()) * len(words) / max(1, len(words) - 1)
-    found = Together(float(alone.sum() / total), float(together.sum() / total), float(np.sqrt(squares)) / total)
+    found = RelatedGain(float(alone.sum() / total), float(together.sum() / total), float(np.sqrt(squares)) / total)
     text = "%s of held-out words: %.2f %% right alone, %.2f %% together with related treebanks (± %.2f): learnt %s"
     shares = (100 * share for share in found)
     log.info(text, what, *shares, "together" if found.helps else "alone")
     return found
+
+
+def cross_fitted_gain(
+    what: str,
+    words: Int64s,
+    corpus: Corpus,
+    folds: int,
+    learn: Callable[[Corpus], _M],
+    count: Callable[[_M, np.ndarray], Sequence[int]],
+    spread: Callable[[list[Callable[[], Any]]], list[Any]],
+) -> RelatedGain:
+    """Return what related treebanks are worth for models that have not seen a sentence.
+
+    Parameters
+    ----------
+    what, words
+        As for `compare`.
+    corpus : Corpus
+        With numbers.
+    folds : int
+    learn : callable
+        Returns a model that has learnt from the chosen sentences of a corpus.
+    count : callable
+        Returns how many words of the sentences with these numbers a model predicts right.
+    spread : callable
+        As `run` of `nonproj.linear.folds.cross_fit`.
+    """
+    own, related = np.arange(corpus.n_own), np.arange(corpus.n_own, len(corpus.numbers.trees))
+    fold = blocks(len(own), min(folds, len(own)))
+
+    def right_with(others: np.ndarray) -> Int64s:
+        """Return how many words of each sentence are right, learnt from the other folds and other sentences."""
+        right = cross_fit(fold, lambda rest: learn(corpus.subset(np.append(rest, others))), count, spread)
+        return np.array(right, np.int64)
+
+    return compare(what, words, right_with(related[:0]), right_with(related))

@@ -1,0 +1,154 @@
+"""Hyperparameters that are no options, of all that learns but networks and encoders.
+
+They were chosen on held-out sentences (``research/history.md``); options are in `nonproj.options.sections`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TreebankHyperparameters:
+    """What a treebank's shares and counts decide.
+
+    Attributes
+    ----------
+    projective_below : float
+        Parsers return projective trees by default if a smaller share of the training arcs is non-projective: UAS rises
+        with a share of 0 and falls from 0.18 % on.
+    min_crossing, min_sentences : int
+        Number of non-projective arcs, and of sentences with them or with several roots, below which trees have none:
+        one wrong head makes either.
+    punctuated_from : float
+        If a smaller share of the sentences ends with punctuation, trees decide between doubtful sentences of plain text
+        by default (`nonproj.text.alternatives`).
+    min_count : int
+        Every string is known, even if it occurs once: hashed features need no cutoff.
+    vector_words : int
+        Words of a file of vectors that a model keeps, beside those of the treebank.
+    max_tags : int
+        With more tags, all labels of all arcs are scored.
+    min_places : int
+        A label that fewer roots have, most of its words being none, or the other way round, is there by mistake.
+    """
+
+    projective_below: float = 0.001
+    min_crossing: int = 10
+    min_sentences: int = 5
+    punctuated_from: float = 0.05
+    min_count: int = 1
+    vector_words: int = 50_000
+    max_tags: int = 512
+    min_places: int = 5
+
+
+@dataclass(frozen=True)
+class PrunerHyperparameters:
+    """Steps of the pruner.
+
+    Attributes
+    ----------
+    learning_rate : float
+        AdaGrad's.
+    negligible : float
+        Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference.
+    """
+
+    learning_rate: float = 0.1
+    negligible: float = 1e-4
+
+
+@dataclass(frozen=True)
+class ContinuedHyperparameters:
+    """Continuing a model; `nonproj.linear.perceptron.CONTINUED_STEP` is the size of its perceptrons' updates.
+
+    Attributes
+    ----------
+    epochs : int
+        Of the parser's perceptron, by default: few sentences are learnt beside a network that stays.
+    square : float
+        Initial AdaGrad accumulator of the pruner, whose first steps would undo the model otherwise.
+    """
+
+    epochs: int = 10
+    square: float = 1.0
+
+
+@dataclass(frozen=True)
+class AuxiliaryHyperparameters:
+    """Learning from auxiliary sentences.
+
+    Attributes
+    ----------
+    tagger_words : int
+        From this number of words on, taggers learn from the treebank alone.
+    compared_epochs, compared_bits : int
+        Training epochs of the parsers by which related treebanks are judged, and log2 of the sizes of their tables.
+    tag_prior : int
+        The tag of a word in a related treebank counts as this number of a tagger's votes.
+    """
+
+    tagger_words: int = 100_000
+    compared_epochs: int = 2
+    compared_bits: int = 20
+    tag_prior: int = 2
+
+
+@dataclass(frozen=True)
+class ConfidenceHyperparameters:
+    """Learning confidence, by additive models.
+
+    Attributes
+    ----------
+    block : int
+        Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks.
+    epochs : int
+        Of the second parser's perceptron, independent of the first one's, so that a resumed training may have more.
+    min_words, min_wrong : int
+        Held-out words, and those with a wrong head, without which no classifier is trained.
+    sample : int
+        Sentences from which the median cost is estimated.
+    knots : int
+        Of the function of each feature, at quantiles.
+    min_count : int
+        Labels and tags that occur less often add nothing.
+    strength : float
+        The inverse of the strength of regularisation, as scikit-learn's ``C``.
+    folds : int
+        Of the examples on which log-odds are calibrated.
+    """
+
+    block: int = 100
+    epochs: int = 3
+    min_words: int = 500
+    min_wrong: int = 25
+    sample: int = 200
+    knots: int = 8
+    min_count: int = 30
+    strength: float = 0.05
+    folds: int = 5
+
+
+@dataclass(frozen=True)
+class CrossingHyperparameters:
+    """The choice of the price of a non-projective tree.
+
+    Attributes
+    ----------
+    prices : tuple of float
+        Those tried, as fractions of the median cost of a word's other heads, which gives the scale of scores.
+    min_gain : float
+        The number of heads by which a price must be better than none, as a fraction of the non-projective gold arcs.
+    min_arcs : int
+        Non-projective arcs in the gold trees without which there is no price.
+    """
+
+    prices: tuple[float, ...] = (0.0, 0.02, 0.04, 0.06, 0.09, 0.13, 0.2, 0.3)
+    min_gain: float = 0.02
+    min_arcs: int = 10
+
+
+TREEBANK, PRUNER, AUXILIARY = TreebankHyperparameters(), PrunerHyperparameters(), AuxiliaryHyperparameters()
+CONFIDENCE, CROSSING = ConfidenceHyperparameters(), CrossingHyperparameters()
+CONTINUED = ContinuedHyperparameters()
