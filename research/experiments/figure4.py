@@ -41,9 +41,9 @@ def run(setting: Setting, language: str, parts: str) -> list[Row]:
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return a table for each language and set of part types."""
+    """Return tables of the first language, and of the paper's; the file has the others."""
     text = []
-    for language in languages(rows):
+    for language in dict.fromkeys([languages(rows)[0], *(each for each in languages(rows) if each == "english")]):
         for parts in SETS[1:]:
             lines = []
             for k in sorted({row["K"] for row in rows}):
