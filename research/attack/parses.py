@@ -21,6 +21,10 @@ from research.attack.campaign import Lane
 from research.attack.properties import check_changes, check_message, is_tree, require
 from research.attack.reads import read_all, stream_of
 
+sys.path.append(str(material.ROOT / "tests"))
+import naive_integer  # noqa: E402
+import naive_trees  # noqa: E402
+
 SMALL_WORDS, PROGRAM_WORDS = 4, 7
 """Longest sentences that are compared with all trees, and with an integer program."""
 
@@ -125,7 +129,7 @@ def check_parse(parser: Parser, sentence, parse) -> None:
     decoded, heads = parse.decoded, parse.decoded.tree.tolist()
     require(len(heads) == len(sentence) + 1 and is_tree(heads), f"not a tree: {heads}")
     require(not parser.options.single_root or heads.count(0) == 1, f"several roots: {heads}")
-    require(not parser.options.projective or _projective(heads), f"not projective: {heads}")
+    require(not parser.options.projective or naive_trees.is_projective(heads), f"not projective: {heads}")
     require(np.isfinite([decoded.score, decoded.bound]).all(), f"score {decoded.score}, bound {decoded.bound}")
     require(decoded.bound >= decoded.score, f"the bound {decoded.bound!r} is below the score {decoded.score!r}")
     arcs = set(zip(parse.arcs.head.tolist(), parse.arcs.modifier.tolist(), strict=True))
@@ -135,15 +139,8 @@ def check_parse(parser: Parser, sentence, parse) -> None:
         require(decoded.bound - decoded.score <= limit, f"certified with a gap of {decoded.bound - decoded.score}")
 
 
-def _projective(heads: list[int]) -> bool:
-    arcs = [sorted((h, m)) for m, h in enumerate(heads) if m]
-    return not any(a < c < b < d for a, b in arcs for c, d in arcs)
-
-
 @cache
 def _trees(n_words: int, single_root: bool, projective: bool) -> list[list[int]]:
-    import naive_trees
-
     trees = naive_trees.all_trees(n_words, single_root)
     return [tree for tree in trees if not projective or naive_trees.is_projective(tree)]
 
@@ -154,8 +151,6 @@ def _scored(parser: Parser, sentence, arcs):
 
 def compare_with_all(parser: Parser, sentence, parse) -> None:
     """Compare a tree with all others over its candidate arcs, scored by the definition."""
-    import naive_trees
-
     parts, scores = _scored(parser, sentence, parse.arcs)
     pairs = set(naive_trees.pairs_of(parse.arcs))
     trees = _trees(len(sentence), bool(parser.options.single_root), bool(parser.options.projective))
@@ -167,9 +162,6 @@ def compare_with_all(parser: Parser, sentence, parse) -> None:
 def compare_with_program(parser: Parser, sentence, parse) -> None:
     """Compare a tree with the integer program's."""
     parts, scores = _scored(parser, sentence, parse.arcs)
-    sys.path.append(str(material.ROOT / "tests"))
-    import naive_integer
-
     best = naive_integer.best_score(parts, scores, bool(parser.options.single_root))
     _compare(parse.decoded, parse.decoded.score, best)
 

@@ -11,6 +11,7 @@ import numpy as np
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
+from nonproj.io.checks import cycle_of
 from nonproj.model.model import Model
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
@@ -61,7 +62,8 @@ def decoded_rows(model: Path, test: Path, count: int = 0) -> list[Row]:
             "las": float((heads & labels).mean()),
             "complete": float(np.mean([each[0].all() for each in judged[name]])),
         }
-        invalid = sum(not is_valid(tree, parser.options.single_root) for tree, *_ in trees)
+        several = [parser.options.single_root and (tree[1:] == 0).sum() > 1 for tree, *_ in trees]
+        invalid = sum(bool(more or cycle_of(tree.tolist())) for (tree, *_), more in zip(trees, several, strict=True))
         row |= dict(zip(("gain", "interval"), gain(*(judged[each] for each in (name, ARBORESCENCE))), strict=True))
         row |= {"invalid": invalid, "milliseconds": 1000 * seconds / len(gold)}
         if name in evaluations:
@@ -160,20 +162,6 @@ DECODERS: dict[str, tuple[Callable[[Parser, Tokens], tuple], Callable[..., np.nd
     TOGETHER: (all_of, Parser.decode),
 }
 """How the scores of a method are computed, and how they are decoded."""
-
-
-def is_valid(heads: np.ndarray, single_root: bool) -> bool:
-    """Return whether heads are a tree, with one root if so demanded.
-
-    Examples
-    --------
-    >>> [is_valid(np.array(heads), True) for heads in ([-1, 2, 0], [-1, 2, 1], [-1, 0, 0])]
-    [True, False, False]
-    """
-    roots, reached = int((heads[1:] == 0).sum()), [0]
-    for node in reached:  # grows during the iteration
-        reached += np.flatnonzero(heads == node).tolist()
-    return len(reached) == len(heads) and (roots == 1 or not single_root)
 
 
 def judge(gold: Sentence, tree: Tree) -> tuple[np.ndarray, np.ndarray]:
