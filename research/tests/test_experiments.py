@@ -13,7 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,11 +22,10 @@ pytest.importorskip("highspy")
 
 from naive_trees import is_projective  # noqa: E402
 
-from nonproj.confidence.classifier import Classifier  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from research.experiments import __main__ as program  # noqa: E402
-from research.experiments import confidence, layout, methods, runner, store, table2, table3, text  # noqa: E402
+from research.experiments import layout, methods, runner, store, table2, table3, text  # noqa: E402
 from research.experiments.setting import RANDOM, Setting, development, treebank  # noqa: E402
 
 
@@ -123,15 +121,6 @@ def test_the_page_names_all_tables_and_figures(setting):
     for link in re.findall(r"\]\(([^)]*)\)", page):
         assert (setting.results / link).stat().st_size > 100, link
     assert {path.name for path in setting.results.glob("*.png")} == set(re.findall(r"\((\w+\.png)\)", page))
-
-
-def test_tables_are_rectangular(setting):
-    page = (setting.results / "README.md").read_text(encoding="utf-8")
-    tables = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
-    assert len(tables) >= len(runner.EXPERIMENTS)
-    for table in tables:
-        assert len({line.count("|") for line in table.splitlines()}) == 1, table
-        assert len(table.splitlines()) > 2
 
 
 def test_papers_figures_are_shown_beside_ours(setting):
@@ -253,16 +242,6 @@ def test_linear_programs_bound_the_optimum_in_order(setting):
             assert bound["LP(S) pairs"] > bound["LP(S)"] > exact + slack, "random problems are not that easy"
         else:
             assert all(0 < row["uas"] <= 1 for row in rows)
-
-
-def test_random_problems_are_always_the_same():
-    (first, *_), (again, other) = (table2.random_problems(count, "grandparent") for count in (1, 2))
-    np.testing.assert_array_equal(first[1], again[1])
-    parts, scores = other
-    assert not np.array_equal(again[1], scores)
-    assert not scores[parts.range("arc")].any()
-    for name in ("sibling", "grandparent"):
-        assert abs(scores[parts.range(name)].std() - 1) < 0.1
 
 
 def test_best_bounds_are_monotone(setting):
@@ -405,11 +384,6 @@ def test_make_has_a_target_for_each():
         target = f"reproduce-{name}".removesuffix("-")
         run = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True)
         assert f"-m research.experiments {name}".rstrip() in run.stdout
-
-
-def test_the_confidence_experiment_leaves_out_models_of_the_classifier():
-    parser = SimpleNamespace(classifier=Classifier(0.5, "given", "tagged", "text"))
-    assert confidence._with_classifier(parser, tagged=None, text=None).classifier == Classifier(0.5, "given")
 
 
 def test_the_development_file_is_the_third_one_that_is_fetched(setting, monkeypatch):
