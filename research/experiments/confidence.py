@@ -41,7 +41,7 @@ method, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` make
 All figures are per cent, of all words, punctuation included. ECE is the expected calibration error over ten bins of
 equal width; "by chance" is its mean if all probabilities were exactly true, which a finite file makes positive. AUC
 is the probability that a right head has a higher confidence than a wrong one. The last columns are the share of right
-ones among the most confident 50, 75 and 90 %. A tree is right if all its heads are. There are two baselines.
+ones among the most confident 50 and 90 %. A tree is right if all its heads are. There are two baselines.
 "Marginals" are those of the arc in the first-order model, which pruning computes anyway. "Knowing less" is the
 classifier for input with one source of errors less: the one for gold tags, applied to predicted tags, and the one for
 given words, applied to plain text.
@@ -109,9 +109,10 @@ def _with_classifier(parser: Parser, **models: None) -> Parser:
 
 def page(rows: Sequence[Row]) -> list[str]:
     """Return the parts of the page."""
-    head = ("", "input", "", "number", "right", "ECE", "by chance", "AUC", *(f"{100 * share:.0f} %" for share in SURE))
+    shares = [f"{100 * share:.0f}" for share in (SURE[0], SURE[-1])]
+    head = ["", "input", "", "number", "right", "ECE", "by chance", "AUC", *(f"{share} %" for share in shares)]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    figures = ("right", "calibration_error", "noise", "area", *(f"surest_{100 * share:.0f}" for share in SURE))
+    figures = ["right", "calibration_error", "noise", "area", *(f"surest_{share}" for share in shares)]
     for row in rows:
         title = str(row["language"]).partition("-")[0].title()
         cells = [title, str(row["input"]), NAMES[str(row["probabilities"])], f"{row['count']:,}"]

@@ -65,11 +65,13 @@ published figures are those of [text.md](text.md), which has them by treebank; G
 EXACTNESS = """## What exact trees are worth
 
 Test files with gold words and predicted tags; all words count, punctuation included. The first four rows of a treebank
-decode the scores of the encoder alone, the last one the sums with those of the linear model. Labels are the best ones
-of each arc, by the same scores; in the last row those of a tree are chosen together. "Complete" are trees whose heads
-are all right. "Invalid" is the number of sentences with a cycle, or with several roots. Precision and recall are those
-of non-projective arcs. The gain is the difference in UAS from the best arborescence and half of its 95 % interval, from
-the differences of the sentences; p is that of a paired permutation test.
+decode the scores of the encoder alone: the best head of each word, the best arborescence and the best projective tree
+of arcs, and the best tree with siblings and grandparents. The last one decodes the sums of these with the scores of the
+linear model. Labels are the best ones of each arc, by the same scores; in the last row those of a tree are chosen
+together. "Complete" are trees whose heads are all right. "Invalid" is the number of sentences with a cycle, or with
+several roots. Precision and recall are those of non-projective arcs. The gain is the difference in UAS from the best
+arborescence and half of its 95 % interval, from the differences of the sentences; p is that of a paired permutation
+test.
 """
 
 SEARCH = """Certificates of the trees with siblings and grandparents, and decoding time: processor time on one core,

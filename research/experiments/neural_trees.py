@@ -25,11 +25,11 @@ from research.experiments.store import Row
 
 GREEDY, ARBORESCENCE, PROJECTIVE, EXACT, TOGETHER = "greedy", "arborescence", "projective", "exact", "together"
 METHODS = {
-    GREEDY: "best head of each word",
-    ARBORESCENCE: "best arborescence of arcs",
-    PROJECTIVE: "best projective tree of arcs (Eisner)",
-    EXACT: "best tree with siblings and grandparents",
-    TOGETHER: "the same, with the linear scores",
+    GREEDY: "greedy",
+    ARBORESCENCE: "arborescence",
+    PROJECTIVE: "projective",
+    EXACT: "second order",
+    TOGETHER: "with linear scores",
 }
 """The scores are those of the encoder alone, but for the last."""
 
