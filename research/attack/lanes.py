@@ -48,9 +48,7 @@ LANES = {
     "text": Entry("research.attack.text:PlainText", 2, 60.0, 10_000, "plain texts segmented"),
     "server": Entry("research.attack.server:Server", 2, 60.0, 2_000, "requests, malformed or half sent"),
     "floods": Entry("research.attack.floods:Floods", 2, 180.0, 10, "floods of connections to a live server"),
-    "options": Entry(
-        "research.attack.options:Options", 2, 60.0, 1_000, "damaged configurations, templates, command lines"
-    ),
+    "options": Entry("research.attack.options:Options", 2, 60.0, 1_000, "damaged configurations and templates"),
     "kills": Entry("research.attack.kills:Kills", 2, 180.0, 200, "kills"),
     "writes": Entry("research.attack.writes:Writes", 2, 180.0, 400, "operations on files that fail, full disks"),
     "cache": Entry("research.attack.planted:Cache", 1, 60.0, 300, "attempts to plant compiled code"),

@@ -22,6 +22,10 @@ from research.attack.campaign import Lane
 from research.attack.properties import check_changes, check_message, is_tree, require
 from research.attack.reads import read_all, stream_of
 
+sys.path.append(str(material.ROOT / "tests"))
+import naive_integer  # noqa: E402
+import naive_trees  # noqa: E402
+
 SMALL_WORDS, PROGRAM_WORDS = 4, 7
 """Longest sentences that are compared with all trees, and with an integer program."""
 
@@ -121,8 +125,6 @@ def check_parsing(
 
 def check_parse(parser: Parser, sentence, parse) -> None:
     """Check a tree and its certificate."""
-    import naive_trees
-
     decoded, heads = parse.decoded, parse.decoded.tree.tolist()
     require(len(heads) == len(sentence) + 1 and is_tree(heads), f"not a tree: {heads}")
     require(not parser.request.options.single_root or heads.count(0) == 1, f"several roots: {heads}")
@@ -138,8 +140,6 @@ def check_parse(parser: Parser, sentence, parse) -> None:
 
 @cache
 def _trees(n_words: int, single_root: bool, projective: bool) -> list[list[int]]:
-    import naive_trees
-
     trees = naive_trees.all_trees(n_words, single_root)
     return [tree for tree in trees if not projective or naive_trees.is_projective(tree)]
 
@@ -152,8 +152,6 @@ def _scored(parser: Parser, sentence, arcs):
 
 def compare_with_all(parser: Parser, sentence, parse) -> None:
     """Compare a tree with all others over its candidate arcs, scored by the definition."""
-    import naive_trees
-
     parts, scores = _scored(parser, sentence, parse.arcs)
     pairs = set(naive_trees.pairs_of(parse.arcs))
     trees = _trees(len(sentence), bool(parser.request.options.single_root), bool(parser.request.options.projective))
@@ -165,9 +163,6 @@ def compare_with_all(parser: Parser, sentence, parse) -> None:
 def compare_with_program(parser: Parser, sentence, parse) -> None:
     """Compare a tree with the integer program's."""
     parts, scores = _scored(parser, sentence, parse.arcs)
-    sys.path.append(str(material.ROOT / "tests"))
-    import naive_integer
-
     best = naive_integer.best_score(parts, scores, bool(parser.request.options.single_root))
     _compare(parse.decoded, parse.decoded.score, best)
 

@@ -16,12 +16,9 @@ import http.client
 import json
 import random
 import resource
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -30,9 +27,9 @@ import numpy as np
 
 from nonproj.io import conll
 from nonproj.io.checks import ReadingRules
-from nonproj.kernels.interpreters import environment, python
 from nonproj_workbench.annotation.session import Session
 from nonproj_workbench.annotation.storage import Storage
+from research.attack.live import Live
 
 SHORTEST, LONGEST = 36, 44
 """The lengths of the sentences in words."""
@@ -48,16 +45,13 @@ class Server:
     """A running ``nonproj annotate``, and a connection to it."""
 
     def __init__(self, *words: str):
-        command = python("-m", "nonproj", "annotate", "-q", *words)
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
-        assert self.process.stdout is not None
-        address, self.token = self.process.stdout.readline().strip().split("/?token=")
-        self.connection = http.client.HTTPConnection(address.removeprefix("http://"))
+        self.live = Live("annotate", "-q", *words)
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.live.port)
 
     def ask(self, path: str, body: Any = None) -> tuple[int, Any, float]:
         """Return status, answer, and the milliseconds until it was complete."""
         data = None if body is None else json.dumps(body)
-        headers = {"X-Token": self.token, "Content-Type": "application/json"}
+        headers = {"X-Token": self.live.token, "Content-Type": "application/json"}
         start = time.perf_counter()
         self.connection.request("POST" if data else "GET", f"/api/{path}", data, headers)
         response = self.connection.getresponse()
@@ -66,24 +60,13 @@ class Server:
 
     def processor(self) -> float:
         """Return the processor milliseconds of the server's threads so far (Linux)."""
-        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        tasks = Path(f"/proc/{self.live.process.pid}/task").glob("*/schedstat")
         return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
 
     def end(self) -> None:
         """End the process."""
         self.connection.close()
-        self.process.terminate()
-        self.process.wait()
-
-
-@contextmanager
-def serving(*words: str) -> Iterator[Server]:
-    """Run a server."""
-    server = Server(*words)
-    try:
-        yield server
-    finally:
-        server.end()
+        self.live.end()
 
 
 def drops(server: Server, count: int, chance: random.Random) -> np.ndarray:
@@ -142,8 +125,11 @@ def main() -> None:
         for model in options.models:
             path = folder / "trees.conllu"
             path.write_text("".join(texts), encoding="utf-8", newline="")
-            with serving(str(path), "-m", model) as server:
+            server = Server(str(path), "-m", model)
+            try:
                 times = drops(server, options.drops, random.Random(1))
+            finally:
+                server.end()
             line = f"{Path(model).name}: {len(times)} drops, {SHORTEST} to {LONGEST} words: "
             for name, column in (("from request to answer", 0), ("processor time", 1)):
                 p50, p99 = np.percentile(times[:, column], [50, 99])

@@ -1,6 +1,6 @@
 """Comparison of `nonproj.decode_scores` with the decoders of other parsers, on scores for a treebank's sentences.
 
-    python -m research.benchmarks.arrays TREEBANK [--scores FILE.npz] [--siblings]
+    python -m research.benchmarks.arrays TREEBANK [--scores FILE.npz]
 
 Scores are drawn at random, or come from `examples/biaffine.py --save FILE.npz`.  Prints for each decoder that is
 installed the median processor time over several turns, in how many sentences it returns several roots or no tree, and
@@ -13,16 +13,17 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.dual.arrays import DecodedScores, decode_scores
+from nonproj.dual.arrays import decode_scores
 from nonproj.io import conll
+from nonproj.io.checks import cycle_of
 
-SENTENCES, TURNS, SECONDS, MOST_WORDS = 1000, 7, 20.0, 25
+SENTENCES, TURNS, SECONDS = 1000, 7, 20.0
 NEVER = -1e4  # a score that no tree of log-probabilities takes; not all decoders accept minus infinity
 
 Matrix = np.ndarray
@@ -127,31 +128,6 @@ def stanza() -> list[Decoder]:
     ]
 
 
-def networkx() -> list[Decoder]:
-    """Return networkx's algorithm for any graph, in Python."""
-    from networkx import DiGraph, maximum_spanning_arborescence
-
-    def prepare(matrices: list[Matrix]) -> list[DiGraph]:
-        graphs = []
-        for matrix in matrices:
-            graph = DiGraph()
-            nodes = range(len(matrix))
-            graph.add_weighted_edges_from((h, m, float(matrix[h, m])) for h in nodes for m in nodes[1:] if h != m)
-            graphs.append(graph)
-        return graphs
-
-    def decode(given: list[DiGraph]) -> list:
-        found = []
-        for graph in given:
-            heads = np.full(len(graph), -1)
-            for head, modifier in maximum_spanning_arborescence(graph).edges:
-                heads[modifier] = head
-            found.append(heads)
-        return found
-
-    return [Decoder("networkx, maximum_spanning_arborescence", False, prepare, decode)]
-
-
 def greedy() -> list[Decoder]:
     """Return the best head of each word, chosen independently, as parsers without a decoder do."""
     return [Decoder("best head of each word", True, list, lambda given: [matrix.argmax(axis=0) for matrix in given])]
@@ -160,21 +136,12 @@ def greedy() -> list[Decoder]:
 def installed() -> list[Decoder]:
     """Return the decoders that can be imported."""
     found = []
-    for decoders in (greedy, ours, ufal, spacy, supar, stanza, networkx):
+    for decoders in (greedy, ours, ufal, spacy, supar, stanza):
         try:
             found += decoders()
         except ImportError as error:
             sys.stderr.write(f"{decoders.__name__} is left out: {error}\n")
     return found
-
-
-def is_tree(heads: Sequence[int]) -> bool:
-    """Return whether every word reaches the root."""
-    reached = np.array([0, *heads[1:]])
-    parents = reached.copy()
-    for _ in range(len(parents).bit_length()):
-        reached = parents = parents[parents]
-    return not reached.any()
 
 
 def log_probabilities(scores: np.ndarray) -> Matrix:
@@ -199,7 +166,7 @@ def measure(decoder: Decoder, matrices: list[Matrix], best: np.ndarray) -> str:
     several = broken = lower = 0
     for matrix, heads, target in zip(matrices, trees, best, strict=True):
         heads = np.array([0, *heads[1 : len(matrix)]], int)
-        good = is_tree(heads)
+        good = not cycle_of(heads.tolist())
         several += good and (heads[1:] == 0).sum() > 1
         broken += not good
         words = np.arange(1, len(matrix))
@@ -219,56 +186,13 @@ def compare(matrices: list[Matrix]) -> None:
         sys.stdout.flush()
 
 
-def lengths_for_siblings(treebank: str) -> list[int]:
-    """Return the lengths of the sentences that `decode_siblings` is tried on."""
-    lengths = [len(sentence) for sentence in islice(conll.read(treebank), SENTENCES)]
-    return [length for length in lengths[:60] if 1 < length <= MOST_WORDS]
-
-
-def decode_siblings(
-    lengths: Sequence[int], seed: int = 0
-) -> Iterator[tuple[np.ndarray, np.ndarray, DecodedScores, float]]:
-    """Yield random scores of arcs and siblings, their best projective tree with a single root, and the seconds."""
-    chance = np.random.default_rng(seed)
-    for length in lengths:
-        arcs = chance.normal(size=(length + 1, length + 1))
-        cube = chance.normal(size=(length + 1,) * 3)  # [h, s, m]
-        nodes = np.arange(length + 1)
-        cube[nodes, nodes] = 0  # SuPar has no part for the first modifier
-        start = time.process_time()
-        yield arcs, cube, decode_scores(arcs, cube, projective=True), time.process_time() - start
-
-
-def compare_siblings(lengths: Sequence[int]) -> None:
-    """Print time and agreement of second-order projective trees with a single root, compared with SuPar's."""
-    import torch
-    from supar.structs import Dependency2oCRF
-
-    torch.set_num_threads(1)
-    times, certified, equal = np.zeros(2), 0, 0
-    decode_scores(np.zeros((3, 3)), np.zeros((3, 3, 3)), projective=True)  # compiles
-    for length, (arcs, cube, ours, seconds) in zip(lengths, decode_siblings(lengths), strict=True):
-        start = time.process_time()
-        given = torch.from_numpy(arcs.T.copy())[None], torch.from_numpy(cube.transpose(2, 0, 1).copy())[None]
-        theirs = Dependency2oCRF(given, torch.tensor([length])).max.item()
-        times += seconds, time.process_time() - start
-        certified += bool(ours.certified)
-        equal += bool(ours.certified) and abs(theirs - ours.scores) < 1e-6
-    text = f"{len(lengths)} sentences, {sum(lengths)} words: nonproj {times[0]:.2f} s, supar.Dependency2oCRF"
-    sys.stdout.write(f"{text} {times[1]:.2f} s; {certified} certified, {equal} of them of the same score\n")
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Compare all on one treebank's lengths, or on a file of scores."""
     warnings.filterwarnings("ignore", module="supar")
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("treebank")
     parser.add_argument("--scores", help="a file of examples/biaffine.py --save, instead of random scores")
-    parser.add_argument("--siblings", action="store_true", help="second-order projective trees, beside SuPar's")
     options = parser.parse_args(arguments)
-    if options.siblings:
-        compare_siblings(lengths_for_siblings(options.treebank))
-        return
     if options.scores:
         with np.load(options.scores) as file:
             given = [file[name] for name in islice(file.files, SENTENCES)]

@@ -15,9 +15,7 @@ import argparse
 import asyncio
 import math
 import random
-import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -28,7 +26,7 @@ from typing import NamedTuple
 import httpx
 
 from nonproj.io import conll
-from nonproj.kernels.interpreters import environment, python
+from research.attack.live import Live
 
 RELOAD_SHARE = 0.5
 """Share of the capacity at which the model is reloaded."""
@@ -59,37 +57,6 @@ class Row(NamedTuple):
     refused: int
     lost: int
     latest: float
-
-
-class Served:
-    """A server in a separate process; a context manager."""
-
-    def __init__(self, options: argparse.Namespace):
-        words = ["--port", "0", "--jobs", str(options.jobs), "--timeout", str(options.timeout), "--waiting", "10000"]
-        command = python("-m", "nonproj", "serve", options.model, *words)
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
-        self.url = ""
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            if found := re.search(r" at (http://\S+)/$", line.rstrip()):
-                self.url = found[1]
-                break
-        else:
-            raise SystemExit("the server does not start")
-
-    def __enter__(self) -> Served:
-        asyncio.get_running_loop().run_in_executor(None, self._drain)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.terminate()
-        self.process.wait()
-
-    def _drain(self) -> None:
-        """Read the log, so that the server never waits for a reader."""
-        assert self.process.stderr is not None
-        for _ in self.process.stderr:
-            pass
 
 
 def requests_of(path: str, count: int, seed: int = 1) -> list[str]:
@@ -193,8 +160,11 @@ async def run(options: argparse.Namespace) -> None:
     texts = requests_of(options.treebank, options.sentences)
     words = sum(len(text.split()) for text in texts) / len(texts)
     limits, write = httpx.Limits(max_connections=None, max_keepalive_connections=50), sys.stdout.write
-    with Served(options) as server:
-        async with httpx.AsyncClient(base_url=server.url, timeout=ANSWER_SECONDS, limits=limits) as client:
+    command = ["--port", "0", "--jobs", str(options.jobs), "--timeout", str(options.timeout), "--waiting", "10000"]
+    server = Live("serve", options.model, *command)
+    try:
+        url = f"http://127.0.0.1:{server.port}"
+        async with httpx.AsyncClient(base_url=url, timeout=ANSWER_SECONDS, limits=limits) as client:
             await capacity_of(client, texts, options.jobs, 3.0)
             capacity = await capacity_of(client, texts, options.jobs, options.seconds / 2)
             write(f"{options.jobs} workers, {words:.0f} words per request on average\n")
@@ -214,6 +184,8 @@ async def run(options: argparse.Namespace) -> None:
             arrivals = await arrive(client, texts, RELOAD_SHARE * capacity, options.seconds, len(options.shares))
             write(line_of(f"{RELOAD_SHARE:g}, reload", row_of(arrivals, options.seconds)))
             write(f"\n{await reloads(client)}\n")
+    finally:
+        server.end()
 
 
 async def reloads(client: httpx.AsyncClient) -> str:

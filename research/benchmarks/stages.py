@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import sys
 import tempfile
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -95,42 +96,21 @@ def facts(parsed: list[Batch]) -> dict[str, float]:
     }
 
 
-def runs_of(subjects: Mapping[Hashable, tuple[Parser, Path]], target: Path) -> dict:
-    """Return the runs for `clock.interleave`: ``(name, "stages")`` and ``(name, "whole")`` for each parser and file."""
-    runs = {}
-    for name, (parser, source) in subjects.items():
-        runs[name, "stages"] = partial(_times_of_stages, parser, source, target)
-        runs[name, "whole"] = partial(run_whole, parser, source, target)
-    return runs
-
-
-def _times_of_stages(parser: Parser, source: Path, target: Path) -> dict[str, Seconds]:
-    return run_stages(parser, source, target)[0]
-
-
-def measure(
-    subjects: Mapping[str, tuple[Parser, Path]], repeats: int
-) -> tuple[dict[str, dict[str, Summary]], dict[str, dict[str, float]]]:
+def measure(subjects: Mapping[str, tuple[Parser, Path]], repeats: int) -> dict[str, dict[str, Summary]]:
     """Measure parsers on their files, in alternation.
-
-    Parameters
-    ----------
-    subjects : mapping of name to (Parser, Path)
-    repeats : int
 
     Returns
     -------
-    times : dict of name to dict
+    dict of name to dict
         For each stage, for their sum ``"all"``, and for ``"whole"``, from file to file.
-    counts : dict of name to dict
-        See `facts`.
     """
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "out.conll"
-        measured = interleave(runs_of(subjects, target), repeats)
-        counts = {name: facts(run_stages(*subject, target)[1]) for name, subject in subjects.items()}
-    times = {name: measured[name, "stages"] | {"whole": measured[name, "whole"]["whole"]} for name in subjects}
-    return times, counts
+        runs, target = {}, Path(folder) / "out.conll"
+        for name, subject in subjects.items():
+            runs[name, "stages"] = lambda subject=subject: run_stages(*subject, target)[0]
+            runs[name, "whole"] = partial(run_whole, *subject, target)
+        found = interleave(runs, repeats)
+    return {name: found[name, "stages"] | {"whole": found[name, "whole"]["whole"]} for name in subjects}
 
 
 def table(times: Mapping[str, Summary], words: int) -> str:
@@ -156,11 +136,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     subjects = {name: (load_parser(m), f) for name, (m, f) in pairs(options.paths).items()}
-    times, counts = measure(subjects, options.repeats)
-    for name in subjects:
-        words = counts[name]["words"]
+    times = measure(subjects, options.repeats)
+    for name, subject in subjects.items():
+        counts = facts(run_stages(*subject, Path(os.devnull))[1])
+        words = counts["words"]
         lines = [name, table(times[name], words), f"{words / times[name]['whole'].best:.0f} words per second at best"]
-        lines += [f"{key:<18}{value:>10.3f}" for key, value in counts[name].items()]
+        lines += [f"{key:<18}{value:>10.3f}" for key, value in counts.items()]
         sys.stdout.write("\n".join(lines) + "\n\n")
 
 

@@ -1,4 +1,8 @@
-"""Reproduce the papers' tables and figures: all of the parser's, or those named.  A stopped run can be resumed."""
+"""Run experiments: all that reproduce the papers' tables and figures, or those named.  A stopped run can be resumed.
+
+python -m research.experiments table2 --languages danish
+python -m research.experiments text --languages all
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,19 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from nonproj.errors import NonprojError
-from research.experiments.provenance import stamp
 from research.experiments.runner import EXPERIMENTS, run_all
 from research.experiments.setting import LANGUAGES, RESULTS, ROOT, Setting
 
-PAGES: tuple[str, ...] = ("confidence", "text", "neural")
-"""Modules of `experiments` with a separate page, run only if named.
+PAGES = ("confidence", "text", "neural", "annotating", "audit", "proofs")
+"""Modules with a page of their own, run only if named.
 
-Each has ``main(results, data, short)``: the folder to write its page to, the folder of fetched data, and whether only a
-little is to be run.
+Each has ``LANGUAGES``, the treebanks that it measures by default, perhaps ``ALL`` that it can, and ``measure(setting,
+languages)``, which writes the page.
 """
 
 SHORT = {
@@ -36,31 +39,41 @@ SHORT = {
 """Sizes of the short version, which only shows that everything runs."""
 
 
-def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[str], bool]:
-    """Return the setting, the names of the experiments that the command line asks for, and whether they are short."""
-    parser = argparse.ArgumentParser(prog="python -m research.experiments", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join((*EXPERIMENTS, *PAGES))}")
+def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[str], Sequence[str]]:
+    """Return the setting, the names of the experiments, and the treebanks that the command line names."""
+    names = (*EXPERIMENTS, *PAGES)
+    parser = argparse.ArgumentParser(prog="python -m research.experiments", description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}")
     parser.add_argument(
-        "--short", action="store_true", help="few sentences and small models; writes to research/results/short"
+        "--short", action="store_true", help="few sentences and small models of the papers' experiments"
     )
     parser.add_argument("--models", type=Path, help="folder of LANGUAGE-PARTS.nonproj; missing models are trained")
     parser.add_argument("--results", type=Path, help="folder to write to (default: research/results)")
-    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder to fetch treebanks into")
-    parser.add_argument("--languages", default="", help=f"comma-separated, from {','.join(LANGUAGES)}")
+    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder to fetch treebanks and encoders into")
+    parser.add_argument("--languages", default="", help="comma-separated; all: all that an experiment can take")
     options = parser.parse_args(arguments)
     for name in options.names:
-        if name not in EXPERIMENTS and name not in PAGES:
-            parser.error(f"unknown experiment {name}; choose from {', '.join((*EXPERIMENTS, *PAGES))}")
+        if name not in names:
+            parser.error(f"unknown experiment {name}; choose from {', '.join(names)}")
     results = options.results or (RESULTS / "short" if options.short else RESULTS)
     models = options.models or (results / "models" if options.short else ROOT / "models")
-    setting = Setting(results, models, options.data)
+    setting = Setting(results.resolve(), models, options.data)
     if options.short:
         setting = replace(setting, **SHORT)
-    chosen = tuple(options.languages.split(",")) if options.languages else setting.languages
+    chosen = tuple(filter(None, options.languages.split(",")))
     for language in chosen:
-        if language not in LANGUAGES:
-            parser.error(f"unknown language {language}; choose from {', '.join(LANGUAGES)}")
-    return replace(setting, languages=chosen), options.names or list(EXPERIMENTS), options.short
+        for known in {known_to(name) for name in options.names or EXPERIMENTS}:
+            if language not in (*known, "all"):
+                parser.error(f"unknown language {language}; choose from {', '.join(known)}")
+    return setting, options.names or list(EXPERIMENTS), chosen
+
+
+def known_to(name: str) -> tuple[str, ...]:
+    """Return the treebanks that an experiment can take."""
+    if name in EXPERIMENTS:
+        return LANGUAGES
+    module = importlib.import_module(f"research.experiments.{name}")
+    return tuple(getattr(module, "ALL", module.LANGUAGES))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -70,13 +83,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str] | None) -> None:
     """Run experiments."""
-    setting, names, short = parse_arguments(arguments)
-    for name in PAGES:
-        if name in names:
-            importlib.import_module(f"research.experiments.{name}").main(setting.results, setting.data, short)
-            stamp(setting.results / f"{name}.md", name)
-    if not set(names) <= set(PAGES):
-        run_all(setting, [name for name in names if name not in PAGES])
+    setting, names, chosen = parse_arguments(arguments)
+    for name in [name for name in names if name in PAGES]:
+        module = importlib.import_module(f"research.experiments.{name}")
+        module.measure(setting, known_to(name) if "all" in chosen else chosen or module.LANGUAGES)
+    if papers := [name for name in names if name in EXPERIMENTS]:
+        run_all(replace(setting, languages=chosen) if chosen and "all" not in chosen else setting, papers)
 
 
 def run_program(run: Callable[[list[str] | None], None], arguments: list[str] | None) -> int:

@@ -1,17 +1,12 @@
 """Simulated annotation: what is worth annotating, and what decoding again after each correction is worth.
 
-    python -m research.experiments.annotating                       # a stopped run can be resumed
-    python -m research.experiments.annotating curves --languages greek --seeds 2
-
-Writes ``annotating.csv``, ``annotating-curves.csv``, ``annotating.md`` and ``annotating.png`` in the folder of results.
+Writes ``annotating.csv``, ``annotating-curves.csv``, ``annotating.md`` and ``annotating.png``.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import logging
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,12 +22,11 @@ from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.stages import prune
 from nonproj.trees.marginals import marginals
 from nonproj.types import Sentence
-from research.experiments.__main__ import run_program
 from research.experiments.correcting import constrained, corrections
 from research.experiments.layout import percent, table
-from research.experiments.provenance import stamp
-from research.experiments.setting import RESULTS, ROOT, Setting, treebank
-from research.experiments.store import Row, appearing, read_rows, write_rows
+from research.experiments.provenance import publish
+from research.experiments.setting import ROOT, Setting, treebank
+from research.experiments.store import Row, read_rows, write_rows
 
 LANGUAGES = ("danish", "greek")
 HELD_OUT = 300
@@ -76,7 +70,7 @@ NAMES = {
 INTRODUCTION = f"""# Annotation, simulated
 
 The annotator is the gold standard. Sentences are those of the training files; the last {HELD_OUT} are held out, and all
-figures are of these. No test file is used. Tags are gold. `python -m research.experiments.annotating` makes this page.
+figures are of these. No test file is used. Tags are gold. `python -m research.experiments annotating` makes this page.
 
 ## What decoding again is worth
 
@@ -100,6 +94,27 @@ epochs, no network. UAS and LAS are without punctuation.
 """
 
 log = logging.getLogger("experiments")
+
+
+def measure(setting: Setting, languages: Sequence[str], seeds: int = 3) -> None:
+    """Simulate corrections, and annotation of this many random orders of the sentences; write the page."""
+    units = [(language, count) for language in languages for count in LEARNT[language]]
+    _units(setting, "annotating", units, corrected)
+    pairs = [(language, seed) for seed in range(seeds) for language in languages]
+    _units(setting, "annotating-curves", pairs, curve)
+    write_page(setting)
+
+
+def _units(setting: Setting, name: str, units: Sequence[tuple[str, int]], run: Callable[..., list[Row]]) -> None:
+    """Run units of work whose rows are not yet stored, and write the table of all of them."""
+    rows: list[Row] = []
+    for language, number in units:
+        path = setting.results / "runs" / name / f"{language}-{number}.csv"
+        if not path.exists():
+            log.info("%s: %s, %d", name, language, number)
+            write_rows(path, run(setting, language, number))
+        rows += read_rows(path)
+        write_rows(setting.results / f"{name}.csv", rows)
 
 
 def material(setting: Setting, language: str) -> tuple[list[Sentence], list[Sentence]]:
@@ -203,27 +218,19 @@ def partial_trees(pool: Sequence[Sentence], given: Sequence[np.ndarray]) -> list
 
 def write_page(setting: Setting) -> None:
     """Write the page; what is written by hand below the last table is kept."""
-    lines, stored = [], setting.results / "annotating.csv"
-    for row in read_rows(stored) if stored.exists() else []:
+    lines = []
+    for row in read_rows(setting.results / "annotating.csv"):
         what = "heads and labels" if row["labels"] else "heads"
         constraints = "what was read" if row["strategy"] == "read" else "corrections"
         saved = f"{100 * row['saved']:.1f} ± {100 * row['error']:.1f}"  # type: ignore[operator]
         counts = [f"{row['learnt']:,}", f"{int(row['wrong']):,}", f"{int(row['actions']):,}"]  # type: ignore[call-overload]
-        lines.append(
-            [str(row["language"]).title(), counts[0], what, constraints, *counts[1:], saved, percent(row["worse"], 1)]
-        )
+        lines.append([str(row["language"]).title(), counts[0], what, constraints, *counts[1:], saved])
+        lines[-1].append(percent(row["worse"], 1))
     header = ["", "learnt from", "corrected", "constraints", "wrong words", "actions", "saved, %", "worse, %"]
-    text = f"{INTRODUCTION}\n{table(header, lines)}\n"
-    curves = setting.results / "annotating-curves.csv"
-    if curves.exists():
-        text += f"{BETWEEN}\n{_curves(read_rows(curves))}\n\n![UAS by annotated arcs](annotating.png)\n"
-        plot(read_rows(curves), setting.results)
-    path = setting.results / "annotating.md"
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    place = before.find("\n## Findings")
-    with appearing(path) as temporary:
-        temporary.write_text(text + (before[place:] if place >= 0 else ""), encoding="utf-8")
-    stamp(path, "annotating")
+    rows = read_rows(setting.results / "annotating-curves.csv")
+    plot(rows, setting.results)
+    parts = [INTRODUCTION, table(header, lines), BETWEEN, _curves(rows), "![UAS by annotated arcs](annotating.png)"]
+    publish(setting.results, "annotating", parts, by_hand="## Findings")
 
 
 def grouped(rows: Sequence[Row]) -> dict[tuple[str, str, int], list[Row]]:
@@ -280,48 +287,3 @@ def plot(rows: Sequence[Row], folder: Path) -> None:
         axes.set(title=language.title(), xlabel="annotated arcs", ylabel="UAS")
     axes.legend(fontsize="small")
     figure.savefig(folder / "annotating.png", dpi=110)
-
-
-# -- the command line
-
-
-def _units(setting: Setting, name: str, units: Sequence[tuple[str, int]], run: Callable[..., list[Row]]) -> None:
-    """Run units of work whose rows are not yet stored, and write the table of all of them."""
-    rows: list[Row] = []
-    for language, number in units:
-        path = setting.results / "runs" / name / f"{language}-{number}.csv"
-        if not path.exists():
-            log.info("%s: %s, %d", name, language, number)
-            write_rows(path, run(setting, language, number))
-        rows += read_rows(path)
-        write_rows(setting.results / f"{name}.csv", rows)
-
-
-def _run(arguments: list[str] | None) -> None:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m research.experiments.annotating", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="corrections, curves or page (default: all)")
-    parser.add_argument("--languages", default=",".join(LANGUAGES), help=f"by default {','.join(LANGUAGES)}")
-    parser.add_argument("--seeds", type=int, default=3, help="random orders of the sentences (default: 3)")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write to (default: research/results)")
-    parser.add_argument("--models", type=Path, default=ROOT / "models", help="folder of intermediate files")
-    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder of treebanks")
-    options = parser.parse_args(arguments)
-    names = options.names or ["corrections", "curves"]
-    if unknown := set(names) - {"corrections", "curves", "page"}:
-        parser.error(f"unknown experiment {min(unknown)}")
-    languages = options.languages.split(",")
-    setting = Setting(options.results.resolve(), options.models, options.data)
-    if "corrections" in names:
-        units = [(language, count) for language in languages for count in LEARNT[language]]
-        _units(setting, "annotating", units, corrected)
-    if "curves" in names:
-        pairs = [(language, seed) for seed in range(options.seeds) for language in languages]
-        _units(setting, "annotating-curves", pairs, curve)
-    write_page(setting)
-
-
-if __name__ == "__main__":
-    sys.exit(run_program(_run, None))

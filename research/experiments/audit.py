@@ -1,16 +1,13 @@
 """How many planted errors ``nonproj audit`` finds among its first suspicions, by treebank, kind and ranking.
 
-    python -m research.experiments.audit english-ewt greek        # a stopped run can be resumed
-
 Errors are planted in the development file (`research.experiments.planting`), which is audited with a model that has
-learnt from the training file.  Writes ``audit.csv`` and ``audit.md`` in the folder of results.
+learnt from the training file.  Writes ``audit.csv`` and ``audit.md``.
 It needs the workbench: make setup-workbench.
 """
 
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -24,19 +21,18 @@ from nonproj_workbench.audit.folds import Fold, predict_fold, read_predictions
 from nonproj_workbench.audit.nuclei import variations
 from nonproj_workbench.audit.predictions import Prediction
 from nonproj_workbench.audit.suspicions import Suspicion, find_suspicions
-from research.experiments.__main__ import run_program
 from research.experiments.layout import percent, table
-from research.experiments.neural import known
 from research.experiments.planting import KINDS, Planted, Usage, plant
-from research.experiments.provenance import script, stamp
+from research.experiments.provenance import publish, script
 from research.experiments.setting import Setting, configuration, development, model_file, treebank
-from research.experiments.store import Row, write_rows
-from research.experiments.text import LANGUAGES, PARTS, made, parse_arguments
+from research.experiments.store import Row, known, replace_rows
+from research.experiments.text import LANGUAGES as ALL
+from research.experiments.text import PARTS, made
 
 SHARE, SEED = 0.02, 1
 """Share of the words with an error of each kind; seed of the choice."""
 
-MEASURED = ("english-ewt", "greek", "afrikaans")
+LANGUAGES = ("english-ewt", "greek", "afrikaans")
 """The treebanks of the page: rankings were chosen on the first."""
 
 FILE = "audit.csv"
@@ -61,7 +57,7 @@ errors, and of a quarter of these; average precision is the area under the curve
 the exact difference of scores (*margin*); by the probability that the head is wrong (*confidence*); by the same words
 in the same context, annotated otherwise (*variation*); and by their sum, as `nonproj audit` does (*combined*,
 `nonproj_workbench.audit.suspicions`), whose weights were chosen on English.
-`python -m research.experiments.audit` makes this page.
+`python -m research.experiments audit` makes this page.
 """
 
 log = logging.getLogger("experiments")
@@ -71,12 +67,9 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; rows of others are kept."""
     for language in languages:
         log.info("audit, %s", language)
-        rows = [row for row in known(setting, FILE) if row["language"] != language]
         facts: Row = {"language": language, "made": made(setting, language)}
-        found = [facts | row for row in figures(setting, language)]
-        order = {name: i for i, name in enumerate(LANGUAGES)}
-        order |= {name: i - len(MEASURED) for i, name in enumerate(MEASURED)}
-        write_rows(setting.results / FILE, sorted([*rows, *found], key=lambda row: order[str(row["language"])]))
+        rows = [facts | row for row in figures(setting, language)]
+        replace_rows(setting.results / FILE, language, rows, [*LANGUAGES, *ALL])
         write_page(setting)
 
 
@@ -165,25 +158,10 @@ def predicted(setting: Setting, language: str, path: Path) -> list[Prediction]:
 def write_page(setting: Setting) -> None:
     """Write the page; what is written by hand below the table is kept."""
     titles, lines = script("treebanks").TREEBANKS, []
-    for row in known(setting, FILE):
+    for row in known(setting.results / FILE):
         title = titles[str(row["language"])].title.split(",")[0]
         counts = [f"{row['planted']:,}", f"{row['listed']:,}"]
         shares = [percent(row[each], 1) for each in ("first", "quarter", "average")]
         lines.append([title, f"{row['kind']}s", row["ranking"], *counts, *shares])
     header = ["", "errors", "ranking", "planted", "listed", "precision", "of a quarter", "average precision"]
-    path = setting.results / "audit.md"
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    place = before.find("\n## ")
-    rest = before[place:] if place >= 0 else ""
-    with replacing(path) as temporary:
-        temporary.write_text(f"{INTRODUCTION}\n{table(header, lines)}\n{rest}", encoding="utf-8")
-    stamp(path, "audit")
-
-
-def _run(arguments: list[str] | None) -> None:
-    """Run the command line."""
-    measure(*parse_arguments(arguments, "research.experiments.audit", __doc__.split("\n")[0], default=MEASURED))
-
-
-if __name__ == "__main__":
-    sys.exit(run_program(_run, None))
+    publish(setting.results, "audit", [INTRODUCTION, table(header, lines)], by_hand="## ")

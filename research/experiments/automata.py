@@ -12,7 +12,7 @@ from nonproj.parts.space import tree_score
 from nonproj_systems.parsing.oracles import AutomataOracle, TreeOracle
 from nonproj_systems.relaxation.steps import AppendixA
 from nonproj_systems.relaxation.subgradient import relax
-from research.experiments.layout import NAMES, beside, figure, languages, percent, pick, table
+from research.experiments.layout import NAMES, beside, figure, languages, percent, pick, shown, table
 from research.experiments.measure import counted, words
 from research.experiments.setting import BETA, SETS, Problem, Setting, workload
 from research.experiments.store import Row
@@ -94,7 +94,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
         theirs = papers if row["language"] == "english" and row["parts"] == "sibling" else {}
         lines.append([name, *(beside(theirs.get(side), percent(row[side])) for side in ("precision", "recall"))])
     courses = []
-    for language in languages(rows):
+    for language in languages(shown(rows)):
         for what in ("z", "y"):
             course = {row["iteration"]: row for row in pick(rows, language=language, parts="sibling", what=what)}
             cells = [f"{percent(course[k]['precision'], 1)} / {percent(course[k]['recall'], 1)}" for k in SHOWN]

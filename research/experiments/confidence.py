@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from nonproj.components.trainer import train
 from nonproj.evaluation.calibration import BINS, SURE, Outcomes, judge, judge_from_text
 from nonproj.io import conll
 from nonproj.model.model import Model
-from nonproj.options.config import Config
 from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.stages import estimate, evidence, prune
 from nonproj.trees.marginals import marginals
-from research.experiments.provenance import ROOT
-from research.experiments.setting import Setting, check_model, treebank
+from research.experiments.layout import percent
+from research.experiments.provenance import publish
+from research.experiments.setting import Setting, configuration, trained_file, treebank
+from research.experiments.store import Row, read_rows, replace_rows
 
-CONFIGS = {"Turkish": "turkish", "Danish": "danish", "Greek": "greek", "English": "english-ewt"}
-"""The name of the treebank of each language, of its configuration and of its model."""
+LANGUAGES = ("turkish", "danish", "greek", "english-ewt")
+FILE = "confidence.csv"
 
 INPUTS = ("gold tags", "predicted tags", "plain text")
 NAMES = {
@@ -32,9 +31,6 @@ NAMES = {
     "labels": "heads and labels",
     "trees": "trees",
 }
-COLUMNS = ("language", "input", "probabilities", "count", "right", "mean", "calibration_error", "noise", "area")
-COLUMNS += tuple(f"surest_{100 * share:.0f}" for share in SURE)
-
 INTRODUCTION = """# Confidence
 
 Each model is trained by `nonproj train` on the whole training file, with gold and jackknifed tags (`--tags both`), and
@@ -48,29 +44,28 @@ method, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` make
 All figures are per cent, of all words, punctuation included. ECE is the expected calibration error over ten bins of
 equal width; "by chance" is its mean if all probabilities were exactly true, which a finite file makes positive. AUC
 is the probability that a right head has a higher confidence than a wrong one. The last columns are the share of right
-ones among the most confident 50, 75 and 90 %. A tree is right if all its heads are. There are two baselines.
+ones among the most confident 50 and 90 %. A tree is right if all its heads are. There are two baselines.
 "Marginals" are those of the arc in the first-order model, which pruning computes anyway. "Knowing less" is the
 classifier for input with one source of errors less: the one for gold tags, applied to predicted tags, and the one for
 given words, applied to plain text.
 """
 
-log = logging.getLogger("nonproj")
 
-
-def main(results: Path, data: Path, short: bool) -> None:
-    """Write ``confidence.csv``, ``confidence.md`` and ``confidence.png`` into a folder."""
-    rows, drawn = [], {}
-    for language, name in list(CONFIGS.items())[: 1 if short else None]:
-        model, sentences = _model(name, results, data, short)
+def measure(setting: Setting, languages: Sequence[str]) -> None:
+    """Judge the models of treebanks one by one; write the page, and for Turkish the diagram."""
+    for language in languages:
+        config = configuration(setting, language, "grandparent").with_overrides({"training.tags": "both"})
+        path = trained_file(setting.models / "confidence" / f"{language}.nonproj", setting, language, config)
+        model, rows = Model.load(path), []
+        sentences = list(conll.read(treebank(setting, language)[1], require_heads=True))[: setting.sentences or None]
         for given in INPUTS:
             judged = _judge(model, sentences, given)
-            rows += [(language, given, about, *each.as_dict().values()) for about, each in judged.items()]
-            drawn[language, given] = judged
-    results.mkdir(parents=True, exist_ok=True)
-    with open(results / "confidence.csv", "w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *rows])
-    (results / "confidence.md").write_text(page(rows), encoding="utf-8")
-    draw(drawn["Turkish", INPUTS[-1]], results / "confidence.png")
+            names: Row = {"language": language, "input": given}
+            rows += [names | {"probabilities": about} | each.as_dict() for about, each in judged.items()]
+        if language == LANGUAGES[0]:
+            draw(judged, setting.results / "confidence.png")
+        replace_rows(setting.results / FILE, language, rows, LANGUAGES)
+        publish(setting.results, "confidence", page(read_rows(setting.results / FILE)))
 
 
 def draw(judged: dict[str, Outcomes], path: Path) -> None:
@@ -89,32 +84,6 @@ def draw(judged: dict[str, Outcomes], path: Path) -> None:
         axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share right", title=title)
         axis.title.set_fontsize(9)
     figure.savefig(path, dpi=150)
-
-
-def _model(name: str, results: Path, data: Path, short: bool) -> tuple[Model, list]:
-    """Return a model, trained with gold and jackknifed tags if it is missing, and the sentences of its test file."""
-    files = treebank(Setting(results, results, data), name)
-    config = Config.load(ROOT / "configs" / f"{name}.yaml").with_overrides({"training.tags": "both"})
-    test = list(conll.read(files[1], require_heads=True))
-    path = ROOT / "models" / "confidence" / f"{name}.nonproj"
-    if short:
-        changes = {"features.bits": 18, "training.epochs": 2, "tagger.epochs": 1, "tagger.folds": 2}
-        changes |= {
-            "network.epochs": 0,
-            "confidence.share": 0.3,
-            "segmenter.epochs": 1,
-            "tagger.restarts": 1,
-        }
-        return train(list(conll.read(files[0]))[:300], config.with_overrides(changes)), test[:30]
-    if not path.is_file():
-        log.info("training %s", path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        trained = train(list(conll.read(files[0])), config)
-        if trained.meta["interrupted"]:
-            raise KeyboardInterrupt
-        trained.save(path)
-    check_model(path, path.stat().st_mtime, config)
-    return Model.load(path), test
 
 
 def _judge(model: Model, sentences: list, given: str) -> dict[str, Outcomes]:
@@ -148,16 +117,16 @@ def without(parser: Parser, **models: None) -> Parser:
     return parser.with_stages([estimate_without if stage is estimate else stage for stage in parser.stages])
 
 
-def page(rows: list[tuple]) -> str:
-    """Return the page of results."""
-    head = ("", "input", "", "number", "right", "ECE", "by chance", "AUC", *(f"{100 * share:.0f} %" for share in SURE))
-    lines = [INTRODUCTION, f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    for language, given, about, count, right, _, *figures in rows:
-        cells = [language, given, NAMES[about], f"{count:,}", *(f"{100 * value:.2f}" for value in (right, *figures))]
+def page(rows: Sequence[Row]) -> list[str]:
+    """Return the parts of the page."""
+    shares = [f"{100 * share:.0f}" for share in (SURE[0], SURE[-1])]
+    head = ["", "input", "", "number", "right", "ECE", "by chance", "AUC", *(f"{share} %" for share in shares)]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    figures = ["right", "calibration_error", "noise", "area", *(f"surest_{share}" for share in shares)]
+    for row in rows:
+        title = str(row["language"]).partition("-")[0].title()
+        cells = [title, str(row["input"]), NAMES[str(row["probabilities"])], f"{row['count']:,}"]
+        cells += [percent(row[name]) for name in figures]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += [
-        "",
-        "Reliability diagrams of Turkish plain text, with 95 % intervals; bars are the share of each bin:",
-        "",
-    ]
-    return "\n".join([*lines, "![Share right against confidence, in ten bins](confidence.png)", ""])
+    said = "Reliability diagrams of Turkish plain text, with 95 % intervals; bars are the share of each bin:"
+    return [INTRODUCTION, "\n".join(lines), said, "![Share right against confidence, in ten bins](confidence.png)"]

@@ -63,6 +63,7 @@ def correct(parser: Parser, sentence: Sentence, labelled: bool, strategy: str) -
         position = max(position, place + 1) if strategy == "read" else position
         actions += 1
         wrong = _wrong(parser, with_misc(sentence, given), gold, labels if labelled else None, row)
+        wrong &= np.array([not each for each in given])  # a projective parser cannot obey all that is given
     return row | {"actions": actions}
 
 

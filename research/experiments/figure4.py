@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from nonproj.dual.decoding import dual_decomposition
-from research.experiments.layout import NAMES, beside, figure, languages, percent, pick, table
+from research.experiments.layout import NAMES, beside, figure, languages, percent, pick, shown, table
 from research.experiments.measure import summary
 from research.experiments.setting import SETS, Setting, timed, workload
 from research.experiments.store import Row
@@ -43,13 +43,13 @@ def run(setting: Setting, language: str, parts: str) -> list[Row]:
 def page(rows: list[Row], papers: dict) -> list[str]:
     """Return a table for each language and set of part types."""
     text = []
-    for language in languages(rows):
+    for language in languages(shown(rows)):
         for parts in SETS[1:]:
             lines = []
             for k in sorted({row["K"] for row in rows}):
                 paper, polyak = (pick(rows, language=language, parts=parts, rule=rule, K=k)[0] for rule in RULES)
-                shown = papers["rows"].get(k, {}) if parts == "sibling" and language == "english" else {}
-                cells = [beside(shown.get(name), percent(paper[name])) for name in ("uas", "agreed", "match")]
+                theirs = papers["rows"].get(k, {}) if parts == "sibling" and language == "english" else {}
+                cells = [beside(theirs.get(name), percent(paper[name])) for name in ("uas", "agreed", "match")]
                 lines.append([k, *cells, *(percent(polyak[name]) for name in ("uas", "agreed", "match"))])
             header = ["K", "UAS", "certificates", "match", "Polyak: UAS", "certificates", "match"]
             text += [f"{language.title()}, {NAMES[parts]}; the paper / **ours**:", table(header, lines)]

@@ -19,19 +19,16 @@ from research.experiments.provenance import EXPERIMENTS, is_current, sections
 from research.experiments.setting import ROOT
 from research.experiments.text import NOTE
 
-MODULES = ("text", "audit", "proofs", "all_arcs", "annotating")
-"""Modules of `research.experiments` that each make the page of the same name, cheapest first."""
-
 ENCODERS = ("neural",)
-"""Modules that do so, and fine-tune encoders."""
+"""Experiments that fine-tune encoders; they are the last."""
 
 
 def commands() -> dict[str, list[str]]:
     """Return the arguments of Python that make each page or section, by its name in `sections`, in order."""
-    found = {name.replace("_", "-"): ["-m", f"research.experiments.{name}"] for name in MODULES}
-    found |= {name: ["-m", "research.experiments", name] for name in ("confidence", *EXPERIMENTS)}
+    names = ("text", "audit", "proofs", "annotating", "confidence", *EXPERIMENTS)
+    found = {name: ["-m", "research.experiments", name] for name in names}
     found |= {name: ["-m", "systems.experiments", name] for name in ("lexicalised", "constituency", "mrf")}
-    return found | {name.replace("_", "-"): ["-m", f"research.experiments.{name}"] for name in ENCODERS}
+    return found | {name: ["-m", "research.experiments", name] for name in ENCODERS}
 
 
 def is_stale(name: str) -> bool:
@@ -52,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
             parser.error(f"unknown page {name}; choose from {', '.join(made)}")
     stale = [name for name in sections() if is_stale(name)]
     for name in [each for each in options.names or made if each in stale]:
-        if name.replace("-", "_") in ENCODERS and find_spec("torch") is None:
+        if name in ENCODERS and find_spec("torch") is None:
             sys.stdout.write(f"{name}: needs PyTorch; run: pip install '.[train-encoder]'\n")
             continue
         sys.stdout.write(f"{name}\n")

@@ -58,6 +58,11 @@ def languages(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(str(row["language"]) for row in rows))
 
 
+def shown(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of the first language and of English, which the papers have; files have the others, too."""
+    return [row for row in rows if row["language"] in (languages(rows)[0], "english")]
+
+
 def figure(path: Path, panels: int, draw) -> None:
     """Create a figure with panels side by side, fill it with ``draw(axes)`` and save it when it is complete."""
     import matplotlib

@@ -125,7 +125,7 @@ def _sentence(problem: Problem, single_root: bool):
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return two tables for each set of problems: by calls, and by seconds."""
+    """Return a table for each set of problems, by calls; the plot has those by seconds, too."""
     found = ["Share of the first gap (first dual value minus lowest bound) that is left, in per cent; means."]
     for language, parts in dict.fromkeys((row["language"], row["parts"]) for row in rows):
         mine = pick(rows, language=language, parts=parts)
@@ -135,13 +135,11 @@ def page(rows: list[Row], papers: dict) -> list[str]:
             if language == RANDOM
             else f"the {n} hardest sentences of {language.title()}, sibling model"
         )
-        for against, budgets in (("calls", CALLS), ("seconds", SECONDS)):
-            lines = []
-            for name in dict.fromkeys(row["method"] for row in mine):
-                course = pick(mine, method=name, against=against)
-                lines.append([name, *(f"{100 * _mean(course, budget):.3g}" for budget in budgets)])
-            header = [f"{what}; left after", *(f"{budget} {against}" for budget in budgets)]
-            found.append(table(header, lines))
+        lines = []
+        for name in dict.fromkeys(row["method"] for row in mine):
+            course = pick(mine, method=name, against="calls")
+            lines.append([name, *(f"{100 * _mean(course, budget):.3g}" for budget in CALLS)])
+        found.append(table([f"{what}; left after", *(f"{budget} calls" for budget in CALLS)], lines))
     return [*found, "![Methods](methods.png)"]
 
 

@@ -1,12 +1,8 @@
 """Pretrained encoders: from raw text to trees beside Stanza and UDPipe 2, and what exact trees are worth with them.
 
-    python -m research.experiments.neural                  # ten treebanks; a stopped run can be resumed
-    python -m research.experiments.neural tamil latin      # only these; the others keep their figures
-    python -m research.experiments.neural all              # 24 treebanks
-
 Missing models are trained, which needs PyTorch: ``pip install 'nonproj[train-encoder]'``, and, but for English, the
 encoder of many languages: ``make train LANG=multilingual ENCODER=e5-small``.  Writes ``neural.csv``,
-``neural-trees.csv`` and ``neural.md`` in the folder of results.
+``neural-trees.csv`` and ``neural.md``; treebanks that are not measured keep their figures.
 """
 
 from __future__ import annotations
@@ -19,13 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nonproj.io.temporary import replacing
-from research.experiments.__main__ import run_program
 from research.experiments.layout import percent, pick, table
 from research.experiments.neural_trees import ARBORESCENCE, EXACT, METHODS, TOGETHER, decoded_rows
-from research.experiments.provenance import NAMES, of_models, stamp
+from research.experiments.provenance import NAMES, of_models, publish
 from research.experiments.setting import RESULTS, ROOT, Setting, configuration, trained_file, treebank
-from research.experiments.store import Row, read_rows, write_rows
+from research.experiments.store import Row, known, read_rows, replace_rows
 from research.experiments.text import (
     ALL,
     EARLIER,
@@ -34,10 +28,8 @@ from research.experiments.text import (
     NOTE,
     PARTS,
     RELEASED,
-    SHORT,
     STANZA,
     UDPIPE,
-    parse_arguments,
     scores_of,
     title_of,
 )
@@ -61,23 +53,25 @@ Models of `nonproj train --encoder` with the default options and without confide
 23 million weights), for the others from multilingual-e5-small (12 layers, 21 million weights beside its vocabulary,
 published with 4 bits) that has first learnt from 28 small treebanks together (`make train LANG=multilingual
 ENCODER=e5-small`), most of these among them; with eight bits in the model. No sentence of a development or test file
-was learnt from, and nothing was tuned on a test file. `python -m research.experiments.neural all` makes this page.
+was learnt from, and nothing was tuned on a test file. `python -m research.experiments neural` makes this page.
 [Encoders](../../docs/encoders.md) explains the method.
 
 ## From raw text
 
 F1 by the official script of the CoNLL 2018 shared task, in per cent, on the test files; raw text, linear models and
-published figures are those of [text.md](text.md), where Greek and English are of other releases.
+published figures are those of [text.md](text.md), which has them by treebank; Greek and English are of other releases.
 """
 
 EXACTNESS = """## What exact trees are worth
 
 Test files with gold words and predicted tags; all words count, punctuation included. The first four rows of a treebank
-decode the scores of the encoder alone, the last one the sums with those of the linear model. Labels are the best ones
-of each arc, by the same scores; in the last row those of a tree are chosen together. "Complete" are trees whose heads
-are all right. "Invalid" is the number of sentences with a cycle, or with several roots. Precision and recall are those
-of non-projective arcs. The gain is the difference in UAS from the best arborescence and half of its 95 % interval, from
-the differences of the sentences; p is that of a paired permutation test.
+decode the scores of the encoder alone: the best head of each word, the best arborescence and the best projective tree
+of arcs, and the best tree with siblings and grandparents. The last one decodes the sums of these with the scores of the
+linear model. Labels are the best ones of each arc, by the same scores; in the last row those of a tree are chosen
+together. "Complete" are trees whose heads are all right. "Invalid" is the number of sentences with a cycle, or with
+several roots. Precision and recall are those of non-projective arcs. The gain is the difference in UAS from the best
+arborescence and half of its 95 % interval, from the differences of the sentences; p is that of a paired permutation
+test.
 """
 
 SEARCH = """Certificates of the trees with siblings and grandparents, and decoding time: processor time on one core,
@@ -86,15 +80,6 @@ over the same candidate arcs, of those compared.
 """
 
 log = logging.getLogger("experiments")
-
-
-def main(results: Path, data: Path, short: bool) -> None:
-    """Measure ten treebanks, or only the smallest one with a small model and few sentences, and write the page."""
-    if short:
-        setting = Setting(results, results / "models", data, config=SHORT, training=60, sentences=20)
-        measure(setting, ("tamil",), {"encoder.epochs": 1})
-    else:
-        measure(Setting(results, ROOT / "models", data), LANGUAGES)
 
 
 def measure(setting: Setting, languages: Sequence[str], changes: Mapping[str, object] = NO_CHANGES) -> None:
@@ -107,16 +92,8 @@ def measure(setting: Setting, languages: Sequence[str], changes: Mapping[str, ob
         if language in LANGUAGES:
             found[TREES] = [facts | row for row in decoded_rows(model, test, setting.sentences)]
         for name, rows in found.items():
-            kept = [row for row in known(setting, name) if row["language"] != language] + rows
-            kept.sort(key=lambda row: ALL.index(str(row["language"])))
-            write_rows(setting.results / name, kept)
+            replace_rows(setting.results / name, language, rows, ALL)
         write_page(setting)
-
-
-def known(setting: Setting, name: str) -> list[Row]:
-    """Return the rows of a file of results, none if there is no file."""
-    path = setting.results / name
-    return read_rows(path) if path.exists() else []
 
 
 def encoder_of(language: str) -> str:
@@ -161,14 +138,14 @@ def made(setting: Setting, language: str) -> str:
 
 
 def text_table(setting: Setting) -> str:
-    """Return the table from raw text: the linear model, the one with an encoder, and published figures."""
-    ours = {str(row["language"]): _figures(row, 100) for row in known(setting, TEXT)}
+    """Return the table from raw text: models with an encoder; in the means, linear ones and published figures, too."""
+    ours = {str(row["language"]): _figures(row, 100) for row in known(setting.results / TEXT)}
     rows = {"linear": {str(row["language"]): _figures(row, 100) for row in read_rows(RESULTS / "text.csv")}}
     rows["with an encoder"] = ours
     for name, figures in PUBLISHED.items():
         by_name = {language: dict(zip(METRICS, row, strict=True)) for language, row in figures.items()}
         rows[name] = {language: _figures(row, 1) for language, row in by_name.items()}
-    marks = {str(row["language"]): _mark(setting, row) for row in known(setting, TEXT)}
+    marks = {str(row["language"]): _mark(setting, row) for row in known(setting.results / TEXT)}
     groups = [(title_of(language) + marks[language], [language]) for language in ours]
     groups += [(f"mean of the first {len(RELEASED)}", RELEASED), (f"mean of all {len(ALL)}", ALL)]
     lines = []
@@ -176,7 +153,8 @@ def text_table(setting: Setting) -> str:
         if set(languages) <= set(ours):
             named = {name: known for name, known in rows.items() if set(languages) <= set(known)}
             means = {name: np.mean([known[each] for each in languages], axis=0) for name, known in named.items()}
-            for i, (name, row) in enumerate(means.items()):
+            shown = means if len(languages) > 1 else {"with an encoder": means["with an encoder"]}
+            for i, (name, row) in enumerate(shown.items()):
                 lines.append(["" if i else title, name, *(f"{x:.2f}" for x in row)])
     return table(["", "", *COMPARED], lines)
 
@@ -186,7 +164,7 @@ def ahead(setting: Setting) -> str:
     column = METRICS.index("LAS")
     pairs = [
         (100 * float(str(row["LAS"])), UDPIPE["rows"][row["language"]][column])
-        for row in known(setting, TEXT)
+        for row in known(setting.results / TEXT)
         if row["language"] in UDPIPE["rows"]
     ]
     return f"With an encoder LAS is higher than UDPipe 2's on {sum(a > b for a, b in pairs)} of {len(pairs)} treebanks."
@@ -205,7 +183,7 @@ def _figures(row: Row, factor: float) -> list[float]:
 def trees_table(setting: Setting) -> str:
     """Return the table of all ways to decode."""
     lines = []
-    for row in known(setting, TREES):
+    for row in known(setting.results / TREES):
         first = row["method"] == next(iter(METHODS))
         shares = [percent(row[name]) for name in ("uas", "las", "complete")]
         crossing = [percent(row[name], 1) for name in ("crossing_precision", "crossing_recall")]
@@ -226,7 +204,7 @@ def _probability(p: object) -> str:
 
 def search_table(setting: Setting) -> str:
     """Return the table of certificates and times."""
-    lines, rows = [], known(setting, TREES)
+    lines, rows = [], known(setting.results / TREES)
     for language in dict.fromkeys(str(row["language"]) for row in rows):
         own = {str(row["method"]): row for row in pick(rows, language=language)}
         cells = [f"{own[ARBORESCENCE]['milliseconds']:.3f}"]
@@ -244,22 +222,8 @@ def search_table(setting: Setting) -> str:
 
 def write_page(setting: Setting) -> None:
     """Write the page."""
-    path = setting.results / "neural.md"
     parts = [INTRODUCTION, text_table(setting), ahead(setting)]
     parts += [EXACTNESS, trees_table(setting), SEARCH, search_table(setting)]
-    if any(_mark(setting, row) for row in known(setting, TEXT)):
+    if any(_mark(setting, row) for row in known(setting.results / TEXT)):
         parts.insert(2, f"{NOTE}; see [{TEXT}]({TEXT}) for the inputs of each row.")
-    with replacing(path) as temporary:
-        temporary.write_text("\n\n".join(part.strip("\n") for part in parts) + "\n", encoding="utf-8")
-    stamp(path, "neural")
-
-
-def _run(arguments: list[str] | None) -> None:
-    """Run the command line."""
-    program, description = "research.experiments.neural", __doc__.split("\n")[0]
-    setting, languages = parse_arguments(arguments, program, description, (*ALL, "all"), LANGUAGES)
-    measure(setting, ALL if "all" in languages else languages)
-
-
-if __name__ == "__main__":
-    sys.exit(run_program(_run, None))
+    publish(setting.results, "neural", parts)

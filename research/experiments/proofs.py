@@ -1,9 +1,7 @@
 """Proofs of real sentences, checked: how many certificates they confirm, their size, and the time of the check.
 
-    python -m research.experiments.proofs danish basque       # a stopped run can be resumed
-
 Small models are trained: a proof does not depend on how good a model is, but a worse one makes decoding harder.  Writes
-``proofs.csv`` and ``proofs.md`` in the folder of results.
+``proofs.csv`` and ``proofs.md``.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import logging
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -21,13 +18,10 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
-from research.experiments.__main__ import run_program
 from research.experiments.layout import percent, table
-from research.experiments.neural import known
-from research.experiments.provenance import sections, stamp
+from research.experiments.provenance import publish, sections
 from research.experiments.setting import ROOT, Setting, model_file, timed, treebank
-from research.experiments.store import Row, appearing, write_rows
-from research.experiments.text import parse_arguments
+from research.experiments.store import Row, known, write_rows
 
 LANGUAGES = ("danish", "basque")
 SETS = ("grandparent", "third")
@@ -62,7 +56,7 @@ finds that no tree is better at all; for the others, none is better by more than
 proof divides the trees into several sets. The first sentences of test files, models of {TRAINING} sentences and two
 epochs (a worse model makes decoding harder); over all arcs, sentences of up to 30 words, or 12 in third order. Bytes
 are compressed, and seconds those of the processor.
-`python -m research.experiments.proofs` makes this page.
+`python -m research.experiments proofs` makes this page.
 """
 
 log = logging.getLogger("experiments")
@@ -70,8 +64,13 @@ log = logging.getLogger("experiments")
 
 def measure(setting: Setting, languages: Sequence[str], sets: Sequence[str] = SETS) -> None:
     """Measure each kind of proof on some treebanks; rows of this version are kept."""
+    now, path = sections()["proofs"][2](), setting.results / FILE
+    made, setting = (
+        now.line(now),
+        replace(setting, models=setting.results / "runs" / "proofs", config=CONFIG, training=TRAINING),
+    )
     for language, parts, kind in itertools.product(languages, sets, KINDS):
-        made, rows = rows_of_this_version(setting, "proofs", FILE)
+        rows = [row for row in known(path) if row.get("made") == made]
         names: Row = {"language": language, "parts": parts, "kind": kind, "made": made}
         if any(names.items() <= row.items() for row in rows):
             continue
@@ -80,15 +79,8 @@ def measure(setting: Setting, languages: Sequence[str], sets: Sequence[str] = SE
         if kind == "over all arcs":
             sentences = [sentence for sentence in sentences if len(sentence) <= FULL_WORDS[parts]]
         row = figures_of(Model.load(model_file(setting, language, parts)), KINDS[kind], sentences)
-        write_rows(setting.results / FILE, [*rows, names | row])
+        write_rows(path, [*rows, names | row])
     write_page(setting)
-
-
-def rows_of_this_version(setting: Setting, page: str, file: str) -> tuple[str, list[Row]]:
-    """Return what the rows of a page are made from in this version, and those that are."""
-    now = sections()[page][2]()
-    made = now.line(now)
-    return made, [row for row in known(setting, file) if row.get("made") == made]
 
 
 def figures_of(model: Model, options: Mapping[str, object], sentences: Sequence[Sentence]) -> Row:
@@ -123,7 +115,7 @@ def verdict_of(line: str) -> Verdict | None:
 def write_page(setting: Setting) -> None:
     """Write the page."""
     lines = []
-    for row in known(setting, FILE):
+    for row in known(setting.results / FILE):
         count = row["sentences"]
         shares = [count, row["certified"], f"{row['confirmed']} ({percent(row['confirmed'] / row['certified'])} %)"]
         costs = [f"{row['bytes'] / count:,.0f}", f"{1000 * row['seconds'] / count:.1f}"]
@@ -131,23 +123,4 @@ def write_page(setting: Setting) -> None:
         lines.append([title, row["kind"], *shares, row["exact"], row["branched"], *costs])
     header = ["", "", "sentences", "certified", "confirmed", "exactly", "branched", "bytes per sentence"]
     header.append("milliseconds to check a sentence")
-    path = setting.results / "proofs.md"
-    with appearing(path) as temporary:
-        temporary.write_text(f"{INTRODUCTION}\n{table(header, lines)}\n", encoding="utf-8")
-    stamp(path, "proofs")
-
-
-def small_setting(arguments: list[str] | None, name: str, description: str) -> tuple[Setting, Sequence[str]]:
-    """Return a setting with small models, and the treebanks that a command line asks for."""
-    setting, languages = parse_arguments(arguments, f"research.experiments.{name}", description, LANGUAGES)
-    models = setting.results / "runs" / "proofs" if setting.models == ROOT / "models" else setting.models
-    return replace(setting, models=models, config=CONFIG, training=TRAINING), languages
-
-
-def _run(arguments: list[str] | None) -> None:
-    """Run the command line."""
-    measure(*small_setting(arguments, "proofs", __doc__.split("\n")[0]))
-
-
-if __name__ == "__main__":
-    sys.exit(run_program(_run, None))
+    publish(setting.results, "proofs", [INTRODUCTION, table(header, lines)])

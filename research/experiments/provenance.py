@@ -30,6 +30,7 @@ from nonproj.model.container import FORMAT
 from nonproj.options.config import Config
 from nonproj.scoring.templates import template_files
 from research.experiments.setting import RANDOM, RESULTS, ROOT, TREEBANKS, Setting, configuration
+from research.experiments.store import appearing
 
 TODAY = Setting(RESULTS, ROOT / "models")
 EXPERIMENTS = (
@@ -214,16 +215,12 @@ def _annotating() -> Ingredients:
     return found._replace(configuration=digest([_constants(module), found.configuration]))
 
 
-def _small(name: str) -> Callable[[], Ingredients]:
-    """Return the ingredients of a page about the small models of `research.experiments.proofs`."""
-
-    def of() -> Ingredients:
-        module, models = (importlib.import_module(f"research.experiments.{each}") for each in (name, "proofs"))
-        pairs = [(language, parts) for language in models.LANGUAGES for parts in module.SETS]
-        found = of_models(pairs, setting=replace(TODAY, config=models.CONFIG))
-        return found._replace(configuration=digest([_constants(module), found.configuration]))
-
-    return of
+def _proofs() -> Ingredients:
+    """Return the ingredients of the page about proofs, whose models are small."""
+    module = importlib.import_module("research.experiments.proofs")
+    pairs = [(language, parts) for language in module.LANGUAGES for parts in module.SETS]
+    found = of_models(pairs, setting=replace(TODAY, config=module.CONFIG))
+    return found._replace(configuration=digest([_constants(module), found.configuration]))
 
 
 def _grandparents(*languages: str, text: bool = False, **changes: object) -> Callable[[], Ingredients]:
@@ -239,8 +236,7 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "annotating": _annotating,
     "audit": _grandparents("english-ewt", "greek", "afrikaans"),
-    "proofs": _small("proofs"),
-    "all-arcs": _small("all_arcs"),
+    "proofs": _proofs,
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""
 
@@ -319,6 +315,29 @@ def stamp(path: Path, name: str, made: Ingredients | None = None) -> None:
     now = sections()[name][2]()
     text = path.read_text(encoding="utf-8")
     path.write_text(with_record(text, made or now, now, sections()[name][1]), encoding="utf-8")
+
+
+def publish(folder: Path, name: str, parts: Sequence[str], by_hand: str = "") -> None:
+    """Write a page with its record.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the results.
+    name : str
+        Of the page.
+    parts : sequence of str
+        Its paragraphs, separated by blank lines.
+    by_hand : str
+        The heading of what is written by hand at the end of the page, and kept; none if it is empty.
+    """
+    path = folder / f"{name}.md"
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    place = before.find(f"\n{by_hand}") if by_hand else -1
+    with appearing(path) as temporary:
+        text = "\n\n".join(part.strip("\n") for part in parts) + "\n"
+        temporary.write_text(text + (before[place:] if place >= 0 else ""), encoding="utf-8")
+    stamp(path, name)
 
 
 def main(arguments: list[str] | None = None) -> int:

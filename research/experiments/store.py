@@ -60,6 +60,17 @@ def read_rows(path: Path) -> list[Row]:
         return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(stream)]
 
 
+def known(path: Path) -> list[Row]:
+    """Return the rows of a file, none if there is no file."""
+    return read_rows(path) if path.exists() else []
+
+
+def replace_rows(path: Path, language: str, rows: Sequence[Row], order: Sequence[str]) -> None:
+    """Replace the rows of a language in a file; languages are in this order."""
+    kept = [row for row in known(path) if row["language"] != language]
+    write_rows(path, sorted([*kept, *rows], key=lambda row: order.index(str(row["language"]))))
+
+
 def _value(text: str) -> object:
     for kind in (int, float):
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nonproj.dual.decoding import dual_decomposition
-from research.experiments.layout import NAMES, beside, languages, percent, pick, seconds, table
+from research.experiments.layout import NAMES, beside, languages, percent, pick, seconds, shown, table
 from research.experiments.measure import summary
 from research.experiments.setting import PLAIN, SETS, Setting, timed, workload
 from research.experiments.store import Row
@@ -39,7 +39,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
         cells += [beside(theirs.get(n), percent(row["agreed"])) for n, row in (("CertS", sibling), ("CertG", both))]
         cells += [beside(theirs.get(n), seconds(row["seconds"])) for n, row in (("TimeS", sibling), ("TimeG", both))]
         lines.append([f"{language.title()} ({theirs.get('row', 'not in the paper')})", arc["sentences"], *cells])
-    for row in rows:
+    for row in shown(rows):
         if row["parts"] != "arc":
             margin = "without" if str(row["parts"]).endswith(PLAIN) else "with"
             name = f"{str(row['language']).title()} {NAMES[str(row['parts']).removesuffix(PLAIN)]}"

@@ -1,18 +1,12 @@
 """From raw text to trees on treebanks of Universal Dependencies, beside the published figures of Stanza and UDPipe 2.
 
-    python -m research.experiments.text                       # ten treebanks; a stopped run can be resumed
-    python -m research.experiments.text tamil UD_Welsh-CCG    # only these; the others keep their figures
-    python -m research.experiments.text all                   # 24 treebanks
-
-Writes ``text.csv`` and ``text.md`` in the folder of results.
+Writes ``text.csv`` and ``text.md``; treebanks that are not measured keep their figures.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,14 +14,12 @@ from pathlib import Path
 import yaml
 
 from nonproj.evaluation.universal import ud_scores
-from nonproj.io.temporary import replacing
 from nonproj.kernels.interpreters import environment, python
 from research.benchmarks.text import blocks, raw_text
-from research.experiments.__main__ import run_program
 from research.experiments.layout import percent, table
-from research.experiments.provenance import NAMES, of_models, script, stamp
-from research.experiments.setting import RESULTS, ROOT, Setting, fingerprint, model_file, treebank
-from research.experiments.store import Row, read_rows, write_rows
+from research.experiments.provenance import NAMES, of_models, publish, script
+from research.experiments.setting import ROOT, Setting, fingerprint, model_file, treebank
+from research.experiments.store import Row, read_rows, replace_rows, write_rows
 
 STANZA, UDPIPE = (
     yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
@@ -54,8 +46,8 @@ character language models, and so are UDPipe 2's, with pretrained encoders of ma
 several treebanks, one of its models has learnt all of them, too. Their models for Greek and English were trained and
 tested on the files of release 2.12, ours on those of `data_scripts/treebanks.py`, so these two are only similar.
 
-`make bench-text-all` makes this page, for ten treebanks, those in `ARGS`, or with `ARGS=all` all of them; `nonproj
-evaluate --ud --errors` shows the errors behind a row by kind.
+`make bench-text-all` measures ten treebanks, and `ARGS="--languages all"` all of them; `nonproj evaluate --ud --errors`
+shows the errors behind a row by kind.
 """
 EARLIER = "†"
 NOTE = f"{EARLIER} measured on an earlier version"
@@ -64,24 +56,12 @@ NOT_MEASURED = ["not measured", *[""] * (len(METRICS) - 1)]
 log = logging.getLogger("experiments")
 
 
-def main(results: Path, data: Path, short: bool) -> None:
-    """Measure all treebanks, or only the smallest one with a small model, and write the page."""
-    if short:
-        measure(Setting(results, results / "models", data, config=SHORT, training=60), ("tamil",))
-    else:
-        measure(Setting(results, ROOT / "models", data), LANGUAGES)
-
-
 def measure(setting: Setting, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     path = setting.results / "text.csv"
     for language in languages:
-        rows = measured(setting, language)
-        kept = read_rows(path) if path.exists() else []
-        kept = [row for row in kept if row["language"] != language] + rows
-        kept.sort(key=lambda row: ALL.index(str(row["language"])))
-        write_rows(path, kept)
-        write_page(setting, kept)
+        replace_rows(path, language, measured(setting, language), ALL)
+        write_page(setting, read_rows(path))
 
 
 def measured(setting: Setting, language: str) -> list[Row]:
@@ -169,42 +149,5 @@ def means(rows: Sequence[Row], languages: Sequence[str], title: str) -> list[lis
 
 def write_page(setting: Setting, rows: Sequence[Row]) -> None:
     """Write the page."""
-    path, text = setting.results / "text.md", figures_table(setting, rows, ALL)
     sources = f"Published figures: {STANZA['source']}; {UDPIPE['source']}."
-    with replacing(path) as temporary:
-        temporary.write_text(f"{INTRODUCTION}\n{text}\n\n{sources}\n", encoding="utf-8")
-    stamp(path, "text")
-
-
-def parse_arguments(
-    arguments: list[str] | None,
-    program: str,
-    description: str,
-    known: Sequence[str] = LANGUAGES,
-    default: Sequence[str] | None = None,
-) -> tuple[Setting, Sequence[str]]:
-    """Return the setting and the treebanks that a command line asks for; by default these, or all known ones."""
-    usual = ", ".join(default) if default else "all"
-    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
-    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(known)} (default: {usual})")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write to (default: research/results)")
-    parser.add_argument("--models", type=Path, default=ROOT / "models", help="missing models are trained")
-    parser.add_argument(
-        "--data", type=Path, default=ROOT / "data", help="folder of treebanks and encoders, fetched if missing"
-    )
-    options = parser.parse_args(arguments)
-    for language in options.languages:
-        if language not in known:
-            parser.error(f"unknown treebank {language}; choose from {', '.join(known)}")
-    return Setting(options.results.resolve(), options.models, options.data), options.languages or default or known
-
-
-def _run(arguments: list[str] | None) -> None:
-    """Run the command line."""
-    program, description = "research.experiments.text", __doc__.split("\n")[0]
-    setting, languages = parse_arguments(arguments, program, description, (*ALL, "all"), LANGUAGES)
-    measure(setting, ALL if "all" in languages else languages)
-
-
-if __name__ == "__main__":
-    sys.exit(run_program(_run, None))
+    publish(setting.results, "text", [INTRODUCTION, figures_table(setting, rows, ALL), sources])

@@ -24,6 +24,7 @@ SMALL = {
     "segmenter.epochs": 0,
     "confidence.share": 0.0,
     "pruner.threshold": 1e-4,
+    "decoding.projective": False,
 }
 
 

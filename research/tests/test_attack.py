@@ -25,7 +25,7 @@ from nonproj.kernels import trust  # noqa: E402
 from nonproj.model import model as model_module  # noqa: E402
 from nonproj.pipeline import parser as pipeline  # noqa: E402
 from nonproj.types import Decoded  # noqa: E402
-from research.attack import campaign, components, forgery, material, mutators, planted, reads, report  # noqa: E402
+from research.attack import campaign, components, forgery, material, planted, reads, report  # noqa: E402
 from research.attack.__main__ import main  # noqa: E402
 from research.attack.lanes import LANES, make_lane  # noqa: E402
 from research.attack.supervisor import Task, supervise  # noqa: E402
@@ -274,24 +274,6 @@ def test_a_fault_of_the_process_is_caught(fault, tmp_path, monkeypatch):
     assert fault != "hang" or "no end after 3 s" in results.failures[0]["what"]
 
 
-def test_material_is_readable_and_damage_is_of_all_kinds():
-    for text in material.texts():
-        _, error = reads.read_all(conll.read(reads.stream_of(text)))
-        assert error is None
-        assert text.count(b"\n") <= 40
-    for change in set(mutators._CHANGES):
-        found = [change(random.Random(seed), material.CONLLU.encode()) for seed in range(20)]
-        assert len(set(found)) > 5
-        assert change(random.Random(3), b"") is not None
-    messages = set()
-    for seed in range(3000):
-        rng = random.Random(seed)
-        data = mutators.damage(rng, rng.choice(material.texts()))
-        _, error = reads.read_all(conll.read(reads.stream_of(data)))
-        messages.add(re.sub(r"'.*?'|\d+", "", error.message)[:25] if error else "")
-    assert len(messages) >= 15  # that many different reasons of rejection are reached
-
-
 def test_a_server_that_fails_is_caught(lanes, monkeypatch, tmp_path):
     """A live server: a few requests of each kind, then one that changes its answers."""
     lane = lanes("server")
@@ -380,21 +362,6 @@ def test_forgeries_are_signed(tmp_path):
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 RESULTS = [json.loads(path.read_text()) for path in sorted((ROOT / "research" / "attack" / "results").glob("*.json"))]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["reads", "--seconds", "x"], "argument --seconds: 'x' is not a number of seconds, up to a day"),
-        (["writs"], "unknown lane 'writs'; did you mean writes?; known: reads, parses, exact, models, tagger, "),
-    ],
-)
-def test_wrong_arguments_are_refused_in_one_line(words, message, monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["attack", *words])
-    with pytest.raises(SystemExit, match="2"):
-        main()
-    error = capsys.readouterr().err
-    assert error.startswith(f"python -m research.attack: {message}") and error.count("\n") == 1
 
 
 def test_the_page_shows_the_results():

@@ -34,11 +34,6 @@ def test_the_text_is_that_of_the_sentences_in_their_paragraphs(name, treebanks):
     assert made[position:] == "\n"
 
 
-def test_without_text_there_is_none(treebanks):
-    with pytest.raises(ValueError, match="a sentence has no text: "):
-        text.raw_text(text.blocks(treebanks / "dutch" / "nl_lassysmall-ud-test.conllu"))
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_gold_tokens_are_the_words_without_what_is_known_of_them(name, treebanks, tmp_path):
     sentences = text.blocks(treebanks / name)
@@ -92,11 +87,6 @@ def test_udpipe_is_used_where_it_is_trained(tmp_path, capsys):
     text.pipeline_path(tmp_path, train).write_bytes(b"model")
     assert text.jobs(tmp_path / "m", train, tmp_path, "train")["UDPipe"].raw[-1] == "tokenize"
     assert list(text.jobs(tmp_path / "m", train, tmp_path, "none")) == ["nonproj"]
-
-
-def test_a_missing_file_is_named_before_anything_runs(tmp_path):
-    with pytest.raises(SystemExit, match=r"^text: .*/none: no such file$"):
-        text.main([__file__, __file__, str(tmp_path / "none")])
 
 
 def test_udpipe_says_what_it_cannot_read(tmp_path):

@@ -19,7 +19,7 @@ from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
-from research.benchmarks import arrays, clock, installation, processes, search, stages
+from research.benchmarks import clock, installation, processes, search, stages
 from research.benchmarks.clock import Seconds, Summary, interleave, summarise
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,11 +134,3 @@ def test_the_benchmark_of_arrivals_loses_no_request_during_a_reload():
     assert [row[0] for row in rows] == ["| 0.2", "| 0.5, reload"]
     assert all(int(row[8]) == 0 and float(row[1]) > 0 for row in rows)
     assert 'nonproj_reloads_total{result="succeeded"} 1.0' in result.stdout
-
-
-def test_the_benchmark_with_siblings_certifies_what_the_page_says(treebanks):
-    lengths = arrays.lengths_for_siblings(str(treebanks / "danish" / "danish_ddt_test.conll"))
-    certified = sum(bool(found.certified) for *_, found, _ in arrays.decode_siblings(lengths))
-    page = " ".join((ROOT / "research" / "benchmarks" / "decoders.md").read_text("utf-8").split())
-    assert f"{len(lengths)} sentences of up to 25 words" in page
-    assert f"with {certified} certified trees" in page

@@ -102,7 +102,7 @@ def test_the_page_has_every_treebank_and_keeps_what_was_measured(setting, monkey
     lines = [line for line in page.splitlines() if line.startswith("| UD Tamil")]
     assert len(lines) == 3  # from raw text, by ways to decode, and their search
     assert f"| with an encoder | {' | '.join(f'{100 * row[name]:.2f}' for name in neural.COMPARED)} |" in page
-    assert page.count("best head of each word") == 1 and "mean of the first" not in page
+    assert page.count("| greedy |") == 1 and "mean of the first" not in page
     assert recorded(page) == sections()["neural"][2]()
     monkeypatch.setattr(neural, "scores_of", lambda *_: dict.fromkeys(text.METRICS, 0.5))
     neural.measure(setting, ["latin"])

@@ -1,4 +1,4 @@
-"""The experiments on proofs: every kind is confirmed, bounds are in order, and the pages have their tables."""
+"""The experiment on proofs: every kind is confirmed, and the page has its table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toy import treebank
 pytest.importorskip("matplotlib")
 pytest.importorskip("highspy")
 
-from research.experiments import all_arcs, proofs  # noqa: E402
+from research.experiments import proofs  # noqa: E402
 from research.experiments.setting import Setting  # noqa: E402
 from research.experiments.store import read_rows  # noqa: E402
 
@@ -33,12 +33,3 @@ def test_proofs_of_every_kind_are_confirmed(setting):
     assert all(0 < row["exact"] <= 6 and row["bytes"] > 1000 and row["seconds"] > 0 for row in rows)
     page = (setting.results / "proofs.md").read_text(encoding="utf-8")
     assert page.count("| Danish, grandparent |") == len(rows) and "6 (100.00 %)" in page and "Made from: " in page
-
-
-def test_bounds_exclude_less_the_less_is_known(setting):
-    all_arcs.measure(setting, ["danish"])
-    (row,) = read_rows(setting.results / all_arcs.FILE)
-    kinds = [row[name] for name in all_arcs.BOUNDS]
-    assert row["sentences"] == 12 and kinds == sorted(kinds, reverse=True) and row["pruned"] >= kinds[0] > 0
-    page = (setting.results / "all-arcs.md").read_text(encoding="utf-8")
-    assert f"| pruned arcs | {row['pruned']:,} |" in page and "Made from: " in page

@@ -116,29 +116,12 @@ def test_the_page_has_the_table_of_the_stored_figures():
     assert "\n".join(lines).replace(f" {text.EARLIER} |", " |") in page
 
 
-def test_the_command(setting, monkeypatch, capsys):
-    seen = []
-    monkeypatch.setattr(text, "measure", lambda setting, languages: seen.append((setting.results, tuple(languages))))
-    assert text.run_program(text._run, ["wolof", "--results", str(setting.results)]) == 0
-    text.main(setting.results, setting.data, True)
-    text.main(setting.results, setting.data, False)
-    assert text.run_program(text._run, []) == text.run_program(text._run, ["all"]) == 0
-    chosen = [("wolof",), ("tamil",), text.LANGUAGES, text.LANGUAGES, text.ALL]
-    assert [languages for _, languages in seen] == chosen
-    with pytest.raises(SystemExit):
-        text._run(["klingon"])
-    assert "unknown treebank klingon; choose from afrikaans, " in capsys.readouterr().err
-
-
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
 def test_make_asks_for_udpipe_only_on_request():
     def planned(*words):
         return subprocess.run(["make", "-n", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
-    command = planned("bench-text-all", "ARGS=tamil")
-    assert "-m research.experiments.text" in command and " tamil" in command
-    for language in ("greek", *text.RELEASED):
-        command = planned("bench-text", f"LANG={language}")
-        assert "--udpipe none" in command and "[bench]" not in command
-        assert f'fetch.py "{language}" ' in command
+    assert "-m research.experiments text --data " in planned("bench-text-all")
+    command = planned("bench-text", "LANG=greek")
+    assert "--udpipe none" in command and "[bench]" not in command and 'fetch.py "greek" ' in command
     assert "--udpipe train" in planned("bench-text", "LANG=greek", "UDPIPE=train")
