@@ -99,7 +99,7 @@ def _families(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[
         batch = score(number(replace(batch, arcs=[arcs])))
         problems.append((batch.spaces[0], batch.scores[0]))
     for name, (families, implied) in POLYTOPES.items():
-        single_root = parser.request.options.single_root
+        single_root = parser.options.single_root
         solved = [timed(_solve, *problem, families, implied, single_root) for problem in problems]
         yield {
             "method": name,
