@@ -73,10 +73,9 @@ class Labeler(AveragedWeights):
         scores[given, gold[given]] -= self.margin
         predicted = self._best(tokens, heads, scores, gold)
         if (predicted != gold).any():
-            add_labels(hashed, parts, gold, predicted, float(self.step), self.weights, self.total)
+            add_labels(hashed, parts, gold, predicted, self.arrays())
             if self.pairs is not None:
-                tree, step = labelled_tree(heads), float(self.step)
-                self.pairs.add(tokens, tree, gold, predicted, step, self.weights, self.total)
+                self.pairs.add(tokens, labelled_tree(heads), gold, predicted, self.arrays())
         self.advance()
         return int((predicted != gold)[given].sum())
 

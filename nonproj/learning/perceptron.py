@@ -122,7 +122,7 @@ class Perceptron(AveragedWeights):
         predicted = self._decode(parts, scores)
         delta = gold - predicted
         if delta.any():
-            self.scorer.add(features, delta, float(self.step), self.weights, self.total)
+            self.scorer.add(features, delta, self.arrays())
         if features.labelled:
             self._add_labels(features, gold[:n_arcs], gold_labels, best, predicted[:n_arcs])
         self.advance()
@@ -161,7 +161,7 @@ class Perceptron(AveragedWeights):
         arcs, numbers = np.concatenate([changed, missing]), np.concatenate([best[changed], labels[~right]])
         delta = np.concatenate([wanted[changed], gold[missing]])
         if len(arcs):
-            self.scorer.add_labels(features, arcs, numbers, delta, float(self.step), self.weights, self.total)
+            self.scorer.add_labels(features, arcs, numbers, delta, self.arrays())
 
     def _decode(self, parts: PartSpace, scores: np.ndarray) -> np.ndarray:
         """Return the indicators of the best structure, in Z or among the trees."""

@@ -7,6 +7,7 @@ weights by a kernel that calls `change_weight`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,14 @@ CONTINUED_STEP = 0.3
 It is a unit: weights in training are divided by it, and so are margins and the scores of networks.  With 1, a few
 sentences move the weights of frequent features too far.
 """
+
+
+class AveragedArrays(NamedTuple):
+    """The arrays of `AveragedWeights`, which updates change in place, and the number of the next update."""
+
+    weights: np.ndarray
+    total: np.ndarray
+    step: float
 
 
 class AveragedWeights:
@@ -55,6 +64,10 @@ class AveragedWeights:
         self.weights = np.zeros(1 << bits, np.float32)
         self.total = np.zeros(1 << bits, np.float64)
         self.step = 1
+
+    def arrays(self) -> AveragedArrays:
+        """Return what an update changes."""
+        return AveragedArrays(self.weights, self.total, float(self.step))
 
     def advance(self, steps: int = 1) -> None:
         """Count steps, whether or not they have changed weights."""

@@ -11,13 +11,13 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
-from nonproj.linear.perceptron import change_weight
+from nonproj.linear.perceptron import AveragedArrays, change_weight
 from nonproj.parts.geometry import DIRECTION
 from nonproj.scoring.joined import JoinedTokens, join
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
-from nonproj.types import Float32s, Float64s, Int32s, Int64s, Uint8s, Uint32s, Uint64s
+from nonproj.types import Float64s, Int32s, Int64s, Uint8s, Uint32s, Uint64s
 
 
 class PlainTemplates(NamedTuple):
@@ -204,9 +204,10 @@ def list_places(hashed: WordHashes, nodes: Int32s, codes: Uint8s) -> tuple[Int64
 
 
 @kernel
-def change_places(listed: Places, change: Float64s, step: float, weights: Float32s, total: Float64s) -> None:
-    """Add ``change``, float64[P], to the weights at each part's places; for ``step`` see `change_weight`."""
+def change_places(listed: Places, change: Float64s, averaged: AveragedArrays) -> None:
+    """Add ``change``, float64[P], to the weights at each part's places."""
     start, places = listed
+    weights, total, step = averaged
     for p in range(change.shape[0]):
         for i in range(start[p], start[p + 1]):
             change_weight(weights, total, places[i], change[p], step)

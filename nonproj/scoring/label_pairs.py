@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.linear.perceptron import AveragedArrays
 from nonproj.scoring.hashing import Places, WordHashes, change_places, hash_tokens, list_places, make_places
 from nonproj.scoring.joined import JoinedTokens, whole
 from nonproj.scoring.labels import LINE, with_labels
@@ -263,31 +264,21 @@ class PairScorer:
         return scores
 
     def add(
-        self,
-        tokens: Tokens,
-        tree: LabelledTree,
-        gold: Int64s,
-        predicted: Int64s,
-        step: float,
-        weights: Float32s,
-        total: Float64s,
+        self, tokens: Tokens, tree: LabelledTree, gold: Int64s, predicted: Int64s, averaged: AveragedArrays
     ) -> None:
-        """Move the weights from the pairs of predicted labels, int64[n], to those of the gold ones.
-
-        ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
-        """
+        """Move the weights from the pairs of predicted labels, int64[n], to those of the gold ones."""
         up, down = (np.concatenate([[0], labels, [0, 0]]) for labels in (gold, predicted))
         for table, rows in zip(self.tables, (tree.siblings, tree.grandparents), strict=True):
             first, second = rows.nodes[:, 1], rows.nodes[:, 2]
             changed = np.flatnonzero((up[first] != down[first]) | (up[second] != down[second]))
             if len(changed):
-                hashed = hash_tokens(tokens, table, len(weights))
+                hashed = hash_tokens(tokens, table, len(averaged.weights))
                 listed = make_places(hashed, rows.nodes[changed], rows.codes[changed])
                 for labels, sign in ((up, 1.0), (down, -1.0)):
                     of_first = labels[first[changed]].astype(np.uint32) * _SPREAD >> hashed.plain.shift
                     beside = listed.places ^ np.repeat(of_first, np.diff(listed.start))
                     pairs = with_labels(Places(listed.start, beside), labels[second[changed]])
-                    change_places(pairs, np.full(len(changed), sign), step, weights, total)
+                    change_places(pairs, np.full(len(changed), sign), averaged)
 
 
 @kernel

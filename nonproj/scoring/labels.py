@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.linear.perceptron import AveragedArrays
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.hashing import BLOCK, Places, WordHashes, change_places, make_places, new_block, write_places
 from nonproj.scoring.joined import JoinedTokens, whole
@@ -260,22 +261,11 @@ def _two_best(scores: Float64s | Int32s, best: Int64s, margins: Float64s) -> Non
         best[i], margins[i] = first, min(highest - next_highest, LARGE_MARGIN)
 
 
-def add_labels(
-    hashed: WordHashes,
-    parts: PartRows,
-    gold: Int64s,
-    predicted: Int64s,
-    step: float,
-    weights: Float32s,
-    total: Float64s,
-) -> None:
-    """Move the weights of wrongly labelled arcs, given the numbers of their labels, int64[n].
-
-    ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
-    """
+def add_labels(hashed: WordHashes, parts: PartRows, gold: Int64s, predicted: Int64s, averaged: AveragedArrays) -> None:
+    """Move the weights of wrongly labelled arcs, given the numbers of their labels, int64[n]."""
     wrong = np.flatnonzero(gold != predicted)
     labels, change = np.stack([gold[wrong], predicted[wrong]], 1), np.tile([1.0, -1.0], len(wrong))
-    add_labelled(hashed, parts, np.repeat(wrong, 2), labels.reshape(-1), change, step, weights, total)
+    add_labelled(hashed, parts, np.repeat(wrong, 2), labels.reshape(-1), change, averaged)
 
 
 def add_labelled(
@@ -284,16 +274,11 @@ def add_labelled(
     arcs: Int64s,
     labels: Int64s,
     delta: Float64s,
-    step: float,
-    weights: Float32s,
-    total: Float64s,
+    averaged: AveragedArrays,
 ) -> None:
-    """Add ``delta``, float64[n], times the features of some arcs with these labels, both int64[n], to the weights.
-
-    ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
-    """
+    """Add ``delta``, float64[n], times the features of some arcs with these labels, both int64[n], to the weights."""
     listed = make_places(hashed, parts.nodes[arcs], parts.codes[arcs])
-    change_places(with_labels(listed, labels), delta, step, weights, total)
+    change_places(with_labels(listed, labels), delta, averaged)
 
 
 def with_labels(listed: Places, labels: Int64s) -> Places:

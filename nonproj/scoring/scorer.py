@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.linear.perceptron import AveragedArrays
 from nonproj.linear.weights import zero_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.parts.registry import part_set
@@ -211,29 +212,22 @@ class Scorer:
         assert features.labelled is not None
         return label_scores(*features.labelled, self.n_labels, weights, features.lines)
 
-    def add(self, features: Features, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray) -> None:
-        """Add ``delta``, float64[P], times the features to the weights; for ``step`` see `add_parts`."""
+    def add(self, features: Features, delta: np.ndarray, averaged: AveragedArrays) -> None:
+        """Add ``delta``, float64[P], times the features to the weights."""
         offsets = features.parts.offsets
         for (hashed, rows), begin, end in zip(features.pairs, offsets, offsets[1:], strict=False):
-            add_parts(hashed, rows, delta[begin:end], step, weights, total)
+            add_parts(hashed, rows, delta[begin:end], averaged)
 
     def add_labels(
-        self,
-        features: Features,
-        arcs: Int64s,
-        labels: Int64s,
-        delta: Float64s,
-        step: float,
-        weights: Float32s,
-        total: Float64s,
+        self, features: Features, arcs: Int64s, labels: Int64s, delta: Float64s, averaged: AveragedArrays
     ) -> None:
         """Add ``delta`` times the features of labelled arcs to the weights; an arc may be there with several labels.
 
-        ``arcs`` and ``labels`` are int64[n], ``delta`` float64[n]; for the others see `add_parts`.
+        ``arcs`` and ``labels`` are int64[n], ``delta`` float64[n].
         """
         assert features.labelled is not None
         hashed, rows = features.labelled
-        add_labelled(hashed, rows, arcs, labels, delta, step, weights, total)
+        add_labelled(hashed, rows, arcs, labels, delta, averaged)
 
 
 def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
@@ -282,10 +276,8 @@ def score_parts(hashed: WordHashes, parts: PartRows, weights: np.ndarray, scale:
     return scores
 
 
-def add_parts(
-    hashed: WordHashes, parts: PartRows, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
-) -> None:
-    """Add ``delta`` times each part's features to the weights, and ``step`` times that to the running total.
+def add_parts(hashed: WordHashes, parts: PartRows, delta: np.ndarray, averaged: AveragedArrays) -> None:
+    """Add ``delta`` times each part's features to the weights, and the step times that to the running total.
 
     Parameters
     ----------
@@ -293,14 +285,12 @@ def add_parts(
         As for `score_parts`.
     delta : ndarray of shape (P,), float64
         Gold minus predicted; parts of delta 0 cost nothing.
-    step : float
-        Number of the update, for lazy averaging: the average over ``T`` updates is ``weights - total / T``.
-    weights, total : ndarray, float32 and float64
-        Changed in place.
+    averaged : AveragedArrays
+        Changed in place; for lazy averaging, the average over ``T`` updates is ``weights - total / T``.
     """
     changed = np.flatnonzero(delta)
     listed = make_places(hashed, parts.nodes[changed], parts.codes[changed])
-    change_places(listed, delta[changed], step, weights, total)
+    change_places(listed, delta[changed], averaged)
 
 
 @kernel

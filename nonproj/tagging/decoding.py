@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
-from nonproj.linear.perceptron import AveragedWeights, change_weight
+from nonproj.linear.perceptron import AveragedArrays, AveragedWeights, change_weight
 from nonproj.tagging.chain import (
     Chain,
     FormRows,
@@ -63,14 +63,6 @@ class ChainExamples(NamedTuple):
     words: FormTable
     text: FormRows
     gold: GoldTags
-
-
-class _Learner(NamedTuple):
-    """The arrays of `nonproj.linear.perceptron.AveragedWeights`, and the number of the next update."""
-
-    weights: np.ndarray
-    total: np.ndarray
-    step: float
 
 
 class Observations(NamedTuple):
@@ -143,8 +135,8 @@ def train_text(
     ``limit`` is that of `Pruning`; ``averaged`` is changed in place.  ``added``, float64[n_words, width], are scores of
     another model, beside which this one learns.
     """
-    learner = _Learner(averaged.weights, averaged.total, float(averaged.step))
-    wrong = int(_train(examples, order, Pruning(1e30, limit), np.empty((0, 0)) if added is None else added, learner))
+    beside = np.empty((0, 0)) if added is None else added
+    wrong = int(_train(examples, order, Pruning(1e30, limit), beside, averaged.arrays()))
     averaged.advance(len(order))
     return wrong
 
@@ -196,10 +188,10 @@ def _decode(
 
 
 @kernel
-def _train(examples: ChainExamples, order: Int64s, pruning: Pruning, added: Float64s, learner: _Learner) -> int:
+def _train(examples: ChainExamples, order: Int64s, pruning: Pruning, added: Float64s, averaged: AveragedArrays) -> int:
     """Train on sentences in the given order; return the number of wrong tags."""
     chain, words, text, gold = examples
-    weights, total, step = learner
+    weights, total, step = averaged
     wrong, units = 0, new_units(chain, words.tag.shape[1])
     for s in order:
         first, end = text.start[s], text.start[s + 1]
@@ -217,14 +209,14 @@ def _train(examples: ChainExamples, order: Int64s, pruning: Pruning, added: Floa
         path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first), units)
         for i in range(end - first):
             wrong += path[i] != target.candidate[i]
-        _update(chain, words, observations, target.candidate, path, _Learner(weights, total, step))
+        _update(chain, words, observations, target.candidate, path, AveragedArrays(weights, total, step))
         step += 1
     return wrong
 
 
 @kernel
 def _update(
-    chain: Chain, words: FormTable, observations: Observations, gold: Int32s, path: Int64s, learner: _Learner
+    chain: Chain, words: FormTable, observations: Observations, gold: Int32s, path: Int64s, averaged: AveragedArrays
 ) -> None:
     """Add the features of the gold sequence, subtract those of the other, where the two differ."""
     form, keys, _ = observations
@@ -243,35 +235,37 @@ def _update(
             if alone:
                 for prior in words.prior[form[i], path[i] if side else gold[i]]:
                     place = prior >> chain.shift
-                    change_weight(learner.weights, learner.total, place, sign, learner.step)
-                    _add(chain, prior, tag, sign, learner)
+                    change_weight(averaged.weights, averaged.total, place, sign, averaged.step)
+                    _add(chain, prior, tag, sign, averaged)
                 for t in range(words.own.shape[1]):
-                    _add(chain, words.own[form[i], t], tag, sign, learner)
+                    _add(chain, words.own[form[i], t], tag, sign, averaged)
                 for t in range(chain.bounds[2] - chain.bounds[1]):
-                    _add(chain, keys[i, t], tag, sign, learner)
+                    _add(chain, keys[i, t], tag, sign, averaged)
             if pair:
-                _add_pair(chain, keys[i], tags[side, i + 1], tag, sign, learner)
+                _add_pair(chain, keys[i], tags[side, i + 1], tag, sign, averaged)
             if triple:
                 for t in range(chain.bounds[5] - chain.bounds[4]):
                     part = chain.triple_share[0, tags[side, i + 1], t] + chain.triple_share[1, tags[side, i], t]
                     key = np.uint32(keys[i, chain.bounds[4] - chain.bounds[1] + t] + part)
-                    _add(chain, key, tag, sign, learner)
+                    _add(chain, key, tag, sign, averaged)
 
 
 @kernel
-def _add(chain: Chain, key: int | np.uint32, tag: int, sign: float | np.float32, learner: _Learner) -> None:
+def _add(chain: Chain, key: int | np.uint32, tag: int, sign: float | np.float32, averaged: AveragedArrays) -> None:
     """Move the weights at the place of a hash, combined with each part of a tag."""
     place = key >> chain.shift
     for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
-        change_weight(learner.weights, learner.total, place ^ chain.units[u], sign, learner.step)
+        change_weight(averaged.weights, averaged.total, place ^ chain.units[u], sign, averaged.step)
 
 
 @kernel
-def _add_pair(chain: Chain, key: Uint32s, previous: int, tag: int, sign: float | np.float32, learner: _Learner) -> None:
+def _add_pair(
+    chain: Chain, key: Uint32s, previous: int, tag: int, sign: float | np.float32, averaged: AveragedArrays
+) -> None:
     """Move the weights of the templates about the previous tag."""
     pair, same, triple, skip = chain.bounds[2], chain.bounds[3], chain.bounds[4], chain.bounds[1]
     for t in range(same - pair):
-        _add(chain, np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]), tag, sign, learner)
+        _add(chain, np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]), tag, sign, averaged)
     for t in range(triple - same):
         base = np.uint32(key[same - skip + t] + chain.same[previous, t])
         for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
@@ -279,4 +273,4 @@ def _add_pair(chain: Chain, key: Uint32s, previous: int, tag: int, sign: float |
                 value = np.uint64(chain.values[previous, chain.unit_attribute[u]])
                 part = share(chain.same_coefficient[t], value)
                 place = (np.uint32(base + part) >> chain.shift) ^ chain.units[u]
-                change_weight(learner.weights, learner.total, place, sign, learner.step)
+                change_weight(averaged.weights, averaged.total, place, sign, averaged.step)

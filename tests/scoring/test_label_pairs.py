@@ -18,6 +18,7 @@ from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.io.constraints import Constraints
 from nonproj.learning.labeler import Labeler
+from nonproj.linear.perceptron import AveragedArrays
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -111,7 +112,7 @@ def test_scores_and_updates_equal_the_twin(seed, dtype):
                 pair = [int(labels[word - 1]) if 0 < word <= 5 else 0 for word in words[1:]]
                 np.add.at(moved, naive.pair_places(*arguments, words, pair, BITS), sign)
     changed, total = np.zeros(1 << BITS, np.float32), np.zeros(1 << BITS)
-    scorer.add(tokens, tree, gold, predicted, 3.0, changed, total)
+    scorer.add(tokens, tree, gold, predicted, AveragedArrays(changed, total, 3.0))
     assert (changed == moved).all()
     assert (total == 3 * moved).all()
     assert moved.any()

@@ -7,6 +7,7 @@ from instances import seeds
 from problems import draw_features, draw_tree
 
 from nonproj.learning.labeler import Labeler
+from nonproj.linear.perceptron import AveragedArrays
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
 from nonproj.scoring.templates import CODE_BITS, attributes_of, codes_of, load_templates, part_templates
@@ -52,7 +53,7 @@ def test_every_label_of_every_arc_equals_the_twin(n, n_labels):
             np.add.at(moved, [i ^ gold[p] for i in lines], 1.0)
             np.add.at(moved, [i ^ predicted[p] for i in lines], -1.0)
     changed, total = weights.copy(), np.zeros(len(weights))
-    add_labels(hashed, parts, gold, predicted, 3.0, changed, total)
+    add_labels(hashed, parts, gold, predicted, AveragedArrays(changed, total, 3.0))
     assert (changed == weights + moved).all()
     assert (total == 3 * moved).all()
 
@@ -111,7 +112,7 @@ def test_an_update_moves_what_does_not_win_by_the_margin(margin):
                 row[label] -= margin
                 best.append(row.index(max(row)))  # ties to the lowest
             expected, total, step = labeler.weights.copy(), labeler.total.copy(), labeler.step
-            add_labels(hashed, parts, gold, np.array(best), float(step), expected, total)
+            add_labels(hashed, parts, gold, np.array(best), AveragedArrays(expected, total, float(step)))
             assert labeler.update(tokens, heads, gold) == sum(a != b for a, b in zip(best, gold.tolist(), strict=True))
             assert (labeler.weights == expected).all()
             assert (labeler.total == total).all()

@@ -7,6 +7,7 @@ from instances import seeds
 from problems import draw_arcs, draw_features
 from toy import draw_sentence
 
+from nonproj.linear.perceptron import AveragedArrays
 from nonproj.linear.weights import quantise
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_SETS, PART_TYPES
@@ -73,7 +74,7 @@ def test_every_kind_of_template_equals_the_twin(name, n):
     np.testing.assert_allclose(scores, expected, atol=1e-9)
     delta = rng.integers(-2, 3, len(scores)).astype(float)
     changed, total = weights.copy(), np.zeros(len(weights))
-    add_parts(hashed, parts, delta, 5.0, changed, total)
+    add_parts(hashed, parts, delta, AveragedArrays(changed, total, 5.0))
     moved = np.zeros(len(weights))
     for change, found in zip(delta, places, strict=True):
         np.add.at(moved, found, change)
@@ -127,7 +128,7 @@ def test_the_scorer_puts_the_part_types_together(name, seed):
             delta[first + p] = rng.integers(-2, 3)
             np.add.at(moved, places, delta[first + p])
     changed, total = weights.copy(), np.zeros(len(weights))
-    scorer.add(features, delta, 2.0, changed, total)
+    scorer.add(features, delta, AveragedArrays(changed, total, 2.0))
     assert (changed == weights + moved).all()
     assert (total == 2 * moved).all()
 

@@ -7,6 +7,7 @@ from problems import draw_features
 from toy import draw_sentence
 
 from nonproj.errors import ConfigError
+from nonproj.linear.perceptron import AveragedArrays
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.registry import PART_TYPES
 from nonproj.scoring.hashing import hash_tokens
@@ -58,7 +59,7 @@ def test_scores_equal_the_twin(part, file, seed):
         delta = np.zeros(len(scores))
         delta[p] = 2.0
         changed, total = np.zeros_like(weights), np.zeros(len(weights))
-        add_parts(hashed, parts, delta, 3.0, changed, total)
+        add_parts(hashed, parts, delta, AveragedArrays(changed, total, 3.0))
         expected = np.bincount(places, minlength=len(weights))
         assert (changed == 2 * expected).all()
         assert (total == 6 * expected).all()
@@ -75,7 +76,7 @@ def test_the_update_is_the_transpose_of_the_score(seed):
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     x = rng.integers(-1, 2, len(parts.nodes)).astype(float)
     transposed, total = np.zeros_like(weights), np.zeros(len(weights))
-    add_parts(hashed, parts, x, 1.0, transposed, total)
+    add_parts(hashed, parts, x, AveragedArrays(transposed, total, 1.0))
     assert x @ score_parts(hashed, parts, weights) == transposed.astype(float) @ weights
     assert (total == transposed).all()
 
@@ -92,7 +93,7 @@ def test_labels_equal_the_twin(seed):
     assert scores.shape == (6, n_labels)
     gold, predicted = rng.integers(0, n_labels, 6), rng.integers(0, n_labels, 6)
     changed, total = np.zeros_like(weights), np.zeros(len(weights))
-    add_labels(hashed, parts, gold, predicted, 2.0, changed, total)
+    add_labels(hashed, parts, gold, predicted, AveragedArrays(changed, total, 2.0))
     expected = np.zeros(len(weights))
     for p in range(6):
         for place in naive.places(sentence, encoder.vocabularies, spec, parts.nodes[p].tolist(), bits):
