@@ -62,9 +62,9 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
             judged = _judge(model, sentences, given)
             names: Row = {"language": language, "input": given}
             rows += [names | {"probabilities": about} | each.as_dict() for about, each in judged.items()]
+        replace_rows(setting.results / FILE, language, rows, LANGUAGES)
         if language == LANGUAGES[0]:
             draw(judged, setting.results / "confidence.png")
-        replace_rows(setting.results / FILE, language, rows, LANGUAGES)
         publish(setting.results, "confidence", page(read_rows(setting.results / FILE)))
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +25,7 @@ from naive_trees import is_projective  # noqa: E402
 
 from nonproj.confidence.classifier import Classifier  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
+from nonproj.evaluation.calibration import Outcomes  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.stages import STAGES, estimate  # noqa: E402
 from research.experiments import __main__ as program  # noqa: E402
@@ -394,6 +396,21 @@ def test_the_confidence_experiment_leaves_out_models_of_the_classifier():
     parser = SimpleNamespace(loaded=loaded, stages=STAGES, with_stages=lambda stages: stages)
     stages = confidence.without(parser, tagged=None, text=None)
     assert [usual for own, usual in zip(stages, STAGES, strict=True) if own is not usual] == [estimate]
+
+
+def test_confidence_keeps_the_figures_of_other_treebanks(setting, monkeypatch, tmp_path):
+    rng = np.random.default_rng(0)
+    judged = {name: Outcomes(rng.random(500), rng.random(500) < 0.7) for name in ("heads", "labels", "trees")}
+    monkeypatch.setattr(confidence, "_judge", lambda *_: judged)
+    files = {"turkish": setting.files["english"], "danish": setting.files["danish"]}
+    other = replace(setting, results=tmp_path, models=tmp_path / "models", files=files)
+    for language in ("danish", "turkish"):
+        confidence.measure(other, [language])
+    rows = store.read_rows(tmp_path / confidence.FILE)
+    assert [row["language"] for row in rows] == ["turkish"] * 9 + ["danish"] * 9
+    page = (tmp_path / "confidence.md").read_text(encoding="utf-8")
+    assert f"| Danish | gold tags | heads | 500 | {100 * judged['heads'].right.mean():.2f} |" in page
+    assert (tmp_path / "confidence.png").stat().st_size > 1000
 
 
 def test_the_development_file_is_the_third_one_that_is_fetched(setting, monkeypatch):
