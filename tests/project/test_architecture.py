@@ -72,15 +72,9 @@ COMPLEX_FUNCTIONS: set[str] = set()
 
 PUBLIC_KERNELS: set[str] = set()
 
-MANY_PARAMETERS = {"nonproj/components/trainer.py: train"}
+MANY_PARAMETERS: set[str] = set()
 
-INHERITED_PRIVATE_NAMES = {
-    "nonproj/pipeline/parser.py: Parser._labels",
-    "nonproj/pipeline/parser.py: Parser._tag_column",
-    "systems/nonproj_systems/joint_tags/parser.py: JointParser._count_unknown_tags",
-    "systems/nonproj_systems/joint_tags/parser.py: JointParser._names",
-    "systems/nonproj_systems/joint_tags/parser.py: JointParser._parse_group",
-}
+INHERITED_PRIVATE_NAMES: set[str] = set()
 
 BORROWED_PRIVATE_NAMES: set[str] = set()
 
