@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -352,7 +351,7 @@ def figures_of(parser: Parser, sentence) -> Row:
     shares[:, arcs.head, arcs.modifier] = found.copies.reshape(3, n_arcs)
     mask = np.zeros((n_nodes, n_nodes), bool)
     mask[arcs.head, arcs.modifier] = True
-    wide = score(number(replace(batch, arcs=[full_arc_space(n_nodes - 1)])))
+    wide = score(number(batch._replace(arcs=[full_arc_space(n_nodes - 1)])))
     scores = exact(wide.spaces[0], wide.scores[0])
     problem = without_bonus(Problem(mask, *shares), scores)
     incumbent, single_root = found[0].score - 1e-6 * (1.0 + abs(found[0].score)), parser.request.options.single_root
