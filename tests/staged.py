@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -32,5 +31,5 @@ def tagged(parser: Parser, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
 def scored(parser: Parser, sentence: Sentence, arcs: ArcSpace | None = None) -> tuple[PartSpace, np.ndarray]:
     """The parts over some arcs, by default the candidates, and their scores."""
     batch = staged(parser, sentence)
-    batch = score(number(batch if arcs is None else replace(batch, arcs=[arcs])))
+    batch = score(number(batch if arcs is None else batch._replace(arcs=[arcs])))
     return batch.spaces[0], batch.scores[0]

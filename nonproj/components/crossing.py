@@ -49,7 +49,7 @@ def learn_price(parser: Parser, sentences: Sequence[Sentence], cost: float) -> f
         for price, evaluation in zip(prices, evaluations, strict=True):
             tree = best
             if price > 0.0 and not is_projective(best.tree):
-                tree = decode(replace(batch, request=replace(batch.request, price=price))).found[0][0]
+                tree = decode(batch._replace(request=replace(batch.request, price=price))).found[0][0]
             evaluation.add(sentence, tree.heads)
     gold = evaluations[0].as_dict()["with_punctuation"]["nonprojective"]["gold"]
     figures = [evaluation.as_dict()["without_punctuation"] for evaluation in evaluations]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +18,6 @@ from nonproj.scoring.scorer import LabelScores
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace, Float64s, Int64s, PartSpace, Sentence
 
-B = TypeVar("B", bound="Batch")
-
 _NONE = np.empty(0, np.int32)
 _NO_TOKENS = JoinedTokens(_NONE, _NONE, _NONE, _NONE, _NONE, 0)
 
@@ -29,8 +25,7 @@ _SHARED = ("loaded", "request", "joined", "known")
 """Fields that do not have an entry for each sentence."""
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
+class Batch(NamedTuple):
     """Sentences that pass the stages together; a stage returns a copy with its fields filled.
 
     Fields have an entry for each sentence, unless said otherwise; those of stages that are still to come are empty.
@@ -92,11 +87,9 @@ class Batch:
     proofs: Sequence[dict[str, Any]] = ()
     parses: Sequence[Parse] = ()
 
-    def select(self: B, numbers: Sequence[int]) -> B:
+    def select(self, numbers: Sequence[int]) -> Batch:
         """Return the batch of some of the sentences, at least one, by their numbers."""
-        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        own: dict[str, Any] = {
-            name: [each[i] for i in numbers] for name, each in fields.items() if name not in _SHARED and each
-        }
+        fields = {name: each for name, each in self._asdict().items() if name not in _SHARED and each}
+        own: dict[str, Any] = {name: [each[i] for i in numbers] for name, each in fields.items()}
         joined = join(own["tokens"]) if self.tokens else _NO_TOKENS
-        return dataclasses.replace(self, **own, joined=joined, known=None)
+        return self._replace(**own, joined=joined, known=None)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 
@@ -88,10 +87,10 @@ def compile_scoring(parser: Parser) -> None:
     rows = [[str(i), "_", "_", "_", "_", "_", "_", "_", "_", "_"] for i in (1, 2, 3)]
     sentence = Sentence(rows, tag_margins=np.ones(3), boundary_margins=np.ones((4, 2), np.float32))
     batch = prune(encode(Batch(parser.loaded, parser.request, [sentence])))
-    batch = score(number(replace(batch, arcs=[full_arc_space(3)])))
+    batch = score(number(batch._replace(arcs=[full_arc_space(3)])))
     problem = problem_of(batch.spaces[0], batch.scores[0], parser.request.options)
     decoded = Decoded(np.array([-1, 0, 1, 1], np.int32), 0.0, 0.0, True, True, 1, 1.0)
-    batch = label(replace(batch, found=[SearchResult([decoded], problem, problem.copies)]))
+    batch = label(batch._replace(found=[SearchResult([decoded], problem, problem.copies)]))
     if parser.request.confidence and (classifier := parser.loaded.classifier) is not None:
         classifier.confidence(evidence(batch, 0, np.inf))
     maximum_arborescence(np.zeros((3, 3)))  # pruning needs it in most files, but only for few sentences

@@ -25,7 +25,7 @@ from nonproj.errors import ConfigError, DataError
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space, with_arcs
 from nonproj.parts.space import part_space
-from nonproj.pipeline.batch import B, Batch
+from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parses import Parse
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.joined import join, join_words
@@ -43,8 +43,7 @@ third-order parts 5 n^4 / 12, at this length 3 million."""
 FULL_EFFORT = 100
 """Factor on the search limit for decoding over all arcs."""
 
-Stage: TypeAlias = Callable[[Any], Any]
-"""A function from a batch to a batch: a stage of another parser may need fields of its own, in a subclass."""
+Stage: TypeAlias = Callable[[Batch], Batch]
 
 
 def tag(batch: Batch) -> Batch:
@@ -57,7 +56,7 @@ def tag(batch: Batch) -> Batch:
         sentences = analyzer.apply(sentences, request.tags == "all", encoded)
     for component in loaded.components:
         sentences = component.apply(sentences)
-    return replace(batch, sentences=sentences)
+    return batch._replace(sentences=sentences)
 
 
 def encode(batch: Batch) -> Batch:
@@ -65,7 +64,7 @@ def encode(batch: Batch) -> Batch:
     tokens = list(map(batch.loaded.encoder.encode, batch.sentences))
     if batch.request.encoder and (pretrained := batch.loaded.pretrained) is not None:
         tokens = pretrained.add_to(tokens, [sentence.forms for sentence in batch.sentences])
-    return replace(batch, tokens=tokens, joined=join(tokens))
+    return batch._replace(tokens=tokens, joined=join(tokens))
 
 
 def prune(batch: Batch) -> Batch:
@@ -100,7 +99,7 @@ def prune(batch: Batch) -> Batch:
             raise DataError(sentence.path, sentence.line, f"no tree satisfies the constraints: {error}") from None
         arcs.append(candidates)
         marginals.append(p[candidates.head, candidates.modifier])
-    return replace(batch, first_order=first_order, constraints=constraints, arcs=arcs, marginals=marginals)
+    return batch._replace(first_order=first_order, constraints=constraints, arcs=arcs, marginals=marginals)
 
 
 def number(batch: Batch) -> Batch:
@@ -108,7 +107,7 @@ def number(batch: Batch) -> Batch:
     spaces = list(map(part_space, batch.arcs, itertools.repeat(batch.loaded.scorer.types)))
     n_parts = sum(map(itemgetter(-1), map(attrgetter("offsets"), spaces)))
     check_count(n_parts, "parts of a batch", batch.joined.n_nodes)
-    return replace(batch, spaces=spaces)
+    return batch._replace(spaces=spaces)
 
 
 def score(batch: Batch) -> Batch:
@@ -116,14 +115,14 @@ def score(batch: Batch) -> Batch:
     loaded, joined = batch.loaded, batch.joined
     demanded = demanded_labels(batch) if any(batch.constraints) else {}
     scores, known = loaded.scorer.score_batch(joined, batch.spaces, *loaded.tables["parser"], demanded)
-    return replace(batch, scores=scores, known=known)
+    return batch._replace(scores=scores, known=known)
 
 
 def decode(batch: Batch) -> Batch:
     """Find the best trees over the candidate arcs."""
     own = batch.request
     further = map(itertools.repeat, (own.options, own.search, own.nbest, own.price, own.proofs))
-    return replace(batch, found=list(map(decode_trusted, batch.spaces, batch.scores, *further)))
+    return batch._replace(found=list(map(decode_trusted, batch.spaces, batch.scores, *further)))
 
 
 def widen(batch: Batch) -> Batch:
@@ -140,7 +139,7 @@ def widen(batch: Batch) -> Batch:
             pruned[i] = None
         else:
             arcs[i], found[i] = _over_all_arcs(batch.select([i]))
-    return replace(batch, arcs=arcs, found=found, pruned=pruned, known=None)
+    return batch._replace(arcs=arcs, found=found, pruned=pruned, known=None)
 
 
 def _over_all_arcs(batch: Batch) -> tuple[ArcSpace, SearchResult]:
@@ -148,7 +147,7 @@ def _over_all_arcs(batch: Batch) -> tuple[ArcSpace, SearchResult]:
     request, constraints, [narrow] = batch.request, batch.constraints[0], batch.found
     arcs = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(len(batch.sentences[0]))
     search = request.search._replace(work_per_word=FULL_EFFORT * request.search.work_per_word)
-    wide = decode(score(number(replace(batch, arcs=[arcs], request=replace(request, search=search)))))
+    wide = decode(score(number(batch._replace(arcs=[arcs], request=replace(request, search=search)))))
     [found] = wide.found
     return arcs, with_known(found, narrow[0], with_scale(request.options, found.problem.instance.scores))
 
@@ -164,10 +163,10 @@ def label(batch: Batch) -> Batch:
     if batch.request.nbest > 1:
         alone = replace(batch.request, nbest=1)
         for i, found in enumerate(batch.found):
-            one = replace(batch.select([i]), request=alone)
+            one = batch.select([i])._replace(request=alone)
             for other in found[1:]:
-                labels[i] += label(replace(one, found=[SearchResult([other], found.problem, found.copies)])).labels[0]
-    return replace(batch, labels=labels, margins=margins)
+                labels[i] += label(one._replace(found=[SearchResult([other], found.problem, found.copies)])).labels[0]
+    return batch._replace(labels=labels, margins=margins)
 
 
 def estimate(batch: Batch) -> Batch:
@@ -175,7 +174,7 @@ def estimate(batch: Batch) -> Batch:
     if not batch.request.confidence or (classifier := batch.loaded.classifier) is None:
         return batch
     own = map(evidence, itertools.repeat(batch), range(len(batch.sentences)), itertools.repeat(classifier.limit))
-    return replace(batch, confidence=list(map(classifier.confidence, own)))
+    return batch._replace(confidence=list(map(classifier.confidence, own)))
 
 
 def evidence(batch: Batch, i: int, limit: float) -> Evidence:
@@ -186,7 +185,7 @@ def evidence(batch: Batch, i: int, limit: float) -> Evidence:
     if narrow and np.count_nonzero(tree[arcs.modifier] == arcs.head) < len(tree) - 1:
         # A tree found by decoding over all arcs: use the candidate arcs and its own.
         arcs, alone = with_arcs(arcs, tree[1:], np.arange(1, len(tree))), replace(request, nbest=1, proofs=False)
-        one = replace(batch.select([i]), arcs=[arcs], constraints=[None], request=alone)
+        one = batch.select([i])._replace(arcs=[arcs], constraints=[None], request=alone)
         [found] = decode(score(number(one))).found
         p = marginals_trusted(batch.first_order[i], request.options.single_root, strict=False)[0]
         marginals = p[arcs.head, arcs.modifier]
@@ -208,7 +207,7 @@ def prove(batch: Batch) -> Batch:
     """Write the proofs of the trees, if asked for."""
     if not batch.request.proofs:
         return batch
-    return replace(batch, proofs=[_proof(batch, i) for i in range(len(batch.sentences))])
+    return batch._replace(proofs=[_proof(batch, i) for i in range(len(batch.sentences))])
 
 
 def _proof(batch: Batch, i: int) -> dict[str, Any]:
@@ -245,7 +244,7 @@ def collect(batch: Batch) -> Batch:
                 proof=batch.proofs[i] if batch.proofs else None,
             )
         )
-    return replace(batch, parses=parses)
+    return batch._replace(parses=parses)
 
 
 def demanded_labels(batch: Batch) -> dict[int, int]:
@@ -260,7 +259,7 @@ STAGES: tuple[Stage, ...] = (tag, encode, prune, number, score, decode, widen, l
 """The stages of the parser, in their order."""
 
 
-def run_stages(batch: B, stages: Iterable[Stage]) -> B:
+def run_stages(batch: Batch, stages: Iterable[Stage]) -> Batch:
     """Return a batch after some stages."""
     for stage in stages:
         batch = stage(batch)

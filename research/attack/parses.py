@@ -146,7 +146,7 @@ def _trees(n_words: int, single_root: bool, projective: bool) -> list[list[int]]
 
 def _scored(parser: Parser, sentence, arcs):
     batch = parser.with_request(tags="none", constraints="none").run([sentence], until=prune)
-    batch = score(number(dataclasses.replace(batch, arcs=[arcs])))
+    batch = score(number(batch._replace(arcs=[arcs])))
     return batch.spaces[0], batch.scores[0]
 
 

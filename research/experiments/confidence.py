@@ -112,7 +112,7 @@ def without(parser: Parser, **models: None) -> Parser:
     def estimate_without(batch: Batch) -> Batch:
         """Estimate confidence by the other models."""
         own = [evidence(batch, i, classifier.limit) for i in range(len(batch.sentences))]
-        return dataclasses.replace(batch, confidence=list(map(classifier.confidence, own)))
+        return batch._replace(confidence=list(map(classifier.confidence, own)))
 
     return parser.with_stages([estimate_without if stage is estimate else stage for stage in parser.stages])
 

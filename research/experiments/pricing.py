@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -96,7 +95,7 @@ def _families(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[
     for sentence in sentences:
         arcs = full_arc_space(len(sentence))
         batch = parser.parser.with_request(tags="none").run([sentence], until=prune)
-        batch = score(number(replace(batch, arcs=[arcs])))
+        batch = score(number(batch._replace(arcs=[arcs])))
         problems.append((batch.spaces[0], batch.scores[0]))
     for name, (families, implied) in POLYTOPES.items():
         single_root = parser.options.single_root

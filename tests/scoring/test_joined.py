@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from problems import draw_arcs_of_words, draw_tree
@@ -54,7 +52,7 @@ def test_first_order_scores_of_a_batch_are_those_of_its_sentences(seed):
 def test_scores_of_a_batch_are_those_of_its_sentences(seed, lines):
     parser, sentences, arcs, _, demanded = draw(seed, lines=lines)
     scorer, table = parser.loaded.scorer, parser.loaded.tables["parser"]
-    batch = number(replace(parser.run(sentences, until=prune), arcs=arcs))
+    batch = number(parser.run(sentences, until=prune)._replace(arcs=arcs))
     found, known = scorer.score_batch(batch.joined, batch.spaces, *table, join_words(demanded, batch.joined))
     labels = np.split(known.of_labels, np.cumsum([len(each.head) for each in arcs])[:-1])
     each = zip(batch.spaces, found, batch.tokens, demanded, labels, strict=True)
@@ -79,8 +77,8 @@ def test_labels_of_a_batch_are_those_of_its_sentences(seed, files):
 @pytest.mark.parametrize("seed", range(4))
 def test_label_scores_that_are_known_are_not_computed_again(seed):
     parser, sentences, arcs, *_ = draw(seed, lines=seed > 1)
-    batch = decode(score(number(replace(parser.run(sentences, until=prune), arcs=arcs))))
-    expected, scorer = label(replace(batch, known=None)), parser.loaded.scorer
+    batch = decode(score(number(parser.run(sentences, until=prune)._replace(arcs=arcs))))
+    expected, scorer = label(batch._replace(known=None)), parser.loaded.scorer
     scorer.label_table = scorer.label_table._replace(salt=np.zeros(0, np.uint64))
     found = label(batch)
     assert [[own.tolist() for own in each] for each in found.labels] == [

@@ -250,7 +250,7 @@ def test_a_parser_finds_the_best_labelling_that_obeys_constraints(seed, demanded
     chosen = dict(enumerate(numbers.tolist(), 1))
     tree = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
     constraints = [Constraints(np.ones((5, 5), bool), demanded)]
-    batch = collect(label(dataclasses.replace(staged(parser, sentence), found=[[tree]], constraints=constraints)))
+    batch = collect(label(staged(parser, sentence)._replace(found=[[tree]], constraints=constraints)))
     assert batch.parses[0].labels == [demanded.get(m, "abc"[chosen[m]]) for m in chosen]
     assert naive.score_of(heads.tolist(), chosen, single, score_of_pair) == pytest.approx(best)
     for m in set(chosen) - set(known):

@@ -10,7 +10,7 @@ are always allowed, so there is a solution.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -215,7 +215,7 @@ class JointParser:
         options = batch.request.options._replace(projective=True, single_root=True)
 
         def scores(parts: PartSpace) -> np.ndarray:
-            return self.gamma * score(replace(batch, arcs=[parts.arcs], spaces=[parts])).scores[0]
+            return self.gamma * score(batch._replace(arcs=[parts.arcs], spaces=[parts])).scores[0]
 
         return make_instance(graph, allowed, scores, batch.loaded.scorer.types, options)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -21,7 +20,7 @@ from nonproj.pipeline.loaded import LoadedModel
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.pipeline.request import Request
-from nonproj.pipeline.stages import STAGES, Stage, collect, encode, label, prune, run_stages, tag
+from nonproj.pipeline.stages import STAGES, collect, encode, label, prune, run_stages, tag
 from nonproj.scoring.joined import join
 from nonproj.tagging.tagset import TAG_COLUMNS
 from nonproj.types import Sentence
@@ -69,26 +68,13 @@ class Candidates(NamedTuple):
     chain: ChainScores
 
 
-@dataclass(frozen=True, eq=False)
-class JointBatch(Batch):
-    """Sentences with their best tags.
-
-    Attributes
-    ----------
-    candidates : sequence of Candidates or None
-        Of the sentences in which a word has several.
-    """
-
-    candidates: Sequence[Candidates | None] = ()
-
-
 def joint_parser(
     model: Model,
     decoding: DecodingConfig | None = None,
     tags: str = "missing",
     candidates: CandidateOptions = CandidateOptions(),  # noqa: B008
 ) -> Parser:
-    """Return a parser that decides tags and trees jointly: see `JointStages`.
+    """Return a parser that decides tags and trees jointly: see `JointStage`.
 
     Parameters
     ----------
@@ -101,11 +87,11 @@ def joint_parser(
     candidates : CandidateOptions
     """
     parser = Parser(model, decoding, tags)
-    return parser.with_stages(JointStages(parser.loaded, candidates).stages)
+    return parser.with_stages([JointStage(parser.loaded, candidates)])
 
 
-class JointStages:
-    """The stages of a parser that decides tags and trees jointly.
+class JointStage:
+    """The only stage of a parser that decides tags and trees jointly.
 
     Only where the tagger is asked for all of a sentence's tags, and some word has several candidates; other sentences
     pass the usual stages.  There is one tree for each sentence, over the candidate arcs, without confidence,
@@ -133,54 +119,54 @@ class JointStages:
             raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
         self.types, self.tagger, self.lemmatizer = types, loaded.analyzer.tagger, loaded.analyzer.lemmatizer
         self.columns, self.options, self.tables = loaded.analyzer.tag_columns, options, joint_tables(loaded.scorer)
-        self.stages: tuple[Stage, ...] = self.propose, self.divide
 
-    def propose(self, batch: Batch) -> JointBatch:
-        """Tag the sentences, and list the candidates of those in which a word has several."""
-        given, tagged = batch.sentences, tag(batch)
+    def __call__(self, batch: Batch) -> Batch:
+        """Parse the sentences in which a word has several candidates jointly, the others by the usual stages."""
+        tagged = tag(batch)
+        candidates = self.propose(batch, tagged)
+        chosen, rest = ([i for i, own in enumerate(candidates) if (own is None) == usual] for usual in (False, True))
+        sentences, parses, parts = list(tagged.sentences), dict[int, Parse](), list[tuple[list[int], Batch]]()
+        if rest:
+            parts.append((rest, run_stages(tagged.select(rest), STAGES[1:])))
+        if chosen:
+            own = [each for each in candidates if each is not None]
+            parts.append((chosen, self.parse(tagged.select(chosen), own)))
+        for numbers, part in parts:
+            for i, sentence, parse in zip(numbers, part.sentences, part.parses, strict=True):
+                sentences[i], parses[i] = sentence, parse
+        return tagged._replace(sentences=sentences, parses=[parses[i] for i in range(len(sentences))])
+
+    def parse(self, batch: Batch, candidates: Sequence[Candidates]) -> Batch:
+        """Parse sentences with candidates; a single one that needs too much memory, by the usual stages."""
+        request = replace(batch.request, nbest=1, price=0.0, full=False, constraints="none")
+        try:
+            return collect(label(self.decide(prune(encode(batch._replace(request=request))), candidates)))
+        except (MemoryError, SizeError):
+            if len(batch.sentences) > 1:  # each is then tried by itself
+                raise
+            return run_stages(batch, STAGES[1:])
+
+    def propose(self, batch: Batch, tagged: Batch) -> list[Candidates | None]:
+        """Return the candidates of the sentences in which a word has several; ``tagged`` have the best tags."""
         candidates, lacking = list[Candidates | None](), list[list[str]]()
-        for own, best, chain in zip(given, tagged.sentences, self.chains(batch), strict=True):
-            found = self.candidates(own, best, chain, batch.request, lacking) if chain is not None else None
+        for given, best, chain in zip(batch.sentences, tagged.sentences, self.chains(batch), strict=True):
+            found = self.candidates(given, best, chain, batch.request, lacking) if chain is not None else None
             candidates.append(found if found is not None and len(found.rows) > len(best) else None)
         if lacking and self.lemmatizer is not None:
             words = [(row[1], row[UPOS], row[XPOS], row[FEATS]) for row in lacking]
             for row, lemma in zip(lacking, self.lemmatizer.lemmas(words), strict=True):
                 row[LEMMA] = lemma
-        fields = {each.name: getattr(tagged, each.name) for each in dataclasses.fields(tagged)}
-        return JointBatch(**fields, candidates=candidates)
+        return candidates
 
-    def divide(self, batch: JointBatch) -> JointBatch:
-        """Parse the sentences with candidates by the joint stages, the others by the usual ones."""
-        alone = replace(batch.request, nbest=1, price=0.0, full=False, constraints="none", confidence=False)
-        joint = encode, prune, self.decide, label, collect
-        sentences, parses = list(batch.sentences), dict[int, Parse]()
-        for has_candidates, request, stages in ((False, batch.request, STAGES[1:]), (True, alone, joint)):
-            numbers = [i for i, own in enumerate(batch.candidates) if (own is not None) == has_candidates]
-            if not numbers:
-                continue
-            part = given = batch.select(numbers)
-            try:
-                part = run_stages(replace(given, request=request), stages)
-            except (MemoryError, SizeError):
-                if not has_candidates or len(numbers) > 1:  # then each sentence is tried by itself
-                    raise
-                part = run_stages(given, STAGES[1:])
-            for i, sentence, parse in zip(numbers, part.sentences, part.parses, strict=True):
-                sentences[i], parses[i] = sentence, parse
-        return replace(batch, sentences=sentences, parses=[parses[i] for i in range(len(sentences))])
-
-    def decide(self, batch: JointBatch) -> JointBatch:
+    def decide(self, batch: Batch, candidates: Sequence[Candidates]) -> Batch:
         """Find the best tree of each sentence with its tags, and replace the sentences and their tokens."""
-        found = [decode_jointly(problem, batch.request.options) for problem in self.problems(batch)]
-        sentences = [
-            with_tags(sentence, own, each.tags)
-            for sentence, own, each in zip(batch.sentences, batch.candidates, found, strict=True)
-            if own is not None
-        ]
+        found = [decode_jointly(problem, batch.request.options) for problem in self.problems(batch, candidates)]
+        chosen = zip(batch.sentences, candidates, (each.tags for each in found), strict=True)
+        sentences = [with_tags(*each) for each in chosen]
         pairs = zip(map(batch.loaded.encoder.encode, sentences), batch.tokens, strict=True)
         tokens = [own._replace(encoded=before.encoded) for own, before in pairs]
         results = [cast("SearchResult", [each.decoded]) for each in found]
-        return replace(batch, sentences=sentences, tokens=tokens, joined=join(tokens), found=results)
+        return batch._replace(sentences=sentences, tokens=tokens, joined=join(tokens), found=results)
 
     def chains(self, batch: Batch) -> list[TagChain | None]:
         """Return the candidates of each sentence that has no tags, or whose tags are to be replaced."""
@@ -237,11 +223,10 @@ class JointStages:
                 rows.append(other)
         return rows
 
-    def problems(self, batch: JointBatch) -> list[JointProblem]:
-        """Return the joint problem of each sentence, all with candidates, over its candidate arcs."""
+    def problems(self, batch: Batch, candidates: Sequence[Candidates]) -> list[JointProblem]:
+        """Return the joint problem of each sentence over its candidate arcs."""
         spaces, tagged, chains, count = [], [], [], 0
-        for own, tokens, arcs in zip(batch.candidates, batch.tokens, batch.arcs, strict=True):
-            assert own is not None
+        for own, tokens, arcs in zip(candidates, batch.tokens, batch.arcs, strict=True):
             spaces.append(joint_space(arcs, own.counts, self.types))
             tagged.append(encode_readings(batch.loaded.encoder, own.rows, tokens, spaces[-1][0].word))
             chains.append(own.chain)

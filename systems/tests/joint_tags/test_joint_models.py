@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import replace
 from types import SimpleNamespace
 
 import naive_joint
@@ -30,7 +28,7 @@ from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_template
 from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 from nonproj_systems.joint_tags import space
-from nonproj_systems.joint_tags.parser import CandidateOptions, Candidates, JointBatch, JointStages, joint_parser
+from nonproj_systems.joint_tags.parser import CandidateOptions, Candidates, JointStage, joint_parser
 from nonproj_systems.joint_tags.scoring import hash_tagged_words, join_tagged, joint_rows, joint_tables, score_jointly
 from nonproj_systems.joint_tags.space import joint_space, no_chain
 
@@ -79,8 +77,8 @@ def test_joint_problems_score_arcs_with_their_labels(monkeypatch):
     arcs, words = full_arc_space(len(sentence)), len(sentence)
     space, _ = joint_space(arcs, [1] * (words + 1))
     own = [Candidates(np.ones(words + 1, np.int64), sentence.rows, no_chain(space))]
-    batch = replace(encode(JointBatch(parser.loaded, parser.request, [sentence], candidates=own)), arcs=[arcs])
-    [problem] = JointStages(parser.loaded, CandidateOptions()).problems(batch)
+    batch = parser.run([sentence], until=encode)._replace(arcs=[arcs])
+    [problem] = JointStage(parser.loaded, CandidateOptions()).problems(batch, own)
     [scores] = score(number(batch)).scores
     np.testing.assert_allclose(problem.scores[: words**2], scores[: words**2])
 
@@ -89,16 +87,15 @@ def test_joint_problems_score_arcs_with_their_labels(monkeypatch):
 def test_joint_decoding_with_one_tag_for_each_word_has_the_same_scores():
     model = train(toy.sentences(40), Config().with_overrides(WITH_NETWORK))
     parser = Parser(model)
-    stages = JointStages(parser.loaded, CandidateOptions(most=1))
+    stage = JointStage(parser.loaded, CandidateOptions(most=1))
     given = [from_words(s.forms) for s in toy.sentences(4, seed=3)]
-    batch, chains = parser.run(given, until=score), stages.chains(Batch(parser.loaded, parser.request, given))
+    batch, chains = parser.run(given, until=score), stage.chains(Batch(parser.loaded, parser.request, given))
     assert parser.loaded.scorer.network is not None
     own = [
-        stages.candidates(sentence, best, chain, parser.request, [])
+        stage.candidates(sentence, best, chain, parser.request, [])
         for sentence, best, chain in zip(given, batch.sentences, chains, strict=True)
     ]
-    fields = {each.name: getattr(batch, each.name) for each in dataclasses.fields(batch)}
-    for problem, scores in zip(stages.problems(JointBatch(**fields, candidates=own)), batch.scores, strict=True):
+    for problem, scores in zip(stage.problems(batch, own), batch.scores, strict=True):
         np.testing.assert_allclose(problem.scores, scores, atol=1e-9)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import encoders
@@ -19,8 +18,9 @@ from nonproj.io import conll
 from nonproj.io.copies import with_rows
 from nonproj.model.model import Model
 from nonproj.options.config import Config
+from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
-from nonproj.pipeline.stages import encode, prune
+from nonproj.pipeline.stages import encode, prune, tag
 from nonproj_systems.cli import main
 from nonproj_systems.joint_tags import parser as joint_tags
 from nonproj_systems.joint_tags.space import joint_score, joint_space
@@ -79,11 +79,12 @@ def options_of(weight):
     return joint_tags.CandidateOptions(weight, 1e9, 3)
 
 
-def with_candidates(parser, stages, given):
-    """The sentences with their candidates, each in a batch of its own with candidate arcs."""
-    batch = parser.run(given, until=stages.propose)
-    assert all(batch.candidates)
-    return [prune(encode(batch.select([i]))) for i in range(len(given))]
+def with_candidates(parser, stage, given):
+    """For each sentence a batch with its best tags and candidate arcs, and the candidate tags."""
+    tagged = parser.run(given, until=tag)
+    candidates = stage.propose(Batch(parser.loaded, parser.request, given), tagged)
+    assert all(candidates)
+    return [(prune(encode(tagged.select([i]))), own) for i, own in enumerate(candidates)]
 
 
 def test_a_heavy_tagger_decides_alone(path):
@@ -101,12 +102,12 @@ def test_a_heavy_tagger_decides_alone(path):
 def test_joint_decoding_is_no_worse_than_the_pipeline_by_its_own_score(path):
     given, changed = [without_tags(s) for s in toy.sentences(12, seed=7)], 0
     usual = Parser(Model.load(path))
-    stages = joint_tags.JointStages(usual.loaded, options_of(0.0))  # the parser alone decides
-    parser = usual.with_stages(stages.stages)
-    for sentence, batch in zip(given, with_candidates(parser, stages, given), strict=True):
-        [best], [candidates] = batch.sentences, batch.candidates
+    stage = joint_tags.JointStage(usual.loaded, options_of(0.0))  # the parser alone decides
+    parser = usual.with_stages([stage])
+    for sentence, (batch, candidates) in zip(given, with_candidates(usual, stage, given), strict=True):
+        [best] = batch.sentences
         assert len(candidates.rows) > len(sentence)
-        [problem] = stages.problems(batch)
+        [problem] = stage.problems(batch, [candidates])
         pipeline = usual.parse(best).decoded.tree
         [(written, parse)] = parser.parse_all([sentence])
         assert parse.decoded.certified
@@ -123,14 +124,14 @@ def test_an_encoder_scores_the_words_of_tagged_words(path, linear):
     if (pretrained := usual.loaded.pretrained) is None:
         pytest.skip("no encoder")
     heads, factor = pretrained.heads, pretrained.scale
-    stages, other = (joint_tags.JointStages(each.loaded, options_of(1.0)) for each in (usual, without_encoder))
+    stage, other = (joint_tags.JointStage(each.loaded, options_of(1.0)) for each in (usual, without_encoder))
     plain = {name: array.astype(np.float64).tolist() for name, array in heads.arrays.items()}
     given = [without_tags(s) for s in toy.sentences(2, seed=11)]
-    for i, batch in enumerate(with_candidates(usual.with_stages(stages.stages), stages, given)):
-        [vectors], [arcs], [candidates] = pretrained.encoder.vectors([given[i].forms]), batch.arcs, batch.candidates
-        [with_encoder] = stages.problems(batch)
-        [without] = other.problems(replace(encode(replace(batch, loaded=without_encoder.loaded)), arcs=[arcs]))
-        space, parts = joint_space(arcs, candidates.counts, stages.types)
+    for i, (batch, candidates) in enumerate(with_candidates(usual, stage, given)):
+        [vectors], [arcs] = pretrained.encoder.vectors([given[i].forms]), batch.arcs
+        [with_encoder] = stage.problems(batch, [candidates])
+        [without] = other.problems(encode(batch._replace(loaded=without_encoder.loaded)), [candidates])
+        space, parts = joint_space(arcs, candidates.counts, stage.types)
         word, expected = [*space.word.tolist(), len(given[i]) + 1, len(given[i]) + 2], []
         for part_type, start in zip(parts.types, parts.starts, strict=True):
             for row in part_type.rows(parts.arcs, start).nodes.tolist():

@@ -6,7 +6,6 @@ same candidate arcs, those left by pruning and all annotated ones, and both have
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -102,7 +101,7 @@ def head_differences(parser: Parser, sentence: Sentence, tree: Int32s, wanted: B
     roots, trees like it are admitted, even if the parser returns others only.
     """
     batch = parser.with_request(tags="none", constraints="none").run([sentence], until=prune)
-    batch = score(number(replace(batch, arcs=[with_arcs(batch.arcs[0], tree[1:], np.arange(1, len(tree)))])))
+    batch = score(number(batch._replace(arcs=[with_arcs(batch.arcs[0], tree[1:], np.arange(1, len(tree)))])))
     [parts], [scores], request = batch.spaces, batch.scores, batch.request
     options = request.options
     options = options._replace(projective=options.projective and is_projective(tree))
