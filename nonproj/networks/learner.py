@@ -72,7 +72,7 @@ class Learner:
     def __init__(
         self, network: TrainableNetwork, epochs: Sequence[np.ndarray], chance: Callable[[int], np.random.Generator]
     ):
-        self.network, self._epochs, self._chance = network, epochs, chance
+        self.network, self.hyper, self._epochs, self._chance = network, network.hyperparameters, epochs, chance
         self._total = sum(int(network.sizes[examples].sum()) for examples in epochs)
         self._adam, self._seen, self._steps = Adam(network.dense), 0, 0
 
@@ -87,7 +87,7 @@ class Learner:
             ``progress(iterable, description)`` wraps the loop over the steps of an epoch.
         """
         tables = [*(steps.table for steps in self.network.rows), *self.network.dense]
-        mean = LaterMean(tables, len(self._epochs)) if self.network.hyperparameters.averaged else None
+        mean = LaterMean(tables, len(self._epochs)) if self.hyper.averaged else None
 
         def run(epoch: int) -> str:
             """Train for an epoch; return its figures for the log."""
@@ -104,7 +104,7 @@ class Learner:
         """Train for an epoch, from 0; return the mean loss of its choices, in nats, and how many were wrong."""
         order = self._chance(epoch).permutation(self._epochs[epoch])
         # an example belongs to the step that its last sentence or token is in
-        place = (np.cumsum(self.network.sizes[order]) - 1) // self.network.hyperparameters.batch
+        place = (np.cumsum(self.network.sizes[order]) - 1) // self.hyper.batch
         steps = np.split(order, np.flatnonzero(np.diff(place)) + 1) if len(order) else []
         loss, wrong, n = 0.0, 0, 0
         for chosen in progress(steps):
@@ -117,10 +117,8 @@ class Learner:
 
         The rates are those before the step; while they rise from 0, those after it.
         """
-        found, hyper = self.network.gradient_of(chosen), self.network.hyperparameters
-        before = self._seen
-        self._seen, self._steps = before + int(self.network.sizes[chosen].sum()), self._steps + 1
-        rate, seen = hyper.rate, before
+        found, hyper, rate, seen = self.network.gradient_of(chosen), self.hyper, self.hyper.rate, self._seen
+        self._seen, self._steps = seen + int(self.network.sizes[chosen].sum()), self._steps + 1
         if hyper.warm_up:
             rate, seen = rate * min(1.0, self._steps / hyper.warm_up), self._seen
         done = seen / self._total

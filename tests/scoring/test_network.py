@@ -174,14 +174,15 @@ def draw_learner(seed, size=3, context=4, **changes):
     arcs = draw_arcs(rng, n)
     mask = np.zeros((n + 1, n + 1), bool)
     mask[arcs.head, arcs.modifier] = mask[heads[1:], np.arange(1, n + 1)] = True
-    heads[1:][rng.random(n) < 0.2] = -1  # not given, and not learnt from
-    example = ArcExample(tokens, heads, arc_space_from_mask(mask), rng.integers(-1, 4, n))
+    example = ArcExample(tokens, heads, arc_space_from_mask(mask), np.zeros(n, np.int64))
     hyper = dataclasses.replace(arc_hyperparameters(NetworkConfig(size=size, context=context)), **changes)
-    learner = TrainableArcNetwork(encoder.vocabularies, [example, example], 4, hyper, rng)
+    learner = TrainableArcNetwork(encoder.vocabularies, [example, example], 4, hyper, np.random.default_rng(seed))
     for table in (*learner.weights, *(learner.layers.context.tables if learner.layers.context else ())):
         table[:] = rng.normal(size=table.shape)
     learner.weights.words[0] = 0.0
     dropped = (rng.random((n + 1, len(learner.names) + 1)) < 0.3).astype(np.uint8)
+    heads[1:][rng.random(n) < 0.2] = -1  # not given, and not learnt from
+    example.labels[:] = rng.integers(-1, 4, n)
     return learner, example, sentence, encoder.vocabularies, dropped
 
 
