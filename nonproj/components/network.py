@@ -9,16 +9,18 @@ those of the linear model (`nonproj.learning.network`).  An epoch takes one copy
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from nonproj.components.base import Component, FitContext, StoredState
-from nonproj.learning.network import ArcExample, NetworkLearner, extended_network
+from nonproj.learning.network import ArcExample, TrainableArcNetwork, extended_network
 from nonproj.learning.training_data import LazyList, TrainingData
-from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.state import State, load
 from nonproj.linear.streams import Stream, generator
 from nonproj.model.model import Model
+from nonproj.networks.hyperparameters import arc_hyperparameters
+from nonproj.networks.learner import Learner
 from nonproj.scoring.network import Network
 from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.scoring.word_rows import columns_for
@@ -47,21 +49,14 @@ class NetworkComponent(Component):
         if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
             return None
         examples = LazyList(lambda i: ArcExample(data.tokens[i], trees[i], data.spaces[i], data.gold[i]), chosen)
-        tokens, seed = [data.tokens[i] for i in chosen], (config.seed, Stream.NETWORK)
+        numbers = range(config.network.epochs)
+        epochs = [np.flatnonzero((data.in_epoch(epoch) & _one_copy(data, epoch))[chosen]) for epoch in numbers]
+        hyper, rng = arc_hyperparameters(config.network), generator(config.seed, Stream.NETWORK)
         vectors = context.files.vectors.table if context.files.vectors else None
-        epochs = range(config.network.epochs)
-        orders = [np.flatnonzero((data.in_epoch(epoch) & _one_copy(data, epoch))[chosen]) for epoch in epochs]
-        steps = sum(map(len, orders))
-        learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(data.labels), vectors, steps)
-
-        def run(epoch: int) -> str:
-            """Learn for an epoch; return its figures for the log."""
-            order = generator(config.seed, Stream.NETWORK_ORDER, epoch).permutation(orders[epoch])
-            loss, wrong = learner.epoch(examples, context.progress(order, f"{title} {epoch + 1}"))
-            return f"loss {loss:.4f} a word, {wrong} wrong heads"
-
-        run_epochs(title, epochs, run)
-        return StoredState(*learner.network(*factors).state(learner.names))
+        network = TrainableArcNetwork(vocabularies, examples, len(data.labels), hyper, rng, vectors)
+        chance = partial(generator, config.seed, Stream.NETWORK_ORDER)
+        Learner(network, epochs, chance).learn(title, context.progress)
+        return StoredState(*network.network(*factors).state(network.names))
 
     @classmethod
     def resume(cls, saved: Model, context: FitContext) -> StoredState | None:

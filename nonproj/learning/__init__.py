@@ -8,7 +8,7 @@
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs
 - `candidate_arcs`: the candidate arcs of the training sentences, and their arrays in a checkpoint
-- `network`: the network over arcs and labels: its inputs, losses and steps
+- `network`: the network over arcs and labels: its inputs, its losses and their gradient
 - `encoders`: fine-tuning a pretrained encoder, with PyTorch
 - `additive`: additive models by logistic regression, and the classifier of confidence, which consists of them
 - `perceptron`: the averaged perceptron over parts

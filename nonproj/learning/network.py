@@ -1,31 +1,28 @@
 """Training of the network over arcs and labels, apart from the linear model.
 
-Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc. A
-step is on `BATCH` sentences: one of AdaGrad, with one sum of squares for each row, or for each half of a row of words
-that consists of two vectors, and one of Adam for the layers over words in context.  The candidate arcs are those of
-the jackknifed pruner.  Dropout of hidden units and of attributes of words prevents overfitting (Srivastava et al.
-2014).
+Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc.  The
+candidate arcs are those of the jackknifed pruner.  All tables take steps of AdaGrad but those of the layers over words
+in context (`nonproj.networks.learner`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import LaterMean
 from nonproj.linear.state import State
 from nonproj.linear.weights import quantise, scale_of
-from nonproj.networks.context_learning import ContextLayers, ContextSteps, rounded_context
+from nonproj.networks.context_learning import ContextLayers, rounded_context
 from nonproj.networks.exponentials import exponentials
+from nonproj.networks.hyperparameters import Hyperparameters
+from nonproj.networks.learner import Gradient
 from nonproj.networks.products import product
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
-from nonproj.networks.training import Dropout, HiddenGradient, HiddenLayers, NetworkInputs, draw_units, softmax_loss
-from nonproj.options.sections import NetworkConfig
+from nonproj.networks.rows import AdaGrad, RowGradient, SparseRows, draw_weights
+from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units, softmax_loss
 from nonproj.scoring.batch import Batch, join
 from nonproj.scoring.network import POSITIONS, ArcWeights, Network, position_code
 from nonproj.scoring.vectors import VECTOR
@@ -33,28 +30,8 @@ from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, UNKNOWN, Tokens
 from nonproj.scoring.word_rows import IndexColumns, columns_for, word_rows
 from nonproj.types import ArcSpace, Bools, Float32s, Int32s, Int64s
 
-BATCH = 8
-"""Sentences of a step: products of matrices with many rows take half of the time of those with few."""
-
-RARE = 2
-"""Minimum count: rarer values of attributes have no row."""
-
 LEXICAL = {"form", "lemma", "suffix3"}
 """Attributes with many values, which are left out more often."""
-
-LAYERS = 2
-"""Layers over words in context."""
-
-DROPPED, LEXICAL_DROPPED = 0.1, 0.4
-"""Dropout probabilities of attributes."""
-
-DROPOUT = 0.3
-"""Dropout probability of hidden units."""
-
-LEARNING_RATE = 0.03
-"""AdaGrad's learning rate, but for the layers in context, which have steps of their own."""
-
-_DEVIATION, _CONTEXT_DEVIATION = 0.03, 0.1
 
 
 class ArcExample(NamedTuple):
@@ -116,102 +93,73 @@ class ArcBatch(NamedTuple):
         return cls(tokens, *map(np.concatenate, zip(*pieces, strict=True)))
 
 
-class NetworkLearner:
-    """A network in training.
+class TrainableArcNetwork:
+    """The network over arcs and labels in training.
 
     Parameters
     ----------
     vocabularies : dict of str to list of str
-    tokens : sequence of Tokens
-        The sentences, in which the values of attributes are counted.
-    options : NetworkConfig
-    seed : sequence of int
-        For the first weights and what is left out.
+    examples : sequence of ArcExample
+        In which the values of attributes are counted, too.
     n_labels : int
+    hyperparameters : Hyperparameters
+    rng : numpy.random.Generator
+        For the first weights and what is left out.
     vectors : ndarray of shape (n, D), float32, optional
         Those of the words in the vocabulary of `VECTOR`.
-    steps : int
-        The number of sentences that will be learnt from in all epochs.
 
     Attributes
     ----------
     weights : ArcWeights
         float32.
     layers : HiddenLayers
-    context_steps : ContextSteps or None
-    steps : list of AdaGrad
-        Of each of the weights.
+    sizes, rows, dense
+        As in `nonproj.networks.learner.TrainableNetwork`; ``rows`` ends with those of the weights after the first.
     """
 
     def __init__(
         self,
         vocabularies: dict[str, list[str]],
-        tokens: Sequence[Tokens],
-        options: NetworkConfig,
-        seed: Sequence[int],
+        examples: Sequence[ArcExample],
         n_labels: int,
+        hyperparameters: Hyperparameters,
+        rng: np.random.Generator,
         vectors: np.ndarray | None = None,
-        steps: int = 0,
     ):
-        self.rng, self.options, size, width = np.random.default_rng(seed), options, options.size, options.context
+        hyper, self.rng, self.examples = hyperparameters, rng, examples
+        self.hyperparameters, self.sizes, size = hyper, np.ones(len(examples), np.int64), hyper.hidden
         self.names = columns_for(vocabularies)
         self.columns = IndexColumns.of(vocabularies, self.names)
         self._vector = self.names.index((VECTOR, 0)) if vectors is not None else -1
-        self.index = count_rows(self.columns, tokens, self._vector)
+        tokens = [example.tokens for example in examples]
+        self.index = count_rows(self.columns, tokens, hyper.min_count, self._vector)
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]
-        shapes = (self.index.max() + 1, width or 2 * size), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
-        deviations = _CONTEXT_DEVIATION if width else _DEVIATION, _DEVIATION, _DEVIATION
-        drawn = [draw_weights(self.rng, *each) for each in zip(shapes, deviations, strict=True)]
+        shapes = (self.index.max() + 1, hyper.width), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
+        deviations = hyper.row_deviation, hyper.deviation, hyper.deviation
+        drawn = [draw_weights(rng, *each) for each in zip(shapes, deviations, strict=True)]
         drawn[0][0] = 0.0
-        output = draw_weights(self.rng, (size,), 1.0 / np.sqrt(size))
-        labels = draw_weights(self.rng, (n_labels, size), _DEVIATION)
+        output = draw_weights(rng, (size,), 1.0 / np.sqrt(size))
+        labels = draw_weights(rng, (n_labels, size), hyper.deviation)
         self.weights = ArcWeights(drawn[0], drawn[1], drawn[2], output, labels)
-        pieces = 1 if width else 2  # of vectors for heads and for modifiers
-        self.steps = [AdaGrad(drawn[0], pieces=pieces), *map(AdaGrad, (*drawn[1:], output[None], labels))]
         lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
-        self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
-        projection = None if vectors is None else Projection(vectors, width or 2 * size, pieces, self.rng)
-        context = ContextLayers(width, 2 * size, LAYERS, self.rng) if width else None
-        self.layers = HiddenLayers(self.steps[0], context, projection=projection)
-        self.context_steps = ContextSteps(context.tables, steps) if context else None
-        trained = [*self.weights, *([projection.matrix] if projection else []), *(context.tables if context else ())]
-        self._mean = LaterMean(trained, options.epochs)
+        self._rates = np.where(lexical, hyper.lexical_dropout, hyper.row_dropout)
+        projection = None if vectors is None else Projection(vectors, hyper, rng)
+        context = ContextLayers(hyper, 2 * size, rng) if hyper.layers else None
+        rows = AdaGrad(drawn[0], hyper.row_rate, hyper.first_square, hyper.pieces)
+        self.layers = HiddenLayers(rows, context, projection=projection)
+        others = [AdaGrad(table, hyper.row_rate, hyper.first_square) for table in (*drawn[1:], output[None], labels)]
+        self.rows, self.dense = [*self.layers.steps, *others], context.tables if context else []
 
-    def epoch(self, examples: Sequence[ArcExample], order: Iterable[int]) -> tuple[float, int]:
-        """Train on the examples in the given order.
-
-        Returns
-        -------
-        loss : float
-            The mean loss per word, in nats.
-        wrong : int
-            Words whose best head was not the gold one.
-        """
-        loss, wrong, words, rest = 0.0, 0, 0, iter(order)
-        while chosen := [examples[i] for i in islice(rest, BATCH)]:
-            one, missed = self.update(ArcBatch.of(chosen))
-            loss, wrong, words = loss + one, wrong + missed, words + sum(len(example.labels) for example in chosen)
-        self._mean.add()
-        return loss / max(words, 1), wrong
-
-    def update(self, batch: ArcBatch) -> tuple[float, int]:
-        """Make one step on some sentences; return their words' losses, in nats, and the number of wrong heads."""
-        n_nodes, context = batch.tokens.n_nodes, self.layers.context
+    def gradient_of(self, chosen: np.ndarray) -> Gradient:
+        """Return the gradient of some sentences, of which some attributes and hidden units are left out at random."""
+        batch, hyper = ArcBatch.of([self.examples[i] for i in chosen]), self.hyperparameters
+        n_nodes, n, context = batch.tokens.n_nodes, len(chosen), self.layers.context
         left_out = (self.rng.random((n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
         of_arc = np.searchsorted(batch.tokens.first, batch.head, side="right") - 1
-        units = draw_units(self.rng, (len(batch.tokens.first), self.options.size), DROPOUT)[of_arc]
+        units = draw_units(self.rng, (n, hyper.hidden), hyper.unit_dropout)[of_arc]
         of_node = np.searchsorted(batch.tokens.first, np.arange(n_nodes), side="right") - 1
-        dropout = Dropout(context.draw(len(batch.tokens.first))[:, of_node] if context else None, units)
-        inputs = self.inputs(batch, left_out)
-        loss, wrong, (hidden, output, labels) = self.gradient(batch, inputs, dropout)
-        self.layers.follow(inputs, hidden.vectors, LEARNING_RATE, LEARNING_RATE)
-        tags = SparseRows.of_table(self._tags(batch.tokens)[:, None])
-        self.steps[1].step(hidden.more[:n_nodes], LEARNING_RATE, tags)
-        for steps, gradient in zip(self.steps[2:], (hidden.more[n_nodes:], output[None], labels), strict=True):
-            steps.step(gradient, LEARNING_RATE)
-        if self.context_steps and hidden.context:
-            self.context_steps.follow(hidden.context, len(batch.tokens.first))
-        return loss, wrong
+        dropout = Dropout(context.draw(n)[:, of_node] if context else None, units)
+        return self.gradient(batch, self.inputs(batch, left_out), dropout)
 
     def inputs(self, batch: ArcBatch, dropped: np.ndarray) -> NetworkInputs:
         """Return what the network is given, without what is dropped: see `nonproj.scoring.word_rows.word_rows`."""
@@ -223,18 +171,11 @@ class NetworkLearner:
             vectors = np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
         return NetworkInputs(words, (tokens.first, tokens.end), items, vectors)
 
-    def gradient(
-        self, batch: ArcBatch, inputs: NetworkInputs, dropout: Dropout
-    ) -> tuple[float, int, tuple[HiddenGradient, np.ndarray, np.ndarray]]:
-        """Return loss, number of wrong heads, and the gradient of minus the loss.
-
-        It is that of what precedes the hidden layers, whose ``more`` is that of the rows of the words' tags between,
-        float32[N, K], and of the positions, float32[POSITIONS, K]; of the output, float32[K]; and of the labels,
-        float32[n_labels, K].
-        """
+    def gradient(self, batch: ArcBatch, inputs: NetworkInputs, dropout: Dropout) -> Gradient:
+        """Return the loss, the number of wrong heads, and the gradient."""
         _, between, positions, output, labels = self.weights
-        more = np.concatenate([between[self._tags(batch.tokens)], positions])
-        layer, passed = self.layers.forward(inputs, dropout, more)
+        tags, n_nodes = self._tags(batch.tokens), batch.tokens.n_nodes
+        layer, passed = self.layers.forward(inputs, dropout, np.concatenate([between[tags], positions]))
         loss, wrong, delta = head_loss(batch, product(layer, output[:, None])[:, 0])
         of_layer, of_labels = delta[:, None] * output, np.zeros_like(labels)
         if len(labels) > 1:
@@ -242,18 +183,21 @@ class NetworkLearner:
             more_loss, _, of_scores = softmax_loss(product(chosen, labels.T), batch.labels)
             loss, of_labels = loss + more_loss, product(of_scores.T, chosen)
             of_layer[batch.gold] += product(of_scores, labels)
-        return loss, wrong, (self.layers.backward(of_layer, passed), product(layer.T, delta[:, None])[:, 0], of_labels)
+        hidden, of_output = self.layers.backward(of_layer, passed), product(layer.T, delta[:, None])[:, 0]
+        rows = self.layers.row_gradients(inputs, hidden.vectors)
+        rows.append(RowGradient(hidden.more[:n_nodes], SparseRows.of_table(tags[:, None])))
+        rows += map(RowGradient, (hidden.more[n_nodes:], of_output[None], of_labels))
+        return Gradient(loss, wrong, len(batch.first), rows, hidden.context)
 
     def _tags(self, tokens: Batch) -> np.ndarray:
         """Return the row of each word in the table of tags between head and modifier."""
         return tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
 
     def network(self, factor: float, label_factor: float) -> Network:
-        """Return the network in 16 bits, with the mean of the weights after the epochs of the second half.
+        """Return the network in 16 bits; words with vectors have rows.
 
-        This ends training.  The factors are those of its scores of arcs and of labels.  Words with vectors have rows.
+        The factors are those of its scores of arcs and of labels.
         """
-        self._mean.apply()
         (words, *others), index, layers = self.weights, self.index, self.layers
         if layers.projection:
             begin = self.columns.start[self._vector] + FIRST
@@ -341,8 +285,8 @@ def _arc_rows(head: Int32s, modifier: Int32s, from_root: Bools, n_nodes: int) ->
     return start, row, np.ones(len(row), np.float32)
 
 
-def count_rows(columns: IndexColumns, tokens: Sequence[Tokens], vector: int = -1) -> np.ndarray:
-    """Return the index of a new network, int32: rows from 1 for what occurs `RARE` times in the sentences, else 0.
+def count_rows(columns: IndexColumns, tokens: Sequence[Tokens], least: int, vector: int = -1) -> np.ndarray:
+    """Return the index of a new network, int32: rows from 1 for what occurs ``least`` times in the sentences, else 0.
 
     The words of the column ``vector`` have none: their rows are not learnt one by one.
     """
@@ -354,5 +298,5 @@ def count_rows(columns: IndexColumns, tokens: Sequence[Tokens], vector: int = -1
         np.add.at(counts, columns.feat + t.feat, 1)
     if vector >= 0:
         counts[columns.start[vector] + FIRST : [*columns.start, columns.feat][vector + 1]] = 0
-    frequent = counts >= RARE
+    frequent = counts >= least
     return np.where(frequent, np.cumsum(frequent), 0).astype(np.int32)

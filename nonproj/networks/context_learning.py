@@ -1,24 +1,17 @@
-"""Training of the layers over words in context (`nonproj.networks.context`): gradients, and steps of Adam."""
+"""Training of the layers over words in context (`nonproj.networks.context`): their gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import Adam
 from nonproj.networks.context import LARGEST, LEAST, ContextWeights, Sentences, neighbours, run_layer, slope
+from nonproj.networks.hyperparameters import Hyperparameters
 from nonproj.networks.products import product
 from nonproj.networks.rows import draw_weights
 from nonproj.types import Float32s, Int32s
-
-DROPPED = 0.2
-"""The share of the inputs of each layer that is left out."""
-
-_RATE, _LAST, _WARM_UP = 0.003, 0.1, 100
-_DEVIATION = 0.03
 
 
 class ContextPass(NamedTuple):
@@ -52,12 +45,10 @@ class ContextLayers:
 
     Parameters
     ----------
-    width : int
-        The size E of a word's vector.
+    hyperparameters : Hyperparameters
+        With the size E of a word's vector, and the number L of layers.
     n_sums : int
         The number S of sums of a word.
-    layers : int
-        The number L of layers.
     rng : numpy.random.Generator
         For the first weights and what is left out.
 
@@ -67,15 +58,17 @@ class ContextLayers:
         Hidden weights of shape (3 * E, 3 * E) of each layer, then biases, then the output of shape (E, S).
     """
 
-    def __init__(self, width: int, n_sums: int, layers: int, rng: np.random.Generator):
-        self._rng, self._layers, deviation = rng, layers, 1 / np.sqrt(3 * width)
+    def __init__(self, hyperparameters: Hyperparameters, n_sums: int, rng: np.random.Generator):
+        width, layers = hyperparameters.width, hyperparameters.layers
+        self._rng, self._layers, self._dropout = rng, layers, hyperparameters.context_dropout
+        deviation = 1 / np.sqrt(3 * width)
         self.tables = [draw_weights(rng, (3 * width, 3 * width), deviation) for _ in range(layers)]
         self.tables += [np.zeros(3 * width, np.float32) for _ in range(layers)]
-        self.tables.append(draw_weights(rng, (width, n_sums), _DEVIATION))
+        self.tables.append(draw_weights(rng, (width, n_sums), hyperparameters.deviation))
 
     def draw(self, *shape: int) -> np.ndarray:
         """Return factors of the inputs of each layer, float32[L, *shape, E]: 0 for what is left out."""
-        width, kept = self.tables[-1].shape[0], np.float32(1.0 - DROPPED)
+        width, kept = self.tables[-1].shape[0], np.float32(1.0 - self._dropout)
         return (self._rng.random((self._layers, *shape, width), np.float32) < kept) / kept
 
     def forward(self, vectors: np.ndarray, sentences: Sentences, factors: np.ndarray) -> tuple[np.ndarray, ContextPass]:
@@ -111,27 +104,6 @@ class ContextLayers:
             of_inputs = _add_windows(product(back, self.tables[layer].T), passed.sentences)
             of_vectors = of_vectors + of_inputs * passed.factors[layer]
         return of_vectors, [*of_hidden[::-1], *of_bias[::-1], product(passed.vectors.T, gradient)]
-
-
-class ContextSteps:
-    """Steps of Adam on layers over words in context.
-
-    Parameters
-    ----------
-    tables : list of ndarray, float32
-        `ContextLayers.tables`, which are changed in place.
-    sentences : int
-        The number that will be learnt from, by which the learning rate falls.
-    """
-
-    def __init__(self, tables: list[np.ndarray], sentences: int):
-        self._adam, self._sentences, self._steps, self._seen = Adam(tables), max(sentences, 1), 0, 0
-
-    def follow(self, gradient: Sequence[np.ndarray], sentences: int) -> None:
-        """Make a step along the gradient of some sentences."""
-        self._steps, self._seen = self._steps + 1, self._seen + sentences
-        rate = _RATE * min(1.0, self._steps / _WARM_UP)
-        self._adam.step(gradient, rate * (1.0 - (1.0 - _LAST) * min(1.0, self._seen / self._sentences)))
 
 
 def rounded_context(tables: list[np.ndarray], scale: float, scale_of_sums: float) -> ContextWeights:

@@ -81,12 +81,29 @@ def spread_rows(rows: SparseRows, gradient: np.ndarray, size: int) -> np.ndarray
     return found
 
 
+class RowGradient(NamedTuple):
+    """The gradients of sums of rows.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (M, E), float32
+        Of the sum of each item.
+    rows : SparseRows or None
+        Of each item; None if item ``i`` is row ``i``.
+    """
+
+    gradient: np.ndarray
+    rows: SparseRows | None = None
+
+
 class AdaGrad:
     """Steps of AdaGrad on the rows of a table, which is changed in place.
 
     Parameters
     ----------
     table : ndarray of shape (R, E), float32
+    rate : float
+        The learning rate.
     first : float
         With which the sums of squared gradients begin.
     pieces : int
@@ -98,22 +115,21 @@ class AdaGrad:
         The sums of the mean squared gradients of each piece.
     """
 
-    def __init__(self, table: np.ndarray, first: float = 0.0, pieces: int = 1):
-        self.table, self.squares = table, np.full((len(table), pieces), first, np.float32)
+    def __init__(self, table: np.ndarray, rate: float, first: float = 0.0, pieces: int = 1):
+        self.table, self.rate, self.squares = table, rate, np.full((len(table), pieces), first, np.float32)
 
-    def step(self, gradient: np.ndarray, rate: float, rows: SparseRows | None = None) -> None:
+    def step(self, gradient: RowGradient, factor: float = 1.0) -> None:
         """Follow the gradients of sums of rows: each item moves its rows in turn, by the gradient times their factors.
 
         Parameters
         ----------
-        gradient : ndarray of shape (M, E), float32
-        rate : float
-        rows : SparseRows, optional
-            Of each item; by default item ``i`` is row ``i``.
+        gradient : RowGradient
+        factor : float
+            Of the learning rate.
         """
-        start, row, factor = rows or self._each
-        assert factor is not None
-        _follow_rows(start, row, factor, gradient, rate, self.table, self.squares)
+        start, row, factors = gradient.rows or self._each
+        assert factors is not None
+        _follow_rows(start, row, factors, gradient.gradient, self.rate * factor, self.table, self.squares)
 
     @cached_property
     def _each(self) -> SparseRows:

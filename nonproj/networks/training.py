@@ -11,7 +11,7 @@ from nonproj.networks.context_learning import ContextLayers, ContextPass
 from nonproj.networks.exponentials import exponentials
 from nonproj.networks.products import product
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows, sum_rows
+from nonproj.networks.rows import AdaGrad, RowGradient, SparseRows, spread_rows, sum_rows
 
 LEAST = 1e-9
 """Smaller probabilities count as 0: products with them would become denormal numbers, which take ten times as long."""
@@ -159,11 +159,17 @@ class HiddenLayers:
             of_vectors, of_alone = of_vectors + product(back, self.alone.T), product(vectors.T, back)
         return HiddenGradient(of_vectors, of_alone, found[n_sums + n_alone :], of_context)
 
-    def follow(self, inputs: NetworkInputs, gradient: np.ndarray, rate: float, projection_rate: float) -> None:
-        """Make a step of AdaGrad on the rows of each word and on the projection, given the gradient of the vectors."""
-        self.rows.step(gradient, rate, inputs.words)
+    @property
+    def steps(self) -> list[AdaGrad]:
+        """Those on the rows, and on the projection, if there is one."""
+        return [self.rows, *([self.projection.steps] if self.projection else [])]
+
+    def row_gradients(self, inputs: NetworkInputs, of_vectors: np.ndarray) -> list[RowGradient]:
+        """Return the gradients for `steps`, given that of the vectors."""
+        found = [RowGradient(of_vectors, inputs.words)]
         if self.projection and inputs.vectors is not None:
-            self.projection.step(inputs.vectors, gradient, projection_rate)
+            found.append(RowGradient(self.projection.gradient(inputs.vectors, of_vectors)))
+        return found
 
 
 def draw_units(rng: np.random.Generator, shape: tuple[int, ...], dropped: float) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Training of the network that scores tags.
 
-The loss is minus the log-probability of each word's tag among all tags.  Rows take steps of AdaGrad, with one sum of
-squares each; the dense weights take those of Adam (Kingma and Ba 2015).  Forms, n-grams and hidden units are dropped at
-random; where a form is dropped, its n-grams learn to tag an unknown word.
+The loss is minus the log-probability of each word's tag among all tags.  Where a form is left out, its n-grams learn to
+tag an unknown word.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.optimisers import Adam, run_epochs
 from nonproj.linear.weights import quantise
 from nonproj.networks.context_learning import ContextLayers, rounded_context
+from nonproj.networks.hyperparameters import TAGS, Hyperparameters
+from nonproj.networks.learner import Gradient, Learner
 from nonproj.networks.products import product
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
@@ -36,22 +36,6 @@ from nonproj.tagging.network import (
 from nonproj.tagging.tagset import TagSet
 from nonproj.types import Float32s, Int32s, Uint32s
 
-RARE = 2
-"""Minimum count of forms, and of the forms that an n-gram is in: rarer ones have no row."""
-
-WIDTH, HIDDEN = 64, 128
-"""Numbers in a vector, and hidden units."""
-
-LAYERS = 1
-"""Layers over words in context."""
-
-FORMS_DROPPED, NGRAMS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
-"""Dropout probabilities of forms, n-grams and hidden units."""
-
-_BATCH = 16
-_RATE, _DENSE_RATE, _LAST = 0.1, 0.003, 0.1
-_PROJECTION_RATE, _FIRST_SQUARE = 0.2, 1e-6
-
 
 class TagCorpus(NamedTuple):
     """Words to learn from.
@@ -71,8 +55,8 @@ class TagCorpus(NamedTuple):
     tag: np.ndarray
 
 
-class TagNetworkLearner:
-    """A network in training.
+class TrainableTagNetwork:
+    """The network over tags in training.
 
     Parameters
     ----------
@@ -80,9 +64,16 @@ class TagNetworkLearner:
         The distinct forms.
     corpus : TagCorpus
     tags : TagSet
-    seed : sequence of int
-        For the first weights, the order of the sentences and what is left out.
+    rng : numpy.random.Generator
+        For the first weights and what is left out.
     vectors : WordVectors, optional
+    hyperparameters : Hyperparameters
+
+    Attributes
+    ----------
+    layers : HiddenLayers
+    sizes, rows, dense
+        As in `nonproj.networks.learner.TrainableNetwork`.
     """
 
     def __init__(
@@ -90,50 +81,37 @@ class TagNetworkLearner:
         forms: Sequence[str],
         corpus: TagCorpus,
         tags: TagSet,
-        seed: Sequence[int],
+        rng: np.random.Generator,
         vectors: WordVectors | None = None,
+        hyperparameters: Hyperparameters = TAGS,
     ):
-        self.rng, self.tags, self.corpus = np.random.default_rng(seed), tags, corpus
+        hyper, self.rng, self.tags, self.corpus = hyperparameters, rng, tags, corpus
+        self.hyperparameters, self.sizes = hyper, np.ones(len(corpus.start) - 1, np.int64)
         start, hashes = form_hashes(forms)
-        self.index = _index(start, hashes, np.bincount(corpus.form, minlength=len(forms)), forms)
+        self.index = _index(start, hashes, np.bincount(corpus.form, minlength=len(forms)), forms, hyper.min_count)
         start = np.concatenate([[0, 1], start[1:] + 1])
         self.forms = form_rows(start, np.concatenate([[OUTSIDE], self.index[hashes]]).astype(np.int32))
-        rows = draw_weights(self.rng, (max(int(self.index.max()), OUTSIDE) + 1, WIDTH), 0.1)
+        rows = draw_weights(rng, (max(int(self.index.max()), OUTSIDE) + 1, hyper.width), hyper.row_deviation)
         rows[0] = 0.0
-        hidden = draw_weights(self.rng, (OFFSETS, WIDTH, HIDDEN), 1.4 / np.sqrt(OFFSETS * WIDTH))
-        self.bias, self.output = np.zeros(HIDDEN, np.float32), np.zeros((tags.n_units, HIDDEN), np.float32)
-        self.context = ContextLayers(WIDTH, HIDDEN, LAYERS, self.rng)
+        hidden = draw_weights(rng, (OFFSETS, hyper.width, hyper.hidden), 1.4 / np.sqrt(OFFSETS * hyper.width))
+        self.bias, self.output = (np.zeros(shape, np.float32) for shape in (hyper.hidden, (tags.n_units, hyper.hidden)))
+        self.context = ContextLayers(hyper, hyper.hidden, rng)
         alone = np.concatenate(hidden, axis=1)
         self.words = WordNumbers(vectors.words) if vectors else None
-        projection = Projection(vectors.table, WIDTH, 1, self.rng) if vectors else None
+        projection = Projection(vectors.table, hyper, rng) if vectors else None
         self.number = np.concatenate([[-1], self.words.of(forms)]) if self.words else np.full(len(forms) + 1, -1)
-        self.layers = HiddenLayers(AdaGrad(rows, _FIRST_SQUARE), self.context, alone, projection)
-        self.dense = [alone, self.bias, self.output, *self.context.tables]
-        self._adam = Adam(self.dense)
+        self.layers = HiddenLayers(AdaGrad(rows, hyper.row_rate, hyper.first_square), self.context, alone, projection)
+        self.rows, self.dense = self.layers.steps, [alone, self.bias, self.output, *self.context.tables]
 
-    def epoch(self, number: int, epochs: int) -> tuple[float, int]:
-        """Train on all sentences once, as epoch ``number`` from 0; return loss per word, in nats, and wrong tags."""
-        n = len(self.corpus.start) - 1
-        order, loss, wrong = self.rng.permutation(n), 0.0, 0
-        for begin in range(0, n, _BATCH):
-            decay = 1.0 - (1.0 - _LAST) * (number + begin / n) / epochs
-            one, missed = self._step(order[begin : begin + _BATCH], decay)
-            loss, wrong = loss + one, wrong + missed
-        return loss / max(len(self.corpus.form), 1), wrong
-
-    def _step(self, sentences: np.ndarray, decay: float) -> tuple[float, int]:
-        """Make one step on some sentences."""
-        words, bounds = _words_of(self.corpus.start, sentences)
-        if not len(words):
-            return 0.0, 0
+    def gradient_of(self, chosen: np.ndarray) -> Gradient:
+        """Return the gradient of some sentences, that of dense tables per word, some rows and units left out."""
+        words, bounds = _words_of(self.corpus.start, chosen)
         form = np.concatenate([[0], self.corpus.form[words] + 1])
-        units = draw_units(self.rng, (len(words), HIDDEN), UNITS_DROPPED)
+        units = draw_units(self.rng, (len(words), self.hyperparameters.hidden), self.hyperparameters.unit_dropout)
         inputs, context = self.inputs(form, bounds), self.context.draw(len(words))
         dropout = Dropout(np.pad(context, ((0, 0), (1, 0), (0, 0))), units)
-        loss, wrong, gradient, of_vectors = self.gradient(inputs, self.corpus.tag[words], dropout)
-        self._adam.step([of_table / np.float32(len(words)) for of_table in gradient], _DENSE_RATE * decay)
-        self.layers.follow(inputs, of_vectors, _RATE * decay, _PROJECTION_RATE * decay)
-        return loss, wrong
+        found = self.gradient(inputs, self.corpus.tag[words], dropout)
+        return found._replace(dense=[of_table / np.float32(len(words)) for of_table in found.dense])
 
     def inputs(self, form: np.ndarray, bounds: np.ndarray) -> NetworkInputs:
         """Return what the network is given of some sentences, some rows left out.
@@ -147,16 +125,14 @@ class TagNetworkLearner:
         """
         words = self.forms.take(form)
         drawn, first = self.rng.random(len(words.row), np.float32), words.start[:-1]
-        kept = drawn >= NGRAMS_DROPPED
-        kept[first] = drawn[first] >= FORMS_DROPPED
+        kept = drawn >= self.hyperparameters.row_dropout
+        kept[first] = drawn[first] >= self.hyperparameters.lexical_dropout
         kept[0] = True
         words = words.scaled(kept.astype(np.float32))
         return NetworkInputs(words, (bounds[:-1], bounds[1:]), _items(bounds), self.number[form])
 
-    def gradient(
-        self, inputs: NetworkInputs, tag: np.ndarray, dropout: Dropout
-    ) -> tuple[float, int, list[np.ndarray], np.ndarray]:
-        """Return loss, wrong tags, and the gradient of minus the loss.
+    def gradient(self, inputs: NetworkInputs, tag: np.ndarray, dropout: Dropout) -> Gradient:
+        """Return the loss, the number of wrong tags, and the gradient.
 
         Parameters
         ----------
@@ -165,15 +141,6 @@ class TagNetworkLearner:
         tag : ndarray of shape (n,), int64
             -1 for tags that are not learnt.
         dropout : Dropout
-
-        Returns
-        -------
-        loss : float
-        wrong : int
-        gradient : list of ndarray
-            Of the dense weights.
-        of_vectors : ndarray of shape (n + 1, WIDTH), float32
-            Of the words' vectors.
         """
         of_tags, of_output = sum_parts(self.output, self.tags), np.zeros_like(self.output)
         layer, passed = self.layers.forward(inputs, dropout, self.bias[None])
@@ -181,7 +148,8 @@ class TagNetworkLearner:
         _spread(product(delta.T, layer), self.tags.unit_start, self.tags.units, of_output)
         of_vectors, of_alone, of_bias, of_context = self.layers.backward(product(delta, of_tags), passed)
         assert of_alone is not None
-        return loss, wrong, [of_alone, of_bias, of_output, *of_context], of_vectors
+        dense = [of_alone, of_bias, of_output, *of_context]
+        return Gradient(loss, wrong, len(tag), self.layers.row_gradients(inputs, of_vectors), dense)
 
     def network(self) -> TagNetwork:
         """Return the network, its rows in 16 bits."""
@@ -200,22 +168,18 @@ def learn_tag_network(
     corpus: TagCorpus,
     tags: TagSet,
     epochs: int,
-    seed: Sequence[int],
+    rng: np.random.Generator,
     progress: Callable[..., Any],
     vectors: WordVectors | None = None,
 ) -> TagNetwork:
-    """Return a network that has learnt the tags of some words; see `TagNetworkLearner`."""
-    learner = TagNetworkLearner(forms, corpus, tags, seed, vectors)
-
-    def run(epoch: int) -> str:
-        loss, wrong = learner.epoch(epoch, epochs)
-        return f"loss {loss:.4f} a word, {wrong} wrong tags"
-
-    run_epochs("tagger's network,", progress(range(epochs), "tagger's network"), run)
-    return learner.network()
+    """Return a network that has learnt the tags of some words; see `TrainableTagNetwork`."""
+    network = TrainableTagNetwork(forms, corpus, tags, rng, vectors)
+    sentences = np.arange(len(network.sizes))
+    Learner(network, [sentences] * epochs, lambda _: rng).learn("tagger's network", progress)
+    return network.network()
 
 
-def _index(start: np.ndarray, hashes: np.ndarray, count: np.ndarray, forms: Sequence[str]) -> np.ndarray:
+def _index(start: np.ndarray, hashes: np.ndarray, count: np.ndarray, forms: Sequence[str], least: int) -> np.ndarray:
     """Return the index of a new network, int32: rows from `OUTSIDE` + 1 for what is not rare in training, else 0."""
     lower: dict[str, int] = {}
     number = np.array([lower.setdefault(form.lower(), len(lower)) for form in forms], np.int64)
@@ -224,7 +188,7 @@ def _index(start: np.ndarray, hashes: np.ndarray, count: np.ndarray, forms: Sequ
     found = np.bincount(pairs & ((1 << INDEX_BITS) - 1), minlength=1 << INDEX_BITS)
     of_lower = np.bincount(number, count, len(lower))
     found[hashes[start[:-1]]] = of_lower[number]
-    frequent = found >= RARE
+    frequent = found >= least
     return np.where(frequent, np.cumsum(frequent) + OUTSIDE, 0).astype(np.int32)
 
 

@@ -293,8 +293,8 @@ class Tagger:
         table16, scale = quantise(weights * np.float32(first.step))
         if options.network_epochs and not start:
             corpus = TagCorpus(text.start, form, gold)
-            seeds, epochs = (seed, Stream.TAG_NETWORK), options.network_epochs
-            network = learn_tag_network(texts, corpus, tags, epochs, seeds, progress, vectors)
+            rng, epochs = generator(seed, Stream.TAG_NETWORK), options.network_epochs
+            network = learn_tag_network(texts, corpus, tags, epochs, rng, progress, vectors)
         return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, network)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

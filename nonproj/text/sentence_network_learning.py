@@ -1,8 +1,7 @@
 """Training of the network that scores sentence ends: logistic regression on pieces of paragraphs.
 
-Rows take steps of AdaGrad, the other tables those of Adam.  Rows of tokens, inputs of layers and hidden units are left
-out at random.  The rows of forms are left out most often, so that a place is also known by its suffixes, shapes and
-classes, as places beside unknown words have to be.
+Rows of tokens, inputs of layers and hidden units are left out at random.  The rows of forms are left out most often, so
+that a place is also known by its suffixes, shapes and classes, as places beside unknown words have to be.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.linear.optimisers import Adam, LaterMean
-from nonproj.linear.streams import Stream, generator
 from nonproj.networks.context_learning import ContextLayers, rounded_context
 from nonproj.networks.exponentials import exponentials
+from nonproj.networks.hyperparameters import SENTENCES, Hyperparameters
+from nonproj.networks.learner import Gradient, Learner
 from nonproj.networks.products import product
-from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights, spread_rows
+from nonproj.networks.rows import AdaGrad, RowGradient, SparseRows, draw_weights, spread_rows
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units
 from nonproj.text.layout import BROKEN, PARAGRAPH, WRAPPED
 from nonproj.text.sentence_features import N_STATES, states_of
@@ -36,20 +35,6 @@ from nonproj.text.usage import KnownWords, Usage, known_words
 
 BITS = 16
 """log2 of the number of rows."""
-
-WIDTH, HIDDEN, LAYERS = 32, 32, 2
-"""Numbers in a vector, hidden units, and layers over tokens in context."""
-
-FORMS_DROPPED, ROWS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
-"""Dropout probabilities of the row of a form, of other rows, and of hidden units."""
-
-STEPS, MOST_EPOCHS = 2000, 10
-"""Small treebanks are trained for more epochs, until this number of steps, but not for more than this factor."""
-
-_TOKENS = 256
-"""Tokens of a step."""
-
-_ROW_RATE, _RATE, _LAST, _FIRST_SQUARE = 0.05, 0.003, 0.1, 1e-4
 
 
 class EndExamples(NamedTuple):
@@ -103,72 +88,49 @@ def joined(several: Sequence[EndExamples]) -> EndExamples:
     return EndExamples(*map(np.concatenate, zip(*moved, strict=True)))
 
 
-class SentenceNetworkLearner:
-    """A network in training.
+class TrainableSentenceNetwork:
+    """The network over sentence ends in training.
 
     Parameters
     ----------
     examples : EndExamples
-    seed : int
-        For the first weights, the order of the pieces and what is left out.
+    rng : numpy.random.Generator
+        For the first weights and what is left out.
+    hyperparameters : Hyperparameters
 
     Attributes
     ----------
     layers : HiddenLayers
         The rows of its table that no token has are 0.
-    states : ndarray of shape (2 * N_STATES, HIDDEN), float32
-    output, bias : ndarray of shape (HIDDEN,) and (1,), float32
-    dense : list of ndarray
-        All tables but that of rows.
+    states : ndarray of shape (2 * N_STATES, K), float32
+    output, bias : ndarray of shape (K,) and (1,), float32
+    sizes, rows, dense
+        As in `nonproj.networks.learner.TrainableNetwork`.
     """
 
-    def __init__(self, examples: EndExamples, seed: int):
-        self.examples, self._rng = examples, generator(seed, Stream.SENTENCE_NETWORK)
+    def __init__(self, examples: EndExamples, rng: np.random.Generator, hyperparameters: Hyperparameters = SENTENCES):
+        hyper, self.examples, self._rng = hyperparameters, examples, rng
+        self.hyperparameters, self.sizes = hyper, examples.pieces[:, 3] - examples.pieces[:, 2]
         seen = np.zeros((1 << BITS, 1), np.bool_)
         seen[examples.rows] = True
-        rows = draw_weights(self._rng, (1 << BITS, WIDTH), 0.1) * seen
-        self.states, self.output = np.zeros((2 * N_STATES, HIDDEN), np.float32), draw_weights(self._rng, (HIDDEN,), 0.2)
-        self.bias, context = np.full(1, -1.0, np.float32), ContextLayers(WIDTH, 2 * HIDDEN, LAYERS, self._rng)
-        context.tables[-1][:] = draw_weights(self._rng, (WIDTH, 2 * HIDDEN), 1.0 / math.sqrt(2 * WIDTH))
-        self.layers, self.context = HiddenLayers(AdaGrad(rows, _FIRST_SQUARE), context), context
-        self.dense = [self.states, self.output, self.bias, *context.tables]
-        self._adam = Adam(self.dense)
+        rows = draw_weights(rng, (1 << BITS, hyper.width), hyper.row_deviation) * seen
+        self.states = np.zeros((2 * N_STATES, hyper.hidden), np.float32)
+        self.output = draw_weights(rng, (hyper.hidden,), 0.2)
+        self.bias, context = np.full(1, -1.0, np.float32), ContextLayers(hyper, 2 * hyper.hidden, rng)
+        context.tables[-1][:] = draw_weights(rng, (hyper.width, 2 * hyper.hidden), 1.0 / math.sqrt(2 * hyper.width))
+        self.layers, self.context = HiddenLayers(AdaGrad(rows, hyper.row_rate, hyper.first_square), context), context
+        self.rows, self.dense = self.layers.steps, [self.states, self.output, self.bias, *context.tables]
 
-    def learn(self, epochs: int, progress: Callable[[Any], Any] = iter) -> SentenceNetwork:
-        """Return the mean of the networks after the epochs of the second half.
-
-        Parameters
-        ----------
-        epochs : int
-            For a treebank that is not small.
-        progress : callable
-            Wraps the loop over the epochs.
-        """
-        sizes = self.examples.pieces[:, 3] - self.examples.pieces[:, 2]
-        factor = min(max(math.ceil(STEPS * _TOKENS / max(epochs * int(sizes.sum()), 1)), 1), MOST_EPOCHS)
-        epochs *= factor
-        mean = LaterMean([self.layers.rows.table, *self.dense], epochs)
-        for epoch in progress(range(epochs)):
-            order = self._rng.permutation(len(sizes))
-            steps = np.split(order, np.flatnonzero(np.diff(np.cumsum(sizes[order]) // _TOKENS)) + 1)
-            for number, chosen in enumerate(steps):
-                self._step(chosen, 1.0 - (1.0 - _LAST) * (epoch + number / len(steps)) / epochs)
-            mean.add()
-        mean.apply()
-        return self.network()
-
-    def _step(self, chosen: np.ndarray, decay: float) -> None:
-        """Make a step on some pieces."""
-        nodes = PieceNodes(*nodes_of(self.examples.pieces[chosen]))
+    def gradient_of(self, chosen: np.ndarray) -> Gradient:
+        """Return the gradient of some pieces, some rows and units left out."""
+        nodes, hyper = PieceNodes(*nodes_of(self.examples.pieces[chosen])), self.hyperparameters
         places = np.flatnonzero(nodes.own & self.examples.learnt[nodes.token])
         kept = self._rng.random((len(nodes.token), N_ROWS), np.float32)
-        kept[:, 0] -= np.float32(FORMS_DROPPED - ROWS_DROPPED)
-        units = draw_units(self._rng, (len(places), HIDDEN), UNITS_DROPPED)
+        kept[:, 0] -= np.float32(hyper.lexical_dropout - hyper.row_dropout)
+        units = draw_units(self._rng, (len(places), hyper.hidden), hyper.unit_dropout)
         dropout = Dropout(self.context.draw(len(nodes.token)), units)
-        inputs = self.inputs(nodes, places, kept >= ROWS_DROPPED)
-        _, gradient, of_vectors = self.gradient(inputs, nodes.token[places], dropout)
-        self._adam.step(gradient, _RATE * decay)
-        self.follow(inputs.words, of_vectors, _ROW_RATE * decay)
+        inputs = self.inputs(nodes, places, kept >= hyper.row_dropout)
+        return self.gradient(inputs, nodes.token[places], dropout)
 
     def inputs(self, nodes: PieceNodes, places: np.ndarray, kept: np.ndarray) -> NetworkInputs:
         """Return what the network is given.
@@ -186,16 +148,8 @@ class SentenceNetworkLearner:
         items = SparseRows.of_table(np.column_stack([2 * places, 2 * places + 3, state]))
         return NetworkInputs(words, (nodes.first, nodes.end), items)
 
-    def follow(self, words: SparseRows, of_vectors: np.ndarray, rate: float) -> None:
-        """Make one step on each row, given the gradient of the tokens' vectors."""
-        numbers, places = np.unique(words.row, return_inverse=True)
-        gradient = spread_rows(words._replace(row=places.astype(np.int32)), of_vectors, len(numbers))
-        self.layers.rows.step(gradient, rate, SparseRows.of_table(numbers[:, None]))
-
-    def gradient(
-        self, inputs: NetworkInputs, token: np.ndarray, dropout: Dropout
-    ) -> tuple[float, list[np.ndarray], np.ndarray]:
-        """Return the loss, the gradient of minus the loss, and that of the vectors, float32[N, WIDTH].
+    def gradient(self, inputs: NetworkInputs, token: np.ndarray, dropout: Dropout) -> Gradient:
+        """Return the loss, the number of wrong places, and the gradient; that of each row is the sum of its tokens'.
 
         Parameters
         ----------
@@ -210,9 +164,23 @@ class SentenceNetworkLearner:
         of_vectors, _, of_states, of_context = self.layers.backward(delta[:, None] * self.output, passed)
         loss = float(np.logaddexp(0.0, np.where(gold, -scores, scores)).sum())
         of_output = product(layer.T, delta[:, None])[:, 0]
-        return loss, [of_states, of_output, delta.sum(keepdims=True), *of_context], of_vectors
+        numbers, places = np.unique(inputs.words.row, return_inverse=True)
+        of_rows = spread_rows(inputs.words._replace(row=places.astype(np.int32)), of_vectors, len(numbers))
+        rows = [RowGradient(of_rows, SparseRows.of_table(numbers[:, None]))]
+        dense = [of_states, of_output, delta.sum(keepdims=True), *of_context]
+        return Gradient(loss, int(((scores > 0) != gold).sum()), len(token), rows, dense)
 
     def network(self) -> SentenceNetwork:
         """Return the network, its layers in context with weights of 8 bits."""
         output, context = np.append(self.output, self.bias), rounded_context(self.context.tables, 1.0, CONTEXT_SCALE)
         return SentenceNetwork(self.layers.rows.table, self.states, output, context)
+
+
+def learn_sentence_network(
+    examples: EndExamples, epochs: int, rng: np.random.Generator, progress: Callable[..., Any]
+) -> SentenceNetwork:
+    """Return a network that has learnt the sentence ends of a text; ``epochs`` are for one that is not small."""
+    network = TrainableSentenceNetwork(examples, rng)
+    pieces, epochs = np.arange(len(network.sizes)), SENTENCES.epochs(epochs, int(network.sizes.sum()))
+    Learner(network, [pieces] * epochs, lambda _: rng).learn("network of sentences", progress)
+    return network.network()

@@ -13,12 +13,13 @@ import numpy as np
 
 from nonproj.linear.concatenation import concatenated
 from nonproj.linear.logistic import LogisticOptions, fit
+from nonproj.linear.streams import Stream, generator
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.corpus import N_CLASSES, SurfaceToken, raw_text
 from nonproj.text.layout import PARAGRAPH, WRAPPED, table_shift
 from nonproj.text.sentence_features import N_OF_MARKS, sentence_examples
 from nonproj.text.sentence_network import empty_network
-from nonproj.text.sentence_network_learning import SentenceNetworkLearner, joined, network_examples
+from nonproj.text.sentence_network_learning import joined, learn_sentence_network, network_examples
 from nonproj.text.token_table import PADDING
 from nonproj.text.training_text import TrainingText, folds_of
 from nonproj.text.usage import Usage, case_classes, letter_case
@@ -42,7 +43,7 @@ def learn_sentences(
     candidate: np.ndarray,
     options: SegmenterConfig,
     seed: int,
-    progress: Callable[[Any], Any] = iter,
+    progress: Callable[..., Any],
 ) -> dict[str, np.ndarray]:
     """Return the tables of models that have learnt where sentences end, in a treebank's text and in varied text.
 
@@ -57,7 +58,7 @@ def learn_sentences(
     options : SegmenterConfig
     seed : int
     progress : callable
-        Wraps the loops over epochs.
+        ``progress(iterable, description)`` wraps the long loops.
     """
     folds = []
     for fold in folds_of(paragraphs):
@@ -81,11 +82,12 @@ def learn_sentences(
                 examples.append(network_examples(table, text.sentence_ends, usage, missed, lines=copy > 0))
     # sentences are harder than tokens: more and smaller steps
     slow = LogisticOptions(options.bits, -(-5 * options.epochs // 3), 0.3 * LEARNING_RATE, N_OF_MARKS)
-    weights = fit(concatenated(rows), concatenated(gold), slow, seed, progress)
+    weights = fit(concatenated(rows), concatenated(gold), slow, seed, lambda loop: progress(loop, "sentences"))
     network = empty_network()
     if share:
         weights *= np.float32(1.0 - share)
-        network = SentenceNetworkLearner(joined(examples), seed).learn(options.epochs, progress)
+        chance = generator(seed, Stream.SENTENCE_NETWORK)
+        network = learn_sentence_network(joined(examples), options.epochs, chance, progress)
         network = network._replace(output=network.output * np.float32(share))
     return {**_usage(everything, plain)._asdict(), "sentences": weights, **network.arrays()}
 

@@ -160,7 +160,7 @@ def train(
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
         steps = LogisticOptions(bits, epochs, LEARNING_RATE)
         tables["words"] = _fit(examples, steps, seed, lambda loop: progress(loop, "words"))
-    tables |= learn_sentences(paragraphs, tables["candidate"], options, seed, lambda loop: progress(loop, "sentences"))
+    tables |= learn_sentences(paragraphs, tables["candidate"], options, seed, progress)
     return TextModels(tables, blanks, 0.0)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows, sum_rows
+from nonproj.networks.rows import AdaGrad, RowGradient, SparseRows, spread_rows, sum_rows
 
 
 def draw_rows(rng, n_items, n_rows):
@@ -73,9 +73,9 @@ def test_each_item_moves_its_rows_by_a_step_of_adagrad(seed, pieces):
     rows, table, gradient = draw_rows(rng, 6, 5), rng.normal(size=(5, 4)), rng.normal(size=(6, 4)).astype(np.float32)
     gradient[2] = 0.0
     weights = table.astype(np.float32)
-    steps = AdaGrad(weights, 0.5, pieces)
+    steps = AdaGrad(weights, 0.2, 0.5, pieces)
     squares = np.full((5, pieces), 0.5)
-    steps.step(gradient, 0.1, rows)
+    steps.step(RowGradient(gradient, rows), 0.5)
     for item in range(6):
         for row, factor in pairs(rows, item):
             for piece, part in enumerate(np.split(np.arange(4), pieces)):
@@ -89,7 +89,7 @@ def test_each_item_moves_its_rows_by_a_step_of_adagrad(seed, pieces):
 
 def test_without_rows_each_item_is_a_row_and_a_gradient_of_zeros_moves_none():
     table = np.zeros((2, 4), np.float32)
-    steps = AdaGrad(table, pieces=2)
-    steps.step(np.array([[0.0, 0.0, 2.0, 2.0], [1.0, -1.0, 0.0, 0.0]], np.float32), 3.0)
+    steps = AdaGrad(table, 3.0, pieces=2)
+    steps.step(RowGradient(np.array([[0.0, 0.0, 2.0, 2.0], [1.0, -1.0, 0.0, 0.0]], np.float32)))
     assert steps.squares.tolist() == [[0.0, 4.0], [1.0, 0.0]]
     np.testing.assert_allclose(table, [[0.0, 0.0, 3.0, 3.0], [3.0, -3.0, 0.0, 0.0]], rtol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from instances import seeds
 from naive_network import in_training
 
 from nonproj.networks.context_learning import ContextLayers
+from nonproj.networks.hyperparameters import TAGS
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, spread_rows
 from nonproj.networks.training import LEAST, Dropout, HiddenLayers, NetworkInputs, softmax_loss
@@ -22,11 +24,11 @@ class Drawn:
 
     def __init__(self, seed, with_context, with_alone, with_vectors):
         self.rng = rng = np.random.default_rng(seed)
-        width, n_words = 4, 7
-        context = ContextLayers(width, 2 * UNITS, 2, rng) if with_context else None
-        projection = Projection(rng.normal(size=(3, 5)).astype(np.float32), width, 1, rng) if with_vectors else None
+        width, n_words, hyper = 4, 7, replace(TAGS, width=4, layers=2)
+        context = ContextLayers(hyper, 2 * UNITS, rng) if with_context else None
+        projection = Projection(rng.normal(size=(3, 5)).astype(np.float32), hyper, rng) if with_vectors else None
         alone = self._normal(width, 3 * UNITS) if with_alone else None
-        self.layers = HiddenLayers(AdaGrad(self._normal(6, width)), context, alone, projection)
+        self.layers = HiddenLayers(AdaGrad(self._normal(6, width), 0.1), context, alone, projection)
         self.more = self._normal(3, UNITS)
         n_rows = n_words * (2 + 3 * with_alone) + 3
         bounds = np.array([1, 1, 4, 7], np.int32)  # one word before all sentences, and a sentence without words

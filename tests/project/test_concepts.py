@@ -74,9 +74,11 @@ def test_one_component_protocol():
 
 
 def test_one_network_over_words():
-    """Steps on rows, the gradient of rows, the positive part in training, the loss of classes, and rounded layers."""
+    """The learner, hyperparameters, steps on rows, their gradient, the positive part, the loss of classes, rounding."""
     assert containing(r"\broot_of_squares\(squares") == {"linear/optimisers.py", "networks/rows.py"}
     assert containing(r"\[r, k\] \+= ") == {"networks/rows.py"}
+    assert containing(r"\bAdam\(|\.gradient_of\(") == {"networks/learner.py"}, "a second loop of training"
+    assert containing(r"\bHyperparameters\(") == {"networks/hyperparameters.py"}
     assert containing(r"\* \(\w+ > 0\)\n") == {"networks/training.py"}
     assert containing(r"scores\.max\(axis=1, keepdims") == {"networks/training.py"}
     assert containing(r"def _?rounded_context|def _?run_layer") == {

@@ -15,12 +15,13 @@ from toy import draw_sentence, sentences
 
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
-from nonproj.learning import network as network_learning
-from nonproj.learning.network import ArcBatch, ArcExample, NetworkLearner, count_rows
+from nonproj.learning.network import ArcBatch, ArcExample, TrainableArcNetwork, count_rows
 from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.networks import context as context_layers
 from nonproj.networks.context import CONTEXT, ContextWeights
+from nonproj.networks.hyperparameters import arc_hyperparameters
+from nonproj.networks.learner import Learner
 from nonproj.networks.training import Dropout
 from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig
@@ -38,6 +39,7 @@ SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.fol
 SMALL |= {"training.tags": "gold", "segmenter.epochs": 0, "training.epochs": 2, "confidence.share": 0.0}
 SMALL |= {"network.epochs": 3, "network.size": 8, "network.context": 4}
 SENTENCES = sentences(40)
+NOTHING_LEFT_OUT = {"unit_dropout": 0.0, "row_dropout": 0.0, "lexical_dropout": 0.0}
 
 
 def deepened(state, arrays):
@@ -161,7 +163,7 @@ def test_scores_between_tagged_words_equal_the_definition(seed):
         assert value == 0.25 * naive_network.score(*arguments, sums=sums)
 
 
-def draw_learner(seed, size=3, **options):
+def draw_learner(seed, size=3, context=4, **changes):
     """A network in training, a sentence with its tree and candidate arcs, and dropped units."""
     rng = np.random.default_rng(seed)
     n = 2 + seed
@@ -170,14 +172,15 @@ def draw_learner(seed, size=3, **options):
     arcs = draw_arcs(rng, n)
     mask = np.zeros((n + 1, n + 1), bool)
     mask[arcs.head, arcs.modifier] = mask[heads[1:], np.arange(1, n + 1)] = True
-    options = NetworkConfig(size=size, **options)
-    learner = NetworkLearner(encoder.vocabularies, [tokens, tokens], options, (seed,), 4, steps=10)
+    example = ArcExample(tokens, heads, arc_space_from_mask(mask), np.zeros(n, np.int64))
+    hyper = dataclasses.replace(arc_hyperparameters(NetworkConfig(size=size, context=context)), **changes)
+    learner = TrainableArcNetwork(encoder.vocabularies, [example, example], 4, hyper, np.random.default_rng(seed))
     for table in (*learner.weights, *(learner.layers.context.tables if learner.layers.context else ())):
         table[:] = rng.normal(size=table.shape)
     learner.weights.words[0] = 0.0
     dropped = (rng.random((n + 1, len(learner.names) + 1)) < 0.3).astype(np.uint8)
     heads[1:][rng.random(n) < 0.2] = -1  # not given, and not learnt from
-    example = ArcExample(tokens, heads, arc_space_from_mask(mask), rng.integers(-1, 4, n))
+    example.labels[:] = rng.integers(-1, 4, n)
     return learner, example, sentence, encoder.vocabularies, dropped
 
 
@@ -206,15 +209,15 @@ def test_gradients_are_those_of_the_loss(seed):
     tables = [table.astype(float) for table in (*learner.weights, *(learner.layers.context.tables if width else ()))]
     batch = ArcBatch.of([example])
     inputs = learner.inputs(batch, dropped)
-    loss, _, (hidden, of_output, of_labels) = learner.gradient(batch, inputs, Dropout(units, np.float32(mask)))
-    of_tags, of_positions = np.split(hidden.more, [len(heads)])
+    found = learner.gradient(batch, inputs, Dropout(units, np.float32(mask)))
+    loss, (of_vectors, of_tags, of_positions, of_output, of_labels) = found.loss, (each.gradient for each in found.rows)
     assert loss == pytest.approx(loss_at(tables), abs=1e-4)
     wanted = [np.zeros_like(table) for table in tables]
     for node in range(len(heads)):
         for row in naive_network.rows_of(sentence, vocabularies, learner.index, node, None, dropped[node]):
-            wanted[0][row] += hidden.vectors[node]
+            wanted[0][row] += of_vectors[node]
         wanted[1][example[0].atoms[3 + node, learner.columns.between]] += of_tags[node]
-    wanted[2:] = of_positions, of_output, of_labels, *hidden.context
+    wanted[2:] = of_positions, of_output[0], of_labels, *found.dense
     rng, compared = np.random.default_rng(seed), 0
     for number, table in enumerate(tables):
         places = np.argwhere(wanted[number] != 0).tolist() + np.argwhere(wanted[number] == 0).tolist()[:3]
@@ -231,22 +234,19 @@ def test_gradients_are_those_of_the_loss(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed, monkeypatch):
-    monkeypatch.setattr(network_learning, "DROPOUT", 0.0)
-    monkeypatch.setattr(network_learning, "LEARNING_RATE", 0.5)
-    learner, example, sentence, vocabularies, _ = draw_learner(seed, size=2, context=0)
-    learner._rates[:] = 0.0
+def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed):
+    learner, example, sentence, vocabularies, _ = draw_learner(seed, 2, 0, **NOTHING_LEFT_OUT, row_rate=0.5)
     size, nothing = 2, np.zeros((len(example[1]), len(learner.names) + 1), np.uint8)
     before = [table.astype(float) for table in learner.weights]
     rng = np.random.default_rng(seed)
-    for steps in learner.steps:
+    for steps in learner.rows:
         steps.squares[:] = np.abs(rng.normal(size=steps.squares.shape))
-    squares = [steps.squares.copy() for steps in learner.steps]
+    squares = [steps.squares.copy() for steps in learner.rows]
     batch = ArcBatch.of([example])
     inputs = learner.inputs(batch, nothing)
-    _, _, (hidden, of_output, of_labels) = learner.gradient(batch, inputs, Dropout(None, np.ones(2, np.float32)))
-    of_sums, (of_tags, of_positions) = hidden.vectors, np.split(hidden.more, [len(example[1])])
-    learner.update(batch)
+    found = learner.gradient(batch, inputs, Dropout(None, np.ones(2, np.float32)))
+    of_sums, of_tags, of_positions, of_output, of_labels = (each.gradient for each in found.rows)
+    Learner(learner, [np.arange(2)], np.random.default_rng).step(np.array([0]))
 
     def step(table, square, piece, gradient):
         if np.any(gradient):
@@ -263,15 +263,14 @@ def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed, monkeypatch)
         squares[1][tag, 0] = step(1, squares[1][tag, 0], before[1][tag], of_tags[node])
     for code in range(naive_network.POSITIONS):
         squares[2][code, 0] = step(2, squares[2][code, 0], before[2][code], of_positions[code])
-    step(3, squares[3][0, 0], before[3], of_output)
+    step(3, squares[3][0, 0], before[3], of_output[0])
     for label in range(4):
         step(4, squares[4][label, 0], before[4][label], of_labels[label])
     for found, wanted in zip(learner.weights, before, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
-def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart(monkeypatch):
-    monkeypatch.setattr(network_learning, "DROPOUT", 0.0)
+def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart():
     given = SENTENCES[:12]
     encoder = TokenEncoder.from_sentences(given, attributes_of(FILES), rare=1)
     names = sorted({label for s in given for label in s.labels})
@@ -279,13 +278,13 @@ def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart(monkeyp
     examples = [
         ArcExample(encoder.encode(s), s.tree, full_arc_space(len(s)), g) for s, g in zip(given, gold, strict=True)
     ]
-    options = NetworkConfig(size=32, epochs=40)
-    learner = NetworkLearner(encoder.vocabularies, [e.tokens for e in examples], options, (0,), len(names))
-    learner._rates[:] = 0.0
-    wrong = [learner.epoch(examples, range(len(given)))[1] for _ in range(40)]
+    hyper = dataclasses.replace(arc_hyperparameters(NetworkConfig(size=32)), **NOTHING_LEFT_OUT)
+    network = TrainableArcNetwork(encoder.vocabularies, examples, len(names), hyper, np.random.default_rng(0))
+    learner = Learner(network, [np.arange(len(given))] * 40, np.random.default_rng)
+    wrong = [learner.epoch(number)[1] for number in range(40)]
     assert wrong[0] > 20 and wrong[-1] == 0
-    network = learner.network(1.0, 1.0)
-    for tokens, heads, arcs, labels in examples:  # also with the mean of the weights, and 16 bits
+    network = network.network(1.0, 1.0)
+    for tokens, heads, arcs, labels in examples:  # also in 16 bits
         layer = network.layer(tokens)
         scores = network.scores(layer, arcs.head, arcs.modifier)
         found = network.label_scores(layer, heads[1:], np.arange(1, len(heads), dtype=np.int32))
@@ -310,12 +309,12 @@ def test_the_gradient_of_a_batch_is_the_sum_of_those_of_its_sentences(width):
         units = learner.layers.context.draw() if width else None
         dropout = Dropout(np.ones_like(units) if width else None, np.ones(3, np.float32))
         inputs = learner.inputs(batch, np.zeros((batch.tokens.n_nodes, len(learner.names) + 1), np.uint8))
-        loss, wrong, (hidden, *rest) = learner.gradient(batch, inputs, dropout)
+        found = learner.gradient(batch, inputs, dropout)
+        vectors, tags, *rest = (each.gradient for each in found.rows)
         nodes = np.concatenate([np.arange(*pair) for pair in zip(batch.tokens.first, batch.tokens.end, strict=True)])
         outside = np.setdiff1d(np.arange(batch.tokens.n_nodes), nodes)
-        assert not hidden.vectors[outside].any() and not hidden.more[outside].any()
-        of_nodes = [hidden.vectors[nodes], hidden.more[nodes]]
-        return of_nodes, [loss, wrong, hidden.more[-naive_network.POSITIONS :], *rest, *hidden.context]
+        assert not vectors[outside].any() and not tags[outside].any()
+        return [vectors[nodes], tags[nodes]], [found.loss, found.wrong, *rest, *found.dense]
 
     alone = [gradient([each]) for each in others]
     of_nodes, sums = gradient(others)
@@ -327,15 +326,41 @@ def test_the_gradient_of_a_batch_is_the_sum_of_those_of_its_sentences(width):
 
 def test_the_layers_in_context_take_steps_of_adam():
     learner, *_ = draw_learner(2, context=2)
-    context = learner.layers.context
-    before, rng = [table.copy() for table in context.tables], np.random.default_rng(0)
-    sentences = np.array([0], np.int32), np.array([5], np.int32)
-    vectors, of_sums = (rng.normal(size=(5, n)).astype(np.float32) for n in (2, 6))
-    gradient = context.backward(of_sums, context.forward(vectors, sentences, context.draw())[1])[1]
-    learner.context_steps.follow(gradient, 8)
-    # The first step of Adam is the rate times the sign: the first of 100 steps of warming up, 8 of 10 sentences seen.
-    rate = 0.003 * 0.01 * (1 - 0.9 * 0.8)
-    np.testing.assert_allclose(context.tables[0] - before[0], rate * np.sign(gradient[0]), rtol=1e-2, atol=1e-7)
+    before, steps = (
+        [table.copy() for table in learner.dense],
+        Learner(learner, [np.arange(2)] * 5, np.random.default_rng),
+    )
+    gradient = steps.step(np.arange(2)).dense
+    # The first step of Adam is the rate times the sign: the first of 100 steps of warming up, 2 of 10 sentences seen.
+    rate = 0.003 * 0.01 * (1 - 0.9 * 0.2)
+    large = abs(gradient[0]) > 1e-3
+    np.testing.assert_allclose(
+        (learner.dense[0] - before[0])[large], rate * np.sign(gradient[0][large]), rtol=1e-2, atol=1e-7
+    )
+    assert large.any()
+
+
+def test_the_mean_of_the_weights_is_learnt():
+    """Of all tables, after each epoch of the second half."""
+    learner, *_ = draw_learner(2, context=2)
+    tables, seen = [*(steps.table for steps in learner.rows), *learner.dense], []
+    before = [table.copy() for table in tables]
+
+    def watch(steps, name):
+        seen.append((name, [table.copy() for table in tables]))
+        return steps
+
+    Learner(learner, [np.arange(2)] * 3, np.random.default_rng).learn("network", watch)
+    assert [name for name, _ in seen] == ["network 1", "network 2", "network 3"]
+    again, *_ = draw_learner(2, context=2)
+    steps = Learner(again, [np.arange(2)] * 3, np.random.default_rng)
+    ends = []
+    for number in range(3):
+        steps.epoch(number)
+        ends.append([table.copy() for table in (*(each.table for each in again.rows), *again.dense)])
+    for place, table in enumerate(tables):
+        assert (table != before[place]).any() and (seen[1][1][place] == ends[0][place]).all()
+        np.testing.assert_allclose(table, (ends[1][place] + ends[2][place]) / 2, rtol=1e-5, atol=1e-7)
 
 
 def test_rows_are_for_what_occurs_twice():
@@ -349,7 +374,7 @@ def test_rows_are_for_what_occurs_twice():
             for entry in columns + feats:
                 seen[entry] = seen.get(entry, 0) + 1
     columns = IndexColumns.of(encoder.vocabularies, columns_for(encoder.vocabularies))
-    index = count_rows(columns, [encoder.encode(s) for s in drawn])
+    index = count_rows(columns, [encoder.encode(s) for s in drawn], 2)
     twice = sorted(entry for entry, count in seen.items() if count >= 2)
     assert np.flatnonzero(index).tolist() == twice and index[twice].tolist() == list(range(1, len(twice) + 1))
 

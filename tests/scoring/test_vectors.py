@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+from dataclasses import replace
 
 import naive_network
 import numpy as np
@@ -15,11 +16,14 @@ from nonproj.cli.main import main
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
 from nonproj.io.objects import from_words
-from nonproj.learning.network import NetworkLearner
+from nonproj.learning.network import ArcExample, TrainableArcNetwork
 from nonproj.model.model import Model
+from nonproj.networks.hyperparameters import arc_hyperparameters
 from nonproj.networks.projection import Projection
+from nonproj.networks.rows import RowGradient
 from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig
+from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
@@ -126,7 +130,8 @@ def test_numbers_of_words_are_saved_and_checked():
 def test_the_gradient_of_a_projection_is_that_of_its_sums(seed):
     rng = np.random.default_rng(seed)
     table, numbers = rng.normal(size=(5, 3)).astype(np.float32), np.array([4, -1, 0, 4])
-    projection, gradient = Projection(table, 4, 2, rng), rng.normal(size=(4, 4)).astype(np.float32)
+    hyper = replace(arc_hyperparameters(NetworkConfig(size=2, context=0)), projection_rate=0.5)
+    projection, gradient = Projection(table, hyper, rng), rng.normal(size=(4, 4)).astype(np.float32)
     matrix = projection.matrix.astype(float)
 
     def value(matrix):
@@ -141,7 +146,7 @@ def test_the_gradient_of_a_projection_is_that_of_its_sums(seed):
         step = np.zeros((3, 4))
         step[place] = 1e-3
         assert found[place] == pytest.approx((value(matrix + step) - value(matrix - step)) / 2e-3, abs=1e-4)
-    projection.step(numbers, gradient, 0.5)
+    projection.steps.step(RowGradient(projection.gradient(numbers, gradient)))
     squares = np.stack([(found[:, :2] ** 2).mean(axis=1), (found[:, 2:] ** 2).mean(axis=1)], 1)
     expected = matrix + 0.5 * found / np.sqrt(np.repeat(squares, 2, axis=1) + 1e-8)
     np.testing.assert_allclose(projection.matrix, expected, atol=1e-5)
@@ -156,8 +161,9 @@ def test_words_with_vectors_have_rows():
     encoder = TokenEncoder.from_sentences([sentence, other], attributes_of(files), rare=1, vectors=words)
     assert encoder.vocabularies[VECTOR] == words
     table, tokens = rng.normal(size=(len(words), 3)).astype(np.float32), encoder.encode(sentence)
-    learner = NetworkLearner(encoder.vocabularies, [tokens] * 2, NetworkConfig(size=2, epochs=1), (0,), 2, table)
-    learner._mean.add()
+    example = ArcExample(tokens, sentence.tree, full_arc_space(6), np.zeros(6, np.int64))
+    hyper = arc_hyperparameters(NetworkConfig(size=2))
+    learner = TrainableArcNetwork(encoder.vocabularies, [example] * 2, 2, hyper, rng, table)
     network = learner.network(1.0, 1.0)
     column = learner.names.index((VECTOR, 0))
     begin = network.columns.start[column] + 5

@@ -17,6 +17,8 @@ from nonproj.errors import ModelError
 from nonproj.linear.hashing import hash_texts
 from nonproj.linear.state import load
 from nonproj.networks.context import ContextWeights
+from nonproj.networks.hyperparameters import TAGS
+from nonproj.networks.learner import Learner
 from nonproj.networks.training import Dropout
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
@@ -24,7 +26,7 @@ from nonproj.tagging import network_learning as learning
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.chain import FormRows
 from nonproj.tagging.network import CONTEXT_SCALE, INDEX_BITS, OFFSETS, FormLayers, TagNetwork, TagWeights, form_hashes
-from nonproj.tagging.network_learning import TagCorpus, TagNetworkLearner, learn_tag_network
+from nonproj.tagging.network_learning import TagCorpus, TrainableTagNetwork, learn_tag_network
 from nonproj.tagging.words import FormTable
 from nonproj.types import Sentence
 
@@ -115,24 +117,23 @@ def test_ngrams_of_long_forms_are_those_of_both_ends():
     assert hashes[start[3] :].tolist() == naive.entries("", ATTRIBUTES["shape"]("", "_", "_", "_", "_"))
 
 
-def draw_learner(monkeypatch, seed):
+def draw_learner(seed):
     """A small network in training, with random weights."""
-    monkeypatch.setattr(learning, "WIDTH", 3)
-    monkeypatch.setattr(learning, "HIDDEN", 4)
     rng = np.random.default_rng(seed)
     tags = draw_tags(rng, 6)
     form = rng.integers(0, len(FORMS), 8)
     tag = rng.integers(-1, len(tags), 8)
-    learner = TagNetworkLearner(FORMS, TagCorpus(np.array([0, 3, 8]), form, tag), tags, (seed,))
+    corpus, hyper = TagCorpus(np.array([0, 3, 8]), form, tag), replace(TAGS, width=3, hidden=4)
+    learner = TrainableTagNetwork(FORMS, corpus, tags, rng, hyperparameters=hyper)
     for table in (learner.layers.rows.table, *learner.dense):
         table[:] = rng.normal(0.0, 0.4, table.shape)
     return rng, learner
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
+def test_the_gradient_is_that_of_the_loss(seed):
     """That of the second sentence, some rows and hidden units left out."""
-    rng, learner = draw_learner(monkeypatch, seed)
+    rng, learner = draw_learner(seed)
     corpus = learner.corpus
     words, bounds = learning._words_of(corpus.start, np.array([1]))
     form = np.concatenate([[0], corpus.form[words] + 1])
@@ -140,7 +141,7 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
     units = rng.integers(0, 3, (1, 1, 3)).astype(np.float32)  # the same for all words, as in the naive twin
     inputs = learner.inputs(form, bounds)
     dropout = Dropout(np.broadcast_to(units, (1, len(form), 3)), mask)
-    loss, _, (of_alone, *dense), of_vectors = learner.gradient(inputs, corpus.tag[words], dropout)
+    loss, _, _, [(of_vectors, _)], (of_alone, *dense) = learner.gradient(inputs, corpus.tag[words], dropout)
     rows, alone, *tables = (table.astype(float).tolist() for table in (learner.layers.rows.table, *learner.dense))
     hidden = np.stack(np.split(np.array(alone), OFFSETS, axis=1)).tolist()
     start, flat, kept = learner.forms.start, learner.forms.row.tolist(), inputs.words.factor > 0
@@ -173,13 +174,13 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
             assert gradient[tuple(place)] == pytest.approx((sides[1] - sides[0]) / 2e-5, rel=1e-2, abs=1e-3)
 
 
-def test_steps_lower_the_loss_and_move_only_rows_of_the_words(monkeypatch):
-    for name in ("FORMS_DROPPED", "NGRAMS_DROPPED", "UNITS_DROPPED"):
-        monkeypatch.setattr(learning, name, 0.0)
+def test_steps_lower_the_loss_and_move_only_rows_of_the_words():
+    hyper, rng = replace(TAGS, lexical_dropout=0.0, row_dropout=0.0, unit_dropout=0.0), np.random.default_rng(0)
     tags, form = draw_tags(np.random.default_rng(0), 6), np.array([0, 1, 2, 3, 4, 0, 1, 2])
-    learner = TagNetworkLearner(FORMS, TagCorpus(np.array([0, 3, 8]), form, form % 3), tags, (0,))
-    before = learner.layers.rows.table.copy()
-    losses = [learner.epoch(k, 30)[0] for k in range(30)]
+    corpus = TagCorpus(np.array([0, 3, 8]), form, form % 3)
+    learner = TrainableTagNetwork(FORMS, corpus, tags, rng, hyperparameters=hyper)
+    before, steps = learner.layers.rows.table.copy(), Learner(learner, [np.arange(2)] * 30, lambda _: rng)
+    losses = [steps.epoch(number)[0] for number in range(30)]
     assert losses[-1] < 0.5 * losses[0]
     used = np.unique(learner.forms.row)
     assert not (learner.layers.rows.table[0] != before[0]).any()
@@ -191,8 +192,8 @@ def test_steps_lower_the_loss_and_move_only_rows_of_the_words(monkeypatch):
 def test_rare_forms_and_ngrams_have_no_row():
     forms = ["abc", "Abc", "abd", "xyz"]
     form = np.array([0, 1, 2, 3, 3])
-    learner = TagNetworkLearner(forms, TagCorpus(np.array([0, 5]), form, np.zeros(5, int)), draw_tags(
-        np.random.default_rng(0), 2), (0,))  # fmt: skip
+    corpus, rng = TagCorpus(np.array([0, 5]), form, np.zeros(5, int)), np.random.default_rng(0)
+    learner = TrainableTagNetwork(forms, corpus, draw_tags(rng, 2), rng)
     row = {text: learner.index[naive.text_hash(text) >> 14] for text in ("=abc", "=abd", "=xyz", "ab", "abc", "xy")}
     assert {text for text, number in row.items() if number} == {"=abc", "=xyz", "ab"}
     assert min(number for number in row.values() if number) > 1, "row 1 is that of what is outside"
@@ -204,7 +205,7 @@ def test_unknown_words_get_tags_by_their_ngrams():
     tags = draw_tags(rng, 2)
     forms = [stem + ending for stem in stems for ending in ("um", "que")]
     form, tag = np.arange(160), np.arange(160) % 2
-    network = learn_tag_network(forms, TagCorpus(np.arange(161), form, tag), tags, 12, (0,), lambda items, _: items)
+    network = learn_tag_network(forms, TagCorpus(np.arange(161), form, tag), tags, 12, rng, lambda items, _: items)
     new = ["".join(rng.choice(list("aeiklmnoprst"), 6)) + ending for ending in ("um", "que") * 10]
     scores = np.zeros((20, 2))
     words = candidates(rng, tags, new)._replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import random
+from dataclasses import replace
 
 import naive_text as naive
 import numpy as np
@@ -17,6 +18,8 @@ from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.networks.context import ContextWeights
+from nonproj.networks.hyperparameters import SENTENCES
+from nonproj.networks.learner import Learner
 from nonproj.networks.training import Dropout
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import sentence_network_learning
@@ -29,12 +32,10 @@ from nonproj.text.sentence_features import N_FEATURES, N_STATES, sentence_exampl
 from nonproj.text.sentence_network import N_ROWS, PieceNodes, SentenceNetwork, nodes_of, sums_of
 from nonproj.text.sentence_network_learning import (
     BITS,
-    HIDDEN,
-    LAYERS,
-    WIDTH,
     EndExamples,
-    SentenceNetworkLearner,
+    TrainableSentenceNetwork,
     joined,
+    learn_sentence_network,
     network_examples,
 )
 from nonproj.text.sentences import SentenceModel, score_ends
@@ -289,7 +290,7 @@ def test_long_paragraphs_are_cut_into_pieces_that_overlap():
     assert len(expected) == len(found) - 2 * PADDING == 1186 and np.abs(found).max() > 0.1
 
 
-def draw_learner(seed: int):
+def draw_learner(seed: int, **changes: int):
     """A learner with random tables, and nodes of three pieces, of which some places are not learnt."""
     random, n = np.random.default_rng(seed), 14
     rows = random.integers(0, 256, (n, N_ROWS)).astype(np.int32)
@@ -297,33 +298,34 @@ def draw_learner(seed: int):
     learnt = random.random(n) < 0.8
     learnt[[4, 13]] = False  # the ends of the paragraphs
     pieces = np.array([[0, 5, 0, 5], [5, 12, 5, 9], [7, 14, 9, 14]])
-    learner = SentenceNetworkLearner(EndExamples(rows, state, gold, learnt, pieces), seed)
+    hyper = replace(SENTENCES, **changes)
+    learner = TrainableSentenceNetwork(EndExamples(rows, state, gold, learnt, pieces), random, hyper)
     for table in learner.dense:
         table += 0.3 * random.standard_normal(table.shape, np.float32)
     nodes = PieceNodes(*nodes_of(pieces[[2, 0, 1]]))
     places = np.flatnonzero(nodes.own & learnt[nodes.token])
     assert [token for token, own in zip(nodes.token, nodes.own, strict=True) if own] == [*range(9, 14), *range(9)]
-    inputs = (random.random((LAYERS, 1, WIDTH)) < 0.8) / 0.8
-    units = (random.random((len(places), HIDDEN)) < 0.7) / 0.7
+    inputs = (random.random((hyper.layers, 1, hyper.width)) < 0.8) / 0.8
+    units = (random.random((len(places), hyper.hidden)) < 0.7) / 0.7
     kept = random.random((len(nodes.token), N_ROWS)) < 0.8
     return learner, nodes, places, kept, Dropout(inputs.astype(np.float32), units.astype(np.float32))
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
-    for name, size in (("WIDTH", 4), ("HIDDEN", 3), ("BITS", 8)):
-        monkeypatch.setattr(sentence_network_learning, name, size)
-        monkeypatch.setitem(globals(), name, size)
-    learner, nodes, places, kept, dropout = draw_learner(seed)
-    loss, dense, of_vectors = learner.gradient(learner.inputs(nodes, places, kept), nodes.token[places], dropout)
-    examples, rows = learner.examples, learner.layers.rows.table.astype(float)
-    vectors = [
-        sum(rows[row] for row, there in zip(examples.rows[token], each, strict=True) if there)
-        for token, each in zip(nodes.token, kept, strict=True)
-    ]
+    monkeypatch.setattr(sentence_network_learning, "BITS", 8)
+    learner, nodes, places, kept, dropout = draw_learner(seed, width=4, hidden=3)
+    found = learner.gradient(learner.inputs(nodes, places, kept), nodes.token[places], dropout)
+    examples = learner.examples
+    of_rows = np.zeros(learner.layers.rows.table.shape)
+    of_rows[found.rows[0].rows.row] = found.rows[0].gradient
 
-    def value(vectors, states, output, bias, *context):
+    def value(rows, states, output, bias, *context):
         total, tables = 0.0, (context[:2], context[2:4], context[4])
+        vectors = [
+            sum((rows[row] for row, there in zip(examples.rows[token], each, strict=True) if there), np.zeros(4))
+            for token, each in zip(nodes.token, kept, strict=True)
+        ]
         for first, end in zip(nodes.first, nodes.end, strict=True):
             sums = in_training(vectors[first:end], tables, dropout.context[:, 0].astype(float))
             for number, i in enumerate(places):
@@ -334,10 +336,10 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
                     total -= math.log(p if examples.gold[token] else 1 - p)
         return total
 
-    tables = [np.array(vectors), *(table.astype(float) for table in learner.dense)]
-    assert loss == pytest.approx(value(*tables), rel=1e-4)
+    tables = [table.astype(float) for table in (learner.layers.rows.table, *learner.dense)]
+    assert found.loss == pytest.approx(value(*tables), rel=1e-4)
     random = np.random.default_rng(seed)
-    for table, gradient in zip(tables, [of_vectors, *dense], strict=True):
+    for table, gradient in zip(tables, [of_rows, *found.dense], strict=True):
         used = np.argwhere(gradient) if gradient.any() else []
         for place in map(tuple, random.permutation(used)[:10]):
             sides = []
@@ -350,30 +352,22 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
 def test_rows_of_the_network_take_one_step_of_adagrad_each(monkeypatch):
     """By the sum of the gradients of their tokens; rows that are left out everywhere do not move."""
     monkeypatch.setattr(sentence_network_learning, "BITS", 8)
-    learner, nodes, places, kept, dropout = draw_learner(0)
-    inputs = learner.inputs(nodes, places, kept)
-    _, _, of_vectors = learner.gradient(inputs, nodes.token[places], dropout)
+    learner, *_ = draw_learner(0)
     rows = learner.layers.rows.table
-    before, gradient = rows.copy(), np.zeros((256, WIDTH))
-    for token, there, of_vector in zip(nodes.token, kept, of_vectors, strict=True):
-        for row in learner.examples.rows[token][there]:
-            gradient[row] += of_vector
-    learner.follow(inputs.words, of_vectors, 0.1)
+    before, steps = rows.copy(), Learner(learner, [np.arange(3)], np.random.default_rng)
+    ((gradient, moved),) = steps.step(np.arange(3)).rows
+    assert len(set(moved.row.tolist())) == len(moved.row)
     squares = 1e-4 + np.square(gradient).mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(rows - before, 0.1 * gradient / np.sqrt(squares), rtol=1e-2, atol=1e-5)
+    change = (rows - before)[moved.row]
+    np.testing.assert_allclose(change, 0.05 * gradient / np.sqrt(squares), rtol=1e-2, atol=1e-5)
     assert 0 < np.count_nonzero((rows == before).all(axis=1)) < 256
 
 
 def test_a_small_treebank_is_learnt_in_more_epochs(monkeypatch):
     monkeypatch.setattr(sentence_network_learning, "BITS", 8)
-    seen = []
-    for copies in (1, 100):
-        learner = draw_learner(0)[0]
-        one = learner.examples
-        learner.examples = joined([one] * copies)
-        monkeypatch.setattr(sentence_network_learning, "STEPS", 20)
-        learner.learn(3, lambda epochs: seen.append(len(epochs)) or epochs)
-    assert seen == [3 * 10, 3 * 2]
+    seen, examples = [], draw_learner(0)[0].examples
+    learn_sentence_network(examples, 3, np.random.default_rng(0), lambda steps, name: seen.append(name) or steps)
+    assert seen == [f"network of sentences {number}" for number in range(1, 3 * 10 + 1)]
 
 
 @pytest.mark.parametrize("lines", [False, True])
