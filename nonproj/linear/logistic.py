@@ -56,7 +56,11 @@ def _epoch(
 
 
 def fit(
-    rows: np.ndarray, gold: np.ndarray, options: LogisticOptions, seed: int = 0, progress: Callable[[Any], Any] = iter
+    rows: np.ndarray,
+    gold: np.ndarray,
+    options: LogisticOptions,
+    rng: np.random.Generator,
+    progress: Callable[[Any], Any] = iter,
 ) -> np.ndarray:
     """Return the weights of a classifier, float32, the mean of those after the epochs of the second half.
 
@@ -67,24 +71,24 @@ def fit(
     gold : ndarray of shape (m,), uint8
         Its class, 0 or 1.
     options : LogisticOptions
-    seed : int
-        Of the order of the examples.
+    rng : numpy.random.Generator
+        For the order of the examples.
     progress : callable
         Wraps the loop over the epochs.
 
     Examples
     --------
     >>> rows = np.array([[0, 1], [0, 2]], np.int32)
-    >>> weights = fit(rows, np.array([1, 0], np.uint8), LogisticOptions(4, 10, 0.5))
+    >>> weights = fit(rows, np.array([1, 0], np.uint8), LogisticOptions(4, 10, 0.5), np.random.default_rng(0))
     >>> (weights[rows].sum(axis=1) > 0).tolist()
     [True, False]
     """
-    weights, random = np.zeros(1 << options.bits, np.float32), np.random.default_rng(seed)
+    weights = np.zeros(1 << options.bits, np.float32)
     alone = [np.ascontiguousarray(rows[:, : options.first])] if options.first else []
     for features in (*alone, rows):
         squares, mean = np.full(len(weights), 1e-6, np.float32), LaterMean([weights], options.epochs)
         for _ in progress(range(options.epochs)):
-            order = random.permutation(len(gold)).astype(np.int32)
+            order = rng.permutation(len(gold)).astype(np.int32)
             _epoch(features, gold, order, options.rate, weights, squares)
             mean.add()
         mean.apply()

@@ -11,8 +11,8 @@ class Stream(IntEnum):
     """Streams of random numbers, one for each use in training.
 
     The generator of a stream is seeded with the option ``seed``, the number of the stream, and, where there are
-    several, those of a model and an epoch.  Another number for a use gives other models: a new use gets a new number.
-    The models of plain text draw from the seed itself, or from the seed plus the number of a copy of the text.
+    several, those of a model, an epoch, a fold or a copy.  Another number for a use gives other models: a new use gets
+    a new number.
     """
 
     PARSER = 0
@@ -28,6 +28,13 @@ class Stream(IntEnum):
     SILVER_OF_TAGGER = 17
     SILVER = 18
     WORD_CLASSES = 19
+    VARIED_TEXT = 20
+    VARIED_FOLDS = 21
+    MISSED_ENDS = 22
+    TOKENS = 23
+    WORDS = 24
+    SENTENCES = 25
+    MULTIWORDS = 26
 
 
 def generator(seed: int, stream: Stream, *numbers: int) -> np.random.Generator:

@@ -18,6 +18,7 @@ from nonproj.io.strings import MOST_WORDS
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.hashing import hash_texts
 from nonproj.linear.state import Schema
+from nonproj.linear.streams import Stream, generator
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import SurfaceToken
 from nonproj.text.multiword_lexicon import KNOWN, MultiwordLexicon, Segment, Words, silent_marks
@@ -105,7 +106,7 @@ class Multiwords:
         if not lexicon.entries:  # all have characters that a model file cannot hold
             return cls(lexicon, np.zeros(1, np.float32))
         lexicons = (MultiwordLexicon.fit(counted, ends, marks) for counted in others)
-        return cls(lexicon, learn(_examples(folds, lexicons, ends, marks), seed))
+        return cls(lexicon, learn(_examples(folds, lexicons, ends, marks), generator(seed, Stream.MULTIWORDS)))
 
     def expand(self, forms: list[str]) -> dict[int, Words]:
         """Return the words of the multiword tokens among consecutive tokens, by index.

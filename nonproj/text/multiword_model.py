@@ -331,12 +331,12 @@ def _epoch(
             _learn_token(graph, examples.gold[a:b], examples.context[x], examples.factor[x], weights, squares)
 
 
-def learn(examples: Examples, seed: int) -> np.ndarray:
+def learn(examples: Examples, rng: np.random.Generator) -> np.ndarray:
     """Return weights learnt from examples, float32: the mean of those after the epochs of the second half."""
-    weights, random = np.zeros(1 << BITS, np.float32), np.random.default_rng(seed)
+    weights = np.zeros(1 << BITS, np.float32)
     squares, mean = np.full(len(weights), 1e-6, np.float32), LaterMean([weights], EPOCHS)
     for _ in range(EPOCHS):
-        _epoch(examples, random.permutation(len(examples.token)), _SEGMENT, _PAIR, weights, squares)
+        _epoch(examples, rng.permutation(len(examples.token)), _SEGMENT, _PAIR, weights, squares)
         mean.add()
     mean.apply()
     return weights

@@ -61,12 +61,12 @@ def learn_sentences(
         ``progress(iterable, description)`` wraps the long loops.
     """
     folds = []
-    for fold in folds_of(paragraphs):
-        varying = [None, *(np.random.default_rng(seed + copy) for copy in range(1, COPIES + 1))]
+    for number, fold in enumerate(folds_of(paragraphs)):
+        varying = [None, *(generator(seed, Stream.VARIED_FOLDS, number, copy) for copy in range(COPIES))]
         folds.append([TrainingText(raw_text(fold, random), candidate) for random in varying])
     plain = [texts[0] for texts in folds]
     counts = [letter_case(text.table(), text.sentence_ends, 1 << _CASE_BITS) for text in plain]
-    everything, random = np.sum(counts, axis=0), np.random.default_rng(seed)
+    everything, random = np.sum(counts, axis=0), generator(seed, Stream.MISSED_ENDS)
     rows, gold, examples, share = [], [], [], options.network_share
     for index, texts in enumerate(folds):
         others = plain[:index] + plain[index + 1 :]
@@ -82,7 +82,8 @@ def learn_sentences(
                 examples.append(network_examples(table, text.sentence_ends, usage, missed, lines=copy > 0))
     # sentences are harder than tokens: more and smaller steps
     slow = LogisticOptions(options.bits, -(-5 * options.epochs // 3), 0.3 * LEARNING_RATE, N_OF_MARKS)
-    weights = fit(concatenated(rows), concatenated(gold), slow, seed, lambda loop: progress(loop, "sentences"))
+    chance = generator(seed, Stream.SENTENCES)
+    weights = fit(concatenated(rows), concatenated(gold), slow, chance, lambda loop: progress(loop, "sentences"))
     network = empty_network()
     if share:
         weights *= np.float32(1.0 - share)

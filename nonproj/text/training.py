@@ -12,6 +12,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes
 from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.state import Schema
+from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import sentence_features
@@ -145,7 +146,8 @@ def train(
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
     bits, epochs = options.bits, options.epochs
     plain = TrainingText(raw_text(paragraphs))
-    varied = [TrainingText(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(COPIES)]
+    chances = (generator(seed, Stream.VARIED_TEXT, copy) for copy in range(COPIES))
+    varied = [TrainingText(raw_text(paragraphs, chance)) for chance in chances]
     tables = {"candidate": possible_ends([plain, *varied])}
     for corpus in (plain, *varied):
         corpus.divide(tables["candidate"])
@@ -153,13 +155,13 @@ def train(
     lexicon = tables["candidate"], tables["known"]
     found = (token_examples(text.layout, text.raw.token_ends, *lexicon, bits) for text in (plain, *varied))
     steps = LogisticOptions(bits, epochs, LEARNING_RATE, N_OF_CLASSES)
-    tables["tokens"] = _fit(found, steps, seed, lambda loop: progress(loop, "tokens"))
+    tables["tokens"] = _fit(found, steps, generator(seed, Stream.TOKENS), lambda loop: progress(loop, "tokens"))
     blanks = plain.has_words_with_blanks()
     if blanks or (tables["candidate"] == ALWAYS).any():
         examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
         steps = LogisticOptions(bits, epochs, LEARNING_RATE)
-        tables["words"] = _fit(examples, steps, seed, lambda loop: progress(loop, "words"))
+        tables["words"] = _fit(examples, steps, generator(seed, Stream.WORDS), lambda loop: progress(loop, "words"))
     tables |= learn_sentences(paragraphs, tables["candidate"], options, seed, progress)
     return TextModels(tables, blanks, 0.0)
 
@@ -228,9 +230,7 @@ def _word_examples(
     return examples(), everything
 
 
-def _fit(
-    parts: Iterable[tuple[np.ndarray, np.ndarray]], options: LogisticOptions, seed: int, progress: Callable[[Any], Any]
-) -> np.ndarray:
-    """Return weights learnt from features and gold decisions in parts."""
+def _fit(parts: Iterable[tuple[np.ndarray, np.ndarray]], *others: Any) -> np.ndarray:
+    """Return weights learnt from features and gold decisions in parts; others are arguments of `fit`."""
     rows, gold = map(np.concatenate, zip(*parts, strict=True))
-    return fit(rows, gold, options, seed, progress)
+    return fit(rows, gold, *others)

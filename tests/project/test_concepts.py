@@ -70,7 +70,23 @@ def test_one_component_protocol():
     assert containing(r"\.cross_predict\(") == {"components/trainer.py"}
     assert containing(r"def (cross_fit|blocks)\b") == {"linear/folds.py"}
     assert containing(r"def jackknife\b") == {"components/base.py"}
-    assert containing(r"default_rng\(\(") == {"linear/streams.py"}
+
+
+def seeds(text: str) -> set[str]:
+    """The seeds of the generators of random numbers that a file makes, and arguments of numpy's global one."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    makers = re.compile(r"(np|numpy)\.random\.\w+|(.*\.)?(default_rng|Random)")
+    calls = [call for call in calls if makers.fullmatch(ast.unparse(call.func))]
+    return {", ".join(map(ast.unparse, (*call.args, *call.keywords))) for call in calls}
+
+
+def test_random_streams_have_names():
+    """Whatever learns draws from a named stream; elsewhere, a seed is what the caller gives, or a constant."""
+    text = "# default_rng(0)\nnp.random.default_rng(seed + copy), default_rng(seed=1), np.random.normal(2), Random(3)"
+    assert seeds(text) == {"seed + copy", "seed=1", "2", "3"}
+    found = {name: seeds(text) for name, text in SOURCES.items() if name != "linear/streams.py" and seeds(text)}
+    assert not found.keys() & LEARNT.keys()
+    assert set().union(*found.values()) <= {"0", "seed", "check_integer(seed, 'seed', 0)"}
 
 
 def test_one_network_over_words():

@@ -130,7 +130,7 @@ def test_a_step_is_along_the_gradient_of_the_likelihood(monkeypatch, seed):
     examples = Examples(
         lattices([form], [segments], MARKS), gold, np.zeros(1, np.int64), outside.astype(np.int32), np.array([factor])
     )
-    weights = learn(examples, 0)
+    weights = learn(examples, np.random.default_rng(0))
     templates, size = (TEMPLATES, PAIR_TEMPLATES), len(weights)
     expected, of_gold = (naive.feature_shares(form, MARKS, segments, own, size, templates) for own in (paths, right))
     gradients = {place: [a - b for a, b in zip(expected[place], of_gold[place], strict=True)] for place in expected}

@@ -162,7 +162,7 @@ def test_the_twin_sees_abbreviations():
 def test_training_equals_the_twin(first):
     random = np.random.default_rng(5)
     rows, gold = random.integers(0, 16, (40, 3)).astype(np.int32), random.integers(0, 2, 40).astype(np.uint8)
-    found = fit(rows, gold, LogisticOptions(4, 2, 0.1, first), seed=3)
+    found = fit(rows, gold, LogisticOptions(4, 2, 0.1, first), np.random.default_rng(3))
     weights, order = np.zeros(16), np.random.default_rng(3)
     for features in (first, 3) if first else (3,):
         squares = np.full(16, 1e-6)
@@ -179,7 +179,8 @@ def test_frequent_features_are_learnt_before_rare_ones():
     random = np.random.default_rng(6)
     gold = np.arange(200) % 2 == 0
     rows = np.stack([gold + 0, random.permutation(200) + 2], axis=1).astype(np.int32)
-    both, staged = (fit(rows, gold.astype(np.uint8), LogisticOptions(8, 6, 0.1, first)) for first in (0, 1))
+    options = (LogisticOptions(8, 6, 0.1, first) for first in (0, 1))
+    both, staged = (fit(rows, gold.astype(np.uint8), each, np.random.default_rng(0)) for each in options)
     assert abs(staged[:2]).min() > 1.3 * abs(both[:2]).max()
 
 
