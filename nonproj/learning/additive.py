@@ -181,6 +181,7 @@ def fit_models(outcomes: Sequence[GradedSentence]) -> ConfidenceModels:
     unknown = AdditiveModel(np.zeros((len(TREE_FEATURES), 1)), np.zeros((len(TREE_FEATURES), 1)), *np.zeros((3, 1)))
     classifier = Classifier(0.0, **{kind: ConfidenceModels(heads, labels, unknown)})
     rows = np.array([_summary(classifier.confidence(outcome.evidence)) for outcome in outcomes])
+    rows = rows.round(9)  # last digits of logarithms depend on the processor
     return ConfidenceModels(heads, labels, _tree_model(rows, np.array([outcome.tree for outcome in outcomes])))
 
 
