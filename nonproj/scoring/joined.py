@@ -63,7 +63,7 @@ def join(tokens: Sequence[Tokens]) -> JoinedTokens:
     if tokens[0].encoded is not None:  # all have it, or none
         encoded = tuple(each.encoded for each in tokens if each.encoded is not None)
     if len(tokens) == 1:
-        n_nodes = tokens[0].n_nodes
+        n_nodes = len(tokens[0].feat_start) - 1
         return JoinedTokens(*tokens[0][:3], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes, encoded)
     sizes = np.array([len(each.feat_start) for each in tokens], np.int32) - np.int32(1)
     end = np.cumsum(sizes + np.int32(2 * PADDING), dtype=np.int32) - np.int32(2 * PADDING)

@@ -64,24 +64,19 @@ class Text(NamedTuple):
     fixed: np.ndarray
 
 
-def lay_out(characters: Characters) -> Text:
-    """Return a text with its chunks.
+@kernel
+def lay_out(
+    characters: Characters,
+) -> tuple[Uint32s, Uint8s, Uint8s, Int64s, Int64s, Int64s, Uint8s, Uint32s, Uint8s, Uint8s]:
+    """Return a text with its chunks, the fields of a `Text`.
 
     Examples
     --------
     >>> from nonproj.text.characters import characters
-    >>> text = lay_out(characters("Det regner. \\n\\nHvor?"))
+    >>> text = Text(*lay_out(characters("Det regner. \\n\\nHvor?")))
     >>> text.start.tolist(), text.end.tolist(), text.blanks.tolist()
     ([0, 4, 14], [3, 11, 19], [1, 5, 0])
     """
-    return Text(*_lay_out(characters))
-
-
-@kernel
-def _lay_out(
-    characters: Characters,
-) -> tuple[Uint32s, Uint8s, Uint8s, Int64s, Int64s, Int64s, Uint8s, Uint32s, Uint8s, Uint8s]:
-    """Return the arrays of `lay_out`."""
     lower, kind, joined = characters
     start, end, blanks = _chunks(lower, kind)
     chunk, flags, fixed = np.empty(len(start), np.uint32), np.empty(len(start), np.uint8), joined.copy()
@@ -115,7 +110,7 @@ def spans(text: Text, token_ends: Bools) -> tuple[Int64s, Int64s]:
     Examples
     --------
     >>> from nonproj.text.characters import characters
-    >>> start, end = spans(lay_out(characters("Ja, du")), np.array([0, 1, 0, 1, 0, 0], np.bool_))
+    >>> start, end = spans(Text(*lay_out(characters("Ja, du"))), np.array([0, 1, 0, 1, 0, 0], np.bool_))
     >>> start.tolist(), end.tolist()
     ([0, 2, 4], [2, 3, 6])
     """

@@ -136,7 +136,7 @@ class Segmenter(Fitted):
     def sentences(self, text: str, options: TextInput, origin: Origin, begins: bool = True) -> list[Sentence]:
         """Return the sentences of a text that is part of a document; ``begins``: it begins a paragraph."""
         plain, place = decoded(text) if "&" in text else (text, None)
-        layout = lay_out(characters(plain, origin.path))
+        layout = Text(*lay_out(characters(plain, origin.path)))
         if not len(layout.start):
             return []
         changed = options.breaks or options.format == TOKENS

@@ -45,16 +45,11 @@ class TokenTable(NamedTuple):
     size: np.ndarray
 
 
-def token_table(text: Text, start: Int64s, end: Int64s) -> TokenTable:
-    """Return the table of the tokens ``start[t]:end[t]`` of a text."""
-    return TokenTable(*_token_table(text, start, end))
-
-
 @kernel
-def _token_table(
+def token_table(
     text: Text, start: Int64s, end: Int64s
 ) -> tuple[Uint32s, Uint32s, Uint32s, Uint8s, Uint8s, Uint8s, Int32s]:
-    """Return the arrays of `token_table`."""
+    """Return the fields of the `TokenTable` of the tokens ``start[t]:end[t]`` of a text."""
     n, kind, c = len(start) + 2 * PADDING, text.kind, 0
     word, shape, suffix = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(n, np.uint32)
     first, last, blanks = np.zeros(n, np.uint8), np.zeros(n, np.uint8), np.zeros(n, np.uint8)

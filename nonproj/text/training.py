@@ -23,7 +23,7 @@ from nonproj.text.layout import MAX_HASHED, Text
 from nonproj.text.sentence_network import NETWORK, check_network
 from nonproj.text.sentence_training import COPIES, LEARNING_RATE, learn_sentences
 from nonproj.text.sentences import SentenceModel, alternatives, score_ends
-from nonproj.text.token_table import token_table
+from nonproj.text.token_table import TokenTable, token_table
 from nonproj.text.tokens import (
     ALWAYS,
     N_FEATURES,
@@ -100,7 +100,7 @@ class TextModels:
         units = tokenize(layout, self.token_model)
         if self.words is None:
             return units
-        table = token_table(layout, units.start, units.end)
+        table = TokenTable(*token_table(layout, units.start, units.end))
         allowed = open_places(table, self.token_model.candidate, self.blanks)
         scores = score_joins(table, allowed, *self.words)
         first, last = join_units(units.start, units.end, scores)
@@ -108,11 +108,11 @@ class TextModels:
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
-        return score_ends(token_table(layout, start, end), self.sentence_model)
+        return score_ends(TokenTable(*token_table(layout, start, end)), self.sentence_model)
 
     def alternatives(self, layout: Text, start: np.ndarray, end: np.ndarray) -> Alternatives:
         """Return the stretches of tokens that may be sentences."""
-        return alternatives(token_table(layout, start, end), self.sentence_model)
+        return alternatives(TokenTable(*token_table(layout, start, end)), self.sentence_model)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""

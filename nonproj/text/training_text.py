@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.text.characters import NEWLINE, characters
 from nonproj.text.corpus import RawText, SurfaceToken
-from nonproj.text.layout import lay_out, spans
+from nonproj.text.layout import Text, lay_out, spans
 from nonproj.text.token_table import TokenTable, token_table
 from nonproj.text.tokens import ALWAYS
 from nonproj.text.words import join_units
@@ -31,7 +31,7 @@ class TrainingText:
     """
 
     def __init__(self, raw: RawText, candidate: np.ndarray | None = None):
-        self.raw, self.layout = raw, lay_out(characters(raw.text))
+        self.raw, self.layout = raw, Text(*lay_out(characters(raw.text)))
         if candidate is not None:
             self.divide(candidate)
 
@@ -54,11 +54,11 @@ class TrainingText:
 
     def unit_table(self) -> TokenTable:
         """Return the table of the gold units."""
-        return token_table(self.layout, *self.units)
+        return TokenTable(*token_table(self.layout, *self.units))
 
     def table(self) -> TokenTable:
         """Return the table of the gold tokens."""
-        return token_table(self.layout, self.start, self.end)
+        return TokenTable(*token_table(self.layout, self.start, self.end))
 
 
 def folds_of(paragraphs: Sequence[list[list[SurfaceToken]]]) -> list[list[list[list[SurfaceToken]]]]:

@@ -17,9 +17,9 @@ from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser, tree_scores
 from nonproj.text.alternatives import COST, WEIGHT, Alternatives, best_ends, decide, probabilities, undecided
 from nonproj.text.characters import characters
-from nonproj.text.layout import lay_out
+from nonproj.text.layout import Text, lay_out
 from nonproj.text.sentences import SentenceModel, alternatives, score_ends
-from nonproj.text.token_table import token_table
+from nonproj.text.token_table import TokenTable, token_table
 from nonproj.text.usage import Usage
 
 Stretch = tuple[int, int]
@@ -88,10 +88,10 @@ def test_parts_are_as_small_as_they_can_be(seed):
 @pytest.mark.parametrize("seed", seeds(20))
 def test_without_trees_the_decisions_are_those_of_the_segmenter(seed):
     rng = np.random.default_rng(seed)
-    layout = lay_out(characters('a b ( c\n\nd " .\n\ne f'))  # so short that no beginning is improbable
+    layout = Text(*lay_out(characters('a b ( c\n\nd " .\n\ne f')))  # so short that no beginning is improbable
     weights = rng.normal(0, 0.1, 1 << 10).astype(np.float32)
     usage = Usage(*(np.zeros(1 << 6, np.uint8) for _ in range(3)))
-    table = token_table(layout, layout.start, layout.end)
+    table = TokenTable(*token_table(layout, layout.start, layout.end))
     sentence_model = SentenceModel(usage, weights, 0.25)
     scores = score_ends(table, sentence_model)
     found, changed = alternatives(table, sentence_model, 1e-9), scores.copy()
@@ -129,7 +129,7 @@ def test_a_continued_model_splits_text_as_before(model):
 def test_hardly_any_sentence_ends_with_punctuation(ends, expected):
     """One of 40 sentences is less than 5 %, two are not."""
     text = raw_treebank(ends) + raw_treebank(40 - ends, 1).replace(".", "x")
-    _, context = prepare(read(text), Config(), (), (), lambda items, *_: items)
+    _, context = prepare(read(text), Config())
     assert context.meta.get("unpunctuated", False) is expected
 
 

@@ -53,7 +53,7 @@ class Counted(list):
 @pytest.mark.parametrize("unit", ["a", "aA", "a1.", "\u4e00\u4e01", "()"])
 def test_a_hash_does_not_read_all_of_a_long_chunk(unit, monkeypatch):
     """The features of a place look at the chunk behind it, which has all but a hundred thousand characters."""
-    text = layout.lay_out(characters(unit * (100_000 // len(unit))))
+    text = layout.Text(*layout.lay_out(characters(unit * (100_000 // len(unit)))))
     for module in (layout, hashing):  # outside of kernels, sums of 32 bits do not wrap around
         monkeypatch.setattr(module, "place_share", lambda place, number: 0)
         monkeypatch.setattr(module, "length_share", lambda length: 0)
@@ -82,7 +82,7 @@ def test_rules_look_at_a_character_few_times(name, monkeypatch):
     asked, joins = [], rules._Chunk.joins
     monkeypatch.setattr(rules._Chunk, "joins", lambda chunk, i, patterns: asked.append(i) or joins(chunk, i, patterns))
     text = PATHOLOGICAL[name](6000)
-    DANISH.finder.token_ends(text, layout.lay_out(characters(text)))
+    DANISH.finder.token_ends(text, layout.Text(*layout.lay_out(characters(text))))
     assert len(asked) <= 2 * len(text)
 
 

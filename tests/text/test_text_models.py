@@ -25,7 +25,7 @@ from nonproj.options.sections import SegmenterConfig
 from nonproj.text import sentence_network_learning
 from nonproj.text.characters import KINDS, LOWER, UPPER, characters
 from nonproj.text.corpus import SurfaceToken, raw_text
-from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, WRAPPED, lay_out, spans
+from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.sentence_features import N_FEATURES, N_STATES, sentence_examples
@@ -39,7 +39,7 @@ from nonproj.text.sentence_network_learning import (
     network_examples,
 )
 from nonproj.text.sentences import SentenceModel, score_ends
-from nonproj.text.token_table import PADDING, token_table
+from nonproj.text.token_table import PADDING, TokenTable, token_table
 from nonproj.text.tokens import SOMETIMES, TokenModel, token_examples, tokenize
 from nonproj.text.training import known_tokens
 from nonproj.text.training_text import TrainingText
@@ -63,7 +63,7 @@ def random_weights(chance: random.Random, integers: bool) -> np.ndarray:
 def test_layout_and_decisions_equal_the_twin(seed):
     chance = random.Random(seed)
     text = random_text(chance)
-    layout = lay_out(characters(text))
+    layout = Text(*lay_out(characters(text)))
     found = list(zip(layout.start.tolist(), layout.end.tolist(), layout.blanks.tolist(), strict=True))
     assert found == naive.chunks(text)
     assert [int(h) for h in layout.chunk] == [naive.string_hash(text[a:b]) for a, b, _ in found]
@@ -83,11 +83,13 @@ def test_layout_and_decisions_equal_the_twin(seed):
     usage = Usage(*(table.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
     usage.tag[::2] = 0
     weights = (weights * 0.1).astype(np.float32)  # so that no beginning is improbable
-    scores = score_ends(token_table(layout, start, end), SentenceModel(usage, weights, 0.25), 0.15)
+    scores = score_ends(TokenTable(*token_table(layout, start, end)), SentenceModel(usage, weights, 0.25), 0.15)
     expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15)
     assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
     network = random_network(seed)
-    scores = score_ends(token_table(layout, start, end), SentenceModel(usage, weights, 0.25, network), 0.15)
+    scores = score_ends(
+        TokenTable(*token_table(layout, start, end)), SentenceModel(usage, weights, 0.25, network), 0.15
+    )
     expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, network)
     assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
@@ -131,10 +133,10 @@ def test_a_chunk_says_nothing_of_its_own_tokens():
 def test_improbable_beginnings_are_given_up(seed, monkeypatch):
     """There are never more beginnings than can be probable, and a certain end leaves one."""
     random = np.random.default_rng(seed)
-    layout = lay_out(characters('a b c ( d " e f ) . ' * 300))
+    layout = Text(*lay_out(characters('a b c ( d " e f ) . ' * 300)))
     weights = random.normal(-0.2, 0.2 * seed / 10, 1 << 10).astype(np.float32)
     usage = Usage(*(np.zeros(1 << 6, np.uint8) for _ in range(3)))
-    table = token_table(layout, layout.start, layout.end)
+    table = TokenTable(*token_table(layout, layout.start, layout.end))
     scores = score_ends(table, SentenceModel(usage, weights, -0.2 * N_FEATURES - 2.0 + seed))
     assert len(scores) == len(layout.start) and not np.isnan(scores).any() and scores[-1] == np.inf
     assert not (scores == 0).any()
@@ -142,8 +144,8 @@ def test_improbable_beginnings_are_given_up(seed, monkeypatch):
 
 def test_sentences_are_chosen_by_their_probability():
     """After each token a sentence ends with probability 0.4: one of ten tokens is never the best, as costs show."""
-    layout = lay_out(characters("a " * 10))
-    table, usage = token_table(layout, layout.start, layout.end), Usage(*(np.zeros(1 << 6, np.uint8),) * 3)
+    layout = Text(*lay_out(characters("a " * 10)))
+    table, usage = TokenTable(*token_table(layout, layout.start, layout.end)), Usage(*(np.zeros(1 << 6, np.uint8),) * 3)
     weights, threshold = np.zeros(1 << 8, np.float32), float(np.log(0.6 / 0.4))
     many = score_ends(table, SentenceModel(usage, weights, threshold), 0.0)
     few = score_ends(table, SentenceModel(usage, weights, threshold), 0.9)
@@ -153,9 +155,9 @@ def test_sentences_are_chosen_by_their_probability():
 
 def test_the_twin_sees_abbreviations():
     for text in ("e.g.", "U.S.A", "(i.e.,", "U.S.-led", "a.b..", "a.(b."):
-        assert lay_out(characters(text)).flags.tolist() == [16] and naive.DOTTED.fullmatch(text), text
+        assert Text(*lay_out(characters(text))).flags.tolist() == [16] and naive.DOTTED.fullmatch(text), text
     for text in ("a.", "a.b", "word.b.", "a.1.b", "U.S.abcd", "a..b.", "1.a.b."):
-        assert lay_out(characters(text)).flags.tolist() == [0] and not naive.DOTTED.fullmatch(text), text
+        assert Text(*lay_out(characters(text))).flags.tolist() == [0] and not naive.DOTTED.fullmatch(text), text
 
 
 @pytest.mark.parametrize("first", [0, 2])
@@ -193,9 +195,9 @@ def test_capitalization_is_counted():
             ]
         ]
     )
-    layout = lay_out(characters(raw.text))
+    layout = Text(*lay_out(characters(raw.text)))
     start, end = spans(layout, raw.token_ends)
-    counts = letter_case(token_table(layout, start, end), raw.sentence_ends[end - 1], 1 << 10)
+    counts = letter_case(TokenTable(*token_table(layout, start, end)), raw.sentence_ends[end - 1], 1 << 10)
     rows = {word: counts[naive.string_hash(word) >> 22].tolist() for word in ("hund", "en")}
     assert rows == {"hund": [1, 0, 1, 2], "en": [0, 1, 1, 2]}
     classes = case_classes(counts)
@@ -241,7 +243,7 @@ ADDRESSES = {
 @pytest.mark.parametrize(("text", "tokens"), ADDRESSES.items())
 def test_addresses_and_names_are_whole(text, tokens):
     """Where all kinds are separated otherwise, and upper from lower case not."""
-    layout = lay_out(characters(text))
+    layout = Text(*lay_out(characters(text)))
     kinds = [LOWER if kind == UPPER else kind for kind in layout.kind]
     marks = np.array([kinds[i] != kinds[i + 1] for i in range(len(text) - 1)] + [True])
     start, end = spans(layout, marks)
@@ -280,9 +282,9 @@ def test_long_paragraphs_are_cut_into_pieces_that_overlap():
     random, network = np.random.default_rng(0), random_network(0)
     words = [[str(random.choice(["a", "bb", "Ab", "1", "?!"])) for _ in range(n)] for n in (800, 192, 193, 1)]
     text = "\n\n".join(" ".join(each) for each in words)
-    layout = lay_out(characters(text))
+    layout = Text(*lay_out(characters(text)))
     usage = Usage(*(random.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
-    table = token_table(layout, layout.start, layout.end)
+    table = TokenTable(*token_table(layout, layout.start, layout.end))
     found = sums_of(network.encode(table, usage))
     pairs = [(text[a:b], PARAGRAPH if blanks == NO_BLANKS else blanks) for a, b, blanks in naive.chunks(text)]
     expected = naive.sums_of_places(pairs, *twin_of(usage), network)
@@ -375,8 +377,8 @@ def test_a_small_treebank_is_learnt_in_more_epochs(monkeypatch):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_network_learns_from_the_places_of_the_linear_model(seed, lines):
     text = random_text(random.Random(seed)) + " a"
-    layout = lay_out(characters(text))
-    table, numbers = token_table(layout, layout.start, layout.end), np.random.default_rng(seed)
+    layout = Text(*lay_out(characters(text)))
+    table, numbers = TokenTable(*token_table(layout, layout.start, layout.end)), np.random.default_rng(seed)
     usage = Usage(*(numbers.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
     ends, missed = numbers.random(len(layout.start)) < 0.3, numbers.random(len(layout.start)) < 0.2
     _, gold = sentence_examples(table, ends, usage, 10, missed)
