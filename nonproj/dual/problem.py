@@ -180,7 +180,10 @@ class Problem(ABC):
         undecided = np.flatnonzero(keep & several[self.modifier])
         if not len(undecided):
             return None
-        arc = undecided[disputes[undecided].argmax()]
+        return self.halves(keep, int(undecided[disputes[undecided].argmax()]))
+
+    def halves(self, keep: Bools, arc: int) -> tuple[Bools, Bools]:
+        """Return the arcs of the trees with an arc, and of those without it."""
         forced, without = keep & (self.modifier != self.modifier[arc]), keep.copy()
         forced[arc], without[arc] = True, False
         return forced, without
