@@ -176,7 +176,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
             higher,
             sizes,
             lambda own, cubes, b: _decode(
-                own, cubes, None if costs is None else costs[b], (b, many), options, search, k, lines
+                SentenceArrays(own, cubes, None if costs is None else costs[b]), b, many, options, search, k, lines
             ),
         )
     else:
@@ -320,18 +320,25 @@ def _decode_each(
     return DecodedScores(heads, columns[0], columns[1], certified, _status(certified), None, trees)
 
 
+class SentenceArrays(NamedTuple):
+    """Scores of arcs, of other parts by their names, and crossing costs of one sentence."""
+
+    arc_scores: np.ndarray
+    cubes: dict[str, np.ndarray]
+    costs: np.ndarray | None
+
+
 def _decode(
-    arc_scores: np.ndarray,
-    cubes: dict[str, np.ndarray],
-    costs: np.ndarray | None,
-    place: tuple[int, bool],
+    arrays: SentenceArrays,
+    number: int,
+    many: bool,
     options: DualOptions,
     search: SearchOptions,
     k: int,
     proofs: list[str] | None,
 ) -> list[Decoded]:
-    """Return the k best trees of one sentence, by its number and whether there are several; add their proof."""
-    number, batch = place[0], f"{place[0]}, " if place[1] else ""
+    """Return the k best trees of one sentence, by its number and whether there are many; add their proof."""
+    (arc_scores, cubes, costs), batch = arrays, f"{number}, " if many else ""
     space = arc_space_from_mask(_check_arcs(arc_scores, batch))
     parts = part_space(space, tuple(PART_TYPES[name] for name in ("arc", *cubes)))
     scores, n_nodes = np.zeros(len(parts)), len(arc_scores)

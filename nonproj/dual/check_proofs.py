@@ -482,10 +482,10 @@ def least_paid(problem: Problem, kept: frozenset[Arc], kind: Kind) -> int | None
     """
     if kind.crossed is None or not any(problem.costs.values()):
         return 0 if kind.crossed is None else problem.price
-    due, pairs = problem.costs | dict.fromkeys(kind.crossed, 0), [*crossings(kept)]
-    sums = [[due[a] + due[b] for a, b in pairs if arc in (None, a, b)] for arc in kind.crossed or [None]]
-    paid = problem.price + sum(problem.costs[arc] for arc in kind.crossed)
-    return paid + max(map(min, sums)) if all(sums) else None
+    crossed = kind.crossed.union(*crossings(only_arcs(kept)))
+    due, pairs = problem.costs | dict.fromkeys(crossed, 0), [*crossings(kept)]
+    sums = [[due[a] + due[b] for a, b in pairs if arc in (None, a, b)] for arc in crossed or [None]]
+    return problem.price + sum(problem.costs[arc] for arc in crossed) + max(map(min, sums)) if all(sums) else None
 
 
 def bounds_of_set(problem: Problem, kept: frozenset[Arc], kind: Kind, shares: Shares, listed: set[Heads]) -> list[int]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from nonproj.parts.arcs import as_array
 from nonproj.trees.domain import LARGEST
+from nonproj.trees.projective import is_projective
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s, Int64s
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ class CrossingCosts:
     def crossed(self, tree: Int32s) -> Int64s:
         """Return the numbers of the arcs of a tree that are crossed."""
         arcs = np.flatnonzero(tree[self.modifier] == self.head)
+        return arcs[:0] if is_projective(tree) else self._crossed_among(arcs)
+
+    def _crossed_among(self, arcs: Int64s) -> Int64s:
+        """Return those of some arcs that another one of them crosses."""
         left, right = self.left[arcs], self.right[arcs]
         before = (left[:, None] < left) & (left < right[:, None]) & (right[:, None] < right)
         return arcs[before.any(axis=0) | before.any(axis=1)]
@@ -85,6 +90,11 @@ class CrossingCosts:
         left, right, begin, end = self.left, self.right, self.left[arc], self.right[arc]
         return ((begin < left) & (left < end) & (end < right)) | ((left < begin) & (begin < right) & (right < end))
 
+    def must_cross(self, keep: Bools) -> Int64s:
+        """Return the arcs that are crossed in all trees over some arcs, because two words have no other arcs."""
+        count = np.bincount(self.modifier[keep])
+        return self._crossed_among(np.flatnonzero(keep)[count[self.modifier[keep]] == 1])
+
     def least(self, keep: Bools, crossed: Sequence[int]) -> float:
         """Return what trees over some arcs pay at least if the given arcs are crossed in them, or if any are.
 
@@ -92,13 +102,14 @@ class CrossingCosts:
         """
         if not self.has_costs:
             return self.price
-        cheapest = self.cheapest_crossers(keep)
-        if not len(crossed):
+        arcs = np.union1d(self.must_cross(keep), crossed).astype(np.int64)
+        if not len(arcs):
+            cheapest = self.cheapest_crossers(keep)
             arc = int(np.where(keep, self.costs + cheapest, np.inf).argmin())
             return math.fsum([self.price, self.costs[arc], cheapest[arc]])
-        arcs = np.array(crossed)
-        alone = [arc for arc in crossed if not self.crossers(arc)[arcs].any()]
-        return math.fsum([*self._payments(arcs), cheapest[alone].max(initial=0.0)])
+        crossers = [self.crossers(arc) for arc in arcs]
+        alone = [self.costs[each & keep].min(initial=np.inf) for each in crossers if not each[arcs].any()]
+        return math.fsum([*self._payments(arcs), max(alone, default=0.0)])
 
     def cheapest_crossers(self, keep: Bools) -> Float64s:
         """Return the cost of the cheapest of some arcs that crosses each arc, float64[A]; infinity if none does."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.types import Bools, Float64s, Int32s, Int64s
+from nonproj.types import Bools, Decoded, Float64s, Int32s, Int64s
 
 ALL, CROSSING, PROJECTIVE = range(3)
 """Kinds of trees of a node: all, those with crossed arcs, or projective ones."""
@@ -17,6 +17,9 @@ ALL, CROSSING, PROJECTIVE = range(3)
 
 CROSSINGS = "crossing"
 """The division of trees into those whose arcs cross and those whose do not."""
+
+
+_ARC_BYTES = 33  # of an arc in a node
 
 
 class CrossedArc(NamedTuple):
@@ -61,6 +64,11 @@ class Branch:
         """Return the trees without these arcs; the others are bounded by the copies."""
         self.division, self.parts = np.flatnonzero(arcs), (Branch(self.keep & ~arcs, self.copies),)
         return self.parts[0]
+
+
+def divide(branch: Branch | None, division: int | CrossedArc | str, *keeps: Bools) -> tuple[Branch | None, ...]:
+    """Return the parts into which a set is divided, where that is recorded."""
+    return (None,) * len(keeps) if branch is None else branch.divide(division, *keeps)
 
 
 @dataclass
@@ -112,6 +120,42 @@ class Node:
         return self.bound - self.paid
 
 
+class OpenNodes:
+    """The open nodes, highest bound first; once they take too much memory, the newest first.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of the nodes in the heap.
+    n_arcs : int
+    """
+
+    def __init__(self, size: int, n_arcs: int):
+        self.most = max(1, size // (_ARC_BYTES * max(1, n_arcs)))
+        self.heap: list[tuple[float, int, Node]] = []
+        self.stack: list[Node] = []
+        self.numbered = 0
+
+    def __len__(self) -> int:
+        return len(self.heap) + len(self.stack)
+
+    def push(self, node: Node) -> None:
+        """Add a node."""
+        self.numbered += 1
+        if len(self.heap) < self.most:
+            heapq.heappush(self.heap, (-node.highest, self.numbered, node))
+        else:
+            self.stack.append(node)
+
+    def pop(self) -> Node:
+        """Remove and return the node that comes first."""
+        return self.stack.pop() if self.stack else heapq.heappop(self.heap)[-1]
+
+    def highest(self) -> float:
+        """Return a bound of the values in all nodes, minus infinity if there is none."""
+        return max([-np.inf, *(-bound for bound, _, _ in self.heap[:1]), *(node.highest for node in self.stack)])
+
+
 class Certificate(NamedTuple):
     """Certificate of a tree: its score, a bound, and whether the subproblems agreed and the gap is closed."""
 
@@ -135,6 +179,16 @@ class RankedTree(NamedTuple):
     tree: Int32s
     score: float
     effort: Effort
+
+
+def in_order(trees: list[Decoded]) -> list[Decoded]:
+    """Return trees, each under a bound of all that are not among them, best first, each under its bound by rank.
+
+    One may have been found before another that is better by less than the tolerance, or by the rounding of a sum.
+    """
+    ordered = sorted(trees, key=lambda each: -each.score)
+    bounds = np.maximum.accumulate([each.bound for each in reversed(ordered)])[::-1].tolist()
+    return [each._replace(bound=bound) for each, bound in zip(ordered, bounds, strict=True)]
 
 
 class KnownTrees:

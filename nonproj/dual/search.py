@@ -13,18 +13,16 @@ open node's bound is above it.  An open node is expanded, that with the highest 
   much is gained.  Then it is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving
   discrete programming problems").
 
-Where trees pay for crossed arcs (`nonproj.dual.crossing`), bounds are of scores, because payments are never negative;
-known trees count with what is left of their scores.  A node whose best tree pays more than all of its trees must is
-divided by whether arcs cross, or then by the crossed arc of this tree with the largest cost: into the trees without the
-arc, those in which it is not crossed, because what crosses it is excluded, and those in which it is crossed.  These pay
-its cost for certain, so that less than the bound of their scores is left.
+Where trees pay for crossed arcs (`nonproj.dual.crossing`), the value of a known tree is its score less what it pays,
+and the bound of a node is one of scores less what all of its trees pay.  A node whose best tree pays more is divided by
+whether arcs cross, or by the crossed arc of this tree with the largest cost: into the trees in which it is crossed,
+which all pay for it, those in which it is not, because what crosses it is excluded, and those without it.
 
 Open nodes take memory.  Once they take `OPEN_BYTES`, the search is depth-first.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterable
 from dataclasses import replace
@@ -43,7 +41,10 @@ from nonproj.dual.nodes import (
     Effort,
     KnownTrees,
     Node,
+    OpenNodes,
     RankedTree,
+    divide,
+    in_order,
 )
 from nonproj.dual.options import FULL_WORDS, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
@@ -53,8 +54,6 @@ from nonproj.types import Bools, Decoded, Float64s, Int32s
 
 OPEN_BYTES = 2**28
 """Memory of the open nodes from which on the search is depth-first."""
-
-_ARC_BYTES = 33  # of an arc in a node
 
 NODE_WORK, PART_WORK = 100_000, 2
 """Work of setting up a node, and for each part, in the time of Viterbi transitions."""
@@ -142,16 +141,6 @@ def search(
     return SearchResult(ranked, problem, first.copies, branch)
 
 
-def _in_order(trees: list[Decoded]) -> list[Decoded]:
-    """Return trees, each under a bound of all that are not among them, best first, each under its bound by rank.
-
-    One may have been found before another that is better by less than the tolerance, or by the rounding of a sum.
-    """
-    ordered = sorted(trees, key=lambda each: -each.score)
-    bounds = np.maximum.accumulate([each.bound for each in reversed(ordered)])[::-1].tolist()
-    return [each._replace(bound=bound) for each, bound in zip(ordered, bounds, strict=True)]
-
-
 def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> SearchResult:
     """Return the best trees that a search has found, led by a known one if it reached its limit before it found that.
 
@@ -168,10 +157,7 @@ def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> Sea
 
 
 class _Search:
-    """The state of one search: the open nodes, the known trees, and the highest bound of the fathomed nodes.
-
-    ``open`` is a heap of nodes, ``deep`` a stack of those that come first, because the heap is full.
-    """
+    """The state of one search: the open nodes, the known trees, and the highest bound of the fathomed nodes."""
 
     def __init__(
         self,
@@ -184,11 +170,9 @@ class _Search:
     ):
         self.problem, self.options, self.limits, self.k = problem, options, limits, k
         self.crossing, self.budget = crossing, budget
-        self.open: list[tuple[float, int, Node]] = []
-        self.deep: list[Node] = []
-        self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * max(1, len(problem.head))))
+        self.open = OpenNodes(OPEN_BYTES, len(problem.head))
         self.known, self.fathomed, self.ranked = KnownTrees(k), -np.inf, list[RankedTree]()
-        self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
+        self.iterations = self.decoded = self.spent = self.nodes = 0
         self.agreed = False
         self.improved = set[bytes]()  # trees at either end of a local search
 
@@ -201,20 +185,20 @@ class _Search:
         self.agreed = first.descent.outcome == AGREED
         node = self.update(self.root(first, branch), first, -np.inf)
         if self.owes(node) and self.open:  # even without work left, projective trees have an iteration
-            self.expand(heapq.heappop(self.open)[-1])
+            self.expand(self.open.pop())
         while len(self.ranked) < self.k:
             if self.options.closes(self.highest_bound(), self.known.best()):
                 self.rank()
-            elif not (self.open or self.deep) or self.spent >= self.budget:
+            elif not self.open or self.spent >= self.budget:
                 break
             else:
-                self.expand(self.deep.pop() if self.deep else heapq.heappop(self.open)[-1])
+                self.expand(self.open.pop())
         while len(self.ranked) < self.k and self.known.best() > -np.inf:
             self.rank()
         if not self.ranked:  # automata have rejected every tree
             self.ranked.append(RankedTree(first.tree, -np.inf, self.effort()))
         others = max(self.highest_bound(), self.known.best())
-        return _in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
+        return in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
 
     def count(self, bounded: NodeResult) -> None:
         """Add up iterations, automata and work."""
@@ -250,8 +234,7 @@ class _Search:
 
     def highest_bound(self) -> float:
         """Return a bound of all trees that are not ranked and not known."""
-        bounds = [self.fathomed, *(node.highest for node in self.deep)]
-        return max(bounds) if not self.open else max(*bounds, -self.open[0][0])
+        return max(self.fathomed, self.open.highest())
 
     def rank(self) -> None:
         """Rank the best of the known trees that are not ranked."""
@@ -261,12 +244,8 @@ class _Search:
         """Keep a node open, unless nothing in it can be among the best."""
         if node.paid == np.inf or self.options.closes(node.highest, self.known.threshold()):
             self.fathomed = max(self.fathomed, node.highest)
-            return
-        self.numbered += 1
-        if len(self.open) < self.most_open:
-            heapq.heappush(self.open, (-node.highest, self.numbered, node))
         else:
-            self.deep.append(node)
+            self.open.push(node)
 
     def expand(self, node: Node) -> None:
         """Bound, partition or split a node."""
@@ -331,7 +310,7 @@ class _Search:
         threshold, keep = self.known.threshold(), node.keep
         gap = node.highest - threshold
         if included is not None and gap < np.inf:
-            node = self.leave_out(node, bounded, threshold)
+            node = self.leave_out(node, included.bounds, threshold)
             # What counts is what both halves of a split lose, and that without the arc mostly loses less.
             lost = np.minimum(bounded.descent.bound - included.without, gap)
             node = replace(node, disputes=node.disputes * (lost + LEAST_LOSS * gap))
@@ -348,10 +327,9 @@ class _Search:
         self.improved.add(tree.tobytes())
         self.add_tree(tree, self.problem.score(tree))
 
-    def leave_out(self, node: Node, bounded: NodeResult, threshold: float) -> Node:
-        """Return a node without the arcs that no tree above a threshold has."""
-        assert bounded.included is not None
-        bounds = bounded.included.bounds - node.paid
+    def leave_out(self, node: Node, bounds: Float64s, threshold: float) -> Node:
+        """Return a node without the arcs that no tree above a threshold has, by bounds of the trees with each arc."""
+        bounds = bounds - node.paid
         out = node.keep & (bounds <= threshold + self.options.gap_at(threshold))
         if not out.any():
             return node
@@ -363,38 +341,45 @@ class _Search:
         """Add a tree to those that are known."""
         self.known.add(tree, score - self.payment(tree))
 
-    @staticmethod
-    def divide(branch: Branch | None, division: int | CrossedArc | str, *keeps: Bools) -> tuple[Branch | None, ...]:
-        """Return the parts into which a node is divided, where that is recorded."""
-        return (None,) * len(keeps) if branch is None else branch.divide(division, *keeps)
-
     def child(self, node: Node, keep: Bools, bound: float, branch: Branch | None, iterations: int) -> None:
         """Keep a part of a node open, with its best known tree if that is in this part."""
-        part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations, branch=branch, crossed=node.crossed)
+        part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations, branch=branch)
         if self.crossing and node.kind == CROSSING:
-            part = replace(part, paid=self.crossing.least(keep, node.crossed))
+            part = replace(part, crossed=node.crossed, paid=self.crossing.least(keep, node.crossed))
         if node.best is not None and keep[self.problem.used_arcs(node.best)].all():
             part = replace(part, best=node.best, score=node.score)
         self.push(part)
 
     def divide_by_crossings(self, node: Node) -> None:
         """Divide a node by whether arcs cross, or by the crossed arc of its best tree that has the largest cost."""
-        assert self.crossing is not None and node.best is not None
+        problem, crossing, best, threshold = self.problem, self.crossing, node.best, self.known.threshold()
+        assert crossing is not None and best is not None
+        if problem.of_second_order and crossing.has_costs and threshold > -np.inf:
+            part, options = problem.restrict(node.keep, self.options.scale), self.options_of(node)
+            included = problem.inclusion_bounds(part, node.copies, options)
+            self.spent += included.work
+            node = self.leave_out(node, included.bounds, threshold)
+            if not node.keep[problem.used_arcs(best)].all():
+                self.child(node, node.keep, node.bound, node.branch, self.limits.node_iterations)
+                return
         if node.kind == ALL:
-            crossing, projective = self.divide(node.branch, CROSSINGS, node.keep, node.keep)
-            iterations = self.options.max_iterations
-            part = Node(node.keep, node.bound, node.copies, node.disputes, PROJECTIVE, iterations, branch=projective)
-            self.push(part)
-            paid = self.crossing.least(node.keep, ())
-            self.push(replace(node, kind=CROSSING, branch=crossing, paid=paid))
+            branches = divide(node.branch, CROSSINGS, node.keep, node.keep)
+            if not crossing.has_costs or not len(crossing.must_cross(node.keep)):
+                iterations, copies = self.options.max_iterations, node.copies
+                self.push(
+                    Node(node.keep, node.bound, copies, node.disputes, PROJECTIVE, iterations, branch=branches[1])
+                )
+            paid = crossing.least(node.keep, ())
+            self.push(replace(node, kind=CROSSING, branch=branches[0], paid=paid))
             return
-        arc, iterations = self.crossing.largest(node.best, node.crossed), self.limits.node_iterations
-        forced, without = self.problem.halves(node.keep, arc)
-        uncrossed, arcs = forced & ~self.crossing.crossers(arc), (*node.crossed, arc)
-        branches = self.divide(node.branch, CrossedArc(arc), forced, uncrossed, without)
+        arc, iterations = crossing.largest(best, node.crossed), self.limits.node_iterations
+        forced, without = problem.halves(node.keep, arc)
+        uncrossed, arcs = forced & ~crossing.crossers(arc), (*node.crossed, arc)
+        branches = divide(node.branch, CrossedArc(arc), forced, uncrossed, without)
         for keep, branch in zip((uncrossed, without), branches[1:], strict=True):
-            self.child(node, keep, node.bound, branch, iterations)
-        iterations, paid = 0 if node.solved else iterations, self.crossing.least(forced, arcs)
+            if np.bincount(problem.modifier[keep], minlength=problem.n_nodes)[1:].all():  # else there is no tree
+                self.child(node, keep, node.bound, branch, iterations)
+        iterations, paid = 0 if node.solved else iterations, crossing.least(forced, arcs)
         self.push(replace(node, keep=forced, branch=branches[0], crossed=arcs, paid=paid, iterations=iterations))
 
     def split(self, node: Node) -> None:
@@ -407,7 +392,7 @@ class _Search:
             return
         forced, without = parts
         arc = int((forced & ~without).argmax())
-        for keep, branch in zip(parts, self.divide(node.branch, arc, *parts), strict=True):
+        for keep, branch in zip(parts, divide(node.branch, arc, *parts), strict=True):
             self.child(node, keep, node.bound, branch, self.limits.node_iterations)
 
     def partition(self, node: Node) -> None:
@@ -422,6 +407,6 @@ class _Search:
             into = problem.modifier == m
             chosen = into & (problem.head == best[m])
             without, keep = keep & ~chosen, keep & (chosen | ~into)
-            branch, other = self.divide(branch, int(chosen.argmax()), keep, without)
+            branch, other = divide(branch, int(chosen.argmax()), keep, without)
             if bounds[m] > -np.inf:
                 self.child(node, without, min(node.bound, bounds[m]), other, self.limits.node_iterations)
