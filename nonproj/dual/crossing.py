@@ -36,16 +36,17 @@ class CrossingCosts:
 
     Attributes
     ----------
+    has_costs : bool
+        Whether any cost is above zero.
     roundoff : float
         More than the rounding errors of two sums of costs.
 
     Examples
     --------
-    Of the tree 0 -> 2, 2 -> 4, 4 -> 1 and 2 -> 3, the arcs from 0 and from 4 cross; a third arc would cross 2 -> 4.
+    Of the tree 0 -> 2, 2 -> 4, 4 -> 1 and 2 -> 3, the arcs from 0 and from 4 cross.
 
-    >>> head, modifier = np.array([4, 0, 3, 2, 2]), np.array([1, 2, 3, 3, 4])
-    >>> head[2], modifier[2] = 3, 1
-    >>> crossing = CrossingCosts(head, modifier, np.array([2.0, 3.0, 1.0, 7.0, 9.0]), 0.5)
+    >>> head, modifier = np.array([4, 0, 2, 2]), np.array([1, 2, 3, 4])
+    >>> crossing = CrossingCosts(head, modifier, np.array([2.0, 3.0, 7.0, 9.0]), 0.5)
     >>> crossing.of(np.array([-1, 4, 0, 2, 2], np.int32))
     5.5
     """
@@ -54,8 +55,8 @@ class CrossingCosts:
         self.head, self.modifier, self.costs, self.price = head, modifier, costs, price
         self.left, self.right = np.minimum(head, modifier), np.maximum(head, modifier)
         words = int(self.right.max(initial=0))
-        self.roundoff = 2.0 * math.ulp(price + words * float(costs.max(initial=0.0)))
         self.has_costs = bool(costs.any())
+        self.roundoff = 2.0 * math.ulp(price + words * float(costs.max())) if self.has_costs else 0.0
 
     def crossed(self, tree: Int32s) -> Int64s:
         """Return the numbers of the arcs of a tree that are crossed."""
@@ -104,8 +105,8 @@ class CrossingCosts:
             return self.price
         arcs = np.union1d(self.must_cross(keep), crossed).astype(np.int64)
         if not len(arcs):
-            cheapest = self.cheapest_crossers(keep)
-            arc = int(np.where(keep, self.costs + cheapest, np.inf).argmin())
+            cheapest = np.where(keep, self.cheapest_crossers(keep), np.inf)
+            arc = int((self.costs + cheapest).argmin())
             return math.fsum([self.price, self.costs[arc], cheapest[arc]])
         crossers = [self.crossers(arc) for arc in arcs]
         alone = [self.costs[each & keep].min(initial=np.inf) for each in crossers if not each[arcs].any()]

@@ -227,6 +227,8 @@ def _possible(given: NormalisedScores, trees: int) -> Bools | None:
     if not -float(relative[:n_arcs].min()) > LOW_ARCS * rest:
         return None
     known = _known_value(given, trees)
+    if given.crossing:  # projective trees pay nothing
+        known = max(known, _known_value(given._replace(options=given.options._replace(projective=True)), trees))
     if known == -np.inf:
         return None
     # No tree of n words has more parts of one type than these: all transitions of all heads, START and END included.

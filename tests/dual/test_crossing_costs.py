@@ -166,6 +166,11 @@ def test_what_trees_pay(seed):
         for some in itertools.combinations(np.flatnonzero(keep).tolist(), count):
             least = min((each for arcs, each in paid.items() if arcs and arcs.issuperset(some)), default=np.inf)
             assert crossing.least(keep, some) <= least + 1e-12
+    pairs = [(a, b) for a, b in itertools.combinations(np.flatnonzero(keep).tolist(), 2) if crossing.crossers(a)[b]]
+    if costs.any() and not len(crossing.must_cross(keep)):
+        assert crossing.least(keep, ()) == pytest.approx(
+            min((0.25 + costs[a] + costs[b] for a, b in pairs), default=np.inf)
+        )
 
 
 def test_arrays():
