@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,15 +54,22 @@ class CrossingCosts:
 
     def __init__(self, head: Int32s, modifier: Int32s, costs: Float64s, price: float = 0.0):
         self.head, self.modifier, self.costs, self.price = head, modifier, costs, price
-        self.left, self.right = np.minimum(head, modifier), np.maximum(head, modifier)
-        words = int(self.right.max(initial=0))
         self.has_costs = bool(costs.any())
-        self.roundoff = 2.0 * math.ulp(price + words * float(costs.max())) if self.has_costs else 0.0
+        self.roundoff = 2.0 * math.ulp(price + float(costs.max()) * int(modifier.max())) if self.has_costs else 0.0
+
+    @cached_property
+    def left(self) -> Int32s:
+        """The first end of each arc, int32[A]."""
+        return np.minimum(self.head, self.modifier)
+
+    @cached_property
+    def right(self) -> Int32s:
+        """The last end of each arc, int32[A]."""
+        return np.maximum(self.head, self.modifier)
 
     def crossed(self, tree: Int32s) -> Int64s:
         """Return the numbers of the arcs of a tree that are crossed."""
-        arcs = np.flatnonzero(tree[self.modifier] == self.head)
-        return arcs[:0] if is_projective(tree) else self._crossed_among(arcs)
+        return self._crossed_among(np.flatnonzero(tree[self.modifier] == self.head))
 
     def _crossed_among(self, arcs: Int64s) -> Int64s:
         """Return those of some arcs that another one of them crosses."""
@@ -71,7 +79,9 @@ class CrossingCosts:
 
     def payments(self, tree: Int32s) -> list[float]:
         """Return the price and the costs that a tree pays."""
-        return self._payments(self.crossed(tree))
+        if is_projective(tree):
+            return []
+        return [self.price, *self.costs[self.crossed(tree)].tolist()] if self.has_costs else [self.price]
 
     def of(self, tree: Int32s) -> float:
         """Return the sum of what a tree pays."""
@@ -81,10 +91,6 @@ class CrossingCosts:
         """Return the crossed arc of a tree with the largest cost, but those given."""
         arcs = np.setdiff1d(self.crossed(tree), paid)
         return int(arcs[self.costs[arcs].argmax()])
-
-    def _payments(self, crossed: Int64s) -> list[float]:
-        """Return what a tree with these crossed arcs pays for them."""
-        return [self.price, *self.costs[crossed].tolist()] if len(crossed) else []
 
     def crossers(self, arc: int) -> Bools:
         """Return the arcs that cross an arc, bool[A]."""
@@ -110,7 +116,7 @@ class CrossingCosts:
             return math.fsum([self.price, self.costs[arc], cheapest[arc]])
         crossers = [self.crossers(arc) for arc in arcs]
         alone = [self.costs[each & keep].min(initial=np.inf) for each in crossers if not each[arcs].any()]
-        return math.fsum([*self._payments(arcs), max(alone, default=0.0)])
+        return math.fsum([self.price, *self.costs[arcs].tolist(), max(alone, default=0.0)])
 
     def cheapest_crossers(self, keep: Bools) -> Float64s:
         """Return the cost of the cheapest of some arcs that crosses each arc, float64[A]; infinity if none does."""
@@ -157,6 +163,8 @@ def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, price: float, projec
     ValueError
         If there is not one cost for each arc, or one is negative, not finite, or too large.
     """
+    if costs is None and (projective or not price):
+        return None
     given = np.zeros(len(arcs.head)) if costs is None else as_array(costs, np.float64)
     if given.shape != arcs.head.shape:
         raise ValueError(f"costs has shape {given.shape}; one cost for each of {len(arcs.head)} arcs is expected")
