@@ -1,4 +1,6 @@
-"""Non-projective arcs, and the value of a tree where they have a price, from the definitions."""
+"""Non-projective arcs, crossed arcs, and the value of a tree that pays for them, from the definitions."""
+
+import math
 
 
 def crossing_arcs(heads):
@@ -20,6 +22,25 @@ def path(heads, word):
     return found
 
 
-def value(heads, score, price):
-    """The score of a tree, less the price if it has a non-projective arc."""
-    return score - price if crossing_arcs(heads) else score
+def crossed_arcs(heads):
+    """The modifiers whose arc shares a point with another arc of the tree that is an end of neither.
+
+    Arcs are drawn above the words, those from the root, which is before all words, included.
+    """
+    arcs = [(heads[m], m) for m in range(1, len(heads))]
+    return [arc[1] for arc in arcs if any(cross(arc, other) for other in arcs)]
+
+
+def cross(one, other):
+    """Whether the second arc starts under the first one and ends beyond it."""
+    under = [end for end in other if min(one) < end < max(one)]
+    beyond = [end for end in other if not min(one) <= end <= max(one)]
+    return len(under) == len(beyond) == 1
+
+
+def value(heads, score, price, costs=None):
+    """The score of a tree, less the price if it has a non-projective arc, and the costs[h, m] of its crossed arcs."""
+    paid = [price] if crossing_arcs(heads) else []
+    if costs:
+        paid += [costs[heads[m], m] for m in crossed_arcs(heads)]
+    return score - math.fsum(paid)

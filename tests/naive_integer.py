@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from naive_crossing import cross
 from naive_trees import (
     END,
     START,
@@ -49,8 +50,8 @@ class Program:
         return -found.fun
 
 
-def best_score(parts, scores, single_root=False):
-    """The score of the best tree, as the optimum of an integer program."""
+def best_score(parts, scores, single_root=False, costs=None):
+    """The score of the best tree, less the costs of its crossed arcs, as the optimum of an integer program."""
     program, arcs, n_nodes = Program(), pairs_of(parts.arcs), len(parts.arcs.start) - 1
     for e in range(n_nodes):  # a word's automaton has a path, whatever happens
         program.add(("tag", e))
@@ -68,6 +69,8 @@ def best_score(parts, scores, single_root=False):
     if "sibling" in parts.names:
         add_siblings(program, parts, scores, arcs)
         add_third(program, parts, scores, arcs, into)
+    if costs is not None:
+        add_crossings(program, arcs, costs)
     return program.solve(("arc",))
 
 
@@ -80,6 +83,15 @@ def add_flow(program, arcs, word, n):
         enters = [(("flow", a), 1.0) for a, arc in enumerate(arcs) if word[arc[1]] == m]
         leaves = [(("flow", a), -1.0) for a, arc in enumerate(arcs) if word[arc[0]] == m]
         program.row(enters + leaves, 1.0, 1.0)
+
+
+def add_crossings(program, arcs, costs):
+    """An arc is crossed if it and an arc that crosses it are in the tree."""
+    for a in range(len(arcs)):
+        program.add(("crossed", a), -costs[a])
+    for a, b in itertools.permutations(range(len(arcs)), 2):
+        if cross(arcs[a], arcs[b]):
+            program.row([(("crossed", a), 1.0), (("arc", a), -1.0), (("arc", b), -1.0)], -1.0, np.inf)
 
 
 def add_siblings(program, parts, scores, arcs):

@@ -7,7 +7,8 @@
 - `exclusion`: bounds of the trees without an arc, or with one
 - `improvement`: local search in trees
 - `problem`: problems over parts, over arcs alone and over automata given as tables, and their restrictions
-- `nodes`, `search`: branch and bound, the k best trees and the price of non-projective trees, over any problem
+- `crossing`: what trees pay for crossed arcs, a price of non-projective trees and costs of arcs
+- `nodes`, `search`: branch and bound, the k best trees, less what they pay, over any problem
 - `decoding`: the decoders
 - `proofs`: the proof of what a search has found
 - `check_proofs`: its checker, a file that shares nothing with the rest and needs no other

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nonproj.dual.batches import decode_batch
-from nonproj.dual.decoding import branch_and_bound, k_best
+from nonproj.dual.decoding import k_best
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import arc_space_from_mask
@@ -32,7 +32,7 @@ class DecodedScores(NamedTuple):
     heads : ndarray of shape (B, n), int32
         The head of each word, from 1; 0 is the root, and -1 is padding.
     scores, bounds : ndarray of shape (B,), float64
-        The score of each tree, and an upper bound on the scores of all trees, rounded outward.
+        The score of each tree, less its crossing costs, and an upper bound on those of all trees, rounded outward.
     certified : ndarray of shape (B,), bool
         Whether the tree is proven optimal: no tree scores higher by more than ``1e-9 * (scale + |score|)``, where
         ``scale`` is the largest absolute score of an arc that a best tree may have, or of a sibling or grandparent, and
@@ -67,6 +67,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     grandparents: ArrayLike | None = None,
     *,
     label_scores: ArrayLike | None = None,
+    crossing_costs: ArrayLike | None = None,
     single_root: bool = True,
     projective: bool = False,
     lengths: ArrayLike | None = None,
@@ -95,6 +96,9 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     label_scores : array-like of shape (N, N, L) or (B, N, N, L), optional
         ``label_scores[..., h, m, l]`` is added to the score of the arc if it has label ``l``; minus infinity forbids
         this label.  The result is the best labelled tree.
+    crossing_costs : array-like of shape (N, N) or (B, N, N), optional
+        ``crossing_costs[..., h, m]``, 0 or more, is subtracted from the score of a tree in which another arc crosses
+        this one: one of its ends is between ``h`` and ``m``, and the other one is neither there nor one of them.
     single_root : bool
         Whether exactly one word is headed by the root.
     projective : bool
@@ -103,8 +107,8 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         Number of words of each sentence in a padded batch; by default ``N - 1``.
     marginals : bool
         Whether to compute the probability of each arc, ``P(tree) = exp(sum of its arc_scores) / Z``.  Siblings,
-        grandparents and ``projective`` do not affect it.  With ``label_scores`` this is a distribution over labelled
-        trees, and an arc's probability is the sum over its labels.
+        grandparents, crossing costs and ``projective`` do not affect it.  With ``label_scores`` this is a distribution
+        over labelled trees, and an arc's probability is the sum over its labels.
     k : int
         Number of trees per sentence, best first.
     work_per_word : int
@@ -137,6 +141,13 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     >>> labels = [[[0, 0], [2, 1]], [[0, 0], [0, 1]]]  # of the arcs from the root, and of those from the word
     >>> decode_scores([[0, 1], [0, 0]], label_scores=labels).labels
     array([0], dtype=int32)
+
+    Crossed arcs into word 1 cost 3, so that another tree is better than 0 -> 2, 2 -> 4, 4 -> 1, 2 -> 3:
+
+    >>> scores, costs = np.zeros((2, 5, 5))
+    >>> scores[[0, 2, 4, 2, 2], [2, 4, 1, 3, 1]], costs[:, 1] = [9, 9, 9, 9, 7], 3
+    >>> [decode_scores(scores, crossing_costs=each).heads.tolist() for each in (None, costs)]
+    [[4, 0, 2, 2], [2, 0, 2, 2]]
     """
     k, search = check_integer(k, "k", 1), check_search(SearchOptions(work_per_word))
     single_root, projective = check_flag(single_root, "single_root"), check_flag(projective, "projective")
@@ -153,14 +164,20 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         batch = as_batch(label_scores, "NNL", "label_scores")
         _fitting(batch, arcs, "label_scores")
         scores, weights, labels = _decode_labels(scores, batch, sizes)
+    costs = None
+    if crossing_costs is not None:
+        costs = _fitting(as_batch(crossing_costs, "NN", "crossing_costs"), arcs, "crossing_costs")
+        costs = costs if costs.any() else None
     lines: list[str] | None = [""] * len(sizes) if proofs else None
-    if higher or projective or k > 1 or proofs:
+    if higher or projective or k > 1 or proofs or costs is not None:
         options = DualOptions(single_root=single_root, projective=projective)
         found = _decode_each(
             scores,
             higher,
             sizes,
-            lambda own, cubes, b: _decode(own, cubes, b, many, options, search, k, lines),
+            lambda own, cubes, b: _decode(
+                SentenceArrays(own, cubes, None if costs is None else costs[b]), b, many, options, search, k, lines
+            ),
         )
     else:
         found = _decode_arcs(scores, sizes, single_root, many)
@@ -303,9 +320,16 @@ def _decode_each(
     return DecodedScores(heads, columns[0], columns[1], certified, _status(certified), None, trees)
 
 
+class SentenceArrays(NamedTuple):
+    """Scores of arcs, of other parts by their names, and crossing costs of one sentence."""
+
+    arc_scores: np.ndarray
+    cubes: dict[str, np.ndarray]
+    costs: np.ndarray | None
+
+
 def _decode(
-    arc_scores: np.ndarray,
-    cubes: dict[str, np.ndarray],
+    arrays: SentenceArrays,
     number: int,
     many: bool,
     options: DualOptions,
@@ -314,12 +338,13 @@ def _decode(
     proofs: list[str] | None,
 ) -> list[Decoded]:
     """Return the k best trees of one sentence, by its number and whether there are many; add their proof."""
-    batch = f"{number}, " if many else ""
+    (arc_scores, cubes, costs), batch = arrays, f"{number}, " if many else ""
     space = arc_space_from_mask(_check_arcs(arc_scores, batch))
     parts = part_space(space, tuple(PART_TYPES[name] for name in ("arc", *cubes)))
     scores, n_nodes = np.zeros(len(parts)), len(arc_scores)
     arcs = parts.arcs
     scores[: len(arcs.head)] = arc_scores[arcs.head, arcs.modifier]
+    own_costs = None if costs is None else costs[arcs.head, arcs.modifier]
     for name, cube in cubes.items():
         kind = parts.names.index(name)
         a, b, c = parts.types[kind].rows(arcs, parts.starts[kind]).nodes.T
@@ -330,12 +355,11 @@ def _decode(
         _check_parts(name, batch, scores, parts.range(name), (a, middle, end))
     try:
         if proofs is not None:
-            found, proof = search_with_proof(parts, scores, options, search, k, name=f"sentence {number}")
+            name = f"sentence {number}"
+            found, proof = search_with_proof(parts, scores, options, search, k, name=name, costs=own_costs)
             proofs[number] = as_line(proof)
             return found
-        if k > 1:
-            return k_best(parts, scores, k, options, search)
-        return [branch_and_bound(parts, scores, options, search)]
+        return k_best(parts, scores, k, options, search, own_costs)
     except ValueError as error:
         raise ValueError(f"sentence {batch.removesuffix(', ')}: {error}" if batch else str(error)) from None
 

@@ -6,11 +6,12 @@ compressed files are decompressed.  The exit code is 0 if every claim holds, 1 i
 read.
 
 **What is claimed.**  A proof has a sentence's candidate arcs, the scores of their parts, and one or more trees.  The
-score of a tree is the sum over its parts; its value is the score, less ``price`` if arcs cross.  For a tree with
-``"within": w`` the claim is: no other tree over these arcs, but those listed before it, has a value that is higher by
-more than ``w``.  If the proof is ``projective``, only trees without crossing arcs count, and with ``single_root`` only
-those with one word under the root.  Values are multiples of one number, so where the gap is less than that number, the
-tree is optimal.
+score of a tree is the sum over its parts; its value is the score, less ``price`` if arcs cross, and less the cost, of
+``costs``, of each arc that is crossed: by an arc of the tree with one end between its own ends, and one that is neither
+there nor one of them.  For a tree with ``"within": w`` the claim is: no other tree over these arcs, but those listed
+before it, has a value that is higher by more than ``w``.  If the proof is ``projective``, only trees without crossing
+arcs count, and with ``single_root`` only those with one word under the root.  Values are multiples of one number, so
+where the gap is less than that number, the tree is optimal.
 
 **What is taken on trust.**  That the scores are those that the model gives the words and tags under the options; model
 and words are named by their SHA-256.  That no better tree has an arc that is no candidate because it was pruned, and
@@ -21,8 +22,10 @@ arcs must be candidates.
 ``v`` of each arc that enters it, and an arborescence the rest of each arc's score.  Any tree is an arborescence and a
 path through each automaton, and its score is the sum of theirs; so for any shares the best arborescence and the best
 paths, found separately, together bound all trees (Koo et al. 2010, section 5: Lagrangian relaxation).  One bound need
-not be tight.  ``search`` divides the trees, over and over, into those with an arc and those without it, or into those
-whose arcs cross and those whose do not, and names the shares that bound each set that is left (branch and bound).
+not be tight.  ``search`` divides the trees, over and over, into those with an arc and those without it, into those
+whose arcs cross and those whose do not, or into those in which an arc is crossed and those in which it is not, and
+names the shares that bound each set that is left (branch and bound).  Costs are not negative, so a bound of scores is
+one of values; where it is known that arcs cross, what they pay at least is subtracted from it.
 
 A number in the file stands for the 64-bit float that it is read as.  From there on all arithmetic is in integers: all
 numbers of a proof are multiples of one power of two.
@@ -49,15 +52,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-FORMAT, VERSION = "nonproj proof", 2
+FORMAT, VERSION = "nonproj proof", 3
 
 MAX_LINE, MAX_WORDS, MAX_PROJECTIVE, WITHIN = 32_000_000, 10_000, 500, 10**8
 """Limits of a line's bytes and a sentence's words, and the reciprocal of the largest relative ``within``."""
 
 FIELDS: dict[str, tuple[type, ...]] = {
-    **{"format": (str,), "version": (int,), "name": (str,)},
+    **{"format": (str,), "version": (int,), "name": (str,), "outside": (str,), "candidates": (list,)},
     **{"words": (str, type(None)), "model": (str, type(None)), "options": (dict,)},
-    **{"single_root": (bool,), "projective": (bool,), "price": (float,), "outside": (str,), "candidates": (list,)},
+    **{"single_root": (bool,), "projective": (bool,), "price": (float,), "costs": (list, type(None))},
     **{"scores": (dict,), "trees": (list,), "excluded": (list,), "multipliers": (list,), "search": (list,)},
 }
 ABOUT = ("projective", "single_root", "price", "outside", "words", "model", "options")
@@ -70,6 +73,7 @@ OUTSIDE = ("nothing", "pruned", "forbidden", "pruned or forbidden")
 """Arcs that are no candidates."""
 
 Arc = tuple[int, int]  # head and modifier
+Heads = tuple[int, ...]
 Shares = tuple[list[int], list[int]]
 
 
@@ -77,14 +81,24 @@ class Verdict(NamedTuple):
     """What is proved of a sentence.
 
     The ``status`` is ``"optimal"``, ``"near"`` if the trees are optimal ``within`` a gap, or ``"open"`` if one of them
-    came without a claim.  ``about`` has the fields `ABOUT` of the proof, and the numbers of its ``trees``, of its
-    candidate ``arcs`` and of all ``possible`` arcs.
+    came without a claim.  ``about`` has the fields `ABOUT` of the proof, whether crossed arcs have ``costs``, and the
+    numbers of its ``trees``, of its candidate ``arcs`` and of all ``possible`` arcs.
     """
 
     name: str
     status: str
     within: float
     about: dict[str, Any]
+
+
+class Kind(NamedTuple):
+    """Which trees over some arcs count: whether only projective ones, and whether only those that cross.
+
+    Then ``crossed`` are arcs of all of them that are crossed in those that count; else it is None.
+    """
+
+    projective: bool
+    crossed: frozenset[Arc] | None = None
 
 
 class Refused(Exception):
@@ -149,26 +163,23 @@ class Problem:
         self.size = size = len(candidates) + 1
         require(size <= MAX_WORDS + 1, f"a sentence of {size - 1} words; at most {MAX_WORDS} are checked")
         self.arcs = [(h, m) for m, heads in enumerate(candidates, 1) for h in heads]
-        possible = all(type(h) is int and 0 <= h < size and h != m for h, m in self.arcs)
-        in_order = self.arcs == sorted(set(self.arcs), key=lambda arc: arc[::-1])
-        require(possible and in_order, "the candidates are not arcs in order")
+        possible = {(h, m) for h, m in self.arcs if type(h) is int and 0 <= h < size and h != m}
+        require(self.arcs == sorted(possible, key=lambda arc: arc[::-1]), "the candidates are not arcs in order")
         self.place = {arc: i for i, arc in enumerate(self.arcs)}
         self.entering = [[(h, m) for h in heads] for m, heads in enumerate([[], *candidates])]
-        leaving: list[list[Arc]] = [[] for _ in range(size)]
+        out: list[list[Arc]] = [[] for _ in range(size)]
         for arc in self.arcs:
-            leaving[arc[0]].append(arc)
-        self.sides = [
-            ([a for a in own[::-1] if a[1] < h], [a for a in own if a[1] > h]) for h, own in enumerate(leaving)
-        ]
+            out[arc[0]].append(arc)
+        self.sides = [([a for a in own[::-1] if a[1] < h], [a for a in own if a[1] > h]) for h, own in enumerate(out)]
         outside = OUTSIDE[:1] if len(self.arcs) == (size - 1) ** 2 else OUTSIDE[1:]
         require(record["outside"] in outside, f"{len(self.arcs)} candidate arcs do not leave {record['outside']!r}")
         self.single_root, self.projective = record["single_root"], record["projective"]
-        require(all(type(numbers) is list for numbers in record["scores"].values()), "scores are not in lists")
         given = {name: units.integers(numbers) for name, numbers in record["scores"].items()}
-        (self.price,) = units.integers([record["price"]])
-        self.unit = math.gcd(self.price, *(score for scores in given.values() for score in scores)) or 1
+        self.price, *costs = paid = units.integers([record["price"], *(record["costs"] or [0] * len(self.arcs))])
+        require(min(paid) >= 0 and not (self.projective and any(paid)), "a price or cost is negative or without effect")
+        self.costs = dict(zip(self.arcs, costs, strict=True))
+        self.unit = math.gcd(*paid, *(score for scores in given.values() for score in scores)) or 1
         self.largest = max((abs(score) for scores in given.values() for score in scores), default=0)
-        require(self.price >= 0 and not (self.price and self.projective), "the price is negative or without effect")
         require("arc" in given and set(given) <= set(self.TYPES), "arcs have no scores, or a type of part is unknown")
         self.own = given.pop("arc")
         require(len(self.own) == len(self.arcs), "there is not one score for each arc")
@@ -212,7 +223,7 @@ class Problem:
             total += tables["grandsibling"][above][side][pair]
         return total
 
-    def score(self, heads: tuple[int, ...]) -> int:
+    def score(self, heads: Heads) -> int:
         """Return the score of a tree, the sum over all of its parts."""
         total = sum(self.own[self.place[h, m]] for m, h in enumerate(heads, 1))
         for h in range(self.size):
@@ -224,62 +235,51 @@ class Problem:
                     r, s = s, m
         return total
 
-    def value(self, heads: tuple[int, ...]) -> int:
-        """Return the score of a tree, less the price if arcs cross."""
-        return self.score(heads) - (0 if is_projective(heads) else self.price)
+    def value(self, heads: Heads) -> int:
+        """Return the score of a tree, less what it pays for arcs that cross."""
+        crossed = {arc for pair in crossings(arcs_of(heads)) for arc in pair}
+        return self.score(heads) - (self.price if crossed else 0) - sum(self.costs[arc] for arc in crossed)
 
-    def is_tree(self, heads: tuple[int, ...]) -> bool:
+    def is_tree(self, heads: Heads) -> bool:
         """Return whether heads are a tree of the kind that is asked for, over the candidates."""
-        if len(heads) != self.size - 1 or any(arc not in self.place for arc in arcs_of(heads)):
-            return False
-        if cycles_of({m: h for h, m in arcs_of(heads)}):
-            return False
-        return (heads.count(0) == 1 or not self.single_root) and (is_projective(heads) or not self.projective)
+        arcs = arcs_of(heads)
+        wrong = (self.single_root and heads.count(0) != 1) or (self.projective and any(crossings(arcs)))
+        known = len(heads) == self.size - 1 and self.place.keys() >= {*arcs}
+        return known and not wrong and not cycles_of({m: h for h, m in arcs})
 
 
-def arcs_of(heads: tuple[int, ...]) -> list[Arc]:
+def arcs_of(heads: Heads) -> list[Arc]:
     """Return the arcs of a tree."""
     return [(h, m) for m, h in enumerate(heads, 1)]
 
 
-def is_projective(heads: tuple[int, ...]) -> bool:
-    """Return whether no two arcs cross."""
-    ends: list[int] = []  # of the arcs over the present position, the innermost one last
-    for begin, end in sorted((min(arc), -max(arc)) for arc in arcs_of(heads)):
-        while ends and ends[-1] <= begin:
-            ends.pop()
-        if ends and ends[-1] < -end:
-            return False
-        ends.append(-end)
-    return True
+def crossings(arcs: Iterable[Arc]) -> Iterator[tuple[Arc, Arc]]:
+    """Yield the pairs of arcs that cross."""
+    begun: dict[int, list[Arc]] = {}
+    for arc in arcs:
+        begun.setdefault(min(arc), []).append(arc)
+    for one in itertools.chain(*begun.values()):
+        inside = (other for place in range(min(one) + 1, max(one)) for other in begun.get(place, ()))
+        yield from ((one, other) for other in inside if max(other) > max(one))
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
 
 
-def bound(problem: Problem, kept: frozenset[Arc], shares: Shares, projective: bool) -> int | None:
-    """Return a bound on the scores of all trees over the arcs that are kept; None if there is no tree."""
-    best, only = best_tree(problem, kept, shares, projective), only_arcs(kept)
-    if best is None:
-        return None
-    return best + sum(best_path(problem, h, kept, only, shares) for h in range(problem.size))
-
-
-def bounds_with(
-    problem: Problem, kept: frozenset[Arc], shares: Shares, projective: bool, arcs: list[Arc]
-) -> Iterator[int]:
-    """Yield a bound on the scores of all trees with one of some arcs, for each of these arcs, unless there is no tree.
+def bounds_with(problem: Problem, kept: frozenset[Arc], kind: Kind, shares: Shares, arcs: list[Arc]) -> Iterator[int]:
+    """Yield a bound on the values of all trees with one of some arcs, for each of these arcs, unless there is no tree.
 
     The automata of both its ends must take the arc, and all others are as free as without it.
     """
     only = only_arcs(kept)
     free = [best_path(problem, h, kept, only, shares) for h in range(problem.size)]
+    rest = sum(free) - (least_paid(problem, kept, kind) or 0)
     for h, m in arcs:
         having = kept - {arc for arc in problem.entering[m] if arc[0] != h}
-        best = best_tree(problem, having, shares, projective)
+        best = best_tree(problem, having, shares, kind.projective)
         if best is not None:
             both = sum(best_path(problem, end, having, only | {(h, m)}, shares) for end in (h, m))
-            yield best + sum(free) - free[h] - free[m] + both
+            yield best + rest - free[h] - free[m] + both
 
 
 def best_tree(problem: Problem, kept: frozenset[Arc], shares: Shares, projective: bool) -> int | None:
@@ -291,21 +291,17 @@ def best_tree(problem: Problem, kept: frozenset[Arc], shares: Shares, projective
 
 def only_arcs(kept: frozenset[Arc]) -> set[Arc]:
     """Return the arcs that are the only ones into their word, which all trees have."""
-    into: dict[int, list[Arc]] = {}
-    for arc in kept:
-        into.setdefault(arc[1], []).append(arc)
-    return {arcs[0] for arcs in into.values() if len(arcs) == 1}
+    count = Counter(m for _, m in kept)
+    return {(h, m) for h, m in kept if count[m] == 1}
 
 
 def best_path(problem: Problem, h: int, kept: frozenset[Arc], only: set[Arc], shares: Shares) -> int:
     """Return the score of the best path through the automaton of a node, with one of the arcs that can enter it."""
-    if h == 0:
-        return sum(best_side(problem, h, side, None, kept, only, shares[0]) for side in (0, 1))
+    into = [arc for arc in problem.entering[h] if arc in kept and arc[::-1] not in only] if h else [None]
     return max(
-        shares[1][problem.place[above]]
+        (shares[1][problem.place[above]] if above else 0)
         + sum(best_side(problem, h, side, above, kept, only, shares[0]) for side in (0, 1))
-        for above in problem.entering[h]
-        if above in kept and above[::-1] not in only
+        for above in into
     )
 
 
@@ -419,13 +415,14 @@ def bound_of_excluded(problem: Problem, excluded: list[int]) -> int:
 
 
 def highest_bound(
-    problem: Problem, excluded: list[int], shares: list[Shares], search: list[Any], listed: set[tuple[int, ...]]
+    problem: Problem, excluded: list[int], shares: list[Shares], search: list[Any], listed: set[Heads]
 ) -> int | None:
     """Return a bound on the values of all trees that are not listed; None if there are no others.
 
     First come the trees with an excluded arc; the search is about the others.
     ``search`` is a list of steps, each for one set of trees, from all of them on: ``[h, m]`` divides the set into the
-    trees with this arc and those without it, ``"crossing"`` into those whose arcs cross and those whose do not, and a
+    trees with this arc and those without it, ``"crossing"`` into those whose arcs cross and those whose do not,
+    ``["crossed", h, m]`` into those in which this arc is crossed, those in which it is not, and those without it, and a
     number bounds it, by the shares of this number.  The steps for the first part come before those for the second.
     ``{"without": arcs, "shares": number}`` bounds the trees with one of these arcs, given by their numbers, and leaves
     those without any.
@@ -433,33 +430,38 @@ def highest_bound(
     require_numbers(excluded, len(problem.arcs), "an excluded arc")
     bounds = [bound_of_excluded(problem, excluded)] if excluded else []
     # Each set of trees has the arcs that it lost when it was divided off, before those of the set that was divided.
-    waiting: list[tuple[Any, str]] = [(([problem.arcs[i] for i in excluded], None), "")]
+    start = [problem.arcs[i] for i in excluded], None
+    waiting: list[tuple[Any, Kind]] = [(start, Kind(problem.projective))]
     for step in search:
         require(waiting, "the search goes on after its end")
         lost, kind = waiting.pop()
         kept = kept_arcs(problem, lost)
         if type(step) is int:
             require_numbers([step], len(shares), f"the number of shares, {step},")
-            found = bound_of_set(problem, kept, kind, shares[step], listed)
-            bounds += [] if found is None else [found]
+            bounds += bounds_of_set(problem, kept, kind, shares[step], listed)
         elif type(step) is dict:
             require_fields(step, STEP)
             require_numbers([step["shares"]], len(shares), f"the number of shares, {step['shares']},")
             require_numbers(step["without"], len(problem.arcs), "an arc that is left out")
-            arcs, projective = [problem.arcs[i] for i in step["without"]], problem.projective or kind == "projective"
+            arcs = [problem.arcs[i] for i in step["without"]]
             require(kept.issuperset(arcs), "an arc is left out that no tree has")
-            paid = problem.price if kind == "crossing" else 0
-            bounds += [each - paid for each in bounds_with(problem, kept, shares[step["shares"]], projective, arcs)]
+            bounds += bounds_with(problem, kept, kind, shares[step["shares"]], arcs)
             waiting.append(((arcs, lost), kind))
         elif step == "crossing":
-            require(not kind, "a set of trees is divided twice by whether arcs cross")
-            waiting += [(lost, "projective"), (lost, "crossing")]
+            require(kind == (False, None), "a set of trees is divided twice by whether arcs cross")
+            waiting += [(lost, Kind(True)), (lost, Kind(False, frozenset()))]
         else:
-            require(type(step) is list and list(map(type, step)) == [int, int], "a step of the search is unknown")
-            h, m = step
+            known = type(step) is list and step[:-2] in ([], ["crossed"]) and [*map(type, step[-2:])] == [int, int]
+            require(known, "a step of the search is unknown")
+            *crossed, h, m = step
             require((h, m) in kept, f"a set of trees is divided by {h} -> {m}, which none of them has")
             others = [arc for arc in problem.entering[m] if arc[0] != h]
-            waiting += [(([(h, m)], lost), kind), ((others, lost), kind)]
+            waiting.append((([(h, m)], lost), kind))
+            if crossed:
+                crossing = [arc for pair in crossings(kept) if (h, m) in pair for arc in pair if arc != (h, m)]
+                waiting.append(((others + crossing, lost), kind))
+                kind = kind._replace(crossed=frozenset({(h, m)}.union(kind.crossed or ())))
+            waiting.append(((others, lost), kind))
     require(not waiting, "the search does not reach its end")
     return max(bounds, default=None)
 
@@ -473,21 +475,32 @@ def kept_arcs(problem: Problem, lost: Any) -> frozenset[Arc]:
     return frozenset(kept)
 
 
-def bound_of_set(
-    problem: Problem, kept: frozenset[Arc], kind: str, shares: Shares, listed: set[tuple[int, ...]]
-) -> int | None:
-    """Return a bound on the values of the trees over the arcs that are kept, but those listed; None if none is left.
+def least_paid(problem: Problem, kept: frozenset[Arc], kind: Kind) -> int | None:
+    """Return what trees of a kind over the arcs that are kept pay at least; None if there are none.
+
+    Crossed arcs pay their costs, and one that crosses one of them pays, too; where no arc is known, any two that cross.
+    """
+    if kind.crossed is None or not any(problem.costs.values()):
+        return 0 if kind.crossed is None else problem.price
+    crossed = kind.crossed.union(*crossings(only_arcs(kept)))
+    due, pairs = problem.costs | dict.fromkeys(crossed, 0), [*crossings(kept)]
+    sums = [[due[a] + due[b] for a, b in pairs if arc in (None, a, b)] for arc in crossed or [None]]
+    return problem.price + sum(problem.costs[arc] for arc in crossed) + max(map(min, sums)) if all(sums) else None
+
+
+def bounds_of_set(problem: Problem, kept: frozenset[Arc], kind: Kind, shares: Shares, listed: set[Heads]) -> list[int]:
+    """Return a bound on the values of the trees over the arcs that are kept, but those listed, if any is left.
 
     It is exact where each word has one arc, so that there is only one tree.
     """
-    projective = problem.projective or kind == "projective"
     if len(kept) == problem.size - 1 == len({m for _, m in kept}):
         heads = tuple(h for h, _ in sorted(kept, key=lambda arc: arc[1]))
-        if not problem.is_tree(heads) or heads in listed or (projective and not is_projective(heads)):
-            return None
-        return problem.value(heads)
-    found = bound(problem, kept, shares, projective)
-    return found - problem.price if found is not None and kind == "crossing" else found
+        return [problem.value(heads)] if problem.is_tree(heads) and heads not in listed else []
+    best, paid = best_tree(problem, kept, shares, kind.projective), least_paid(problem, kept, kind)
+    if best is None or paid is None:
+        return []
+    only = only_arcs(kept)
+    return [best + sum(best_path(problem, h, kept, only, shares) for h in range(problem.size)) - paid]
 
 
 def check(record: dict[str, Any]) -> Verdict:
@@ -496,7 +509,7 @@ def check(record: dict[str, Any]) -> Verdict:
     for tree in trees:
         require_fields(tree, TREE)
         require_numbers(tree["heads"], len(record["candidates"]) + 1, "a head")
-    numbers = [record["price"], *(number for scores in record["scores"].values() for number in scores)]
+    numbers = [record["price"], *(record["costs"] or ()), *itertools.chain(*record["scores"].values())]
     numbers += [number for pair in pairs for share in pair if share for number in share]
     numbers += [tree["within"] for tree in trees if tree["within"] is not None]
     units = Units(numbers)
@@ -520,8 +533,8 @@ def check(record: dict[str, Any]) -> Verdict:
             require(gap <= within, f"another tree may be better by {units.number(gap)}, not {tree['within']}")
             exact, largest = exact and gap < problem.unit, max(largest, gap)
     status = "open" if any(tree["within"] is None for tree in trees) else "optimal" if exact else "near"
-    counts = {"trees": len(trees), "arcs": len(problem.arcs), "possible": (problem.size - 1) ** 2}
-    return Verdict(record["name"], status, units.number(largest), {name: record[name] for name in ABOUT} | counts)
+    more = {"costs": bool(record["costs"]), "trees": len(trees), "arcs": len(none), "possible": (problem.size - 1) ** 2}
+    return Verdict(record["name"], status, units.number(largest), {name: record[name] for name in ABOUT} | more)
 
 
 def shown(text: Any) -> str:
@@ -626,7 +639,8 @@ def kind_of(about: dict[str, Any]) -> str:
     """Return which trees a proof is about, in words."""
     trees = "projective trees" if about["projective"] else "all trees"
     roots = "a single root" if about["single_root"] else "one or more roots"
-    return f"{trees} with {roots}" + (f", less {about['price']!r} if arcs cross" if about["price"] else "")
+    paid = [f"{about['price']!r} if arcs cross"] * bool(about["price"]) + ["the costs of crossed arcs"] * about["costs"]
+    return f"{trees} with {roots}" + (f", less {' and '.join(paid)}" if paid else "")
 
 
 def describe(verdict: Verdict) -> str:

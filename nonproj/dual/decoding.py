@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
+from nonproj.dual.crossing import crossing_costs
 from nonproj.dual.domain import NormalisedScores, normalise_scores, relative_scores
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.problem import NO_TRACE, OwnScores, problem_of
@@ -79,24 +80,25 @@ def decode_trusted(
     k: int = 1,
     price: float = 0.0,
     record: bool = False,
+    costs: Float64s | None = None,
 ) -> SearchResult:
     """Return the k best trees without validation: scores are finite, options checked, and no arc is left out.
 
-    ``record`` is as for `nonproj.dual.search.search`.
+    ``record`` is as for `nonproj.dual.search.search`, ``costs`` as for `k_best`; ``price`` is paid beside them, see
+    `priced_search`.
     """
     relative, best, scale, roundoff, most = relative_scores(parts.arcs, scores)
     # Trained automata take an arc of positive score and leave one of negative score, so they start from these scores.
     own = OwnScores(scores, best, math.fsum(best.tolist()), roundoff, most, best)
     options = options._replace(scale=scale)
-    return search(problem_of(parts, relative, options, own), options, limits, k, price, record=record)
+    crossing = crossing_costs(parts.arcs, costs, price, options.projective)
+    return search(problem_of(parts, relative, options, own), options, limits, k, crossing, record=record)
 
 
-def _decode(
-    given: NormalisedScores, limits: SearchOptions, k: int = 1, price: float = 0.0, trace: Trace = NO_TRACE
-) -> SearchResult:
+def _decode(given: NormalisedScores, limits: SearchOptions, k: int = 1, trace: Trace = NO_TRACE) -> SearchResult:
     """Return the k best trees of a problem that was validated."""
     problem = problem_of(given.parts, given.relative, given.options, given.own)
-    return search(problem, given.options, limits, k, price, trace)
+    return search(problem, given.options, limits, k, given.crossing, trace)
 
 
 def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:
@@ -142,7 +144,11 @@ def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAU
 
 
 def branch_and_bound(
-    parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS, search: SearchOptions = SEARCH
+    parts: PartSpace,
+    scores: ArrayLike,
+    options: DualOptions = DEFAULTS,
+    search: SearchOptions = SEARCH,
+    costs: ArrayLike | None = None,
 ) -> Decoded:
     """Find the best tree over the candidate arcs, and prove it.
 
@@ -151,6 +157,8 @@ def branch_and_bound(
     parts, scores, options
         As for `nonproj.dual.decoding.dual_decomposition`, which is the root node.
     search : SearchOptions
+    costs : array-like of shape (A,), float64, optional
+        As for `k_best`.
 
     Returns
     -------
@@ -161,7 +169,7 @@ def branch_and_bound(
     Raises
     ------
     ValueError
-        As `dual_decomposition`; or a limit is out of its range.
+        As `dual_decomposition`; or a limit or a cost is out of its range.
 
     Notes
     -----
@@ -177,12 +185,16 @@ def branch_and_bound(
     >>> found.certified, found.agreed, found.nodes > 0
     (True, False, True)
     """
-    search = check_search(search)
-    return _decode(normalise_scores(parts, scores, options), search)[0]
+    return k_best(parts, scores, 1, options, search, costs)[0]
 
 
 def k_best(
-    parts: PartSpace, scores: ArrayLike, k: int, options: DualOptions = DEFAULTS, search: SearchOptions = SEARCH
+    parts: PartSpace,
+    scores: ArrayLike,
+    k: int,
+    options: DualOptions = DEFAULTS,
+    search: SearchOptions = SEARCH,
+    costs: ArrayLike | None = None,
 ) -> list[Decoded]:
     """Find the k best trees over the candidate arcs.
 
@@ -196,13 +208,15 @@ def k_best(
         For all trees; smaller sets of trees have ``search.node_iterations``.
     search : SearchOptions
         ``work_per_word`` is for each of the k trees.
+    costs : array-like of shape (A,), float64, optional
+        What each arc costs in trees in which it is crossed, not negative: see `nonproj.dual.crossing`.
 
     Returns
     -------
     list of Decoded
-        Best first, fewer than ``k`` if there are no more.  The bound of the i-th is above all trees but the ``i - 1``
-        before it; where that is its own score it is certified.  ``agreed`` is as certified.  ``iterations`` and
-        ``nodes`` (sets that were bounded) count from the beginning.
+        Best first, fewer than ``k`` if there are no more.  A score is that of the tree less its costs.  The bound of
+        the i-th is above all trees but the ``i - 1`` before it; where that is its own score it is certified.
+        ``agreed`` is as certified.  ``iterations`` and ``nodes`` (sets that were bounded) count from the beginning.
 
     Raises
     ------
@@ -218,7 +232,8 @@ def k_best(
     [([-1, 0, 1], 10.0, True), ([-1, 2, 0], 6.0, True), ([-1, 0, 0], 5.0, True)]
     """
     k, search = check_integer(k, "k", 1), check_search(search)
-    return list(_decode(normalise_scores(parts, scores, options, k), search, k))
+    crossing = crossing_costs(parts.arcs, costs, 0.0, options.projective)
+    return list(_decode(normalise_scores(parts, scores, options, k, crossing), search, k))
 
 
 def priced_search(
@@ -269,5 +284,6 @@ def priced_search(
     """
     if not 0.0 <= price <= MAX_PRICE:
         raise ValueError(f"price is {price}; a number from 0 to {MAX_PRICE:,} is expected")
+    crossing = crossing_costs(parts.arcs, None, float(price), options.projective)
     search = check_search(search)
-    return _decode(normalise_scores(parts, scores, options, price=float(price)), search, price=float(price))[0]
+    return _decode(normalise_scores(parts, scores, options, crossing=crossing), search)[0]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nonproj.automata.workspace import half_margins
+from nonproj.dual.crossing import CrossingCosts
 from nonproj.dual.options import SEARCH, DualOptions, check_options
 from nonproj.dual.problem import ArcsProblem, OwnScores
 from nonproj.dual.search import search
@@ -26,7 +27,7 @@ from nonproj.trees.checks import FOUND
 from nonproj.trees.domain import LARGEST, highest_forbidden
 from nonproj.trees.projective import best_projective_tree
 from nonproj.trees.rounding import ROUNDOFF, sums_are_exact
-from nonproj.types import ArcSpace, Bools, Float64s, PartSpace
+from nonproj.types import ArcSpace, Bools, Float64s, Int32s, PartSpace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -63,12 +64,15 @@ class NormalisedScores(NamedTuple):
         With the scale of these scores.
     own : OwnScores
         Their scores before.
+    crossing : CrossingCosts or None
+        What trees over these arcs pay.
     """
 
     parts: PartSpace
     relative: np.ndarray
     options: DualOptions
     own: OwnScores
+    crossing: CrossingCosts | None = None
 
 
 @kernel
@@ -128,7 +132,7 @@ def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> N
 
 
 def normalise_scores(
-    parts: PartSpace, scores: ArrayLike, options: DualOptions, trees: int = 1, price: float = 0.0
+    parts: PartSpace, scores: ArrayLike, options: DualOptions, trees: int = 1, crossing: CrossingCosts | None = None
 ) -> NormalisedScores:
     """Return the normalised problem.
 
@@ -140,8 +144,8 @@ def normalise_scores(
     options : DualOptions
     trees : int
         How many of the best trees must be left.
-    price : float
-        Price of a non-projective tree, see `nonproj.dual.decoding.priced_search`.
+    crossing : CrossingCosts, optional
+        What trees pay.
 
     Returns
     -------
@@ -164,17 +168,17 @@ def normalise_scores(
     """
     options = check_options(options)
     parts, scores = allowed_parts(parts, scores)
-    given = make_relative(parts, scores, options)
-    top = _possible(given, 1, price)
+    given = make_relative(parts, scores, options)._replace(crossing=crossing and crossing.over(parts.arcs))
+    top = _possible(given, 1)
     if top is None:
         return given
-    keep = top if trees == 1 else _possible(given, trees, price)
+    keep = top if trees == 1 else _possible(given, trees)
     if keep is not None and not keep.all() and given.relative[len(keep) :].any():
         parts, numbers = restrict(parts, keep)
         given, top = make_relative(parts, scores[numbers], options), top[keep]
     n_arcs = len(top)
     options = with_scale(options, given.relative[:n_arcs][top], given.relative[n_arcs:])
-    return given._replace(options=options)
+    return given._replace(options=options, crossing=crossing and crossing.over(parts.arcs))
 
 
 def allowed_parts(parts: PartSpace, scores: ArrayLike) -> tuple[PartSpace, Float64s]:
@@ -213,7 +217,7 @@ def _refuse(parts: PartSpace, scores: Float64s) -> None:
         raise ValueError(f"scores[{lowest}] ({place}) is {scores[lowest]}; {reason}")
 
 
-def _possible(given: NormalisedScores, trees: int, price: float) -> Bools | None:
+def _possible(given: NormalisedScores, trees: int) -> Bools | None:
     """Return the arcs that one of the best ``trees`` trees may have, bool[A]; None if none is very low."""
     parts, relative = given.parts, given.relative
     n_arcs = len(parts.arcs.head)
@@ -222,19 +226,26 @@ def _possible(given: NormalisedScores, trees: int, price: float) -> Bools | None
     rest = float(np.abs(relative[n_arcs:]).max(initial=0.0))
     if not -float(relative[:n_arcs].min()) > LOW_ARCS * rest:
         return None
-    known = _known_score(parts, relative, given.options, trees)
+    known = _known_value(given, trees)
+    if given.crossing:  # projective trees pay nothing
+        known = max(known, _known_value(given._replace(options=given.options._replace(projective=True)), trees))
     if known == -np.inf:
         return None
     # No tree of n words has more parts of one type than these: all transitions of all heads, START and END included.
     highest, most = 0.0, 3 * len(parts.arcs.start)
     for begin, end in zip(parts.offsets[1:], parts.offsets[2:], strict=False):
         highest += most * max(float(relative[begin:end].max(initial=0.0)), 0.0)
-    return np.asarray(-relative[:n_arcs] <= (highest - known + price) * (1.0 + 1e-9))
+    return np.asarray(-relative[:n_arcs] <= (highest - known) * (1.0 + 1e-9))
 
 
-def _known_score(parts: PartSpace, scores: Float64s, options: DualOptions, trees: int) -> float:
-    """Return the lowest score of the best ``trees`` trees by arcs alone; minus infinity if there are fewer trees."""
+def _known_value(given: NormalisedScores, trees: int) -> float:
+    """Return the lowest value of the best ``trees`` trees by arcs alone; minus infinity if there are fewer trees."""
+    parts, scores, options, _, crossing = given
     arcs, n_arcs = parts.arcs, len(parts.arcs.head)
+
+    def value(heads: Int32s) -> float:
+        return tree_score(parts, scores, heads) - (crossing.of(heads) if crossing else 0.0)
+
     if trees > 1:
         options = with_scale(options, scores[:n_arcs])
         alone = ArcsProblem(part_space(arcs, (PART_TYPES["arc"],)), scores[:n_arcs], options)
@@ -242,9 +253,9 @@ def _known_score(parts: PartSpace, scores: Float64s, options: DualOptions, trees
             found = search(alone, options, SEARCH, trees)
         except ValueError:  # there is none
             return -np.inf
-        return min(tree_score(parts, scores, each.tree) for each in found) if len(found) == trees else -np.inf
+        return min(value(each.tree) for each in found) if len(found) == trees else -np.inf
     heads = np.empty(len(arcs.start) - 1, np.int32)
     find = best_projective_tree if options.projective else best_arborescence
     if find(arcs, scores[:n_arcs], options.single_root, heads) != FOUND:
         return -np.inf
-    return tree_score(parts, scores, heads)
+    return value(heads)

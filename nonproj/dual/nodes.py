@@ -1,20 +1,31 @@
-"""The open nodes and the ranked trees of `nonproj.dual.search`."""
+"""The open nodes, the known trees and the ranked ones of `nonproj.dual.search`."""
 
 from __future__ import annotations
 
+import bisect
+import heapq
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.types import Bools, Float64s, Int32s, Int64s
+from nonproj.types import Bools, Decoded, Float64s, Int32s, Int64s
 
 ALL, CROSSING, PROJECTIVE = range(3)
-"""Kinds of trees of a node: all, those that pay the price of crossing arcs, or projective ones."""
+"""Kinds of trees of a node: all, those with crossed arcs, or projective ones."""
 
 
 CROSSINGS = "crossing"
 """The division of trees into those whose arcs cross and those whose do not."""
+
+
+_ARC_BYTES = 33  # of an arc in a node
+
+
+class CrossedArc(NamedTuple):
+    """The division of trees into those in which an arc is crossed, those in which it is not, and those without it."""
+
+    arc: int
 
 
 @dataclass
@@ -28,23 +39,24 @@ class Branch:
     copies : ndarray of shape (3 A,), float64
         The copies of the scores with the lowest bound, see `nonproj.dual.problem.NodeResult`; only those of kept arcs
         are set.
-    division : int, str, ndarray or None
-        The number of the arc that only the trees of the first part have, or `CROSSINGS`; the numbers of arcs that those
-        of the only part lack, because the copies bound trees with them; None if it ended.
+    division : int, CrossedArc, str, ndarray or None
+        The number of the arc that only the trees of the first part have, or how the trees were divided by crossed arcs;
+        the numbers of arcs that those of the only part lack, because the copies bound trees with them; None if it
+        ended.
     parts : tuple of Branch
     """
 
     keep: Bools
     copies: Float64s
-    division: int | str | Int64s | None = None
+    division: int | CrossedArc | str | Int64s | None = None
     parts: tuple[Branch, ...] = ()
 
     def set_copies(self, copies: Float64s) -> None:
         """Keep the copies with the lowest bound, which hold unless the set is divided."""
         self.copies = copies
 
-    def divide(self, division: int | str, *keeps: Bools) -> tuple[Branch, ...]:
-        """Divide this set into two, with these arcs, and return them."""
+    def divide(self, division: int | CrossedArc | str, *keeps: Bools) -> tuple[Branch, ...]:
+        """Divide this set into parts with these arcs, and return them."""
         self.division, self.parts = division, tuple(Branch(keep, self.copies) for keep in keeps)
         return self.parts
 
@@ -52,6 +64,11 @@ class Branch:
         """Return the trees without these arcs; the others are bounded by the copies."""
         self.division, self.parts = np.flatnonzero(arcs), (Branch(self.keep & ~arcs, self.copies),)
         return self.parts[0]
+
+
+def divide(branch: Branch | None, division: int | CrossedArc | str, *keeps: Bools) -> tuple[Branch | None, ...]:
+    """Return the parts into which a set is divided, where that is recorded."""
+    return (None,) * len(keeps) if branch is None else branch.divide(division, *keeps)
 
 
 @dataclass
@@ -62,22 +79,26 @@ class Node:
     ----------
     keep : ndarray of shape (A,), bool
     bound : float
-        Of the values of the trees that count, see ``kind``.
+        Of the scores of the trees.
     copies, disputes : ndarray
         See `nonproj.dual.problem.NodeResult`; those of the parent until the node is bounded itself.  Disputes have
         weights where bounds of the trees without each arc are known.
     kind : int
-        `ALL`, `CROSSING` or `PROJECTIVE`.
+        Which of the trees count: `ALL`, `CROSSING` or `PROJECTIVE`.
     iterations : int
         Of the subgradient method, at most; 0 once the node is bounded.
     best : ndarray of int32, or None
-        The best tree that is known in it.
+        The best tree that is known over its arcs.
     score : float
         That of ``best``.
     solved : bool
-        Whether ``best`` is proven to be the best.
+        Whether ``best`` is proven to score highest.
     branch : Branch or None
         Where the search records what becomes of the node; None if it does not.
+    crossed : tuple of int
+        Arcs of all its trees, which count only if these are crossed.
+    paid : float
+        The trees that count pay at least this, see `nonproj.dual.crossing.CrossingCosts.least`.
     """
 
     keep: Bools
@@ -90,6 +111,49 @@ class Node:
     score: float = -np.inf
     solved: bool = False
     branch: Branch | None = None
+    crossed: tuple[int, ...] = ()
+    paid: float = 0.0
+
+    @property
+    def highest(self) -> float:
+        """A bound of the values of the trees that count."""
+        return self.bound - self.paid
+
+
+class OpenNodes:
+    """The open nodes, highest bound first; once they take too much memory, the newest first.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of the nodes in the heap.
+    n_arcs : int
+    """
+
+    def __init__(self, size: int, n_arcs: int):
+        self.most = max(1, size // (_ARC_BYTES * max(1, n_arcs)))
+        self.heap: list[tuple[float, int, Node]] = []
+        self.stack: list[Node] = []
+        self.numbered = 0
+
+    def __len__(self) -> int:
+        return len(self.heap) + len(self.stack)
+
+    def push(self, node: Node) -> None:
+        """Add a node."""
+        self.numbered += 1
+        if len(self.heap) < self.most:
+            heapq.heappush(self.heap, (-node.highest, self.numbered, node))
+        else:
+            self.stack.append(node)
+
+    def pop(self) -> Node:
+        """Remove and return the node that comes first."""
+        return self.stack.pop() if self.stack else heapq.heappop(self.heap)[-1]
+
+    def highest(self) -> float:
+        """Return a bound of the values in all nodes, minus infinity if there is none."""
+        return max([-np.inf, *(-bound for bound, _, _ in self.heap[:1]), *(node.highest for node in self.stack)])
 
 
 class Certificate(NamedTuple):
@@ -115,3 +179,44 @@ class RankedTree(NamedTuple):
     tree: Int32s
     score: float
     effort: Effort
+
+
+def in_order(trees: list[Decoded]) -> list[Decoded]:
+    """Return trees, each under a bound of all that are not among them, best first, each under its bound by rank.
+
+    One may have been found before another that is better by less than the tolerance, or by the rounding of a sum.
+    """
+    ordered = sorted(trees, key=lambda each: -each.score)
+    bounds = np.maximum.accumulate([each.bound for each in reversed(ordered)])[::-1].tolist()
+    return [each._replace(bound=bound) for each, bound in zip(ordered, bounds, strict=True)]
+
+
+class KnownTrees:
+    """The known trees by their values: those that are ranked, and those that may be."""
+
+    def __init__(self, k: int):
+        self.k = k
+        self.seen: set[bytes] = set()
+        self.ordered: list[float] = []
+        self.heap: list[tuple[float, int, Int32s]] = []
+
+    def add(self, tree: Int32s, value: float) -> None:
+        """Add a tree, unless it is known."""
+        if tree.tobytes() in self.seen:
+            return
+        self.seen.add(tree.tobytes())
+        bisect.insort(self.ordered, value)
+        heapq.heappush(self.heap, (-value, len(self.seen), tree))
+
+    def threshold(self) -> float:
+        """Return the k-th best value, minus infinity if there are fewer."""
+        return self.ordered[-self.k] if len(self.ordered) >= self.k else -np.inf
+
+    def best(self) -> float:
+        """Return the highest value of those that are not ranked, minus infinity if there is none."""
+        return -self.heap[0][0] if self.heap else -np.inf
+
+    def pop(self) -> tuple[Int32s, float]:
+        """Rank the best of those that are not ranked; return it and its value."""
+        value, _, tree = heapq.heappop(self.heap)
+        return tree, -value

@@ -166,10 +166,14 @@ class Problem(ABC):
         after[places], disputes[part.arcs] = descent.lowest, descent.disputes
         if found.outcome != STOPPED or not self.of_second_order:
             return NodeResult(found, tree, after, disputes)
-        included = inclusion_bounds(part.instance, descent.lowest, options)
-        bounds = np.full((2, len(keep)), -np.inf)
+        return NodeResult(found, tree, after, disputes, self.inclusion_bounds(part, after, options))
+
+    def inclusion_bounds(self, part: Restriction, copies: Float64s, options: DualOptions) -> InclusionBounds:
+        """Return bounds of the trees of a restriction with and without each arc, minus infinity for other arcs."""
+        included = inclusion_bounds(part.instance, copies[part.copies(len(self.head))], options)
+        bounds = np.full((2, len(self.head)), -np.inf)
         bounds[:, part.arcs] = included[:2]
-        return NodeResult(found, tree, after, disputes, included._replace(bounds=bounds[0], without=bounds[1]))
+        return included._replace(bounds=bounds[0], without=bounds[1])
 
     def branches(self, keep: Bools, disputes: Int64s | Float64s) -> tuple[Bools, Bools] | None:
         """Return the arcs of two restrictions that have all trees between them; None if there is but one tree.
@@ -180,7 +184,10 @@ class Problem(ABC):
         undecided = np.flatnonzero(keep & several[self.modifier])
         if not len(undecided):
             return None
-        arc = undecided[disputes[undecided].argmax()]
+        return self.halves(keep, int(undecided[disputes[undecided].argmax()]))
+
+    def halves(self, keep: Bools, arc: int) -> tuple[Bools, Bools]:
+        """Return the arcs of the trees with an arc, and of those without it."""
         forced, without = keep & (self.modifier != self.modifier[arc]), keep.copy()
         forced[arc], without[arc] = True, False
         return forced, without

@@ -10,12 +10,13 @@ A proof is a dictionary of JSON values:
 ``options``     an object of the options that change scores or candidates, beside those that are fields of their own
 ``single_root`` whether only trees with one word under the root count; ``projective``, only those without crossing arcs
 ``price``       what a tree with crossing arcs pays
+``costs``       for each candidate arc what it pays in a tree in which it is crossed; null for zeros
 ``outside``     why other arcs are no candidates: ``"pruned"``, ``"forbidden"`` or ``"pruned or forbidden"``;
                 ``"nothing"`` if there are none
 ``candidates``  for each word its candidate heads, ascending; 0 is the root
 ``scores``      of the parts, by type: arcs by modifier and head, others in the order of `nonproj.parts`
-``trees``       best first: ``heads``, ``score`` (less the price), and the gap ``within`` which no other tree is better,
-                null without a certificate
+``trees``       best first: ``heads``, ``score`` (less what is paid), and the gap ``within`` which no other tree is
+                better, null without a certificate
 ``excluded``    numbers of the arcs that the search left out: with one of them, no tree scores as much as those listed
 ``multipliers`` pairs of shares of the scores of arcs, in their order: of the automata of their heads, and of those of
                 their modifiers; null for zeros
@@ -30,20 +31,23 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nonproj.dual.crossing import CrossingCosts, crossing_costs
 from nonproj.dual.domain import allowed_parts, normalise_scores, with_scale
-from nonproj.dual.nodes import Branch
+from nonproj.dual.nodes import Branch, CrossedArc
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
 from nonproj.dual.search import SearchResult, search
 from nonproj.parts.space import tree_indicators
-from nonproj.trees.projective import is_projective
 from nonproj.types import Bools, Decoded, Float64s, PartSpace
 
-FORMAT, VERSION = "nonproj proof", 2
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+FORMAT, VERSION = "nonproj proof", 3
 
 PROVABLE = ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
 """Types of parts that a proof can have."""
@@ -75,6 +79,7 @@ def proof_of(
     price: float = 0.0,
     source: ScoreSource = NO_SOURCE,
     outside: str = "pruned",
+    costs: Float64s | None = None,
 ) -> dict[str, Any]:
     """Return the proof of the trees that a search has found.
 
@@ -92,6 +97,7 @@ def proof_of(
     source : ScoreSource
     outside : str
         See the table above.
+    costs : ndarray of shape (A,), float64, optional
 
     Raises
     ------
@@ -102,7 +108,7 @@ def proof_of(
     if unknown or found.branch is None:
         reason = f"cover parts of the types {', '.join(PROVABLE)}, not {', '.join(unknown)}"
         raise ValueError(f"proofs {reason}" if unknown else "the search was not recorded")
-    arcs = parts.arcs
+    arcs, crossing = parts.arcs, crossing_costs(parts.arcs, costs, price, options.projective)
     shares = _Shares(found, parts)
     steps = _steps(found.branch, found.problem.head, found.problem.modifier, shares)
     tables = zip(parts.names, parts.offsets, parts.offsets[1:], strict=False)
@@ -112,13 +118,14 @@ def proof_of(
         **source._asdict(),
         "single_root": bool(options.single_root),
         "projective": bool(options.projective),
-        "price": 0.0 if options.projective else float(price),
+        "price": float(crossing.price) if crossing else 0.0,
+        "costs": crossing.costs.tolist() if crossing and crossing.has_costs else None,
         "outside": outside if len(arcs.head) < (len(arcs.start) - 2) ** 2 else "nothing",
         "candidates": [
             arcs.head[begin:end].tolist() for begin, end in zip(arcs.start[1:], arcs.start[2:], strict=False)
         ],
         "scores": {part: scores[begin:end].tolist() for part, begin, end in tables},
-        "trees": [_tree(each, found, parts, scores, options, price) for each in found],
+        "trees": [_tree(each, found, parts, scores, options, crossing) for each in found],
         "excluded": np.delete(np.arange(len(arcs.head)), shares.places).tolist(),
         "multipliers": shares.pairs(),
         "search": steps,
@@ -133,12 +140,13 @@ def search_with_proof(
     k: int = 1,
     price: float = 0.0,
     name: str = "",
+    costs: ArrayLike | None = None,
 ) -> tuple[SearchResult, dict[str, Any]]:
     """Return the k best trees, as `nonproj.dual.decoding.k_best` finds them, and their proof.
 
     Parameters
     ----------
-    parts, scores, options, limits, k
+    parts, scores, options, limits, k, costs
         As for `nonproj.dual.decoding.k_best`; the candidates of the proof are the arcs that are not forbidden.
     price : float
         As for `nonproj.dual.decoding.priced_search`.
@@ -153,22 +161,29 @@ def search_with_proof(
     >>> proof["candidates"], proof["trees"][0]["heads"], proof["search"]
     ([[0, 2], [0, 1]], [0, 1], [0])
     """
+    crossing = crossing_costs(parts.arcs, costs, price, options.projective)
     parts, scores = allowed_parts(parts, scores)
-    given = normalise_scores(parts, scores, options, k, price)
+    given = normalise_scores(parts, scores, options, k, crossing)
     problem = problem_of(given.parts, given.relative, given.options, given.own)
-    found = search(problem, given.options, limits, k, price, record=True)
+    found = search(problem, given.options, limits, k, given.crossing, record=True)
     # Sums of a list's largest scores may have lost digits that rank its first trees.
     options = given.options if k == 1 else with_scale(given.options, problem.instance.scores)
-    return found, proof_of(found, parts, scores, options, price, ScoreSource(name), "forbidden")
+    of_arcs = crossing.over(parts.arcs).costs if crossing else None
+    return found, proof_of(found, parts, scores, options, price, ScoreSource(name), "forbidden", of_arcs)
 
 
 def _tree(
-    decoded: Decoded, found: SearchResult, parts: PartSpace, scores: Float64s, options: DualOptions, price: float
+    decoded: Decoded,
+    found: SearchResult,
+    parts: PartSpace,
+    scores: Float64s,
+    options: DualOptions,
+    crossing: CrossingCosts | None,
 ) -> dict[str, Any]:
     """Return a tree, its exact value, and the gap that its certificate allows."""
     terms = scores[tree_indicators(parts, decoded.tree) > 0.0].tolist()
-    if price and not options.projective and not is_projective(decoded.tree):
-        terms.append(-price)
+    if crossing:
+        terms += [-each for each in crossing.payments(decoded.tree)]
     constant = found.problem.own.constant if found.problem.own is not None else 0.0
     gap = options.gap_at(decoded.score - constant)
     return {"heads": decoded.heads.tolist(), "score": math.fsum(terms), "within": gap if decoded.certified else None}
@@ -220,10 +235,12 @@ def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shar
             waiting += each.parts
             steps.append({"without": shares.places[each.division].tolist(), "shares": shares.number(each)})
             continue
-        arc, (part, rest) = each.division, each.parts
-        waiting += [rest, part]
+        arc, rest = each.division, each.parts[1]
+        waiting += each.parts[::-1]
         if isinstance(arc, str):
             steps.append(arc)
+        elif isinstance(arc, CrossedArc):
+            steps.append(["crossed", int(head[arc.arc]), int(modifier[arc.arc])])
         elif rest.keep[modifier == modifier[arc]].any():
             steps.append([int(head[arc]), int(modifier[arc])])
         else:

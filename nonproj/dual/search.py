@@ -13,34 +13,47 @@ open node's bound is above it.  An open node is expanded, that with the highest 
   much is gained.  Then it is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving
   discrete programming problems").
 
-Where non-projective trees have a price, a node whose best known tree has to pay it is split into its non-projective
-trees and its projective ones.
+Where trees pay for crossed arcs (`nonproj.dual.crossing`), the value of a known tree is its score less what it pays,
+and the bound of a node is one of scores less what all of its trees pay.  A node whose best tree pays more is divided by
+whether arcs cross, or by the crossed arc of this tree with the largest cost: into the trees in which it is crossed,
+which all pay for it, those in which it is not, because what crosses it is excluded, and those without it.
 
 Open nodes take memory.  Once they take `OPEN_BYTES`, the search is depth-first.
 """
 
 from __future__ import annotations
 
-import bisect
-import heapq
 import math
 from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
-from nonproj.dual.nodes import ALL, CROSSING, CROSSINGS, PROJECTIVE, Branch, Certificate, Effort, Node, RankedTree
+from nonproj.dual.crossing import CrossingCosts
+from nonproj.dual.nodes import (
+    ALL,
+    CROSSING,
+    CROSSINGS,
+    PROJECTIVE,
+    Branch,
+    Certificate,
+    CrossedArc,
+    Effort,
+    KnownTrees,
+    Node,
+    OpenNodes,
+    RankedTree,
+    divide,
+    in_order,
+)
 from nonproj.dual.options import FULL_WORK_WORDS, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
 from nonproj.trees.checks import check_status
-from nonproj.trees.projective import is_projective
 from nonproj.types import Bools, Decoded, Float64s, Int32s
 
 OPEN_BYTES = 2**28
 """Memory of the open nodes from which on the search is depth-first."""
-
-_ARC_BYTES = 33  # of an arc in a node
 
 NODE_WORK, PART_WORK = 100_000, 2
 """Work of setting up a node, and for each part, in the time of Viterbi transitions."""
@@ -75,11 +88,11 @@ def search(
     options: DualOptions,
     limits: SearchOptions,
     k: int = 1,
-    price: float = 0.0,
+    crossing: CrossingCosts | None = None,
     trace: Trace = NO_TRACE,
     record: bool = False,
 ) -> SearchResult:
-    """Find the k best trees, by their score less ``price`` for those that are not projective, and prove them.
+    """Find the k best trees, by their scores less what they pay for crossed arcs, and prove them.
 
     Parameters
     ----------
@@ -89,7 +102,8 @@ def search(
     limits : SearchOptions
         ``work_per_word`` is for each of the k trees.
     k : int
-    price : float
+    crossing : CrossingCosts, optional
+        What trees pay; by default nothing.
     trace : Trace
         Filled by the first node as far as its arrays reach.
     record : bool
@@ -109,7 +123,7 @@ def search(
     words = problem.n_nodes - 1
     budget = k * limits.work_per_word * (words + min(words, FULL_WORK_WORDS)) // 2 or UNLIMITED
     first = problem.whole(options, budget, trace)
-    outcome, price = first.descent.outcome, 0.0 if options.projective else price
+    outcome, crossing = first.descent.outcome, None if options.projective else crossing
     if outcome < 0:
         check_status(-outcome)
     searching = k > 1 or (limits.search and limits.work_per_word > 0)
@@ -117,29 +131,14 @@ def search(
     _, iterations, score, bound, decoded, _ = first.descent
     agreed = outcome == AGREED
     certified = agreed or options.closes(bound, score)
-    if (not searching or (k == 1 and certified)) and not (price and _must_pay(first.tree, price)):
+    if (not searching or (k == 1 and certified)) and not (crossing and crossing.of(first.tree)):
         certificate = Certificate(score, max(bound, score), agreed, certified)
         ranked = [problem.as_decoded(first.tree, certificate, Effort(iterations, decoded, 0))]
     else:
-        ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first, branch)
+        ranked = _Search(problem, options, limits._replace(search=searching), k, crossing, budget).run(first, branch)
     if problem.own is not None:  # the tree's copies sum to its own score
         first.copies[: len(problem.head)] += problem.own.best[problem.modifier]
     return SearchResult(ranked, problem, first.copies, branch)
-
-
-def _must_pay(tree: Int32s | None, price: float) -> bool:
-    """Return whether a tree has to pay a price."""
-    return price > 0.0 and tree is not None and not is_projective(tree)
-
-
-def _in_order(trees: list[Decoded]) -> list[Decoded]:
-    """Return trees, each under a bound of all that are not among them, best first, each under its bound by rank.
-
-    One may have been found before another that is better by less than the tolerance, or by the rounding of a sum.
-    """
-    ordered = sorted(trees, key=lambda each: -each.score)
-    bounds = np.maximum.accumulate([each.bound for each in reversed(ordered)])[::-1].tolist()
-    return [each._replace(bound=bound) for each, bound in zip(ordered, bounds, strict=True)]
 
 
 def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> SearchResult:
@@ -157,53 +156,23 @@ def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> Sea
     return SearchResult([best, *others][: len(found)], found.problem, found.copies, found.branch)
 
 
-class _KnownTrees:
-    """The known trees by their values: those that are ranked, and those that may be."""
-
-    def __init__(self, k: int):
-        self.k = k
-        self.seen: set[bytes] = set()
-        self.ordered: list[float] = []
-        self.heap: list[tuple[float, int, Int32s]] = []
-
-    def add(self, tree: Int32s, value: float) -> None:
-        """Add a tree, unless it is known."""
-        if tree.tobytes() in self.seen:
-            return
-        self.seen.add(tree.tobytes())
-        bisect.insort(self.ordered, value)
-        heapq.heappush(self.heap, (-value, len(self.seen), tree))
-
-    def threshold(self) -> float:
-        """Return the k-th best value, minus infinity if there are fewer."""
-        return self.ordered[-self.k] if len(self.ordered) >= self.k else -np.inf
-
-    def best(self) -> float:
-        """Return the highest value of those that are not ranked, minus infinity if there is none."""
-        return -self.heap[0][0] if self.heap else -np.inf
-
-    def pop(self) -> tuple[Int32s, float]:
-        """Rank the best of those that are not ranked; return it and its value."""
-        value, _, tree = heapq.heappop(self.heap)
-        return tree, -value
-
-
 class _Search:
-    """The state of one search: the open nodes, the known trees, and the highest bound of the fathomed nodes.
-
-    ``open`` is a heap of nodes, ``deep`` a stack of those that come first, because the heap is full.
-    """
+    """The state of one search: the open nodes, the known trees, and the highest bound of the fathomed nodes."""
 
     def __init__(
-        self, problem: Problem, options: DualOptions, limits: SearchOptions, k: int, price: float, budget: int
+        self,
+        problem: Problem,
+        options: DualOptions,
+        limits: SearchOptions,
+        k: int,
+        crossing: CrossingCosts | None,
+        budget: int,
     ):
         self.problem, self.options, self.limits, self.k = problem, options, limits, k
-        self.price, self.budget = price, budget
-        self.open: list[tuple[float, int, Node]] = []
-        self.deep: list[Node] = []
-        self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * max(1, len(problem.head))))
-        self.known, self.fathomed, self.ranked = _KnownTrees(k), -np.inf, list[RankedTree]()
-        self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
+        self.crossing, self.budget = crossing, budget
+        self.open = OpenNodes(OPEN_BYTES, len(problem.head))
+        self.known, self.fathomed, self.ranked = KnownTrees(k), -np.inf, list[RankedTree]()
+        self.iterations = self.decoded = self.spent = self.nodes = 0
         self.agreed = False
         self.improved = set[bytes]()  # trees at either end of a local search
 
@@ -215,21 +184,21 @@ class _Search:
         self.count(first)
         self.agreed = first.descent.outcome == AGREED
         node = self.update(self.root(first, branch), first, -np.inf)
-        if _must_pay(node.best, self.price) and self.open:  # even without work left, projective trees have an iteration
-            self.expand(heapq.heappop(self.open)[-1])
+        if self.owes(node) and self.open:  # even without work left, projective trees have an iteration
+            self.expand(self.open.pop())
         while len(self.ranked) < self.k:
             if self.options.closes(self.highest_bound(), self.known.best()):
                 self.rank()
-            elif not (self.open or self.deep) or self.spent >= self.budget:
+            elif not self.open or self.spent >= self.budget:
                 break
             else:
-                self.expand(self.deep.pop() if self.deep else heapq.heappop(self.open)[-1])
+                self.expand(self.open.pop())
         while len(self.ranked) < self.k and self.known.best() > -np.inf:
             self.rank()
         if not self.ranked:  # automata have rejected every tree
             self.ranked.append(RankedTree(first.tree, -np.inf, self.effort()))
         others = max(self.highest_bound(), self.known.best())
-        return _in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
+        return in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
 
     def count(self, bounded: NodeResult) -> None:
         """Add up iterations, automata and work."""
@@ -245,11 +214,18 @@ class _Search:
         """Return a tree with its certificate, under a bound of all trees that do not come before it."""
         certified = self.options.closes(bound, ranked.score)
         agreed = certified and (self.k > 1 or self.agreed)
-        if self.price:  # the value of another tree, less the price, may have been rounded
-            bound = math.nextafter(bound, math.inf)
+        if self.crossing:  # the value of another tree, less what it pays, may have been rounded
+            bound = math.nextafter(bound + self.crossing.roundoff, math.inf)
         certificate = Certificate(float(ranked.score), float(bound), bool(agreed), bool(certified))
-        paid = self.price if _must_pay(ranked.tree, self.price) else 0.0
-        return self.problem.as_decoded(ranked.tree, certificate, ranked.effort, paid)
+        return self.problem.as_decoded(ranked.tree, certificate, ranked.effort, self.payment(ranked.tree))
+
+    def payment(self, tree: Int32s) -> float:
+        """Return what a tree pays for crossed arcs."""
+        return self.crossing.of(tree) if self.crossing else 0.0
+
+    def owes(self, node: Node) -> bool:
+        """Return whether a node's best tree pays more than is known of all its trees."""
+        return node.best is not None and self.payment(node.best) > node.paid
 
     def root(self, first: NodeResult, branch: Branch | None) -> Node:
         """Return the node of all trees."""
@@ -258,8 +234,7 @@ class _Search:
 
     def highest_bound(self) -> float:
         """Return a bound of all trees that are not ranked and not known."""
-        bounds = [self.fathomed, *(node.bound for node in self.deep)]
-        return max(bounds) if not self.open else max(*bounds, -self.open[0][0])
+        return max(self.fathomed, self.open.highest())
 
     def rank(self) -> None:
         """Rank the best of the known trees that are not ranked."""
@@ -267,22 +242,20 @@ class _Search:
 
     def push(self, node: Node) -> None:
         """Keep a node open, unless nothing in it can be among the best."""
-        if self.options.closes(node.bound, self.known.threshold()):
-            self.fathomed = max(self.fathomed, node.bound)
-            return
-        self.numbered += 1
-        if len(self.open) < self.most_open:
-            heapq.heappush(self.open, (-node.bound, self.numbered, node))
+        if node.paid == np.inf or self.options.closes(node.highest, self.known.threshold()):
+            self.fathomed = max(self.fathomed, node.highest)
         else:
-            self.deep.append(node)
+            self.open.push(node)
 
     def expand(self, node: Node) -> None:
         """Bound, partition or split a node."""
-        closed = self.options.closes(node.bound, self.known.threshold())
+        closed = self.options.closes(node.highest, self.known.threshold())
         if closed or not (node.iterations or self.limits.search):
-            self.fathomed = max(self.fathomed, node.bound)
+            self.fathomed = max(self.fathomed, node.highest)
         elif node.iterations:
             self.bound(node)
+        elif self.owes(node):
+            self.divide_by_crossings(node)
         elif node.solved:
             self.partition(node)
         else:
@@ -296,8 +269,7 @@ class _Search:
         """Bound a node, and keep it open unless it is fathomed."""
         self.nodes += 1
         self.spent += NODE_WORK + PART_WORK * self.problem.size
-        paid = self.price if node.kind == CROSSING else 0.0
-        incumbent = max(self.known.threshold() + paid, node.score)
+        incumbent = max(self.known.threshold() + node.paid, node.score)
         options = self.options_of(node)._replace(max_iterations=node.iterations)
         bounded = self.problem.over(node.keep, node.copies, options, incumbent, self.budget - self.spent)
         self.count(bounded)
@@ -310,19 +282,15 @@ class _Search:
         if outcome == AGREED or score > incumbent:
             node = replace(node, best=bounded.tree, score=score)
             self.add_tree(bounded.tree, score)
-        paid = self.price if node.kind == CROSSING else 0.0
-        bound, before = min(node.bound, bounded.descent.bound - paid), node.bound
+        bound, before = min(node.bound, bounded.descent.bound), node.bound
         solved = outcome == AGREED or (outcome == CLOSED and node.score >= score)
         node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
         if node.branch is not None:
             node.branch.set_copies(bounded.copies)
         if outcome == CLOSED and not solved:
             self.push(node)  # it is fathomed, unless rounding outward has lifted its bound
-        elif node.kind == ALL and _must_pay(node.best, self.price):
-            branches = self.divide(node.branch, CROSSINGS, node.keep, node.keep)
-            self.push(replace(node, kind=CROSSING, bound=bound - self.price, branch=branches[0]))
-            iterations = self.options.max_iterations
-            self.push(Node(node.keep, bound, node.copies, node.disputes, PROJECTIVE, iterations, branch=branches[1]))
+        elif self.owes(node):
+            self.divide_by_crossings(node)
         elif outcome == STOPPED and self.limits.search:
             self.narrow(node, bounded, before)
         else:
@@ -340,9 +308,9 @@ class _Search:
         if problem.of_second_order and not options.projective and tree[0] < 0:  # else there is none
             self.improve(tree)
         threshold, keep = self.known.threshold(), node.keep
-        gap = node.bound - threshold
+        gap = node.highest - threshold
         if included is not None and gap < np.inf:
-            node = self.leave_out(node, bounded, threshold)
+            node = self.leave_out(node, included.bounds, threshold)
             # What counts is what both halves of a split lose, and that without the arc mostly loses less.
             lost = np.minimum(bounded.descent.bound - included.without, gap)
             node = replace(node, disputes=node.disputes * (lost + LEAST_LOSS * gap))
@@ -359,10 +327,9 @@ class _Search:
         self.improved.add(tree.tobytes())
         self.add_tree(tree, self.problem.score(tree))
 
-    def leave_out(self, node: Node, bounded: NodeResult, threshold: float) -> Node:
-        """Return a node without the arcs that no tree above a threshold has."""
-        assert bounded.included is not None
-        bounds = bounded.included.bounds - (self.price if node.kind == CROSSING else 0.0)
+    def leave_out(self, node: Node, bounds: Float64s, threshold: float) -> Node:
+        """Return a node without the arcs that no tree above a threshold has, by bounds of the trees with each arc."""
+        bounds = bounds - node.paid
         out = node.keep & (bounds <= threshold + self.options.gap_at(threshold))
         if not out.any():
             return node
@@ -372,19 +339,48 @@ class _Search:
 
     def add_tree(self, tree: Int32s, score: float) -> None:
         """Add a tree to those that are known."""
-        self.known.add(tree, score - self.price if _must_pay(tree, self.price) else score)
-
-    @staticmethod
-    def divide(branch: Branch | None, division: int | str, *keeps: Bools) -> tuple[Branch | None, ...]:
-        """Return the two parts into which a node is divided, where that is recorded."""
-        return (None, None) if branch is None else branch.divide(division, *keeps)
+        self.known.add(tree, score - self.payment(tree))
 
     def child(self, node: Node, keep: Bools, bound: float, branch: Branch | None, iterations: int) -> None:
         """Keep a part of a node open, with its best known tree if that is in this part."""
         part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations, branch=branch)
+        if self.crossing and node.kind == CROSSING:
+            part = replace(part, crossed=node.crossed, paid=self.crossing.least(keep, node.crossed))
         if node.best is not None and keep[self.problem.used_arcs(node.best)].all():
             part = replace(part, best=node.best, score=node.score)
         self.push(part)
+
+    def divide_by_crossings(self, node: Node) -> None:
+        """Divide a node by whether arcs cross, or by the crossed arc of its best tree that has the largest cost."""
+        problem, crossing, best, threshold = self.problem, self.crossing, node.best, self.known.threshold()
+        assert crossing is not None and best is not None
+        if problem.of_second_order and crossing.has_costs and threshold > -np.inf:
+            part, options = problem.restrict(node.keep, self.options.scale), self.options_of(node)
+            included = problem.inclusion_bounds(part, node.copies, options)
+            self.spent += included.work
+            node = self.leave_out(node, included.bounds, threshold)
+            if not node.keep[problem.used_arcs(best)].all():
+                self.child(node, node.keep, node.bound, node.branch, self.limits.node_iterations)
+                return
+        if node.kind == ALL:
+            branches = divide(node.branch, CROSSINGS, node.keep, node.keep)
+            if not crossing.has_costs or not len(crossing.must_cross(node.keep)):
+                iterations, copies = self.options.max_iterations, node.copies
+                self.push(
+                    Node(node.keep, node.bound, copies, node.disputes, PROJECTIVE, iterations, branch=branches[1])
+                )
+            paid = crossing.least(node.keep, ())
+            self.push(replace(node, kind=CROSSING, branch=branches[0], paid=paid))
+            return
+        arc, iterations = crossing.largest(best, node.crossed), self.limits.node_iterations
+        forced, without = problem.halves(node.keep, arc)
+        uncrossed, arcs = forced & ~crossing.crossers(arc), (*node.crossed, arc)
+        branches = divide(node.branch, CrossedArc(arc), forced, uncrossed, without)
+        for keep, branch in zip((uncrossed, without), branches[1:], strict=True):
+            if np.bincount(problem.modifier[keep], minlength=problem.n_nodes)[1:].all():  # else there is no tree
+                self.child(node, keep, node.bound, branch, iterations)
+        iterations, paid = 0 if node.solved else iterations, crossing.least(forced, arcs)
+        self.push(replace(node, keep=forced, branch=branches[0], crossed=arcs, paid=paid, iterations=iterations))
 
     def split(self, node: Node) -> None:
         """Split a node on what was disputed most; if it has only one tree, that becomes known."""
@@ -396,7 +392,7 @@ class _Search:
             return
         forced, without = parts
         arc = int((forced & ~without).argmax())
-        for keep, branch in zip(parts, self.divide(node.branch, arc, *parts), strict=True):
+        for keep, branch in zip(parts, divide(node.branch, arc, *parts), strict=True):
             self.child(node, keep, node.bound, branch, self.limits.node_iterations)
 
     def partition(self, node: Node) -> None:
@@ -404,7 +400,6 @@ class _Search:
         problem, keep, best = self.problem, node.keep, node.best
         assert best is not None
         bounds = problem.exclusion_bounds(node.copies, self.options_of(node), best, keep)
-        bounds[1:] -= self.price if node.kind == CROSSING else 0.0
         self.spent += NODE_WORK + problem.n_nodes * PART_WORK * problem.size
         # What is bounded most tightly comes first, so that the other parts, which will be decoded, are small.
         branch = node.branch
@@ -412,6 +407,6 @@ class _Search:
             into = problem.modifier == m
             chosen = into & (problem.head == best[m])
             without, keep = keep & ~chosen, keep & (chosen | ~into)
-            branch, other = self.divide(branch, int(chosen.argmax()), keep, without)
+            branch, other = divide(branch, int(chosen.argmax()), keep, without)
             if bounds[m] > -np.inf:
                 self.child(node, without, min(node.bound, bounds[m]), other, self.limits.node_iterations)

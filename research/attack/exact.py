@@ -1,8 +1,8 @@
 """Lane of random instances against enumeration: certificates, bounds, lists and probabilities in all of the domain.
 
 Scores of any scale, or each of its own, some arcs masked by numbers from -1e4 to minus infinity, are decoded by every
-decoder that certifies, with few iterations in each node or many.  Proofs are checked, too.  What is expected comes from
-the rule of forbidden arcs and from all trees, in numbers of more digits.
+decoder that certifies, with few iterations in each node or many, with costs of crossed arcs or without.  Proofs are
+checked, too.  What is expected comes from the rule of forbidden arcs and from all trees, in numbers of more digits.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from research.attack.campaign import Lane
 from research.attack.properties import require
 
 sys.path.append(str(material.ROOT / "tests"))
+import naive_crossing  # noqa: E402
 import naive_domain  # noqa: E402
 import naive_trees  # noqa: E402
 
@@ -88,7 +89,9 @@ class Exact(Lane):
                 arrays[name] = draw.scores((n + 1,) * 3)
         options = {"single_root": draw.chance(0.5), "projective": draw.chance(0.3)}
         higher = {f"{name}s": values for name, values in arrays.items() if name != "arc"}
-        own = arrays["arc"]
+        own, costs = arrays["arc"], draw.costs((n + 1, n + 1))
+        if costs.any():
+            higher["crossing_costs"] = costs
         if labels is not None:
             arrays["arc"] = own + labels.max(axis=2)
         allowed = naive_domain.allowed_trees(n, arrays["arc"], **options)
@@ -106,12 +109,13 @@ class Exact(Lane):
         is_forbidden = naive_domain.forbidden(arrays["arc"][_are_arcs(n)])
         top = np.array([_highest(np.delete(arrays["arc"][:, m], m), is_forbidden) for m in range(1, n + 1)])
         heads = naive_trees.tree_array(n, **options)
-        rest = max((float(np.abs(values).max()) for values in higher.values()), default=0.0)
-        expected = _Expected(heads, used, allowed, top, np.zeros(len(heads)), rest if draw.mixed else 0.0)
+        rest = max((float(np.abs(arrays[name]).max()) for name in arrays if name != "arc"), default=0.0)
+        paid = np.where(_crossed(n, **options), costs[heads[:, 1:], np.arange(1, n + 1)], 0.0)
+        expected = _Expected(heads, used, allowed, top, paid, rest if draw.mixed else 0.0)
         return self.compare(trees, expected, k)
 
     def parts(self, draw: _Draw, kind: str) -> str:
-        """Decode parts of any order, projective, and with a price of non-projective trees."""
+        """Decode parts of any order, projective, with costs of crossed arcs or a price of non-projective trees."""
         n, name = draw.size(4), draw.one_of(SETS)
         space, table = _part_table(n, name)
         n_arcs = len(space.arcs.head)
@@ -127,23 +131,28 @@ class Exact(Lane):
         heads, used = naive_trees.tree_array(n)[chosen], naive_domain.gather(table[chosen], scores)
         is_forbidden = naive_domain.forbidden(scores[:n_arcs])
         bad = np.append([is_forbidden(score) for score in scores[:n_arcs]], [False] * (len(scores) - n_arcs + 1))
-        allowed, paid, k = ~bad[table[chosen]].any(axis=1), np.zeros(len(heads)), 1
+        allowed, k, costs = ~bad[table[chosen]].any(axis=1), 1, np.zeros((n + 1, n + 1))
+        if kind == "parts" and draw.chance(0.5):
+            costs = draw.costs((n + 1, n + 1), 1.0)
+        of_arcs = costs[space.arcs.head, space.arcs.modifier]
+        paid = np.where(_crossed(n)[chosen], costs[heads[:, 1:], np.arange(1, n + 1)], 0.0)
         try:
             if kind == "priced":
                 price = draw.scale * draw.number() ** 2
-                paid = price * np.array([not naive_trees.is_projective(tree) for tree in heads.tolist()])
+                paid = price * np.array([[not naive_trees.is_projective(tree)] for tree in heads.tolist()])
                 ranked = [priced_search(space, scores, min(price, 1e9), options, draw.limits)] if price <= 1e9 else []
             elif draw.chance(0.3):
-                k = draw.size(5)
-                ranked = k_best(space, scores, k, options, draw.limits)
-            elif draw.chance(0.2):
+                k = draw.size(6)
+                ranked = k_best(space, scores, k, options, draw.limits, of_arcs)
+            elif draw.chance(0.2) and not costs.any():
                 ranked = [dual_decomposition(space, scores, options)]
             else:
-                ranked = [branch_and_bound(space, scores, options, draw.limits)]
+                ranked = [branch_and_bound(space, scores, options, draw.limits, of_arcs)]
         except ValueError as error:
             return self.refused(error, allowed, draw)
         if ranked:
-            proved, proof = search_with_proof(space, scores, options, draw.limits, k, draw.number() ** 2)
+            price = draw.number() ** 2
+            proved, proof = search_with_proof(space, scores, options, draw.limits, k, price, "", of_arcs)
             self.prove(as_line(proof), proved[0].certified)
         trees = [(tree.tree, tree.score, tree.bound, tree.certified) for tree in ranked]
         top = np.array([_highest(scores[:n_arcs][space.arcs.modifier == m], is_forbidden) for m in range(1, n + 1)])
@@ -203,7 +212,7 @@ class Exact(Lane):
             seen.add(heads.tobytes())
             value, best = expected.values[number], expected.values[numbers[rank]]
             tolerance = 2 * TOLERANCE * expected.magnitude(number, numbers[rank])
-            tolerance += 4 * math.ulp(abs(score) + expected.paid[number])
+            tolerance += 4 * math.ulp(abs(score) + expected.paid[number].sum())
             require(abs(value - score) <= tolerance, f"tree {rank} scores {value}, {score} is said")
             require(bound >= score, f"bound {bound} below its score {score}")
             certain = certain and certified
@@ -242,8 +251,8 @@ def _whole(found: DecodedScores | Decoded) -> np.ndarray:
 
 class _Expected:
     """All trees: heads int[T, N], the scores of the parts of each, first of its arcs by word, which trees are allowed,
-    the best scores of arcs into each word, what each tree has to pay, and the largest score of parts that no tree may
-    have, but that counts for the tolerance.  The values are scores less these prices."""
+    the best scores of arcs into each word, what each tree has to pay, a row each, and the largest score of parts that
+    no tree may have, but that counts for the tolerance.  The values are scores less these payments."""
 
     def __init__(
         self, heads: np.ndarray, used: np.ndarray, allowed: np.ndarray, top: np.ndarray, paid: np.ndarray, rest: float
@@ -255,13 +264,13 @@ class _Expected:
     def exact(self, number: int) -> Fraction:
         """Return the value of a tree without rounding."""
         scores = self.used[number].astype(np.float64).tolist()
-        return sum(map(Fraction, scores), -Fraction(float(self.paid[number])))
+        return sum(map(Fraction, scores)) - sum(map(Fraction, self.paid[number].tolist()))
 
     def magnitude(self, *numbers: int) -> float:
-        """Return what the tolerance refers to: sums of scores of some trees, relative to the best arcs, and prices."""
+        """Return what the tolerance refers to: sums of some trees' scores, relative to the best arcs, and payments."""
         relative = self.used[list(numbers)].copy()
         relative[:, : len(self.top)] -= self.top
-        paid = float(self.paid[list(numbers)].max())
+        paid = float(self.paid[list(numbers)].sum(axis=1).max())
         return self.scale + paid + float(np.abs(relative).sum(axis=1).max())
 
 
@@ -307,6 +316,12 @@ class _Draw:
             return np.where((values > 1.0) | (self.rng.random(shape) < 0.5), -values, values)
         return self.scale * (self.rng.integers(-2, 3, shape) if self.integers else self.rng.normal(size=shape))
 
+    def costs(self, shape: Any, share: float = 0.3) -> np.ndarray:
+        """Costs of crossed arcs in this share of the cases, else zeros: like scores, but not negative."""
+        found = np.abs(self.scores(shape)) * float(self.rng.choice([0.1, 1.0, 100.0]))
+        found[self.rng.random(shape) < self.rng.choice([0.0, 0.4, 0.8])] = 0.0
+        return found if self.chance(share) else np.zeros(shape)
+
     def arcs(self, n: int) -> np.ndarray:
         """Scores of arcs, some of them masked."""
         scores = self.scores((n + 1, n + 1))
@@ -324,6 +339,13 @@ class _Draw:
         chosen = self.rng.random(scores.shape) < self.share
         masks = np.maximum(self.rng.choice(self.masks, scores.shape), lowest)
         scores[chosen] = masks[chosen]
+
+
+@cache
+def _crossed(n: int, single_root: bool = False, projective: bool = False) -> np.ndarray:
+    """Return which words of each tree have a crossed arc, bool[T, n]."""
+    trees = naive_trees.tree_array(n, single_root, projective).tolist()
+    return np.array([[m in crossed for m in range(1, n + 1)] for crossed in map(naive_crossing.crossed_arcs, trees)])
 
 
 @cache

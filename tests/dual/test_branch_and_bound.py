@@ -203,7 +203,7 @@ def test_a_full_heap_is_searched_depth_first(monkeypatch, most_open):
 
         def watched(search, node, sizes=sizes, expand=expand):
             expand(search, node)
-            sizes.append((len(search.open), len(search.deep)))
+            sizes.append((len(search.open.heap), len(search.open.stack)))
 
         with monkeypatch.context() as patch:
             patch.setattr(_Search, "expand", watched)

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from instances import seeds
 from naive_crossing import value
-from naive_trees import tree_scorer
-from problems import KINDS, draw_problem, trees_over
+from naive_trees import pairs_of, tree_scorer
+from problems import KINDS, draw_problem, draw_scores, trees_over
 
 from nonproj import decode_scores
 from nonproj.cli.main import main
@@ -46,7 +46,7 @@ WORSE = [{"heads": [2, 0], "score": 6.0, "within": 0.0}]
 
 
 def draw_proof(seed):
-    """A proof of one to ten trees of a few words, over all arcs or some, with and without a price of crossing."""
+    """A proof of one to ten trees of a few words, over all arcs or some, with a price or costs of crossing or none."""
     rng = np.random.default_rng(seed)
     kind = SETS[seed % len(SETS)]
     parts, scores = draw_problem(rng, int(rng.integers(2, 6)), kind, KINDS[seed % len(KINDS)], pruned=bool(seed % 3))
@@ -57,8 +57,10 @@ def draw_proof(seed):
     price = 0.0 if options.projective else float(rng.choice([0.0, 0.3, 2.0]))
     if not trees_over(parts.arcs, options.single_root, options.projective):
         return None
-    limits = SearchOptions(node_iterations=1 + seed % 30)
-    return search_with_proof(parts, scores, options, limits, k, price, f"seed {seed}")[1]
+    limits, costs = SearchOptions(node_iterations=1 + seed % 30), None
+    if seed % 3 == 1:
+        costs = draw_scores(rng, KINDS[seed % len(KINDS)], len(parts.arcs.head)).clip(0.0)
+    return search_with_proof(parts, scores, options, limits, k, price, f"seed {seed}", costs)[1]
 
 
 def problem_of(proof):
@@ -71,7 +73,8 @@ def problem_of(proof):
     scores = np.concatenate(list(proof["scores"].values()))
     trees = trees_over(parts.arcs, proof["single_root"], proof["projective"])
     known, score = ([int(head) for head in tree] for tree in trees), tree_scorer(parts, scores)
-    return {tuple(tree[1:]): value(tree, score(tree), proof["price"]) for tree in known}
+    costs = dict(zip(pairs_of(parts.arcs), proof["costs"], strict=True)) if proof["costs"] else None
+    return {tuple(tree[1:]): value(tree, score(tree), proof["price"], costs) for tree in known}
 
 
 def is_true(proof):
@@ -91,7 +94,7 @@ def is_true(proof):
 
 def test_certified_trees_are_proved():
     """Whatever is certified, of any order, branched, priced, projective or ranked, is accepted, and exactly so."""
-    searched = several = exact = narrowed = tried = 0
+    searched = several = exact = narrowed = crossed = tried = 0
     for seed in seeds(1500, part=15):
         proof = draw_proof(seed)
         if proof is not None:
@@ -100,7 +103,14 @@ def test_certified_trees_are_proved():
             searched, several = searched + (len(proof["search"]) > 1), several + (len(proof["trees"]) > 1)
             narrowed += any(isinstance(step, dict) for step in proof["search"])
             exact, tried = exact + (verdict.status == "optimal"), tried + 1
-    assert searched > tried // 10 and narrowed > tried // 30 and several > tried // 10 and exact > 0.9 * tried
+            crossed += any(isinstance(step, list) and step[0] == "crossed" for step in proof["search"])
+    assert (
+        crossed > tried // 30
+        and searched > tried // 10
+        and narrowed > tried // 30
+        and several > tried // 10
+        and exact > 0.9 * tried
+    )
 
 
 def places_of(value, path=()):
@@ -133,7 +143,7 @@ def alter(rng, proof):
         holder[key] = rng.choice([old + 1, old - 1, -old, 2 * old, old + rng.normal(), 1e9, -1e9]).item()
         holder[key] = int(holder[key]) if isinstance(old, int) and kind < 5 else holder[key]
     else:
-        holder[key] = (None, 0, [], "crossing", {})[int(rng.integers(5))]
+        holder[key] = (None, 0, [], "crossing", {}, ["crossed", 0, 1])[int(rng.integers(6))]
     return altered
 
 
@@ -183,8 +193,14 @@ def test_altered_proofs_are_refused_or_true(first, count):
         (lambda proof: proof.update(search=[*[{"without": [0], "shares": 0}] * 2, 0]), "left out that no tree has"),
         (lambda proof: proof.update(search=[{"without": [0], "shares": 0}]), "does not reach its end"),
         (lambda proof: proof.update(trees=WORSE, search=[{"without": [3], "shares": 0}, 0]), "may be better by 4.0"),
-        (lambda proof: proof.update(version=1), "version 2"),
+        (lambda proof: proof.update(version=2), "version 3"),
         (lambda proof: proof.update(price=-1.0), "price"),
+        (lambda proof: proof.update(costs=[1.0, -1.0, 0.0, 0.0]), "cost is negative"),
+        (lambda proof: proof.update(costs=[1.0, 1.0, 0.0]), "malformed"),
+        (lambda proof: proof.update(costs=[0.0] * 4, projective=True, price=1.0), "without effect"),
+        (lambda proof: proof.update(search=[["crossed", 0, 1], 0]), "does not reach its end"),
+        (lambda proof: proof.update(search=[["crossed", 1, 1], 0, 0, 0]), "none of them has"),
+        (lambda proof: proof.update(search=[["crosses", 0, 1], 0, 0, 0]), "step of the search is unknown"),
         (lambda proof: proof["scores"].update(arc=[1.0, 2.0, 4.0, float("nan")]), "'NaN' is not a number"),
         (lambda proof: proof["scores"].update(other=[]), "type of part"),
         (lambda proof: proof.update(candidates=[[2, 0], [0, 1]]), "in order"),
@@ -222,21 +238,35 @@ def test_a_key_that_stands_twice_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("options", "price", "words"),
+    ("options", "price", "cost", "words"),
     [
-        (DualOptions(), 0.0, "among all trees with one or more roots, over all arcs"),
-        (DualOptions(single_root=True), 1e6, "among all trees with a single root, less 1000000.0 if arcs cross, over"),
-        (DualOptions(projective=True), 0.0, "among projective trees with one or more roots, over all arcs"),
+        (DualOptions(), 0.0, 0.0, "among all trees with one or more roots, over all arcs"),
+        (
+            DualOptions(single_root=True),
+            1e6,
+            0,
+            "among all trees with a single root, less 1000000.0 if arcs cross, over",
+        ),
+        (DualOptions(single_root=True), 0.0, 1e6, "trees with a single root, less the costs of crossed arcs, over all"),
+        (
+            DualOptions(),
+            0.5,
+            5,
+            "with one or more roots, less 0.5 if arcs cross and the costs of crossed arcs, over all",
+        ),
+        (DualOptions(projective=True), 0.0, 3.0, "among projective trees with one or more roots, over all arcs"),
     ],
 )
-def test_the_verdict_names_what_it_is_about(options, price, words):
+def test_the_verdict_names_what_it_is_about(options, price, cost, words):
     """Words 1 and 3 depend on each other's neighbours, so that the best tree crosses if that is free."""
     scores = np.zeros((5, 5))
     scores[[0, 3, 1, 2], [2, 1, 4, 3]] = 4.0
     parts = part_space(full_arc_space(4), "arc")
-    proof = search_with_proof(parts, scores[parts.arcs.head, parts.arcs.modifier], options, SEARCH, 1, price)[1]
+    scores, costs = scores[parts.arcs.head, parts.arcs.modifier], np.full(len(parts), cost)
+    proof = search_with_proof(parts, scores, options, SEARCH, 1, price, "", costs)[1]
     (heads,), verdict = check_line(as_line(proof))
-    assert (heads == [3, 0, 2, 1]) == (not options.projective and not price)
+    assert (heads == [3, 0, 2, 1]) == (not options.projective and not price and not cost)
+    assert verdict.about["costs"] is (cost > 0 and not options.projective)
     assert words in check_proofs.describe(verdict) and verdict.about["price"] == price
     assert verdict.about["projective"] is options.projective and verdict.about["single_root"] is options.single_root
     assert verdict.about["model"] is verdict.about["words"] is None
@@ -246,8 +276,14 @@ def test_the_verdict_names_what_it_is_about(options, price, words):
 def test_limits():
     """Words, and those of projective trees, are limited: see the checker's help."""
     for size, options, reason in ((10_001, {}, "10001 words; at most 10000"), (501, {"projective": True}, "501 words")):
-        record = {"format": "nonproj proof", "version": 2, "name": "", "words": None, "model": None, "options": {}}
-        record |= {"single_root": False, "projective": False, "price": 0.0, "outside": "pruned"} | options
+        record = {"format": "nonproj proof", "version": 3, "name": "", "words": None, "model": None, "options": {}}
+        record |= {
+            "single_root": False,
+            "projective": False,
+            "price": 0.0,
+            "costs": None,
+            "outside": "pruned",
+        } | options
         record |= {"candidates": [[0, 1 + m % size] for m in range(1, size + 1)], "excluded": [], "search": [0]}
         record |= {"scores": {"arc": [0.0] * (2 * size)}, "multipliers": [[None, None]]}
         record["trees"] = [{"heads": [0] * size, "score": 0.0, "within": 0.0}]

@@ -529,5 +529,5 @@ def test_there_is_one_subgradient_loop_and_one_search():
     parser = [path for path in FILES if component(path) in ("automata", "dual", "pipeline")]
     texts = {relative(path): path.read_text(encoding="utf-8") for path in parser}
     assert [name for name, text in texts.items() if "_next_step(" in text] == ["nonproj/dual/subgradient.py"]
-    assert [name for name, text in texts.items() if "heapq.heappush" in text] == ["nonproj/dual/search.py"]
+    assert [name for name, text in texts.items() if "heapq.heappush" in text] == ["nonproj/dual/nodes.py"]
     assert [name for name, text in texts.items() if "1.0 - beta" in text] == ["nonproj/automata/workspace.py"]

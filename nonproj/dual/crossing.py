@@ -1,0 +1,177 @@
+"""What trees pay for arcs that cross: a price of non-projective trees, and a cost for each arc that is crossed.
+
+An arc is *crossed* by another one if one end of that is between its own ends, and the other end is not: drawn above the
+words, the two share a point that is no end of both.  Arcs from the root count.  A tree is non-projective if and only if
+one of its arcs is crossed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nonproj.parts.arcs import as_array
+from nonproj.trees.domain import LARGEST
+from nonproj.trees.projective import is_projective
+from nonproj.types import ArcSpace, Bools, Float64s, Int32s, Int64s
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+class CrossingCosts:
+    """What the trees over some arcs pay.
+
+    Parameters
+    ----------
+    head, modifier : ndarray of shape (A,), int32
+        The nodes of each arc.
+    costs : ndarray of shape (A,), float64
+        What each arc pays if it is crossed in a tree, not negative.
+    price : float
+        What a tree with crossed arcs pays beside them, not negative.
+
+    Attributes
+    ----------
+    has_costs : bool
+        Whether any cost is above zero.
+    roundoff : float
+        More than the rounding errors of two sums of costs.
+
+    Examples
+    --------
+    Of the tree 0 -> 2, 2 -> 4, 4 -> 1 and 2 -> 3, the arcs from 0 and from 4 cross.
+
+    >>> head, modifier = np.array([4, 0, 2, 2]), np.array([1, 2, 3, 4])
+    >>> crossing = CrossingCosts(head, modifier, np.array([2.0, 3.0, 7.0, 9.0]), 0.5)
+    >>> crossing.of(np.array([-1, 4, 0, 2, 2], np.int32))
+    5.5
+    """
+
+    def __init__(self, head: Int32s, modifier: Int32s, costs: Float64s, price: float = 0.0):
+        self.head, self.modifier, self.costs, self.price = head, modifier, costs, price
+        self.has_costs = bool(costs.any())
+        self.roundoff = 2.0 * math.ulp(price + float(costs.max()) * int(modifier.max())) if self.has_costs else 0.0
+
+    @cached_property
+    def left(self) -> Int32s:
+        """The first end of each arc, int32[A]."""
+        return np.minimum(self.head, self.modifier)
+
+    @cached_property
+    def right(self) -> Int32s:
+        """The last end of each arc, int32[A]."""
+        return np.maximum(self.head, self.modifier)
+
+    def crossed(self, tree: Int32s) -> Int64s:
+        """Return the numbers of the arcs of a tree that are crossed."""
+        return self._crossed_among(np.flatnonzero(tree[self.modifier] == self.head))
+
+    def _crossed_among(self, arcs: Int64s) -> Int64s:
+        """Return those of some arcs that another one of them crosses."""
+        left, right = self.left[arcs], self.right[arcs]
+        before = (left[:, None] < left) & (left < right[:, None]) & (right[:, None] < right)
+        return arcs[before.any(axis=0) | before.any(axis=1)]
+
+    def payments(self, tree: Int32s) -> list[float]:
+        """Return the price and the costs that a tree pays."""
+        if is_projective(tree):
+            return []
+        return [self.price, *self.costs[self.crossed(tree)].tolist()] if self.has_costs else [self.price]
+
+    def of(self, tree: Int32s) -> float:
+        """Return the sum of what a tree pays."""
+        return math.fsum(self.payments(tree))
+
+    def largest(self, tree: Int32s, paid: Sequence[int]) -> int:
+        """Return the crossed arc of a tree with the largest cost, but those given."""
+        arcs = np.setdiff1d(self.crossed(tree), paid)
+        return int(arcs[self.costs[arcs].argmax()])
+
+    def crossers(self, arc: int) -> Bools:
+        """Return the arcs that cross an arc, bool[A]."""
+        left, right, begin, end = self.left, self.right, self.left[arc], self.right[arc]
+        return ((begin < left) & (left < end) & (end < right)) | ((left < begin) & (begin < right) & (right < end))
+
+    def must_cross(self, keep: Bools) -> Int64s:
+        """Return the arcs that are crossed in all trees over some arcs, because two words have no other arcs."""
+        count = np.bincount(self.modifier[keep])
+        return self._crossed_among(np.flatnonzero(keep)[count[self.modifier[keep]] == 1])
+
+    def least(self, keep: Bools, crossed: Sequence[int]) -> float:
+        """Return what trees over some arcs pay at least if the given arcs are crossed in them, or if any are.
+
+        Infinity if there is no such tree.
+        """
+        if not self.has_costs:
+            return self.price
+        arcs = np.union1d(self.must_cross(keep), crossed).astype(np.int64)
+        if not len(arcs):
+            cheapest = np.where(keep, self.cheapest_crossers(keep), np.inf)
+            arc = int((self.costs + cheapest).argmin())
+            return math.fsum([self.price, self.costs[arc], cheapest[arc]])
+        crossers = [self.crossers(arc) for arc in arcs]
+        alone = [self.costs[each & keep].min(initial=np.inf) for each in crossers if not each[arcs].any()]
+        return math.fsum([self.price, *self.costs[arcs].tolist(), max(alone, default=0.0)])
+
+    def cheapest_crossers(self, keep: Bools) -> Float64s:
+        """Return the cost of the cheapest of some arcs that crosses each arc, float64[A]; infinity if none does."""
+        size = int(self.right.max(initial=0)) + 1
+        least = np.full((size, size), np.inf)  # cost of the cheapest arc between two nodes
+        np.minimum.at(least, (self.left[keep], self.right[keep]), self.costs[keep])
+        least = np.minimum(least, least.T)
+        last = size - 1
+        return np.minimum(
+            _cheapest_to_left(least)[self.left, self.right],
+            _cheapest_to_left(least[::-1, ::-1])[last - self.right, last - self.left],
+        )
+
+    def over(self, arcs: ArcSpace) -> CrossingCosts:
+        """Return what trees over some of the arcs pay."""
+        size = len(arcs.start)
+        order = self.modifier.astype(np.int64) * size + self.head
+        places = np.searchsorted(order, arcs.modifier.astype(np.int64) * size + arcs.head)
+        return CrossingCosts(arcs.head, arcs.modifier, self.costs[places], self.price)
+
+
+def _cheapest_to_left(least: Float64s) -> Float64s:
+    """Return the lowest entry between a node before i and one between i and j, for i < j, float64[N, N]."""
+    found = np.full(least.shape, np.inf)
+    before = np.minimum.accumulate(least, axis=1)[:, :-1].T  # of any node up to i, and node
+    found[1:] = np.where(np.arange(1, len(least))[:, None] < np.arange(len(least)), before, np.inf)
+    found[:, 1:] = np.minimum.accumulate(found, axis=1)[:, :-1]
+    return found
+
+
+def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, price: float, projective: bool) -> CrossingCosts | None:
+    """Return what trees over arcs pay, None if nothing.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+    costs : array-like of shape (A,), float64, or None for zeros
+    price : float
+    projective : bool
+        Whether no tree with crossed arcs counts.
+
+    Raises
+    ------
+    ValueError
+        If there is not one cost for each arc, or one is negative, not finite, or too large.
+    """
+    if costs is None and (projective or not price):
+        return None
+    given = np.zeros(len(arcs.head)) if costs is None else as_array(costs, np.float64)
+    if given.shape != arcs.head.shape:
+        raise ValueError(f"costs has shape {given.shape}; one cost for each of {len(arcs.head)} arcs is expected")
+    wrong = ~((given >= 0.0) & (given <= LARGEST))
+    if wrong.any():
+        arc = int(wrong.argmax())
+        place = f"the cost of crossing arc {arcs.head[arc]} -> {arcs.modifier[arc]}"
+        raise ValueError(f"{place} is {given[arc]}; a number from 0 to {LARGEST} is expected")
+    found = CrossingCosts(arcs.head, arcs.modifier, given, price)
+    return found if not projective and (price > 0.0 or found.has_costs) else None

@@ -1,0 +1,236 @@
+"""Costs of crossed arcs: the trees of highest value, against enumeration and integer programs."""
+
+import itertools
+
+import naive_integer
+import naive_trees
+import numpy as np
+import pytest
+from instances import seeds
+from naive_crossing import cross, crossed_arcs, value
+from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_arcs_of_words, draw_problem, trees_over
+
+from nonproj import decode_scores
+from nonproj.dual import search as search_module
+from nonproj.dual.check_proofs import check_line
+from nonproj.dual.crossing import CrossingCosts
+from nonproj.dual.decoding import branch_and_bound, decode_trusted, k_best, priced_search
+from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions
+from nonproj.dual.proofs import as_line, search_with_proof
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.space import part_space
+
+
+def draw_costs(rng, kind, size):
+    """Random costs, of which many are zero, small or large beside scores; integers tie."""
+    costs = rng.integers(0, 4, size).astype(float) if kind == "integer" else np.abs(rng.standard_normal(size))
+    costs[rng.random(size) < rng.choice([0.0, 0.3, 0.8])] = 0.0
+    return costs * float(rng.choice([1.0, 2.0, 100.0]))
+
+
+def by_arc(arcs, costs):
+    """The costs of arcs by head and modifier."""
+    return dict(zip(naive_trees.pairs_of(arcs), costs.tolist(), strict=True))
+
+
+def all_values(parts, scores, costs, trees, price=0.0):
+    """The value of each tree, by its heads."""
+    score, costs = naive_trees.tree_scorer(parts, scores), by_arc(parts.arcs, costs)
+    return {tuple(tree): value(tree, score(tree), price, costs) for tree in trees}
+
+
+def check_ranked(found, values, k):
+    """Assert that these are the best trees, certified, with their values."""
+    expected = sorted(values.values(), reverse=True)[:k]
+    np.testing.assert_allclose([tree.score for tree in found], expected, rtol=1e-9, atol=1e-7)
+    assert len({tuple(tree.tree) for tree in found}) == len(found) == min(k, len(values))
+    for tree in found:
+        assert tree.certified and tree.score == pytest.approx(values[tuple(tree.tree.tolist())], abs=1e-7)
+        assert tree.score <= tree.bound <= tree.score + 1e-6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("name", ALL_SETS)
+def test_equals_enumeration(name, single_root, kind):
+    """The k best trees, with few iterations in each node or many, pruned or not, beside a price or none."""
+    tried, chosen = 0, seeds(60, least=8)
+    for seed in chosen:
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, int(rng.integers(2, 6)), name, kind, pruned=bool(seed % 2))
+        options = DualOptions(single_root=single_root, max_iterations=(2, 250)[seed % 3 > 0])
+        trees = trees_over(parts.arcs, single_root)
+        if not trees:
+            continue
+        costs = draw_costs(rng, kind, len(parts.arcs.head))
+        search, k = SearchOptions(node_iterations=int(rng.choice([1, 2, 3, 30]))), int(rng.integers(1, 7))
+        values = all_values(parts, scores, costs, trees)
+        check_ranked(k_best(parts, scores, k, options, search, costs), values, k)
+        priced = all_values(parts, scores, costs, trees, 0.5)
+        check_ranked(decode_trusted(parts, scores, options, search, k, 0.5, costs=costs), priced, k)
+        tried += 1
+    assert tried >= 0.5 * len(chosen)
+
+
+@pytest.mark.parametrize("projective", [False, True])
+def test_a_full_heap_changes_nothing(projective, monkeypatch):
+    """With a stack instead of a heap of open nodes the same trees are found; among projective ones no cost counts."""
+    monkeypatch.setattr(search_module, "OPEN_BYTES", 1)
+    for seed in seeds(40):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 4, "grandparent", "continuous", pruned=False)
+        costs = draw_costs(rng, "continuous", len(parts.arcs.head))
+        values = all_values(parts, scores, costs, trees_over(parts.arcs, False, projective))
+        found = k_best(parts, scores, 4, DualOptions(projective=projective, max_iterations=2), SEARCH, costs)
+        check_ranked(found, values, 4)
+
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_equals_integer_programs(name):
+    """Longer sentences, with the one program whose variables say which arcs are crossed."""
+    moved, chosen = 0, seeds(12, least=3)
+    for seed in chosen:
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 8 if name == "third" else 10, name, "continuous", pruned=True)
+        costs = np.abs(rng.normal(size=len(parts.arcs.head))) * (rng.random(len(parts.arcs.head)) < 0.6)
+        found = branch_and_bound(parts, scores, DEFAULTS, SEARCH, costs)
+        assert found.certified
+        assert naive_integer.best_score(parts, scores, costs=costs) == pytest.approx(found.score, abs=1e-6)
+        moved += not np.array_equal(found.tree, branch_and_bound(parts, scores).tree)
+    assert moved >= len(chosen) / 4
+
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_costs_of_zero_change_nothing(name):
+    for seed in range(6):
+        parts, scores = draw_problem(np.random.default_rng(seed), 9, name, "continuous", pruned=True)
+        zeros = np.zeros(len(parts.arcs.head))
+        for one, other in zip(k_best(parts, scores, 4), k_best(parts, scores, 4, DEFAULTS, SEARCH, zeros), strict=True):
+            assert one.tree.tolist() == other.tree.tolist() and one[1:] == other[1:]
+        high = zeros + 5.0
+        one, other = branch_and_bound(parts, scores, DualOptions(projective=True)), DualOptions(projective=True)
+        assert one[1:] == branch_and_bound(parts, scores, other, SEARCH, high)[1:]
+
+
+def test_a_price_is_less_than_costs_of_half_of_it():
+    """Each crossing has at least two arcs."""
+    for seed in range(20):
+        parts, scores = draw_problem(np.random.default_rng(seed), 7, "sibling", "continuous", pruned=False)
+        costs = np.full(len(parts.arcs.head), 0.5)
+        found = branch_and_bound(parts, scores, DEFAULTS, SEARCH, costs)
+        assert found.certified and found.score <= priced_search(parts, scores, 1.0).score + 1e-9
+
+
+@pytest.mark.parametrize("name", ["sibling", "grandparent"])
+def test_without_work_left_the_bound_holds(name):
+    short = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 9, name, "continuous", pruned=True)
+        costs = 2.0 * np.abs(rng.normal(size=len(parts.arcs.head)))
+        exact, few = branch_and_bound(parts, scores, DEFAULTS, SEARCH, costs), DualOptions(max_iterations=3)
+        assert exact.certified
+        for limit in ({"work_per_word": 2_000}, {"search": False}, {"work_per_word": 0}):
+            for tree in decode_trusted(parts, scores, few, SearchOptions(**limit), 1 + seed % 3, 0.0, costs=costs)[:1]:
+                own = all_values(parts, scores, costs, [tree.tree.tolist()])
+                assert tree.score == pytest.approx(own[tuple(tree.tree.tolist())])
+                assert tree.score <= exact.score + 1e-7 <= tree.bound + 2e-7
+                assert not tree.certified or tree.score == pytest.approx(exact.score)
+            short += not tree.certified
+    assert short >= 3
+
+
+@pytest.mark.parametrize("seed", seeds(200, least=20))
+def test_what_trees_pay(seed):
+    """Crossed arcs, what crosses them, and the least that is paid, from the definitions."""
+    rng = np.random.default_rng(seed)
+    arcs = draw_arcs_of_words(rng, int(rng.integers(2, 6)), bool(seed % 2))
+    pairs, costs = naive_trees.pairs_of(arcs), draw_costs(rng, KINDS[seed % 2], len(arcs.head))
+    crossing, keep = CrossingCosts(arcs.head, arcs.modifier, costs, 0.25), rng.random(len(pairs)) < 0.8
+    for arc, pair in enumerate(pairs):
+        crossers = [cross(pair, other) or cross(other, pair) for other in pairs]
+        assert crossing.crossers(arc).tolist() == [cross(pair, other) for other in pairs] == crossers
+        cheapest = min(costs[crossing.crossers(arc) & keep], default=np.inf)
+        assert crossing.cheapest_crossers(keep)[arc] == cheapest
+    trees = trees_over(arcs)
+    paid = {}
+    for tree in trees:
+        heads, own = np.array(tree, np.int32), crossed_arcs(tree)
+        assert sorted(arcs.modifier[crossing.crossed(heads)].tolist()) == own
+        assert bool(own) != naive_trees.is_projective(tree)
+        used = [pairs.index((tree[m], m)) for m in range(1, len(tree))]
+        if keep[used].all():
+            paid[frozenset(arc for arc in used if pairs[arc][1] in own)] = crossing.of(heads)
+            assert crossing.of(heads) == pytest.approx(-value(tree, 0.0, 0.25, by_arc(arcs, costs)))
+    for count in range(3):
+        for some in itertools.combinations(np.flatnonzero(keep).tolist(), count):
+            least = min((each for arcs, each in paid.items() if arcs and arcs.issuperset(some)), default=np.inf)
+            assert crossing.least(keep, some) <= least + 1e-12
+    pairs = [(a, b) for a, b in itertools.combinations(np.flatnonzero(keep).tolist(), 2) if crossing.crossers(a)[b]]
+    if costs.any() and not len(crossing.must_cross(keep)):
+        assert crossing.least(keep, ()) == pytest.approx(
+            min((0.25 + costs[a] + costs[b] for a, b in pairs), default=np.inf)
+        )
+
+
+def test_arrays():
+    """A batch with labels, lengths, masks and any dtype is its sentences, and every tree is proved."""
+    rng = np.random.default_rng(3)
+    arcs, costs = rng.normal(size=(3, 6, 6)), np.abs(rng.normal(size=(3, 6, 6)))
+    labels, siblings = rng.normal(size=(3, 6, 6, 2)), rng.normal(size=(3, 6, 6, 6))
+    arcs[:, 2, 4] = -np.inf
+    costs[:, 2, 4] = np.nan  # of an arc that is forbidden
+    given = {"k": 3, "single_root": False, "label_scores": labels, "proofs": True}
+    found = decode_scores(arcs, siblings, crossing_costs=costs, lengths=[5, 0, 3], **given)
+    for b, n in ((0, 5), (2, 3)):
+        own = slice(n + 1), slice(n + 1)
+        parts = part_space(full_arc_space(n), "sibling")
+        score = {
+            tuple(tree): naive_trees.arc_score(tree, arcs[b] + labels[b].max(axis=2))
+            + sum(
+                siblings[b][h, h if s == naive_trees.START else s, m]
+                for h, _, s, m in naive_trees.parts_of_tree(tree)["sibling"]
+                if m != naive_trees.END
+            )
+            for tree in trees_over(parts.arcs)
+        }
+        of_arcs = {(h, m): float(costs[b, h, m]) for h in range(n + 1) for m in range(1, n + 1)}
+        values = {tree: value(tree, own_score, 0.0, of_arcs) for tree, own_score in score.items() if own_score > -1e9}
+        check_ranked(found.trees[b], values, 3)
+        assert check_line(found.proofs[b])[1].status == "optimal"
+        alone = decode_scores(
+            arcs[b][own],
+            siblings[b][(*own, own[0])],
+            crossing_costs=costs[b][own],
+            **(given | {"label_scores": labels[b][own], "k": 1}),
+        )
+        assert alone.heads.tolist() == found.heads[b, :n].tolist() and alone.scores == pytest.approx(found.scores[b])
+    plain, zeros = decode_scores(arcs), decode_scores(arcs, crossing_costs=np.zeros((3, 6, 6), np.float32))
+    assert all(np.array_equal(one, other) for one, other in zip(plain[:5], zeros[:5], strict=True))
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf, 1e300])
+def test_wrong_costs(wrong):
+    parts, costs = part_space(full_arc_space(3), "sibling"), np.ones((2, 4, 4))
+    costs[1, 3, 2] = wrong
+    message = "the cost of crossing arc 3 -> 2 is .*; a number from 0 to 1e.290 is expected"
+    with pytest.raises(ValueError, match=f"^sentence 1: {message}"):
+        decode_scores(np.zeros((2, 4, 4)), crossing_costs=costs)
+    with pytest.raises(ValueError, match=message):
+        k_best(parts, np.zeros(len(parts)), 2, costs=costs[1, parts.arcs.head, parts.arcs.modifier])
+    with pytest.raises(ValueError, match=r"costs has shape \(3,\); one cost for each of 9 arcs"):
+        branch_and_bound(parts, np.zeros(len(parts)), costs=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"crossing_costs has shape \(3, 3\), which does not match \(4, 4\)"):
+        decode_scores(np.zeros((4, 4)), crossing_costs=np.zeros((3, 3)))
+
+
+def test_where_every_tree_crosses():
+    """Costs are due, whatever they are, and the tree is certified and proved."""
+    parts = part_space(full_arc_space(4), "grandparent")
+    wanted = {(0, 2), (2, 4), (4, 1), (2, 3)}
+    scores = np.zeros(len(parts))
+    scores[: len(parts.arcs.head)] = [0.0 if arc in wanted else -np.inf for arc in naive_trees.pairs_of(parts.arcs)]
+    costs = np.where(parts.arcs.head == 0, 2.5, 1e20)
+    (found,), proof = search_with_proof(parts, scores, DEFAULTS, SEARCH, costs=costs)
+    assert found.tree.tolist() == [-1, 4, 0, 2, 2] and found.certified and found.score == -1e20 - 2.5
+    assert check_line(as_line(proof))[1].about["costs"]
