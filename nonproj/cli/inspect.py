@@ -16,7 +16,7 @@ from nonproj.model.model import Model
 def run(options: argparse.Namespace) -> int:
     """Describe a model file."""
     path = located(options.model)
-    model = Model.verify(path) if options.verify else Model.load(path)
+    model = Model.load(path, verified=options.verify)
     description = model.describe()
     if options.card:
         sys.stdout.write(model_card(options.model, description, os.path.getsize(options.model)))

@@ -2,7 +2,7 @@
 
 `nonproj.model.container` describes the file.  Its header has the values config, templates, vocabularies, labels, meta
 and components, all of which are validated; nothing in it is executed.  The digests of the arrays are checked on request
-only (`Model.verify`), because reading all arrays would take the time that mapping saves.
+only (``verified=True``), because reading all arrays would take the time that mapping saves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import escaped
 from nonproj.io.temporary import reason
-from nonproj.linear.state import KNOWN, Fitted, State, Stored, add_nested, load, nested
+from nonproj.linear.state import State, Stored, add_nested, load, nested
 from nonproj.model import container
 from nonproj.model.checks import defect_of
 from nonproj.options.config import Config
@@ -99,14 +99,6 @@ class Model:
         """Add the state of a component, if there is one."""
         add_nested(self.components, self.weights, name, state)
 
-    def registered(self) -> list[Fitted]:
-        """Return the model's components that others have registered, in the order in which they were fitted.
-
-        See `nonproj.components`; raises `ModelError` if one cannot be made.
-        """
-        found = (self.loaded(KNOWN[name]) for name in self.components if name in KNOWN)
-        return [component for component in found if component]
-
     def encoder(self) -> TokenEncoder:
         """Return a new encoder of sentences for this model."""
         return TokenEncoder(self.vocabularies, self.loaded(Clusters), bool(self.meta.get("coarse_tags")))
@@ -121,7 +113,7 @@ class Model:
         ValueError
             An array has a dtype that is not in `nonproj.model.container.DTYPES`, or the header is too large.
         """
-        container.write(path, self._values(), self.weights)
+        container.write(path, _header(self), self.weights)
 
     def describe(self) -> dict[str, Any]:
         """Return the configuration, sizes and training history as plain numbers and strings."""
@@ -143,10 +135,10 @@ class Model:
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
-        return b"".join(container.chunks(self._values(), self.weights))
+        return b"".join(container.chunks(_header(self), self.weights))
 
     @classmethod
-    def load(cls, path: str | Path, mmap: bool = True) -> Model:
+    def load(cls, path: str | Path, mmap: bool = True, *, verified: bool = False) -> Model:
         """Read a model.
 
         Parameters
@@ -155,13 +147,15 @@ class Model:
         mmap : bool
             Map the arrays instead of reading them: pages are read on first access and shared by all processes that use
             the same file.  Either way the arrays are writable, and changes stay in memory.
+        verified : bool
+            Check the digest of every array.
 
         Raises
         ------
         ModelError
             The file is not a model, is incomplete or damaged, has another format, or is unusable for parsing.
         """
-        return _model(container.read(path, mmap), Path(path))
+        return _model(container.read(path, mmap, verified), Path(path))
 
     @classmethod
     def load_trained(cls, path: str | Path) -> Model:
@@ -176,7 +170,7 @@ class Model:
         """SHA-256 of the file that the model was read from, or else of the one that `save` would write."""
         if self.path is None:
             digest = hashlib.sha256()
-            for block in container.chunks(self._values(), self.weights):
+            for block in container.chunks(_header(self), self.weights):
                 digest.update(block)
             return digest.hexdigest()
         try:
@@ -195,21 +189,17 @@ class Model:
         """Return the model written by `to_bytes`; errors as for `load`."""
         return _model(container.from_bytes(data))
 
-    @classmethod
-    def verify(cls, path: str | Path) -> Model:
-        """Load a model and check the digest of every array; errors as for `load`."""
-        return _model(container.read(path, verified=True), Path(path))
 
-    def _values(self) -> dict[str, Any]:
-        """Return the values of the header; names of files in options and history are escaped."""
-        return {
-            "config": escaped(self.config.as_dict()),
-            "templates": self.templates,
-            "labels": self.labels,
-            "meta": escaped(self.meta),
-            "components": self.components,
-            "vocabularies": self.vocabularies,
-        }
+def _header(model: Model) -> dict[str, Any]:
+    """Return the values of the header; names of files in options and history are escaped."""
+    return {
+        "config": escaped(model.config.as_dict()),
+        "templates": model.templates,
+        "labels": model.labels,
+        "meta": escaped(model.meta),
+        "components": model.components,
+        "vocabularies": model.vocabularies,
+    }
 
 
 def _model(contents: container.Contents, file: Path | None = None) -> Model:

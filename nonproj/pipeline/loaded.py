@@ -10,7 +10,7 @@ import numpy as np
 from nonproj.confidence.classifier import Classifier
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import LoadedOnce
-from nonproj.linear.state import Fitted
+from nonproj.linear.state import KNOWN, Fitted
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.labels import TAG, AllowedLabels
@@ -113,7 +113,8 @@ class LoadedModel:
     @LoadedOnce
     def components(self) -> list[Fitted]:
         """The model's components that others have registered, which are applied to tagged sentences, in their order."""
-        return self.model.registered()
+        found = (self.model.loaded(KNOWN[name]) for name in self.model.components if name in KNOWN)
+        return [component for component in found if component]
 
     @LoadedOnce
     def classifier(self) -> Classifier | None:

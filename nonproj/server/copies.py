@@ -62,7 +62,7 @@ def private_copy(path: str) -> Iterator[ModelCopy]:
         except OSError as error:
             raise ModelError(f"{path}: cannot be copied: {reason(error)}") from None
         try:
-            model = Model.verify(copy)
+            model = Model.load(copy, verified=True)
             if not model.is_trained:
                 raise ModelError(f"{path}: a checkpoint, not a model")
         except ModelError as error:  # it changed while being copied, or is damaged

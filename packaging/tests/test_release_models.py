@@ -138,7 +138,7 @@ def test_the_english_model_of_the_package_is_small_and_the_same_each_time(monkey
     assert f"{path}: " in capsys.readouterr().out
     first, card = path.read_bytes(), (tmp_path / "english" / "README.md").read_text(encoding="utf-8")
     assert len(first) < model.stat().st_size / 3 and card.startswith("# english") and "| UAS" in card
-    made = program.Model.verify(path)
+    made = program.Model.load(path, verified=True)
     assert made.meta["rounding"] == program.ROUNDING and made.meta["test"]["uas"] > 0.5
     assert program.main(words) == 0 and path.read_bytes() == first
     monkeypatch.setattr(program, "LARGEST", 1000)

@@ -74,7 +74,7 @@ class Kills(Lane):
         ended = call(_TRAIN, self.work, signals=[(rng.uniform(0, 1.1 * self.seconds["train"]), number)])
         self._check_left(ended, number, {"new.nonproj", "new.nonproj.checkpoint"})
         for path in self.work.glob("new.nonproj*"):
-            Model.verify(path)
+            Model.load(path, verified=True)
         if ended.code == 0:
             self._check_weights()
             self._reset()
@@ -92,7 +92,7 @@ class Kills(Lane):
         ended = call(_TRAIN, self.work, signals=pauses)
         self._check_left(ended, pauses[1][1], {"new.nonproj", "new.nonproj.checkpoint"})
         for path in self.work.glob("new.nonproj*"):
-            Model.verify(path)
+            Model.load(path, verified=True)
         if ended.code == 0:
             self._reset()
         return "training, two signals"

@@ -6,6 +6,7 @@ import json
 import random
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 from nonproj.components.base import RunOptions
@@ -79,7 +80,11 @@ class Models(Lane):
 
     def _load(self, rng: random.Random, data: bytes) -> str:
         """Load a model in one of three ways; describe it and parse with it, if it is accepted."""
-        ways = (lambda: Model.load(self.path), lambda: Model.from_bytes(data), lambda: Model.verify(self.path))
+        ways = (
+            lambda: Model.load(self.path),
+            lambda: Model.from_bytes(data),
+            lambda: Model.load(self.path, verified=True),
+        )
         try:
             model = rng.choice(ways)()
             parser = Parser(model)

@@ -238,7 +238,7 @@ def _check_model(path: Path) -> None:
     from nonproj.model.model import Model
 
     try:
-        Model.verify(path)
+        Model.load(path, verified=True)
     except ModelError as error:
         raise BreachError(f"{path.name} is damaged: {error}") from None
 

@@ -50,7 +50,7 @@ def test_models_of_earlier_releases_load_and_have_all_components(release, models
     monkeypatch.syspath_prepend(str(models[release]))
     path = located("toy")
     assert str(path) == model_in(models[release])
-    model = Model.verify(path)
+    model = Model.load(path, verified=True)
     assert {"segmenter", "tagger", "clusters", "network", "confidence"} <= model.components.keys()
     assert model.meta["version"].startswith(release)
 

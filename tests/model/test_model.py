@@ -30,7 +30,7 @@ def assert_equal(one: Model, other: Model) -> None:
 def test_round_trip_by_file_and_by_bytes(tmp_path):
     model, path = a_model(), tmp_path / "a.nonproj"
     model.save(path)
-    for loaded in (Model.load(path), Model.load(str(path), mmap=False), Model.verify(path)):
+    for loaded in (Model.load(path), Model.load(str(path), mmap=False), Model.load(path, verified=True)):
         assert_equal(model, loaded)
     assert model.to_bytes() == path.read_bytes() == Model.load(path).to_bytes()
     assert_equal(model, Model.from_bytes(model.to_bytes()))
@@ -75,7 +75,7 @@ def test_arrays_have_the_types_that_kernels_are_compiled_for(tmp_path, mapped):
             assert numba.typeof(array) == numba.typeof(fresh)
             array[:] = 3.0
     assert path.read_bytes() == content
-    assert Model.verify(path).weights["parser"][0] != 3.0
+    assert Model.load(path, verified=True).weights["parser"][0] != 3.0
 
 
 def test_arrays_are_aligned(tmp_path):
@@ -149,7 +149,7 @@ def test_failed_saving_leaves_the_folder_unchanged(tmp_path, monkeypatch):
 
 def failure(path) -> str:
     messages = set()
-    for load in (Model.load, Model.verify, lambda p: Model.load(p, mmap=False)):
+    for load in (Model.load, lambda p: Model.load(p, verified=True), lambda p: Model.load(p, mmap=False)):
         with pytest.raises(ModelError) as caught:
             load(path)
         messages.add(str(caught.value))
@@ -211,7 +211,7 @@ def test_verify_detects_a_flipped_bit_in_every_array(tmp_path):
             path.write_bytes(damaged)
             Model.load(path)  # does not look
             with pytest.raises(ModelError, match=f"damaged: the array '{name}'"):
-                Model.verify(path)
+                Model.load(path, verified=True)
 
 
 @pytest.mark.parametrize(
