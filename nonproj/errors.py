@@ -24,21 +24,22 @@ class NonprojError(Exception):
         self.advice = args[-1] if args and isinstance(args[-1], Advice) else None
         super().__init__(*((*args[:-2], f"{args[-2]}{self.advice.text}") if self.advice else args))
 
-    def advised(self, texts: Mapping[str, str]) -> str:
-        """Return the message with other texts of advice, by option, for those who do not use the command line.
-
-        Examples
-        --------
-        >>> error = NonprojError("the file is large; ", Advice("--max", "raise --max"))
-        >>> print(error, error.advised({"--max": "split it"}), sep=", ")
-        the file is large; raise --max, the file is large; split it
-        """
-        if self.advice is None or self.advice.option not in texts:
-            return str(self)
-        return str(self).removesuffix(self.advice.text) + texts[self.advice.option]
-
     def __str__(self) -> str:
         return one_line(":".join(map(str, self.args[:-1])) + ": " * (len(self.args) > 1) + str(self.args[-1]))
+
+
+def advised(error: NonprojError, texts: Mapping[str, str]) -> str:
+    """Return the message of an error with other advice, by option, for those who do not use the command line.
+
+    Examples
+    --------
+    >>> error = NonprojError("the file is large; ", Advice("--max", "raise --max"))
+    >>> print(error, advised(error, {"--max": "split it"}), sep=", ")
+    the file is large; raise --max, the file is large; split it
+    """
+    if error.advice is None or error.advice.option not in texts:
+        return str(error)
+    return str(error).removesuffix(error.advice.text) + texts[error.advice.option]
 
 
 def one_line(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nonproj.errors import Advice, DataError, SentenceMemoryError, SizeError
+from nonproj.errors import Advice, DataError, SentenceMemoryError, SizeError, advised
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -238,7 +238,7 @@ def sentence_error(sentence: Sentence, error: Exception) -> DataError:
     text = f"a sentence of {len(sentence)} words: "
     if isinstance(error, SizeError):
         advice = error.advice or Advice("", "")
-        return DataError(sentence.path, sentence.line, text + error.advised({advice.option: ""}), advice)
+        return DataError(sentence.path, sentence.line, text + advised(error, {advice.option: ""}), advice)
     return SentenceMemoryError(sentence.path, sentence.line, f"{text}there is not enough memory; split it")
 
 

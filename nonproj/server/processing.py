@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeError, closest
+from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeError, advised, closest
 from nonproj.evaluation.certificates import left_out, statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
@@ -141,7 +141,7 @@ def respond(name: str, task: Task) -> Answer:
     except NonprojError as error:
         if isinstance(error, DataError | SizeError) and not isinstance(error, SentenceMemoryError):
             limit = f"the server's limit is {_parser(reference).parser.request.max_words}: split it"
-            raise RequestError(error.advised({**_ADVICE, "decoding.max_words": limit})) from None
+            raise RequestError(advised(error, {**_ADVICE, "decoding.max_words": limit})) from None
         raise
     except Exception:
         if is_exhausted():

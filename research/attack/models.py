@@ -6,7 +6,6 @@ import json
 import random
 import time
 import warnings
-from functools import partial
 from pathlib import Path
 
 from nonproj.components.base import RunOptions
