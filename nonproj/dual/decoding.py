@@ -90,8 +90,8 @@ def decode_trusted(
     relative, best, scale, roundoff, most = relative_scores(parts.arcs, scores)
     # Trained automata take an arc of positive score and leave one of negative score, so they start from these scores.
     own = OwnScores(scores, best, math.fsum(best.tolist()), roundoff, most, best)
-    options = options._replace(scale=scale)
-    crossing = crossing_costs(parts.arcs, costs, price, options.projective)
+    options, is_free = options._replace(scale=scale), costs is None and not price
+    crossing = None if is_free else crossing_costs(parts.arcs, costs, price, options.projective)
     return search(problem_of(parts, relative, options, own), options, limits, k, crossing, record=record)
 
 
