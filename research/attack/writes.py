@@ -61,14 +61,14 @@ class Writes(Lane):
         def stop() -> None:
             from nonproj.components.checkpoint import Checkpoint
 
-            finish = Checkpoint.save
+            finish = Checkpoint._save
 
             def save(checkpoint, *arguments):
                 finish(checkpoint, *arguments)
-                if len(arguments) > 2:  # after an epoch, not after a component
+                if len(arguments) > 3:  # after an epoch, not after a component
                     os._exit(0)
 
-            Checkpoint.save = save
+            Checkpoint._save = save
 
         ended = call(words, self.work, stop)
         path = self.work / "old.nonproj.checkpoint"

@@ -23,7 +23,7 @@ from nonproj.dual.decoding import decode_trusted  # noqa: E402
 from nonproj.io import blocks, checks, conll, strings  # noqa: E402
 from nonproj.kernels import trust  # noqa: E402
 from nonproj.model import model as model_module  # noqa: E402
-from nonproj.pipeline import parser as pipeline  # noqa: E402
+from nonproj.pipeline import stages  # noqa: E402
 from nonproj.types import Decoded  # noqa: E402
 from research.attack import campaign, components, forgery, material, planted, reads, report  # noqa: E402
 from research.attack.__main__ import main  # noqa: E402
@@ -179,8 +179,8 @@ def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
         return found
 
     lane = lanes("parses")
-    monkeypatch.setattr(lane, "parsers", [pair for pair in lane.parsers if pair[1].search])
-    monkeypatch.setattr(pipeline, "decode_trusted", recorded)
+    monkeypatch.setattr(lane, "parsers", [pair for pair in lane.parsers if pair[1].request.search.search])
+    monkeypatch.setattr(stages, "decode_trusted", recorded)
     assert run_cases(lane, tmp_path, 300, failures=1).failures
 
 
