@@ -185,7 +185,7 @@ def test_the_limit_on_the_command_line(tmp_path, capsys):
 
 
 def test_memory_that_is_not_there_anywhere_else(monkeypatch, capsys):
-    def fail(*_):
+    def fail(*_, **__):
         raise MemoryError
 
     monkeypatch.setattr(Model, "load", fail)
