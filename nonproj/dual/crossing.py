@@ -1,4 +1,4 @@
-"""What trees pay for arcs that cross: a price of non-projective trees, and a cost for each arc that is crossed.
+"""Costs of arcs that cross: a price of non-projective trees, and a cost for each arc that is crossed.
 
 An arc is *crossed* by another one if one end of that is between its own ends, and the other end is not: drawn above the
 words, the two share a point that is no end of both.  Arcs from the root count.  A tree is non-projective if and only if
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 class CrossingCosts:
-    """What the trees over some arcs pay.
+    """Costs that trees over some arcs pay for arcs that cross.
 
     Parameters
     ----------
     head, modifier : ndarray of shape (A,), int32
         The nodes of each arc.
     costs : ndarray of shape (A,), float64
-        What each arc pays if it is crossed in a tree, not negative.
+        Cost of each arc, paid by trees in which it is crossed; not negative.
     price : float
-        What a tree with crossed arcs pays beside them, not negative.
+        Price of a tree with crossed arcs, paid beside them; not negative.
 
     Attributes
     ----------

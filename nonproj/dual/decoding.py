@@ -209,7 +209,7 @@ def k_best(
     search : SearchOptions
         ``work_per_word`` is for each of the k trees.
     costs : array-like of shape (A,), float64, optional
-        What each arc costs in trees in which it is crossed, not negative: see `nonproj.dual.crossing`.
+        Cost of each arc in trees in which it is crossed, not negative: see `nonproj.dual.crossing`.
 
     Returns
     -------

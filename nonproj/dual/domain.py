@@ -65,7 +65,7 @@ class NormalisedScores(NamedTuple):
     own : OwnScores
         Their scores before.
     crossing : CrossingCosts or None
-        What trees over these arcs pay.
+        Costs of crossed arcs.
     """
 
     parts: PartSpace
@@ -145,7 +145,7 @@ def normalise_scores(
     trees : int
         How many of the best trees must be left.
     crossing : CrossingCosts, optional
-        What trees pay.
+        Costs of crossed arcs.
 
     Returns
     -------

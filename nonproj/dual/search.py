@@ -103,7 +103,7 @@ def search(
         ``work_per_word`` is for each of the k trees.
     k : int
     crossing : CrossingCosts, optional
-        What trees pay; by default nothing.
+        Costs of crossed arcs; by default none.
     trace : Trace
         Filled by the first node as far as its arrays reach.
     record : bool

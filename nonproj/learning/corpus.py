@@ -113,7 +113,7 @@ class Auxiliary:
         ``treebank.silver_share`` says.
     sentences_per_epoch : int
     annotated : sequence of Sentence
-        Those of related treebanks with the annotation that is learnt from, in the conventions of the treebank.
+        Sentences of related treebanks with the annotation that is learnt from, in the conventions of the treebank.
     is_for_tagger : bool
         Whether the tagger learns from them.
     """
@@ -135,7 +135,7 @@ class Auxiliary:
 
     @property
     def description(self) -> str:
-        """What the sentences are, for messages."""
+        """Kind of the sentences, for messages."""
         return "related treebanks'" if self.origin == RELATED else "automatically parsed"
 
 
@@ -176,12 +176,12 @@ class Corpus:
     Attributes
     ----------
     sentences : sequence of Sentence
-        Those of the treebank, as people have annotated them.
+        Sentences of the treebank, as people have annotated them.
     auxiliary : Auxiliary
     held_out : sequence of Sentence
         On which the parser is evaluated after each epoch.
     seed : int
-        That of the order of the sentences, and of which automatically parsed ones an epoch takes.
+        Seed of the order of the sentences, and of the choice of automatically parsed ones for an epoch.
     tagged : sequence of Sentence
         The treebank with the tags that the parser learns from, once there is a tagger: copies of each sentence, next to
         each other.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TreebankHyperparameters:
-    """What a treebank's shares and counts decide.
+    """Thresholds of a treebank's shares and counts.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class CrossingHyperparameters:
     Attributes
     ----------
     prices : tuple of float
-        Those tried, as fractions of the median cost of a word's other heads, which gives the scale of scores.
+        Prices tried, as fractions of the median cost of a word's other heads, which gives the scale of scores.
     min_gain : float
         The number of heads by which a price must be better than none, as a fraction of the non-projective gold arcs.
     min_arcs : int

@@ -36,7 +36,7 @@ class Hyperparameters:
     row_deviation : float
         Standard deviation of the first weights of rows.
     first_square : float
-        With which the sums of squares of rows begin.
+        Initial sums of squares of rows.
     last_row_rate : float
         Share of the learning rate of rows at the end of training; rates fall linearly.
     rate : float
@@ -130,7 +130,7 @@ TAGS = Hyperparameters(
     projection_rate=0.2,
     averaged=False,
 )
-"""Those of the network over tags."""
+"""Hyperparameters of the network over tags."""
 
 SENTENCES = Hyperparameters(
     width=32,
@@ -144,4 +144,4 @@ SENTENCES = Hyperparameters(
     min_steps=2000,
     max_factor=10,
 )
-"""Those of the network over sentence ends."""
+"""Hyperparameters of the network over sentence ends."""

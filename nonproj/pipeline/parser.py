@@ -52,9 +52,9 @@ class Parser:
     stages : tuple of Stage
         The functions that sentences pass, in their order.
     loaded : LoadedModel
-        What the stages need of the model.
+        The model's tables and components, for the stages.
     request : Request
-        What they are asked for.
+        The options of one call, for the stages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What one call asks of a model: the options of decoding, with what the model says in place of ``auto``."""
+"""Requests: the options of decoding, with what the model says in place of ``auto``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAGS = ("missing", "all", "none")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one call asks of a model; `nonproj.options.sections.DecodingConfig` describes the options.
+    """Options of one call; `nonproj.options.sections.DecodingConfig` describes the options.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Request:
     search : SearchOptions
         The limits of the search.
     price : float
-        What a tree with crossing arcs pays.
+        Price of a tree with crossing arcs.
     threshold : float
         Minimum marginal of a candidate arc, relative to the word's best head.
     nbest : int

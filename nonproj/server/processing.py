@@ -171,7 +171,7 @@ _ADVICE = {
     "--text": "; plain text needs the parameter tokenizer",
     "pruner": "split the sentence",
 }
-"""What messages about data advise clients, by the options that the command line would name."""
+"""Advice to clients in messages about data, by the options that the command line would name."""
 
 
 def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[dict[str, Any]]]:
