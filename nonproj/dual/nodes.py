@@ -121,7 +121,9 @@ class Node:
 
 
 class OpenNodes:
-    """The open nodes, highest bound first; once they take too much memory, the newest first.
+    """The open nodes, highest bound first, and the highest bound of the fathomed ones.
+
+    Once they take too much memory, the newest comes first.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ class OpenNodes:
         self.most = max(1, size // (_ARC_BYTES * max(1, n_arcs)))
         self.heap: list[tuple[float, int, Node]] = []
         self.stack: list[Node] = []
-        self.numbered = 0
+        self.numbered, self.fathomed = 0, -np.inf
 
     def __len__(self) -> int:
         return len(self.heap) + len(self.stack)
@@ -147,13 +149,17 @@ class OpenNodes:
         else:
             self.stack.append(node)
 
+    def fathom(self, bound: float) -> None:
+        """Keep the bound of trees that are not searched any more."""
+        self.fathomed = max(self.fathomed, bound)
+
     def pop(self) -> Node:
         """Remove and return the node that comes first."""
         return self.stack.pop() if self.stack else heapq.heappop(self.heap)[-1]
 
     def highest(self) -> float:
-        """Return a bound of the values in all nodes, minus infinity if there is none."""
-        return max([-np.inf, *(-bound for bound, _, _ in self.heap[:1]), *(node.highest for node in self.stack)])
+        """Return a bound of the values in all nodes, open or fathomed; minus infinity if there is none."""
+        return max([self.fathomed, *(-bound for bound, _, _ in self.heap[:1]), *(node.highest for node in self.stack)])
 
 
 class Certificate(NamedTuple):

@@ -175,29 +175,6 @@ class Problem(ABC):
         bounds[:, part.arcs] = included[:2]
         return included._replace(bounds=bounds[0], without=bounds[1])
 
-    def branches(self, keep: Bools, disputes: Int64s | Float64s) -> tuple[Bools, Bools] | None:
-        """Return the arcs of two restrictions that have all trees between them; None if there is but one tree.
-
-        The arc that was disputed most is the only one into its word, or is left out.
-        """
-        several = np.bincount(self.modifier[keep], minlength=self.n_nodes) > 1
-        undecided = np.flatnonzero(keep & several[self.modifier])
-        if not len(undecided):
-            return None
-        return self.halves(keep, int(undecided[disputes[undecided].argmax()]))
-
-    def halves(self, keep: Bools, arc: int) -> tuple[Bools, Bools]:
-        """Return the arcs of the trees with an arc, and of those without it."""
-        forced, without = keep & (self.modifier != self.modifier[arc]), keep.copy()
-        forced[arc], without[arc] = True, False
-        return forced, without
-
-    def only_tree(self, keep: Bools, options: DualOptions) -> Int32s | None:
-        """Return the tree over arcs of which none shares its modifier with another; None if they are no tree."""
-        arcs, tree = subset(self.instance.arcs, keep), np.zeros(self.n_nodes, np.int32)
-        find = best_projective_tree if options.projective else best_arborescence
-        return None if find(arcs, np.zeros(len(arcs.head)), options.single_root, tree) else tree
-
     def exclusion_bounds(self, copies: Float64s, options: DualOptions, tree: Int32s, keep: Bools) -> Float64s:
         """Return bounds of the trees, over some arcs, without the arc into each word: see `exclusion_bounds`."""
         part = self.restrict(keep, options.scale)
