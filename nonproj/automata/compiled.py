@@ -14,7 +14,7 @@ import numpy as np
 
 from nonproj.automata.general import decode_half, new_paths
 from nonproj.automata.second import decode_second
-from nonproj.automata.third import count_states, decode_third, list_third
+from nonproj.automata.third import count_states, decode_third, grandsiblings_below, list_third, transition_value
 from nonproj.automata.workspace import (
     NO_PARTS,
     Choice,
@@ -23,6 +23,7 @@ from nonproj.automata.workspace import (
     TableWorkspace,
     ThirdOrderStarts,
     Workspace,
+    count_transitions,
     new_workspace,
 )
 from nonproj.errors import ConfigError
@@ -161,6 +162,51 @@ def score_tree(arcs: ArcSpace, starts: PartStarts, scores: Float64s, heads: Int3
         y[a] = 1 if heads[arcs.modifier[a]] == arcs.head[a] else 0
     total, lost = _add_parts(arcs, starts, scores, y, numbers)
     return total + lost, lost == 0.0
+
+
+@kernel
+def entering_arcs(arcs: ArcSpace, heads: Int32s) -> Int64s:
+    """Return the arc into each word of a tree, int64[N]; 0 for the root."""
+    entering = np.zeros(heads.shape[0], np.int64)
+    for a in range(arcs.head.shape[0]):
+        if heads[arcs.modifier[a]] == arcs.head[a]:
+            entering[arcs.modifier[a]] = a
+    return entering
+
+
+@kernel
+def is_below(heads: Int32s, word: int, m: int) -> bool:
+    """Return whether a node of a tree is m or below it."""
+    while word > 0 and word != m:
+        word = heads[word]
+    return word == m
+
+
+@kernel
+def head_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, entering: Int64s, h: int) -> float:
+    """Return the scores of the arcs from a head, and of all other parts that its automaton sees.
+
+    ``entering`` int64[N] has the arc into each word, -1 if it is out of the tree.
+    """
+    total, first, size = 0.0, arcs.out_start[2 * h], arcs.out_start[2 * h + 2] - arcs.out_start[2 * h]
+    above = entering[h] - arcs.start[h] if starts.grandparent.shape[0] > 0 and h > 0 else np.int64(-1)
+    below = grandsiblings_below(arcs, starts.third, entering, h)
+    for q in range(2 * h, 2 * h + 2):
+        r, s, k = np.int64(0), np.int64(0), np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
+        for m in range(1, k + 2):
+            if m <= k:
+                a = arcs.out[arcs.out_start[q] + m - 1]
+                if entering[arcs.modifier[a]] != a:
+                    continue
+                total += scores[a]
+                if above >= 0:
+                    total += scores[starts.grandparent[h] + above * size + arcs.out_start[q] - first + m - 1]
+            if starts.sibling.shape[0] > 0:
+                total += scores[starts.sibling[q] + m * (m - 1) // 2 + s]
+                total += transition_value(starts.third, scores, q, below, r, s, m)
+            r, s = s, m
+        below += count_transitions(k)
+    return total
 
 
 @kernel

@@ -58,6 +58,40 @@ def list_third(arcs: ArcSpace, third: ThirdOrderStarts | None, y: Int8s, numbers
 
 
 @kernel
+def grandsiblings_below(arcs: ArcSpace, third: ThirdOrderStarts | None, entering: Int64s, h: int) -> np.int64:
+    """Return the first grand-sibling part of a head under its head in the tree; 0 if there is none."""
+    if third is None or third.grandsibling.shape[0] == 0 or h == 0:
+        return np.int64(0)
+    size = np.int64(0)
+    for q in range(2 * h, 2 * h + 2):
+        size += count_transitions(arcs.out_start[q + 1] - arcs.out_start[q])
+    return third.grandsibling[h] + (entering[h] - arcs.start[h]) * size
+
+
+@kernel
+def transition_value(
+    third: ThirdOrderStarts | None,
+    scores: Float64s,
+    q: int,
+    below: np.int64,
+    a: int | np.int64,
+    b: int | np.int64,
+    c: int | np.int64,
+) -> float:
+    """Return the score of the third-order parts of a transition from the modifiers a and b to b and c.
+
+    ``below`` is the first grand-sibling part of the half-automaton ``q``.
+    """
+    total = 0.0
+    if third is not None:
+        if third.grandsibling.shape[0] > 0 and q > 1:
+            total += scores[below + c * (c - 1) // 2 + b]
+        if third.trisibling.shape[0] > 0 and b > 0:
+            total += scores[third.trisibling[q] + c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2 + a]
+    return total
+
+
+@kernel
 def decode_third(
     arcs: ArcSpace,
     starts: PartStarts,

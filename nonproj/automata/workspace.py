@@ -90,22 +90,6 @@ class Workspace(NamedTuple):
     tables: TableWorkspace | None
 
 
-def split_scores(scores: Float64s, beta: float, tau: float, grandparents: bool) -> Float64s:
-    """Return the copies of the scores of arcs at multipliers of zero, in the order of `SplitScores`, float64[3 A].
-
-    ``beta`` is the tree's share.  In a set with grandparents, ``tau`` of the rest goes to the automaton of the arc's
-    head; in others all of it does.
-
-    Examples
-    --------
-    >>> split_scores(np.array([8.0]), 0.5, 0.75, True)
-    array([4., 3., 1.])
-    """
-    rest = 1.0 - beta
-    tau = tau if grandparents else 1.0
-    return np.concatenate([scores * beta, scores * (rest * tau), scores * (rest * (1.0 - tau))])
-
-
 MOST_INFLUENCE = 16.0
 """Automata need not prefer the best arc into a word by more than this many times the largest score of another part."""
 
@@ -160,7 +144,7 @@ def first_copies(arcs: ArcSpace, scores: Float64s, moved: Float64s, beta: float,
     moved : ndarray of shape (N,), float64
         The constants.
     beta, tau : float
-        As for `split_scores`; ``tau`` is 1 without grandparents.
+        The tree's share, and what of the rest goes to the automaton of the arc's head: all without grandparents.
 
     Examples
     --------

@@ -44,7 +44,6 @@ from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.training import TextModels
 from nonproj.trees.arborescence import maximum_arborescence
-from nonproj.trees.elimination import LARGE
 from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import is_projective, maximum_projective_tree
 from nonproj.trees.pruning import prune
@@ -158,7 +157,6 @@ def score() -> None:
         marginals(scores, single_root)
         maximum_arborescence(scores, single_root)
         maximum_projective_tree(scores, single_root)
-    marginals(np.zeros((LARGE + 2, LARGE + 2)))
     prune([[0.0, 0.1, 0.1], [0.0, 0.0, 0.9], [0.0, 0.9, 0.0]])  # the best heads form a cycle
     layers = BiaffineLayers({name: np.zeros(shape, np.float32) for name, shape in sizes_of(1, 1).items()})
     hidden = layers.hidden(np.zeros((3, 1), np.float32))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonproj.automata.compiled import entering_arcs, head_value, is_below
 from nonproj.automata.workspace import PartStarts
 from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Float64s, Int32s, Int64s
@@ -24,10 +25,7 @@ def improve_tree(
     Moves are in circles unless ``least`` is at least the rounding error of a gain.  With a single root, the word below
     the root stays there.
     """
-    entering = np.zeros(heads.shape[0], np.int64)
-    for a in range(arcs.head.shape[0]):
-        if heads[arcs.modifier[a]] == arcs.head[a]:
-            entering[arcs.modifier[a]] = a
+    entering = entering_arcs(arcs, heads)
     count, word, since = 0, 1, 0
     while since < heads.shape[0] - 1 and count <= budget:  # words that have not moved
         before = entering[word]
@@ -53,20 +51,20 @@ def _move_word(
     if single_root and old == 0:
         return 0
     best, most, count = current, least, 2 * _size(arcs, old)
-    lost = _head_value(arcs, starts, scores, entering, old)
+    lost = head_value(arcs, starts, scores, entering, old)
     if above:
-        lost += _head_value(arcs, starts, scores, entering, m)
+        lost += head_value(arcs, starts, scores, entering, m)
     entering[m] = NO_ARC
-    lost -= _head_value(arcs, starts, scores, entering, old)
+    lost -= head_value(arcs, starts, scores, entering, old)
     for a in range(arcs.start[m], arcs.start[m + 1]):
         h = arcs.head[a]
-        if a == current or (single_root and h == 0) or _is_below(heads, h, m):
+        if a == current or (single_root and h == 0) or is_below(heads, h, m):
             continue
-        gain = -lost - _head_value(arcs, starts, scores, entering, h)
+        gain = -lost - head_value(arcs, starts, scores, entering, h)
         entering[m] = a
         if above:
-            gain += _head_value(arcs, starts, scores, entering, m)
-        gain += _head_value(arcs, starts, scores, entering, h)
+            gain += head_value(arcs, starts, scores, entering, m)
+        gain += head_value(arcs, starts, scores, entering, h)
         entering[m] = NO_ARC
         count += 2 * _size(arcs, h) + _size(arcs, m)
         if gain > most:
@@ -79,35 +77,3 @@ def _move_word(
 def _size(arcs: ArcSpace, h: int) -> int:
     """Return the number of arcs from a head, plus one."""
     return arcs.out_start[2 * h + 2] - arcs.out_start[2 * h] + 1
-
-
-@kernel
-def _is_below(heads: Int32s, word: int, m: int) -> bool:
-    """Return whether a node is m or below it."""
-    while word > 0 and word != m:
-        word = heads[word]
-    return word == m
-
-
-@kernel
-def _head_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, entering: Int64s, h: int) -> float:
-    """Return the scores of the arcs from a head, and of all other parts that its automaton sees.
-
-    ``entering`` int64[N] has the arc into each word.
-    """
-    total, first, size = 0.0, arcs.out_start[2 * h], arcs.out_start[2 * h + 2] - arcs.out_start[2 * h]
-    above = entering[h] - arcs.start[h] if starts.grandparent.shape[0] > 0 and h > 0 else np.int64(-1)
-    for q in range(2 * h, 2 * h + 2):
-        s, k = np.int64(0), np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
-        for m in range(1, k + 2):
-            if m <= k:
-                a = arcs.out[arcs.out_start[q] + m - 1]
-                if entering[arcs.modifier[a]] != a:
-                    continue
-                total += scores[a]
-                if above >= 0:
-                    total += scores[starts.grandparent[h] + above * size + arcs.out_start[q] - first + m - 1]
-            if starts.sibling.shape[0] > 0:
-                total += scores[starts.sibling[q] + m * (m - 1) // 2 + s]
-            s = m
-    return total

@@ -6,6 +6,7 @@ a label; other attributes are ignored.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -27,10 +28,13 @@ class Constraints(NamedTuple):
         ``allowed[h, m]`` of the arc ``h -> m``.
     labels : dict of int to str
         Required labels, by word, from 1.
+    heads : dict of int to int
+        Required heads, by word.
     """
 
     allowed: np.ndarray
     labels: dict[int, str]
+    heads: Mapping[int, int] = {}
 
 
 def read_constraints(sentence: Sentence, source: str) -> Constraints | None:
@@ -59,7 +63,7 @@ def read_constraints(sentence: Sentence, source: str) -> Constraints | None:
         return None
     n_nodes = len(sentence) + 1
     allowed = ~np.eye(n_nodes, dtype=np.bool_)
-    labels: dict[int, str] = {}
+    labels, heads = dict[int, str](), dict[int, int]()
     allowed[:, 0] = False
     bound = False
     for m, row in enumerate(sentence.rows, 1):
@@ -73,14 +77,13 @@ def read_constraints(sentence: Sentence, source: str) -> Constraints | None:
                 continue
             head = _number(sentence, m, name, value)
             if name == "Head":
-                kept = allowed[head, m]
-                allowed[:, m] = False
-                allowed[head, m] = kept
+                heads[m] = head
+                allowed[np.arange(n_nodes) != head, m] = False
             else:
                 allowed[head, m] = False
         if not allowed[:, m].any():
             raise _error(sentence, m, "the constraints on its head leave none")
-    return Constraints(allowed, labels) if bound else None
+    return Constraints(allowed, labels, heads) if bound else None
 
 
 def _given(row: list[str], source: str) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import numpy as np
 from nonproj.errors import DataError
 from nonproj.io.checks import cycle_of
 from nonproj.io.columns import DEPREL, HEAD
-from nonproj.io.constraints import read_constraints
+from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.io.copies import with_rows
 from nonproj.types import Bools, Sentence
 
@@ -41,28 +41,17 @@ def with_given(sentence: Sentence, source: str) -> Sentence:
         return sentence
     n = len(sentence)
     tree = np.full(n + 1, -1, np.int32)
-    if (found := read_constraints(sentence, source)) is None:
-        labels: dict[int, str] = {}
-    else:
-        single = np.flatnonzero(_demanded(sentence, source))
-        tree[single] = found.allowed[:, single].argmax(axis=0)
-        labels = found.labels
+    found = read_constraints(sentence, source) or Constraints(np.zeros(0), {})
+    for m, head in found.heads.items():
+        tree[m] = head
     if cycle := cycle_of(tree.tolist()):
         path = " <- ".join(str(word) for word in [*cycle, cycle[0]])
         raise DataError(sentence.path, line_of(sentence, cycle[0]), f"the given heads form a cycle: {path}")
     if source == "misc":
-        columns = [("_" if tree[m] < 0 else str(tree[m]), labels.get(m, "_")) for m in range(1, n + 1)]
+        columns = [("_" if tree[m] < 0 else str(tree[m]), found.labels.get(m, "_")) for m in range(1, n + 1)]
         rows = [[*row[:HEAD], *own, *row[DEPREL + 1 :]] for row, own in zip(sentence.rows, columns, strict=True)]
         sentence = with_rows(sentence, rows, sentence.tag_margins)
     return dataclasses.replace(sentence, tree=tree)
-
-
-def _demanded(sentence: Sentence, source: str) -> Bools:
-    """Return which nodes have a given head, bool[N]."""
-    if source == "head":
-        return np.array([False] + [row[HEAD] != "_" for row in sentence.rows])
-    items = (row[-1].split("|") for row in sentence.rows)
-    return np.array([False] + [any(item.startswith("Head=") for item in each) for each in items])
 
 
 def given_words(sentence: Sentence) -> Bools:

@@ -45,6 +45,5 @@ def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
         h, m = arcs.head[a], arcs.modifier[a]
         nodes[a, 0] = h
         nodes[a, 1] = m
-        codes[a, 0] = 0
         codes[a, DIRECTION] = direction_code(h, m)
         codes[a, DISTANCE] = distance_code(h, m, 1 if m > h else 0)

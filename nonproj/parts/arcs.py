@@ -142,7 +142,7 @@ def check_count(count: int, what: str, n_words: int) -> None:
 
 def filled_rows(fill: Callable[[ArcSpace, Int32s, Uint8s], None], arcs: ArcSpace, size: int, words: int) -> PartRows:
     """Return the rows of parts, of this number of words each, that a kernel fills."""
-    nodes, codes = np.empty((size, words), np.int32), np.empty((size, 3), np.uint8)
+    nodes, codes = np.empty((size, words), np.int32), np.zeros((size, 3), np.uint8)
     fill(arcs, nodes, codes)
     return PartRows(nodes, codes)
 

@@ -55,7 +55,6 @@ def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
                 nodes[row, 0] = g
                 nodes[row, 1] = h
                 nodes[row, 2] = m
-                codes[row, 0] = 0
                 codes[row, DIRECTION] = direction_code(h, m)
                 codes[row, ORDER] = order_code(g, h, m)
                 row += 1

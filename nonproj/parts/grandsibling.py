@@ -67,7 +67,6 @@ def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
                         nodes[row, 1] = h
                         nodes[row, 2] = s
                         nodes[row, 3] = m
-                        codes[row, 0] = 0
                         codes[row, DIRECTION] = 1 + right
                         codes[row, ORDER] = 3 + 4 * (1 if h > g else 0) + 2 * right + (1 if far > g else 0)
                         row += 1

@@ -80,7 +80,6 @@ def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
                 nodes[row, 0] = h
                 nodes[row, 1] = s
                 nodes[row, 2] = m
-                codes[row, 0] = 0
                 codes[row, DIRECTION] = 1 + right
                 codes[row, DISTANCE] = distance_code(near, far, right)
                 row += 1

@@ -81,7 +81,6 @@ def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
                     nodes[row, 1] = r
                     nodes[row, 2] = s
                     nodes[row, 3] = m
-                    codes[row, 0] = 0
                     codes[row, DIRECTION] = 1 + right
                     codes[row, DISTANCE] = distance_code(h if a == 0 else r, m if c <= k else s, right)
                     row += 1

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import kernel
 from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
-from nonproj.types import Int32s, PartRows
+from nonproj.types import PartRows
 
 if TYPE_CHECKING:
     from nonproj.scoring.encoders.heads import EncodedSentence
@@ -67,10 +66,11 @@ def join(tokens: Sequence[Tokens]) -> JoinedTokens:
         return JoinedTokens(*tokens[0][:3], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes, encoded)
     sizes = np.array([len(each.feat_start) for each in tokens], np.int32) - np.int32(1)
     end = np.cumsum(sizes + np.int32(2 * PADDING), dtype=np.int32) - np.int32(2 * PADDING)
-    first, feat_start = end - sizes, np.empty(int(end[-1]) + 1, np.int32)
-    _join_starts(np.concatenate([each.feat_start for each in tokens]), first, end, feat_start)
-    atoms, feat = (np.concatenate([each[i] for each in tokens]) for i in (0, 2))
-    return JoinedTokens(atoms, feat_start, feat, first, end, int(end[-1]), encoded)
+    first, counts = end - sizes, np.zeros(int(end[-1]) + 1, np.int32)
+    atoms, starts, feat = (np.concatenate([each[i] for each in tokens]) for i in range(3))
+    places = np.arange(len(starts)) + np.repeat(np.arange(len(tokens)) * (2 * PADDING - 1), sizes + 1)
+    counts[places[1:]] = np.maximum(np.diff(starts), 0)  # features of the node before; each sentence starts at 0
+    return JoinedTokens(atoms, np.cumsum(counts, dtype=np.int32), feat, first, end, int(end[-1]), encoded)
 
 
 def whole(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -112,17 +112,3 @@ def join_rows(rows: Sequence[PartRows], batch: JoinedTokens) -> PartRows:
     nodes = np.concatenate([each.nodes for each in rows])
     nodes += np.repeat(batch.first, [len(each.nodes) for each in rows])[:, np.newaxis]
     return PartRows(nodes, np.concatenate([each.codes for each in rows]))
-
-
-@kernel
-def _join_starts(single: Int32s, first: Int32s, end: Int32s, joined: Int32s) -> None:
-    """Write where the features of each node start, given the same for each sentence by itself."""
-    done, i, node = 0, 0, 0
-    for s in range(first.shape[0]):
-        while node < first[s]:
-            joined[node] = done
-            node += 1
-        for k in range(end[s] - first[s] + 1):
-            joined[node + k] = done + single[i + k]
-        i, node = i + end[s] - first[s] + 1, end[s] + 1
-        done = joined[end[s]]

@@ -59,18 +59,11 @@ class AllowedLabels(NamedTuple):
 
     def of(self, tokens: Tokens | JoinedTokens, nodes: np.ndarray) -> np.ndarray:
         """Return the lines of arcs as bits, int32[n]; ``nodes`` begin with head and modifier."""
-        lines = np.empty(len(nodes), np.int32)
-        _find_lines(self.table, tokens.atoms, self.column, nodes, lines)
+        head, modifier = nodes[:, 0], nodes[:, 1]
+        tags = tokens.atoms[PADDING:, self.column]
+        lines = self.table[tags[head], tags[modifier], (modifier > head).astype(np.int8)]
+        lines[lines == 0] = -1
         return lines
-
-
-@kernel
-def _find_lines(table: Int32s, atoms: Int32s, column: int, nodes: Int32s, lines: Int32s) -> None:
-    """Look up the lines of each arc."""
-    for p in range(nodes.shape[0]):
-        h, m = nodes[p, 0], nodes[p, 1]
-        found = table[atoms[PADDING + h, column], atoms[PADDING + m, column], 1 if m > h else 0]
-        lines[p] = found if found != 0 else -1
 
 
 def label_parts(heads: np.ndarray, batch: JoinedTokens | None = None) -> PartRows:
@@ -87,7 +80,7 @@ def label_parts(heads: np.ndarray, batch: JoinedTokens | None = None) -> PartRow
     first, end = (batch.first, batch.end) if batch else whole(len(heads))
     n_words = int(end.sum() - first.sum()) - len(first)
     nodes = np.empty((n_words, 7), np.int32)
-    codes = np.empty((n_words, 3), np.uint8)
+    codes = np.zeros((n_words, 3), np.uint8)
     _fill_labels(heads, first, end, nodes, codes)
     return PartRows(nodes, codes)
 
@@ -113,7 +106,6 @@ def _fill_labels(heads: Int32s, begin: Int32s, end: Int32s, nodes: Int32s, codes
                 first[h] = m
             last[h] = m
             direction = direction_code(h, m)
-            codes[p, 0] = 0
             codes[p, DIRECTION] = direction
             codes[p, DISTANCE] = distance_code(h, m, direction - 1)
         for m in range(root + 1, none):

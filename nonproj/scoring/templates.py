@@ -61,8 +61,8 @@ class TemplateTable(NamedTuple):
     n_plain, n_between : int
     term_start : ndarray of shape (n_slots * n_templates + 1,), int32
         The terms of slot ``i`` in template ``t`` are ``term_start[i * n_templates + t]`` and following.
-    term_template, term_offset, term_attribute : ndarray, int32
-        The template, the word relative to the slot's word, and the column of `Tokens.atoms`.
+    term_offset, term_attribute : ndarray, int32
+        The word relative to the slot's word, and the column of `Tokens.atoms`.
     term_coefficient : ndarray, uint64
     between_attribute : ndarray of shape (n_templates,), int32
     between_coefficient : ndarray of shape (n_templates,), uint64
@@ -79,7 +79,6 @@ class TemplateTable(NamedTuple):
     n_plain: int
     n_between: int
     term_start: np.ndarray
-    term_template: np.ndarray
     term_offset: np.ndarray
     term_attribute: np.ndarray
     term_coefficient: np.ndarray
@@ -170,13 +169,9 @@ def _kind(terms: Sequence[Term]) -> int:
 def part_templates(spec: Mapping[str, Any], attributes: Sequence[str]) -> TemplateTable:
     """Return one file of templates, see `load_templates`, as kernels read it.
 
-    ``attributes`` are the columns of `Tokens.atoms`.  Raises `ConfigError` if a template or a code is unknown.
+    ``attributes`` are the columns of `Tokens.atoms`.  Raises `ConfigError` if a template is unknown.
     """
     part = spec["part"]
-    known = codes_of(part)
-    unknown = [code for code in spec["codes"] if code not in known]
-    if unknown:
-        raise ConfigError(f"features.{part}", f"code '{unknown[0]}': the known ones are {', '.join(known)}")
     compiled = compile_templates(spec["templates"], grammar_of(part), attributes)
     n = len(compiled.salt)
     between_attribute, between_coefficient = np.zeros(n, np.int32), np.zeros(n, np.uint64)
@@ -192,14 +187,13 @@ def part_templates(spec: Mapping[str, Any], attributes: Sequence[str]) -> Templa
         n_plain=end_of_plain,
         n_between=end_of_between - end_of_plain,
         term_start=compiled.start,
-        term_template=compiled.template,
         term_offset=compiled.offset,
         term_attribute=compiled.attribute,
         term_coefficient=compiled.coefficient,
         between_attribute=between_attribute,
         between_coefficient=between_coefficient,
         feat_coefficient=feat_coefficient,
-        codes=np.array([known.index(code) for code in spec["codes"]], np.int32),
+        codes=np.array([codes_of(part).index(code) for code in spec["codes"]], np.int32),
         code_shift=np.uint32(LABEL_BITS if part in _SLOTS else 0),
     )
 

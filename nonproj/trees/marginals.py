@@ -25,7 +25,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.trees.checks import BAD_SCORE, FOUND, UNDERFLOW, check_flag, check_matrix, check_status
 from nonproj.trees.domain import without_forbidden
-from nonproj.trees.elimination import LARGE, SMALLEST, eliminate
+from nonproj.trees.elimination import SMALLEST, eliminate
 from nonproj.trees.wide_marginals import wide_marginals
 from nonproj.types import Float64s
 
@@ -80,8 +80,7 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
 def marginals_trusted(scores: Float64s, single_root: bool, strict: bool) -> tuple[Float64s, float]:
     """Return what `marginals` returns without validation: the scores are a writable matrix; none forbids its arc."""
     p = np.zeros(scores.shape)
-    panels = True if len(scores) > LARGE else None  # of two types, so that panels are compiled only if needed
-    status, log_partition = _marginals(scores, single_root, p, panels)
+    status, log_partition = _marginals(scores, single_root, p)
     if status == UNDERFLOW:
         status, log_partition = wide_marginals(scores, single_root, p, strict)
     if status != FOUND:
@@ -90,8 +89,8 @@ def marginals_trusted(scores: Float64s, single_root: bool, strict: bool) -> tupl
 
 
 @kernel
-def _marginals(scores: Float64s, single_root: bool, p: Float64s, panels: bool | None) -> tuple[int, float]:
-    """Write the marginals to float64[N, N]; return (status, log Z).  ``panels`` is as for `eliminate`."""
+def _marginals(scores: Float64s, single_root: bool, p: Float64s) -> tuple[int, float]:
+    """Write the marginals to float64[N, N]; return (status, log Z)."""
     n_nodes = scores.shape[0]
     status, scale = _fill_rates(scores, single_root, p)
     if status != FOUND or n_nodes == 1:
@@ -102,7 +101,7 @@ def _marginals(scores: Float64s, single_root: bool, p: Float64s, panels: bool | 
             rates[m, h] = p[h, m]
     escape = np.zeros((n_nodes, n_nodes))
     leaving = np.empty(n_nodes)
-    if not eliminate(rates, single_root, escape, leaving, panels) > SMALLEST:
+    if not eliminate(rates, single_root, escape, leaving) > SMALLEST:
         return UNDERFLOW, 0.0
     total = leaving
     for m in range(1, n_nodes):

@@ -76,16 +76,17 @@ def prune(
 
 def prune_trusted(p: Float64s, threshold: float, max_heads: int, single_root: bool, projective: bool) -> ArcSpace:
     """Return what `prune` returns without validation: the arguments are in range, and ``p`` is a writable matrix."""
-    mask = np.zeros(p.shape, np.bool_)
-    heads = np.empty(len(p), np.int32)
+    mask, heads, words = np.zeros(p.shape, np.bool_), np.empty(len(p), np.int32), np.arange(1, len(p))
     if not _mark_probable(p, threshold, max_heads, single_root, mask, heads):
-        status = best_arborescence_dense(_logarithms(p), single_root, heads) or _mark_tree(p, heads, mask)
-        if status != FOUND:
-            check_status(status)
+        status = best_arborescence_dense(_logarithms(p), single_root, heads)
+        check_status(status or (NO_TREE if (p[heads[1:], words] == 0.0).any() else FOUND))
+        mask[heads[1:], words] = True
     if projective and not is_projective(heads):
-        found = _mark_projective(p, full_arc_space(len(p) - 1), single_root, mask, heads) == FOUND
-        if not found:
+        arcs = full_arc_space(len(p) - 1)
+        scores = np.maximum(_logarithms(p)[arcs.head, arcs.modifier], _LOG_ZERO)  # probability zero last
+        if best_projective_tree(arcs, scores, single_root, heads) != FOUND:
             raise ValueError("no projective tree spans the words")
+        mask[heads[1:], words] = True
     return ArcSpace(*index_arcs(mask))
 
 
@@ -111,16 +112,6 @@ def _mark_probable(
         else:
             possible = False
     return possible and _reaches_root(heads) and (not single_root or count_roots(heads) == 1)
-
-
-@kernel
-def _mark_tree(p: Float64s, heads: Int32s, mask: Bools) -> int:
-    """Set mask[h, m] of the arcs of a tree; return a status."""
-    for m in range(1, p.shape[0]):
-        if p[heads[m], m] == 0.0:
-            return NO_TREE
-        mask[heads[m], m] = True
-    return FOUND
 
 
 @kernel
@@ -166,17 +157,3 @@ def _reaches_root(heads: Int32s) -> bool:
         if node > 0 and seen[node] == word:
             return False
     return True
-
-
-@kernel
-def _mark_projective(p: Float64s, arcs: ArcSpace, single_root: bool, mask: Bools, heads: Int32s) -> int:
-    """Set mask[h, m] of the best projective tree over all arcs, probability zero last, as `_mark_probable`."""
-    scores = np.empty(arcs.head.shape[0])
-    for a in range(scores.shape[0]):
-        probability = p[arcs.head[a], arcs.modifier[a]]
-        scores[a] = np.log(probability) if probability > 0.0 else _LOG_ZERO
-    status = best_projective_tree(arcs, scores, single_root, heads)
-    if status == FOUND:
-        for m in range(1, p.shape[0]):
-            mask[heads[m], m] = True
-    return status

@@ -71,9 +71,10 @@ def test_a_wrong_template_is_named(text, part, message):
 
 @pytest.mark.parametrize("part", ["arc", "sibling", "grandparent", "label"])
 def test_an_unknown_code_is_named(part):
-    spec = {"part": part, "codes": ["direction", "colour"], "templates": ["h.pos"]}
+    files = load_templates()
+    files[part]["codes"] = ["direction", "colour"]
     with pytest.raises(ConfigError) as caught:
-        part_templates(spec, ["pos"])
+        check_templates(files, "grandparent")
     assert str(caught.value) == f"features.{part}: code 'colour': the known ones are {', '.join(codes_of(part))}"
 
 

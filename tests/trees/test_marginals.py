@@ -106,9 +106,8 @@ def test_wide_marginals_equal_compiled_ones(seed, single_root):
 
 
 @ROOTS
-@pytest.mark.parametrize("n", [5, 127, 128, 129, 190, 257])
+@pytest.mark.parametrize("n", [5, 128, 257])
 def test_equals_the_inverse_of_the_laplacian(n, single_root):
-    """Tasks of 128 words and more go through panels, whose last one has any size."""
     scores = draw(np.random.default_rng(n), n)
     p, log_partition = marginals(scores, single_root)
     expected, determinant = naive.inverse_marginals(scores, single_root)
@@ -118,7 +117,7 @@ def test_equals_the_inverse_of_the_laplacian(n, single_root):
 
 @ROOTS
 @pytest.mark.parametrize("n", [128, 171])
-def test_panels_lose_no_small_marginal(n, single_root):
+def test_long_sentences_lose_no_small_marginal(n, single_root):
     scores = draw(np.random.default_rng(n), n, 15.0, absent=0.3)
     p, log_partition = marginals(scores, single_root)
     q = np.zeros_like(p)

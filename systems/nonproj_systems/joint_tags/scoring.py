@@ -192,7 +192,6 @@ def _with_terms(table: TemplateTable, chosen: np.ndarray) -> TemplateTable:
     counts = np.concatenate([[0], np.cumsum(chosen)]).astype(np.int32)
     return table._replace(
         term_start=counts[table.term_start],
-        term_template=table.term_template[chosen],
         term_offset=table.term_offset[chosen],
         term_attribute=table.term_attribute[chosen],
         term_coefficient=table.term_coefficient[chosen],
