@@ -19,5 +19,4 @@
 - `formats`: the formats of plain text, and the options of reading it
 - `input`, `pieces`: plain text from files and pipes, and its division into pieces
 - `output`: CoNLL-U from which the text can be restored
-- `places`: where the words of sentences are in their text
 """
