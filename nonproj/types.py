@@ -56,6 +56,9 @@ class Sentence:
         None if the tags were given.
     order : tuple of int, or None
         The order of the columns in the file, if it is not that of ``lines``: see `nonproj.io.layouts`.
+    offsets : list of (int, int)
+        The first character of each word in the text of which the segmenter found it, and the one behind its last; the
+        words of a multiword token share them.  Empty if words were given in the input.
     """
 
     rows: list[list[str]]
@@ -67,6 +70,7 @@ class Sentence:
     boundary_margins: np.ndarray | None = None
     tag_margins: Float64s | None = None
     order: tuple[int, ...] | None = None
+    offsets: list[tuple[int, int]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -29,7 +29,6 @@ from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.text.formats import TextInput
-from nonproj.text.places import token_ranges
 from nonproj.types import Sentence
 
 SENTENCES = ("auto", "segmenter", "rule")
@@ -206,9 +205,9 @@ class NonprojComponent:
         """Return the tokens that start a sentence, by the segmenter or by the rule."""
         has_segmenter = self.parser.model.component("segmenter") is not None
         if self.sentences == "segmenter" or (self.sentences == "auto" and has_segmenter):
-            plain = TextInput(ranges=True, max_words=max(2, self.max_words))
+            plain = TextInput(max_words=max(2, self.max_words))
             sentences = self.parser.segmenter.segment(doc.text, plain)
-            first = {token_ranges(sentence)[0][0] for sentence in sentences}
+            first = {sentence.offsets[0][0] for sentence in sentences}
             return {token.i for token in doc if not first.isdisjoint(range(token.idx, token.idx + len(token)))}
         return {i for i, starts in enumerate(self._rule.predict([doc])[0]) if starts}
 

@@ -127,8 +127,6 @@ class ParsedSentence:
         Words, tags, comments and multiword tokens.
     parse : Parse
         The tree, its certificate and its candidate arcs.
-    offsets : list of (int, int), or None
-        Start and end of each word in the text.
 
     Examples
     --------
@@ -144,7 +142,6 @@ class ParsedSentence:
 
     sentence: Sentence
     parse: Parse
-    offsets: list[tuple[int, int]] | None = None
     _words: list[Word] = field(default_factory=list, init=False)  # made when first asked for
 
     def __len__(self) -> int:
@@ -184,7 +181,7 @@ class ParsedSentence:
         return self._words
 
     def _make(self) -> list[Word]:
-        places: Sequence[tuple[int | None, int | None]] = self.offsets or [(None, None)] * len(self)
+        places: Sequence[tuple[int | None, int | None]] = self.sentence.offsets or [(None, None)] * len(self)
         sure = self.confidence
         pairs = zip(sure.heads.tolist(), sure.labels.tolist(), strict=True) if sure else [(None, None)] * len(self)
         columns = zip(self.sentence.rows, self.heads.tolist(), self.labels, places, pairs, strict=True)
@@ -211,7 +208,7 @@ class ParsedSentence:
     @property
     def others(self) -> list[ParsedSentence]:
         """Next best trees of the sentence, best first, if ``decoding.nbest`` is above 1."""
-        return [ParsedSentence(self.sentence, parse, self.offsets) for parse in self.parse.others or ()]
+        return [ParsedSentence(self.sentence, parse) for parse in self.parse.others or ()]
 
     @property
     def forms(self) -> list[str]:

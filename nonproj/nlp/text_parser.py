@@ -23,7 +23,6 @@ from nonproj.pipeline.loaded import check_model
 from nonproj.pipeline.parser import BATCH, PAIRS, Parser, batches
 from nonproj.pipeline.stages import prune
 from nonproj.text.formats import TextInput
-from nonproj.text.places import locate, token_ranges
 from nonproj.trees.checks import check_integer
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.sampling import sample_trees
@@ -121,7 +120,7 @@ class TextParser:
         """
         sentences = self.segment(text)
         parses = self.parser.parse_all(self._fit.over(sentences) if self._fit.due else sentences)
-        return self._document(text, sentences, list(parses))
+        return Document(text, [ParsedSentence(*pair) for pair in parses])
 
     @overload
     def pipe(
@@ -175,30 +174,21 @@ class TextParser:
         waiting: deque[Any] = deque()
 
         def sentences() -> Iterator[Sentence]:
-            """Yield the sentences of all texts, and keep each text with its sentences until they are parsed."""
+            """Yield the sentences of all texts, and keep each text until its sentences are parsed."""
             for text in texts:
                 found = self.segment(text)
-                waiting.append((text, found))
+                waiting.append((text, len(found)))
                 yield from found
 
         parsed = []
         for pair in parse_all(self._fit.over(sentences())):
-            parsed.append(pair)
-            while waiting and len(waiting[0][1]) <= len(parsed):
-                text, found = waiting.popleft()
-                yield self._document(text, found, parsed[: len(found)])
-                del parsed[: len(found)]
+            parsed.append(ParsedSentence(*pair))
+            while waiting and waiting[0][1] <= len(parsed):
+                text, size = waiting.popleft()
+                yield Document(text, parsed[:size])
+                del parsed[:size]
         for text, _ in waiting:
             yield Document(text)
-
-    def _document(self, text: str, sentences: list[Sentence], parsed: list[tuple[Any, ...]]) -> Document:
-        """Return a text with its parsed sentences, and compute the character offsets of their words."""
-        try:
-            places = locate(text, sentences)
-        except ValueError:  # normalization composed letters, or there are control characters between tokens
-            places = [token_ranges(sentence) for sentence in self.segment(text, TextInput(ranges=True))]
-        pairs = zip(parsed, places, strict=True)
-        return Document(text, [ParsedSentence(sentence, parse, place) for (sentence, parse), place in pairs])
 
     def nbest(self, text: str, k: int) -> list[list[ParsedSentence]]:
         """Return the k best trees of each sentence of a text, best first; fewer if a sentence has fewer.

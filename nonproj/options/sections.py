@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nonproj.options.kinds import LanguageOption
 from nonproj.options.schema import Section, choice, flag, integer, number, option, path, text
 
 MAX_PRICE = 10**9
@@ -273,10 +272,8 @@ class SegmenterConfig(Section, name="segmenter"):
     )
     language: str | None = option(
         "auto",
-        "language of the rules for a treebank without raw text; auto: detected from its words, among "
-        "Basque, Danish, Dutch or English",
+        "language of the rules for a treebank without raw text; auto: detected from its words",
         (str,),
-        (None, "auto", "da"),
-        kind=LanguageOption,
-        described="auto, null or the code of a language supported by spaCy, such as da,",
+        (None, "auto"),
+        described="auto, null, da, en, eu or nl",
     )

@@ -18,13 +18,13 @@ from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.folds import blocks
 from nonproj.linear.hashing import hash_numbers, hash_suffixes, hash_texts
-from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import quantise
 from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.chain import Chain, FormRows, make_chain
-from nonproj.tagging.decoding import ChainExamples, GoldTags, score_words, train_text
+from nonproj.tagging.decoding import ChainExamples, GoldTags, score_words
+from nonproj.tagging.learning import LEXICON_FOLDS, MARGIN, ChainStart, Progress, learn_chain
 from nonproj.tagging.lexicon import (
     LEXICON,
     Counter,
@@ -37,7 +37,7 @@ from nonproj.tagging.lexicon import (
     list_candidates,
 )
 from nonproj.tagging.scripts import apply_script, is_doubtful, is_script, is_whole, make_script
-from nonproj.tagging.tagger import LEXICON_FOLDS, MARGIN, Progress, check_weights
+from nonproj.tagging.tagger import check_weights
 from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import (
     TEXT_ATTRIBUTES,
@@ -309,16 +309,12 @@ def _train(
     progress: Progress,
 ) -> np.ndarray:
     """Return averaged weights, float32, learnt from each word with each script once for each fold."""
-    bits = 32 - int(chain.shift)
     pairs = np.unique(rows.astype(np.int64) << 32 | target)
     rows, target = (pairs >> 32).astype(np.int32), pairs & 0xFFFFFFFF
     match = (words.tag[rows] == target[:, None]) & (np.arange(words.tag.shape[1]) < words.count[rows][:, None])
     usable = match.any(axis=1)
     gold = GoldTags(match[usable].argmax(axis=1).astype(np.int32), MARGIN)
     text = FormRows(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
-    examples, averaged = ChainExamples(chain, words, text, gold), AveragedWeights(bits)
-    for epoch in range(options.epochs):
-        order = generator(seed, Stream.LEMMATIZER, epoch).permutation(len(text.form))
-        for first in progress(range(0, len(order), 5000), f"lemmatizer {epoch + 1}"):
-            train_text(examples, order[first : first + 5000], words.tag.shape[1], averaged)
-    return averaged.mean()
+    examples = ChainExamples(chain, words, text, gold)
+    orders = [generator(seed, Stream.LEMMATIZER, epoch) for epoch in range(options.epochs)]
+    return learn_chain("lemmatizer", examples, words.tag.shape[1], orders, progress, ChainStart())

@@ -227,20 +227,15 @@ def _hash_ngrams(codes: Uint32s, ends: Int64s, first: Int64s, keys: Uint32s) -> 
                 i += 1
 
 
+def parts_of(tags: TagSet) -> SparseRows:
+    """Return the rows of output weights of which the weights of each tag are the sum."""
+    ones = np.ones(len(tags.units), np.float32)
+    return SparseRows(tags.unit_start.astype(np.int64), tags.units.astype(np.int32), ones)
+
+
 def sum_parts(output: np.ndarray, tags: TagSet) -> np.ndarray:
     """Return the sum of the output weights of each tag's parts, float32[n_tags, K]."""
-    found = np.zeros((len(tags), output.shape[1]), np.float32)
-    _sum_parts(output, tags.unit_start, tags.units, found)
-    return found
-
-
-@kernel
-def _sum_parts(output: Float32s, start: Int32s, units: Uint32s, found: Float32s) -> None:
-    """Add the output weights of each tag's parts."""
-    for t in range(found.shape[0]):
-        for u in range(start[t], start[t + 1]):
-            for k in range(found.shape[1]):
-                found[t, k] += output[units[u], k]
+    return sum_rows(parts_of(tags), output)
 
 
 def form_rows(start: np.ndarray, row: np.ndarray) -> SparseRows:

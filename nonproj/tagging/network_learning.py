@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import kernel
 from nonproj.linear.weights import quantise
 from nonproj.networks.context_learning import ContextLayers, rounded_context
 from nonproj.networks.hyperparameters import TAGS, Hyperparameters
 from nonproj.networks.learner import Gradient, Learner
 from nonproj.networks.products import product
 from nonproj.networks.projection import Projection
-from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights
+from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights, spread_rows, sum_rows
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units, softmax_loss
 from nonproj.scoring.vectors import WordNumbers, WordVectors
 from nonproj.tagging.network import (
@@ -31,10 +30,9 @@ from nonproj.tagging.network import (
     TagWeights,
     form_hashes,
     form_rows,
-    sum_parts,
+    parts_of,
 )
 from nonproj.tagging.tagset import TagSet
-from nonproj.types import Float32s, Int32s, Uint32s
 
 
 class TagCorpus(NamedTuple):
@@ -142,10 +140,11 @@ class TrainableTagNetwork:
             -1 for tags that are not learnt.
         dropout : Dropout
         """
-        of_tags, of_output = sum_parts(self.output, self.tags), np.zeros_like(self.output)
+        parts = parts_of(self.tags)
+        of_tags = sum_rows(parts, self.output)
         layer, passed = self.layers.forward(inputs, dropout, self.bias[None])
         loss, wrong, delta = softmax_loss(product(layer, of_tags.T), tag)
-        _spread(product(delta.T, layer), self.tags.unit_start, self.tags.units, of_output)
+        of_output = spread_rows(parts, product(delta.T, layer), len(self.output))
         of_vectors, of_alone, of_bias, of_context = self.layers.backward(product(delta, of_tags), passed)
         assert of_alone is not None
         dense = [of_alone, of_bias, of_output, *of_context]
@@ -214,12 +213,3 @@ def _items(bounds: np.ndarray) -> SparseRows:
     alone = n_nodes + OFFSETS * np.where(inside, around, 0) + np.arange(OFFSETS)
     bias = np.full(len(word), (1 + OFFSETS) * n_nodes)
     return SparseRows.of_table(np.column_stack([word, alone, bias]))
-
-
-@kernel
-def _spread(of_tags: Float32s, start: Int32s, units: Uint32s, of_output: Float32s) -> None:
-    """Add the gradient of each tag to those of its parts."""
-    for t in range(of_tags.shape[0]):
-        for u in range(start[t], start[t + 1]):
-            for k in range(of_tags.shape[1]):
-                of_output[units[u], k] += of_tags[t, k]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -11,8 +11,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.folds import blocks
-from nonproj.linear.optimisers import run_epochs
-from nonproj.linear.perceptron import CONTINUED_STEP, AveragedWeights
+from nonproj.linear.perceptron import CONTINUED_STEP
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import check_table, quantise
@@ -20,8 +19,9 @@ from nonproj.networks.context import CONTEXT
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import FormRows, make_chain
-from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_words, tag_text
 from nonproj.tagging.encoded import EncoderTagScorer
+from nonproj.tagging.learning import LEXICON_FOLDS, MARGIN, ChainStart, Progress, learn_chain
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, check_lexicon, find_forms, form_keys
 from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwork, check_network
 from nonproj.tagging.network_learning import TagCorpus, learn_tag_network
@@ -39,19 +39,12 @@ from nonproj.tagging.words import (
 from nonproj.types import Sentence
 
 _CACHED_FORMS = 30_000
-_CHUNK = 500
 _OWN = 2.0
 """Candidates whose score by the form alone is this number of pruning thresholds below the best are dropped."""
-
-MARGIN = 20.0
-"""Score by which the gold tags must win for each wrong tag, in training."""
 
 THRESHOLD, MAX_TAGS = 250.0, 6
 """A word's candidates for the pass of second order: those that lose no more in the pass of first order, in units of the
 weights before they are rounded, and the best ones of these."""
-
-LEXICON_FOLDS = 10
-"""In training, a word is looked up in a lexicon of the other folds, so that some words are unknown, as in new text."""
 
 NETWORK_WEIGHT = 0.75
 """Factor of the network's scores, in nats, relative to the margin."""
@@ -69,9 +62,6 @@ _CANDIDATES = 8
 
 EncodedWords: TypeAlias = tuple[EncoderTagScorer, np.ndarray]
 """A scorer of tags by a pretrained encoder, and the hidden layers of words."""
-
-Progress: TypeAlias = Callable[..., Any]
-"""``progress(iterable, description)``, which wraps the long loops."""
 
 
 class _UnknownWord(NamedTuple):
@@ -289,7 +279,8 @@ class Tagger:
         target = GoldTags(_nearest(words, rows, tag, tags), MARGIN / first.step)
         examples = ChainExamples(chain, words, text, target)
         for number in range(options.restarts):
-            run = _train(examples, options, seed, number, progress, first)
+            orders = [generator(seed, Stream.TAGGER, number, epoch) for epoch in range(options.epochs)]
+            run = learn_chain(f"tagger {number + 1},", examples, MAX_TAGS, orders, progress, first)
             weights += run / options.restarts
         table16, scale = quantise(weights * np.float32(first.step))
         if options.network_epochs and not start:
@@ -364,43 +355,6 @@ def _grown(array: np.ndarray, size: int) -> np.ndarray:
     larger = np.zeros((size, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
-
-
-class ChainStart(NamedTuple):
-    """How a chain begins to learn.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_words, limit), float64, or None
-        Those of a network beside which it learns.
-    weights : ndarray or float
-        The first ones.
-    step : float
-        The size of an update.
-    """
-
-    scores: np.ndarray | None = None
-    weights: np.ndarray | float = 0.0
-    step: float = 1.0
-
-
-def _train(
-    examples: ChainExamples, options: TaggerConfig, seed: int, number: int, progress: Progress, start: ChainStart
-) -> np.ndarray:
-    """Return averaged weights of one run, float32, in steps."""
-    averaged, n, name = AveragedWeights(options.bits), len(examples.text.start) - 1, f"tagger {number + 1},"
-    averaged.weights += start.weights / np.float32(start.step)
-    beside = None if start.scores is None else start.scores / start.step
-
-    def run(epoch: int) -> str:
-        """Learn for an epoch; return its figures for the log."""
-        wrong, order = 0, generator(seed, Stream.TAGGER, number, epoch).permutation(n)
-        for first in progress(range(0, n, _CHUNK), f"{name} epoch {epoch + 1}"):
-            wrong += train_text(examples, order[first : first + _CHUNK], MAX_TAGS, averaged, beside)
-        return f"{wrong} wrong tags"
-
-    run_epochs(name, range(options.epochs), run)
-    return averaged.mean()
 
 
 def _nearest(words: FormTable, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:

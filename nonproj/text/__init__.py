@@ -14,10 +14,9 @@
 - `multiword`: multiword tokens and their words
 - `multiword_segments`, `multiword_lexicon`, `multiword_model`: segments of tokens, the known ones, and their scores
 - `rules`: segmentation without training
-- `languages`, `from_spacy`: abbreviations and patterns of languages, and those of spaCy
+- `languages`: abbreviations and patterns of languages
 - `segmenter`: all of them together
 - `formats`: the formats of plain text, and the options of reading it
 - `input`, `pieces`: plain text from files and pipes, and its division into pieces
 - `output`: CoNLL-U from which the text can be restored
-- `places`: where the words of sentences are in their text
 """

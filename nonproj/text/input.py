@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from nonproj.errors import DataError, FileError
+from nonproj.errors import DataError
 from nonproj.io.broken import MalformedUnit
 from nonproj.io.files import Source, open_input, stream_error, unpacked
 from nonproj.text.formats import TextInput
@@ -23,7 +22,7 @@ _BLOCK = 1 << 16
 def read_text(source: Source, segmenter: Segmenter, options: TextInput | None = None) -> Iterator[Sentence]:
     """Read plain text, one sentence at a time.
 
-    A paragraph is segmented as soon as the beginning of the next one has been read, so pipes are answered and memory
+    A paragraph is segmented as soon as a line of the next one has been read, so pipes are answered and memory
     does not grow with the file.
 
     Parameters
@@ -61,8 +60,7 @@ def read_text(source: Source, segmenter: Segmenter, options: TextInput | None = 
     3       .       _       _       _       _       _       _       _       SpacesAfter=\\s\\s|TokenRange=10:11
     <BLANKLINE>
     """
-    options = (options or TextInput()).check()
-    yield from _read(split_text(source, options, 0), segmenter, options)
+    return _until_malformed(read_text_units(source, segmenter, options or TextInput()))
 
 
 def split_text(source: Source, options: TextInput | None = None, size: int = _BLOCK) -> Iterator[TextPiece]:
@@ -92,38 +90,15 @@ def split_text(source: Source, options: TextInput | None = None, size: int = _BL
     >>> [(piece.text, piece.line) for piece in split_text(io.StringIO("En.\\n\\n\\nTo.\\n\\n"), size=1)]
     [('En.\\n\\n\\n', 1), ('To.\\n\\n', 4)]
     """
-    stream, name, closing = open_input(source)
-    splitter = Splitter(name, (options or TextInput()).check(), size)
-    failure: DataError | FileError | None = None
-    with closing:
-        try:
-            for block in _blocks(stream):
-                yield from splitter.add(block)
-                if splitter.failure:
-                    break
-        except UnicodeDecodeError as error:
-            before = error.object[: error.start].decode()
-            splitter.buffer += before[: before.rfind("\n") + 1]
-            line = splitter.line + splitter.buffer.count("\n")
-            byte = f"byte 0x{error.object[error.start]:02x}"
-            failure = DataError(name, line, f"{byte} is not UTF-8; recode the file to UTF-8 first")
-        except (EOFError, zlib.error, OSError) as error:
-            failure = stream_error(error, name, splitter.line - 1 + splitter.buffer.count("\n"))
-    yield from splitter.flush()
-    failure = failure or splitter.failure
-    if failure:
-        raise failure
+    return _until_malformed(split_text_units(source, options, size))
 
 
-def _blocks(stream: Any) -> Iterator[str]:
-    """Yield what can be read at once, decoded from UTF-8."""
-    if hasattr(stream, "encoding"):
-        yield from iter(lambda: stream.read(_BLOCK), "")
-        return
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for block in _byte_blocks(stream):
-        yield decoder.decode(block)
-    yield decoder.decode(b"", final=True)
+def _until_malformed(units: Iterable[Any]) -> Iterator[Any]:
+    """Yield units up to the first malformed one, whose error is raised."""
+    for unit in units:
+        if isinstance(unit, MalformedUnit):
+            raise unit.error()
+        yield unit
 
 
 def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
@@ -179,13 +154,12 @@ def split_text_units(
         with closing:
             for line in _decodable(stream):
                 if isinstance(line, str):
-                    yield from splitter.add_units(line)
+                    yield from splitter.add(line)
                 else:
                     yield from splitter.flush()
                     text = line.decode("utf-8", "surrogateescape")
                     byte = next(c for c in text if "\udc80" <= c <= "\udcff").encode("utf-8", "surrogateescape")
-                    reason = f"byte 0x{byte.hex()} is not UTF-8; recode the file to UTF-8 first"
-                    yield MalformedUnit(name, splitter.line, splitter.line, splitter.line, reason)
+                    yield splitter.malformed(f"byte 0x{byte.hex()} is not UTF-8; recode the file to UTF-8 first")
                     splitter.leave_out(text)
     except (EOFError, zlib.error, OSError) as error:
         yield from splitter.flush()
@@ -193,8 +167,8 @@ def split_text_units(
         if not isinstance(failure, DataError):
             raise failure from None
         yield MalformedUnit(name, failure.line, failure.line, failure.line, failure.message)
-        return
-    yield from splitter.flush()
+    else:
+        yield from splitter.flush()
 
 
 def _decodable(stream: Any) -> Iterator[str | bytes]:

@@ -1,7 +1,7 @@
 """The languages of the rules for plain text: their abbreviations, patterns and frequent words.
 
-The languages are those of the treebanks without raw text that ``data_scripts`` fetches.  Rules for other languages can
-be taken from spaCy: see `nonproj.text.from_spacy`.  All of it is stored in the model, so that parsing needs neither.
+The languages are those of the treebanks without raw text that ``data_scripts`` fetches.  The rules are stored in the
+model.
 """
 
 from __future__ import annotations

@@ -214,9 +214,9 @@ def to_sentences(
         lines = ["# newdoc\n"] if opens else []
         lines += ["# newpar\n"] if opens or first in segments.paragraphs else []
         lines += [f"# sent_id = {number}\n", f"# text = {_line(text, segments, forms, normal, first, end)}\n"]
-        rows, word_lines = _add_words(segments, forms, misc, range(first, end), lines)
         own = None if margins is None else margins[len(found)]
-        found.append(Sentence(rows, None, lines, word_lines, origin.path, line, own))
+        found.append(Sentence([], None, lines, [], origin.path, line, own))
+        _add_words(found[-1], segments, forms, misc, range(first, end), origin.offset)
         first = end
     return found
 
@@ -235,23 +235,23 @@ def _line(text: str, segments: Segments, forms: list[str], normal: bool, first: 
 
 
 def _add_words(
-    segments: Segments, forms: list[str], misc: list[str], tokens: range, lines: list[str]
-) -> tuple[list[list[str]], list[int]]:
-    """Add the lines of some tokens to those of a sentence; return the columns of its words, and their lines."""
-    rows: list[list[str]] = []
-    word_lines: list[int] = []
+    sentence: Sentence, segments: Segments, forms: list[str], misc: list[str], tokens: range, offset: int
+) -> None:
+    """Add some tokens to a sentence; ``offset`` is the place of the first character of the text."""
+    rows, lines = sentence.rows, sentence.lines
     for token in tokens:
         form, extra = forms[token], misc[token]
         words = segments.words.get(token, ())
         if words:
             lines.append(f"{len(rows) + 1}-{len(rows) + len(words)}\t{form}{_EMPTY}{extra}\n")
             extra = "_"
+        place = offset + segments.start[token], offset + segments.end[token]
         for word in words or (form,):
-            word_lines.append(len(lines))
+            sentence.offsets.append(place)
+            sentence.word_lines.append(len(lines))
             rows.append([str(len(rows) + 1), word, "_", "_", "_", "_", "_", "_", "_", extra])
             lines.append(f"{len(rows)}\t{word}{_EMPTY}{extra}\n")
     lines.append("\n")
-    return rows, word_lines
 
 
 def boundary_margins(

@@ -86,10 +86,6 @@ class Splitter:
     ----------
     line, offset : int
         The number, from 1, of the first line of the buffer, and the number of characters before it.
-    failure : DataError or None
-        Why the text cannot be divided any further; ``wrong_format`` says whether that is about the whole file.
-    rest : str
-        What follows the failure.
     in_blanks : bool
         Whether blanks are being left out.
     """
@@ -105,48 +101,39 @@ class Splitter:
         self.searched = 0  # the end of the next paragraph is not before this
         self.blank = False  # whether the last block was
         self.known = False  # whether the first line that is no comment has been seen
-        self.failure: DataError | None = None
-        self.wrong_format, self.rest, self.in_blanks = False, "", False
+        self.in_blanks = False
 
-    def add(self, block: str) -> Iterator[TextPiece]:
-        """Add a text, and yield the pieces that are complete."""
+    def add(self, block: str) -> Iterator[TextPiece | MalformedUnit]:
+        """Add a text; yield the pieces that are complete, and long stretches of blanks, which are left out.
+
+        Raises
+        ------
+        DataError
+            The text is CoNLL-U.
+        """
+        if self.in_blanks:
+            rest = block.lstrip(BLANKS)
+            self.leave_out(block[: len(block) - len(rest)])
+            self.in_blanks, block = not rest, rest
         self.buffer += block
         if not self.known and (first := _FIRST_LINE.match(self.buffer)):
             self.known = True
             if _CONLL.fullmatch(first[1].rstrip("\r")):
                 line = self.line + self.buffer.count("\n", 0, first.start(1))
                 message = f"ten columns between tabs: a file of CoNLL-U is parsed without --{self.format}"
-                self.buffer, self.wrong_format = "", True
-                self.failure = DataError(self.name, line, message)
-                return
+                raise DataError(self.name, line, message)
         before, self.blank = self.blank, not block.strip(BLANKS)  # more than MAX_BLANKS blanks hold a whole block
         for match in _LONG_BLANKS.finditer(self.buffer) if before or self.blank else ():
             if match.end() - match.start() > MAX_BLANKS:
-                line = self.line + self.buffer.count("\n", 0, match.start())
-                message = f"more than {MAX_BLANKS} blank or control characters in a row; is this a text file?"
-                self.buffer, self.rest = self.buffer[: match.start()], self.buffer[match.start() :]
-                self.failure = DataError(self.name, line, message)
+                rest, self.buffer = self.buffer[match.start() :], self.buffer[: match.start()]
+                yield from self.flush()
+                yield self.malformed(
+                    f"more than {MAX_BLANKS} blank or control characters in a row; is this a text file?"
+                )
+                self.in_blanks = True
+                yield from self.add(rest)
                 return
         yield from self._pieces(final=False)
-
-    def add_units(self, block: str) -> Iterator[TextPiece | MalformedUnit]:
-        """Add a text like `add`, but leave out long stretches of blanks, and yield these, too."""
-        while True:
-            if self.in_blanks:
-                rest = block.lstrip(BLANKS)
-                self.leave_out(block[: len(block) - len(rest)])
-                self.in_blanks, block = not rest, rest
-                if not block:
-                    return
-            yield from self.add(block)
-            failure, self.failure = self.failure, None
-            if failure is None:
-                return
-            if self.wrong_format:
-                raise failure
-            yield from self.flush()
-            yield MalformedUnit(self.name, failure.line, failure.line, failure.line, failure.message)
-            block, self.in_blanks = self.rest, True
 
     def flush(self) -> Iterator[TextPiece]:
         """Yield what is left at the end, or before a line that is left out; what follows that begins a paragraph."""
@@ -154,6 +141,10 @@ class Splitter:
         if _SOLID.search(self.buffer):
             yield self._piece(len(self.buffer), self.running)
         self._piece(len(self.buffer), self.begins or self.running)
+
+    def malformed(self, reason: str) -> MalformedUnit:
+        """Return what takes the place of a text that is left out."""
+        return MalformedUnit(self.name, self.line, self.line, self.line, reason)
 
     def leave_out(self, text: str) -> None:
         """Count lines and characters of a text that is left out."""

@@ -35,7 +35,7 @@ from nonproj.text.characters import (
     characters,
     lowered,
 )
-from nonproj.text.languages import LANGUAGES, Language
+from nonproj.text.languages import Language
 from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, Text
 from nonproj.types import Sentence
 
@@ -113,19 +113,15 @@ class UnicodeRules:
     def of(cls, sentences: Iterable[Sentence], language: Language | None = None) -> UnicodeRules:
         """Return the rules with the lexicon of a treebank, for a language."""
         counts = Counter(_plain(form) for sentence in sentences for form in sentence.forms)
+        own = language or Language("", "")
+        sure = own.tokens | own.abbreviations | own.before_numbers
 
-        def likely(entry: str) -> bool:
+        def likely(form: str) -> bool:
             """Return whether a string with a full stop is an abbreviation, rather than a word and a full stop."""
-            form = _plain(entry)
             stem = form.removesuffix(".")
             return stem == form or counts[stem] < max(_FEW, counts[form] + 1)
 
-        own = LANGUAGES.get(language.code, Language("", "")) if language else Language("", "")
-        sure = own.tokens | own.abbreviations | own.before_numbers
         kept = sorted(form for form in counts if _is_irregular(form) and (form in sure or likely(form)))
-        if language is not None:
-            tokens = frozenset(each for each in language.tokens if each in sure or likely(each))
-            language = language._replace(tokens=tokens)
         return cls(kept[:_MAX_LEXICON], language)
 
     def state(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nonproj.errors import ModelError
+from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import NAME, check_strings
 from nonproj.linear.state import Fitted, Schema
 from nonproj.linear.weights import check_table
@@ -23,7 +23,6 @@ from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.characters import characters
 from nonproj.text.entities import decoded
 from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput
-from nonproj.text.from_spacy import add_exceptions, from_spacy
 from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import Multiwords
@@ -91,11 +90,10 @@ class Segmenter(Fitted):
         seed : int
         progress : callable, optional
             ``progress(iterable, description)`` wraps the loops over epochs.
-
         Raises
         ------
         ConfigError
-            The options name a language that is unknown here, and spaCy does not know it or is not installed.
+            There are no rules for the language that the options name.
         """
         options = options or SegmenterConfig()
         paragraphs = corpus.paragraphs(sentences)
@@ -228,12 +226,11 @@ def _bounded(layout: Text, breaks: bool) -> Text:
 
 def _language(code: str | None, sentences: Sequence[Sentence]) -> Language | None:
     """Return the rules for the language that an option names, or for the treebank's."""
-    if code is None:
-        return None
     if code == "auto":
-        known = recognised(form for sentence in sentences for form in sentence.forms)
-        return None if known is None else add_exceptions(known)
-    return add_exceptions(LANGUAGES[code]) if code in LANGUAGES else from_spacy(code)
+        return recognised(form for sentence in sentences for form in sentence.forms)
+    if code is not None and code not in LANGUAGES:
+        raise ConfigError("segmenter.language", f"{code} is invalid, null, auto, {', '.join(LANGUAGES)} expected")
+    return LANGUAGES[code] if code else None
 
 
 def _described(rules: UnicodeRules) -> str:

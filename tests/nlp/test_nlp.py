@@ -25,7 +25,6 @@ from nonproj.io.copies import surface_tokens
 from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.options.config import Config
 from nonproj.pipeline.stages import prune
-from nonproj.text.places import locate
 from nonproj.trees.crossing import nonprojective
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -243,19 +242,6 @@ def test_pipe_reads_no_further_than_a_batch(nlp):
     for _ in range(5):
         next(stream)
     assert len(taken) <= 9
-
-
-def test_offsets_follow_multiword_tokens_and_odd_spaces():
-    text = (
-        "1-2\tzum\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n1\tzu\t_\t_\t_\t_\t_\t_\t_\t_\n2\tdem\t_\t_\t_\t_\t_\t_\t_\t_\n"
-    )
-    text += "3\t10 000\t_\t_\t_\t_\t_\t_\t_\t_\n4\t!\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
-    sentence = next(conll.read(io.StringIO(text)))
-    assert [token[0] for token in surface_tokens(sentence)] == ["zum", "10 000", "!"]
-    raw = " zum10\u00a0000 !"
-    assert locate(raw, [sentence]) == [[(1, 4), (1, 4), (4, 10), (11, 12)]]
-    with pytest.raises(ValueError, match="the token '10 000' is not at character 4"):
-        locate(" zum11 000", [sentence])
 
 
 def test_text_must_be_a_string(nlp):

@@ -5,7 +5,6 @@ of what is rare in treebanks.
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -71,16 +70,9 @@ def test_the_rules_of_a_language_alone(name):
 
 
 @pytest.mark.parametrize(
-    "with_spacy", [pytest.param(False, id="own"), pytest.param(True, id="spacy", marks=pytest.mark.thorough)]
-)
-@pytest.mark.parametrize(
     "name", [name if name == "basque" else pytest.param(name, marks=pytest.mark.thorough) for name in TREEBANKS]
 )
-def test_rules_with_the_treebank(name, with_spacy, treebanks, monkeypatch):
-    if with_spacy:
-        pytest.importorskip("spacy")
-    else:
-        monkeypatch.setitem(sys.modules, "spacy", None)
+def test_rules_with_the_treebank(name, treebanks):
     segmenter = Segmenter.fit(list(conll.read(treebanks / TREEBANKS[name][1])), SegmenterConfig())
     assert segmenter.description == f"rules for {name.title()} (the treebank has no raw text)"
     check(segmenter, name)
