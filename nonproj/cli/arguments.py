@@ -236,8 +236,7 @@ def add_decoding(parser: Arguments) -> None:
     add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")
     text = "maximum number of iterations of the subgradient method per sentence"
     add("--max-iterations", type=integer, metavar="K", help=text)
-    text = "maximum sentence length in words; longer sentences are an error"
-    add("--max-words", type=integer, metavar="N", help=text)
+    add_max_words(group)
     add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
     add("--search-limit", type=integer, metavar="N", help="work limit, in Viterbi transitions per word")
     text = "decode over all arcs, without pruning, so certificates hold for the whole model"
@@ -246,9 +245,7 @@ def add_decoding(parser: Arguments) -> None:
     add("--sentences-by-trees", action=optional, help=text)
 
 
-def add_parsing(parser: Arguments) -> None:
-    """Add the options of commands that may parse treebanks."""
-    add_on_error(parser)
-    add_reading(parser)
-    add_tested_tagging(parser)
-    add_decoding(parser)
+def add_max_words(parser: Arguments | Group) -> None:
+    """Add the option for the length of sentences."""
+    text = "maximum sentence length in words; longer sentences are an error"
+    parser.add_argument("--max-words", type=integer, metavar="N", help=text)

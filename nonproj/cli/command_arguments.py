@@ -9,10 +9,10 @@ from nonproj.cli.arguments import (
     Arguments,
     add_decoding,
     add_on_error,
-    add_parsing,
     add_plain_text,
     add_reading,
     add_tagging,
+    add_tested_tagging,
     add_text_forms,
     add_workers,
 )
@@ -116,7 +116,9 @@ def add_show(parser: Arguments) -> None:
     add("--sentence", metavar="K", help="only the sentence with this number (from 1) or this sent_id")
     text = "record the course of dual decomposition for the N sentences with the most iterations (default: 10)"
     add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
-    add_parsing(parser)
+    add_on_error(parser)
+    add_reading(parser)
+    add_tested_tagging(parser)
 
 
 def add_parse(parser: Arguments) -> None:

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from nonproj.cli.common import counting_kernels
+from nonproj.cli.loading import counting_kernels
 from nonproj.cli.plugins import warm_ups
 from nonproj.cli.warmup import compile_everything
 from nonproj.errors import FileError

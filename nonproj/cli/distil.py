@@ -10,7 +10,8 @@ from pathlib import Path
 
 from nonproj.cli import parse, train
 from nonproj.cli.arguments import with_values
-from nonproj.cli.common import check_outputs, load_model, reading_rules
+from nonproj.cli.common import check_outputs, reading_rules
+from nonproj.cli.loading import load_model
 from nonproj.errors import ConfigError, FileError, counted, one_line
 from nonproj.evaluation.confidence import HEAD
 from nonproj.io import conll

@@ -10,11 +10,9 @@ import zlib
 from typing import Any
 
 from nonproj.cli.common import progress_bar
-from nonproj.cli.fitting import parser_and_input
 from nonproj.cli.reading import Treebanks
 from nonproj.errors import one_line
 from nonproj.evaluation.errors import error_tables
-from nonproj.evaluation.parsing import WARM_UP, evaluate_parser, given_input
 from nonproj.evaluation.report import comparison_report, error_report, text_error_report, ud_report
 from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
@@ -47,7 +45,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> tuple[dict[str, Any], str]:
     """Measure the calibration of a model's confidence."""
+    from nonproj.cli.fitting import parser_and_input
     from nonproj.evaluation.calibration import calibration_report, judge, judge_from_text
+    from nonproj.evaluation.parsing import given_input
 
     parser, source = parser_and_input(options, options.gold, confidence=True)
     given = "given: the plain text" if options.from_text else given_input(parser)
@@ -102,6 +102,9 @@ def _opened(name: str, content: bytes) -> OpenedInput:
 def _evaluate(options: argparse.Namespace, treebanks: Treebanks) -> tuple[list[Evaluation], bool]:
     """Score a model or parsed files; return whether labels are compared, as they are unless two files lack them."""
     if options.model:
+        from nonproj.cli.fitting import parser_and_input  # imports kernels, which files alone do not need
+        from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
+
         parser, source = parser_and_input(options, options.gold)
         with source.closing:
             gold = treebanks.read(source, require_heads=True)

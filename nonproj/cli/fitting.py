@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nonproj.cli.common import compile_ahead, decoding_options, load_model
+from nonproj.cli.loading import compile_ahead, decoding_options, load_model
 from nonproj.errors import NonprojError, one_line
 from nonproj.evaluation.parsing import tested_tags
 from nonproj.evaluation.suitability import first_sentences, misfit_warning

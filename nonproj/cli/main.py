@@ -18,7 +18,16 @@ import sys
 from collections.abc import Callable, Iterable
 
 from nonproj.cli import plugins
-from nonproj.cli.arguments import EXIT_ERROR, Arguments, add_decoding, add_parsing, add_tested_tagging, with_values
+from nonproj.cli.arguments import (
+    EXIT_ERROR,
+    Arguments,
+    add_decoding,
+    add_max_words,
+    add_on_error,
+    add_reading,
+    add_tested_tagging,
+    with_values,
+)
 from nonproj.cli.command_arguments import add_distil, add_package, add_parse, add_show, add_train
 from nonproj.cli.model_names import are_inputs, locate_models
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
@@ -63,8 +72,7 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
         ("show", drawing, add_show),
         ("inspect", "describe a model", _add_inspect),
         ("package", "make a package of a model, which pip installs", add_package),
-        ("models", "list the installed models, or the published ones", _add_models),
-        ("download", "download a published model", _add_download),
+        ("models", "list the installed models", _add_models),
         ("compile", compiling, lambda _: None),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
@@ -91,7 +99,10 @@ def _add_evaluate(parser: Arguments) -> None:
     text = "with --calibration: parse the plain text of GOLD; words and sentences not in GOLD count as errors"
     add("--text", dest="from_text", action="store_true", help=text)
     add("--json", action="store_true", help="print all figures as JSON")
-    add_parsing(parser)
+    add_on_error(parser)
+    add_reading(parser)
+    add_tested_tagging(parser)
+    add_decoding(parser)
 
 
 def _add_inspect(parser: Arguments) -> None:
@@ -104,13 +115,7 @@ def _add_inspect(parser: Arguments) -> None:
 
 
 def _add_models(parser: Arguments) -> None:
-    form = parser.add_alternatives()
-    form.add_argument("--json", action="store_true", help="print as JSON")
-    form.add_argument("--available", action="store_true", help="list the models that 'nonproj download' can fetch")
-
-
-def _add_download(parser: Arguments) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of a model that 'nonproj models --available' lists")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def _add_serve(parser: Arguments) -> None:
@@ -133,7 +138,7 @@ def _add_serve(parser: Arguments) -> None:
     add("--allowed-host", action="append", default=[], metavar="NAME", help=text)
     text = "allowed origin of web pages, such as https://example.org; * allows any (repeatable)"
     add("--allowed-origin", action="append", default=[], metavar="ORIGIN", help=text)
-    add_decoding(parser)
+    add_max_words(parser)
 
 
 def parse_arguments(words: list[str]) -> argparse.Namespace:

@@ -9,7 +9,6 @@ from typing import Any
 
 from nonproj.errors import ModelError, one_line
 from nonproj.evaluation.card import record
-from nonproj.model.catalogue import HOW, NOTHING, PUBLISHED
 from nonproj.model.installed import InstalledModel, default, installed
 from nonproj.model.model import Model
 
@@ -17,11 +16,7 @@ _NONE = "no model is installed; 'nonproj package' makes a package of a model, fo
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a table of the installed models, or JSON, or the names of the published ones."""
-    if options.available:
-        lines = [f"{name:<20} {PUBLISHED[name]}" for name in sorted(PUBLISHED)] or [f"{NOTHING}; {HOW}"]
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-        return 0
+    """Print a table of the installed models, or JSON."""
     facts = [describe(each) for each in installed()]
     if options.json:
         sys.stdout.write(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")

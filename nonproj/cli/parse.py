@@ -13,16 +13,9 @@ from typing import Any, TextIO
 
 from nonproj.cli import resumable, several
 from nonproj.cli.arguments import with_values
-from nonproj.cli.common import (
-    check_outputs,
-    compile_ahead,
-    decoding_options,
-    load_model,
-    optional_output,
-    progress_bar,
-    reading_rules,
-)
+from nonproj.cli.common import check_outputs, optional_output, progress_bar, reading_rules
 from nonproj.cli.fitting import peek_sentences, warn_of_misfit
+from nonproj.cli.loading import compile_ahead, decoding_options, load_model
 from nonproj.cli.reading import list_broken
 from nonproj.cli.targets import ParseTarget, are_several, targets_of
 from nonproj.errors import ConfigError, DataError, NonprojError, counted

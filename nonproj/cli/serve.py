@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nonproj.cli.common import decoding_options
 from nonproj.errors import ConfigError, DependencyError, needs
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -75,12 +74,13 @@ def _load(options: argparse.Namespace) -> Iterator[LoadedModels]:
 
     with contextlib.ExitStack() as stack:
         copies = {name_of(path): stack.enter_context(private_copy(path)) for path in options.models}
-        references = {name: ModelRef.of(copy.path, _decoding(copy.model, options)) for name, copy in copies.items()}
+        references = {
+            name: ModelRef.of(copy.path, _decoding(copy.model, options.max_words)) for name, copy in copies.items()
+        }
         yield LoadedModels(references, [number for copy in copies.values() for number in copy.descriptors])
 
 
-def _decoding(model: Model, options: argparse.Namespace) -> DecodingConfig:
-    decoding = decoding_options(model.config.decoding, options)
-    if options.max_words is None:
-        decoding = dataclasses.replace(decoding, max_words=min(decoding.max_words, MAX_WORDS))
-    return decoding
+def _decoding(model: Model, max_words: int | None) -> DecodingConfig:
+    decoding = model.config.decoding
+    limit = min(decoding.max_words, MAX_WORDS) if max_words is None else max_words
+    return dataclasses.replace(decoding, max_words=limit)

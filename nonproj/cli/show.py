@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from nonproj.cli.common import check_outputs, progress_bar
-from nonproj.cli.fitting import parser_and_input
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError
@@ -17,7 +17,9 @@ from nonproj.evaluation.html.items import ReportItem, add_trees, choose, from_fi
 from nonproj.io.files import open_binary, open_output
 from nonproj.io.terminal import unescaped, visible
 from nonproj.pictures.terminal import has_colours, to_terminal
-from nonproj.pipeline.parser import Parser
+
+if TYPE_CHECKING:
+    from nonproj.pipeline.parser import Parser
 
 SINGLE = (".svg", ".png", ".pdf", ".tex")
 """Formats of a single tree."""
@@ -56,6 +58,8 @@ def _suffix(options: argparse.Namespace) -> str:
 def _items(options: argparse.Namespace, treebanks: Treebanks) -> tuple[Parser | None, Iterator[ReportItem]]:
     """Return the parser, if any, and the sentences with all requested trees."""
     if options.model:
+        from nonproj.cli.fitting import parser_and_input  # imports kernels, which files alone do not need
+
         parser, source = parser_and_input(options, options.file)
         sentences = treebanks.read(source, ignore_heads=True)
         items = from_parses(parser.parse_all(progress_bar(options, source)(sentences, "parse")))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from nonproj.errors import DataError, ModelError
 from nonproj.evaluation.alignment import CorrectArcs, judge_text
-from nonproj.pipeline.parser import Parser
-from nonproj.pipeline.parses import Parse
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
+
+if TYPE_CHECKING:
+    from nonproj.pipeline.parser import Parser
+    from nonproj.pipeline.parses import Parse
 
 BINS = 10
 """Bins of equal width."""

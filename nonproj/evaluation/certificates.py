@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from nonproj.dual.proofs import as_line
 from nonproj.errors import DataError
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
 from nonproj.io.broken import STOP, MalformedUnit, malformed
 from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import DROP, count_enhanced
-from nonproj.pipeline.parses import Parse
 from nonproj.text.formats import TextInput
+
+if TYPE_CHECKING:  # which import kernels, and a command that parses nothing needs none
+    from nonproj.pipeline.parses import Parse
 
 
 class TextOptions(NamedTuple):
@@ -152,7 +153,11 @@ def annotate(
         if several:
             numbers["nbest"] = [_tree_figures(tree) for tree in trees]
         numbers |= confidence_figures(parse)
-        proof = None if parse.proof is None else as_line(parse.proof)
+        proof = None
+        if parse.proof is not None:
+            from nonproj.dual.proofs import as_line
+
+            proof = as_line(parse.proof)
         place, enhanced = (sentence.path, sentence.line), count_enhanced(sentence)
         on_record(ParseRecord(*place, len(sentence), parse.unknown_tags, numbers, proof, enhanced))
         for rank, tree in enumerate(trees, 1):

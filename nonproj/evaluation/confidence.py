@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nonproj.io.copies import with_misc
-from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
+
+if TYPE_CHECKING:
+    from nonproj.pipeline.parses import Parse
 
 HEAD, LABELLED = "Confidence", "LabelledConfidence"
 """Attributes of MISC: the probability that the head is correct, and that head and label are."""
@@ -42,6 +44,7 @@ def with_confidence(
     --------
     >>> from nonproj.confidence.classifier import Confidence
     >>> from nonproj.io.objects import from_words
+    >>> from nonproj.pipeline.parses import Parse
     >>> from nonproj.types import Decoded
     >>> decoded = Decoded(np.array([-1, 2, 0]), 0.0, 0.0, True, True, 1, 1.0)
     >>> sure = Confidence(np.array([0.4, 0.97]), np.array([0.3, 0.9]), 0.35)

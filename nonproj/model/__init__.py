@@ -3,7 +3,6 @@
 - `model`: a trained parser, tagger and segmenter with its options
 - `container`: the file of a model, in the format of safetensors
 - `installed`: models that are installed, and the lookup of models by name
-- `catalogue`: the models that are published
 - `hub`: models on the Hugging Face Hub
 - `rounding`: weights rounded, so that a model compresses well
 - `wheel`: the package of a model

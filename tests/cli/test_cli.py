@@ -112,7 +112,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
         (
             [],
-            "a command is expected: train, distil, parse, evaluate, show, inspect, package, models, download,",
+            "a command is expected: train, distil, parse, evaluate, show, inspect, package, models, compile,",
         ),
     ],
 )

@@ -16,7 +16,6 @@ import nonproj
 from nonproj.cli.main import main, parse_arguments
 from nonproj.cli.model_names import is_input, locate_models
 from nonproj.io import conll
-from nonproj.model import catalogue
 from nonproj.model.model import Model
 
 SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16"]
@@ -188,21 +187,6 @@ def test_models_are_listed(folder, site, capsys, monkeypatch):
     assert facts["package"] == "nonproj-model-toy" and facts["version"] == "2.1" and "not a model" in facts["error"]
     assert main(["parse", "toy", str(folder / "test.conllu")]) == 2
     assert "nonproj_model_toy/toy.nonproj: not a model" in capsys.readouterr().err
-
-
-def test_what_is_published_is_downloaded_and_all_else_can_be_made(capsys, monkeypatch):
-    assert main(["models", "--available"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("no model is published yet; make one: 'make train LANG=german'") and told.count("\n") == 1
-    assert main(["download", "german"]) == 2
-    assert capsys.readouterr().err == f"nonproj: german: {told}"
-    monkeypatch.setitem(catalogue.PUBLISHED, "danish", "hf:someone/danish")
-    monkeypatch.setattr("nonproj.cli.download.from_hub", lambda name: f"/cache/{name}")
-    assert main(["models", "--available"]) == 0 and main(["download", "danish"]) == 0
-    listed, found = capsys.readouterr().out.splitlines()
-    assert listed.split() == ["danish", "hf:someone/danish"] and found == "hf:someone/danish: /cache/hf:someone/danish"
-    assert main(["download", "german"]) == 2
-    assert "german: not published; published: danish; make one: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

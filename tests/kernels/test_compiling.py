@@ -20,8 +20,8 @@ import pytest
 from command import run, running, start, wait_until, work_until_end
 
 import nonproj
-from nonproj.cli import common
 from nonproj.cli import compile as compile_command
+from nonproj.cli import loading
 from nonproj.cli.main import main
 from nonproj.kernels import folders
 from nonproj.kernels import kernel as _kernel
@@ -242,7 +242,7 @@ model, path = {str(GOLDEN / "model.nonproj")!r}, {str(GOLDEN / "input.conll")!r}
 def test_a_terminal_counts_the_kernels(monkeypatch, capsys):
     counts, counted = itertools.count(3), threading.Event()
     watch = SimpleNamespace(seconds=0.0, told=False, silence=lambda: None)
-    monkeypatch.setattr(common, "compiling", watch)
+    monkeypatch.setattr(loading, "compiling", watch)
 
     def count() -> int:
         """One more at each look."""
@@ -251,9 +251,9 @@ def test_a_terminal_counts_the_kernels(monkeypatch, capsys):
             counted.set()
         return found
 
-    monkeypatch.setattr(common, "count_cached", count)
+    monkeypatch.setattr(loading, "count_cached", count)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with common.counting_kernels():
+    with loading.counting_kernels():
         watch.seconds = 2.0
         assert counted.wait(60)
     lines = capsys.readouterr().err.split("\r")

@@ -8,7 +8,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.scores import paired
 from nonproj.io.conll import comments_of
 from nonproj.pictures.content import Picture, confidence_of, heads_of, partial_heads, picture_of
-from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
+
+if TYPE_CHECKING:
+    from nonproj.pipeline.parses import Parse
 
 _PREFIX = "nonproj "
 

@@ -8,18 +8,18 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from math import isfinite
 from pathlib import PurePath
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from nonproj.errors import one_line
 from nonproj.evaluation.html.analysis import Table, Tile, analyse
 from nonproj.evaluation.html.columns import Numbering, columns_of
-from nonproj.evaluation.html.courses import courses_of
 from nonproj.evaluation.html.items import ReportItem
-from nonproj.evaluation.parsing import given_input
 from nonproj.pictures.content import partial_heads, shown
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.pages import join_modules, policy, resource
-from nonproj.pipeline.parser import Parser
+
+if TYPE_CHECKING:
+    from nonproj.pipeline.parser import Parser
 
 
 class SourceNames(NamedTuple):
@@ -191,10 +191,13 @@ def write_report(
     courses : int
         Number of sentences whose course is recorded: those with the most iterations.
     """
-    found = list(items)
-    content = analyse(found, [tree["name"] for tree in _trees(names)[0]], given_input(parser) if parser else "")
-    data = page_data(found, names, *content)
-    if parser is not None and courses:
-        for number, course in courses_of(found, parser, courses).items():
-            data["sentences"][number] |= course
+    found, given, iterations = list(items), "", dict[int, dict[str, Any]]()
+    if parser is not None:
+        from nonproj.evaluation.html.courses import courses_of  # imports kernels, which files alone do not need
+        from nonproj.evaluation.parsing import given_input
+
+        given, iterations = given_input(parser), courses_of(found, parser, courses)
+    data = page_data(found, names, *analyse(found, [tree["name"] for tree in _trees(names)[0]], given))
+    for number, course in iterations.items():
+        data["sentences"][number] |= course
     stream.write(render(data, title_of(names)))

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nonproj.cli.common import check_outputs, compile_ahead, decoding_options, load_model, reading_rules
+from nonproj.cli.common import check_outputs, reading_rules
+from nonproj.cli.loading import compile_ahead, decoding_options, load_model
 from nonproj.errors import ConfigError, DataError, DependencyError, FileError, counted, needs, one_line
 from nonproj.io.beside import check_no_links
 from nonproj.io.checks import ReadingRules

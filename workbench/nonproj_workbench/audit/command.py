@@ -12,8 +12,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from nonproj.cli.common import check_outputs, load_model, reading_rules, worker_pool
+from nonproj.cli.common import check_outputs, reading_rules, worker_pool
 from nonproj.cli.fitting import warn_of_misfit
+from nonproj.cli.loading import load_model
 from nonproj.cli.provenance import digest
 from nonproj.cli.reading import Treebanks
 from nonproj.cli.signals import heeding
